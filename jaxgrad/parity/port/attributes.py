@@ -111,11 +111,6 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     if isinstance(static, property):
         if static.fget is None:
             raise scope.refuse(f"the property {name!r} cannot be read", node)
-        tensors = _parametrized(module, name)
-        if tensors is not None:
-            raise scope.refuse(
-                f"the parametrized weight {name!r}; remove the parametrization first", node
-            )
         return scope.run.call(Method(static.fget, None, value), [], {}, scope, node)
     found = getattr(module, name)
     if isinstance(found, types.MethodType) and found.__self__ is module:
@@ -123,11 +118,6 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     if isinstance(found, torch.Tensor):
         return _own(value, name, found, scope)
     return constant_value(found, name, scope)
-
-
-def _parametrized(module: nn.Module, name: str) -> Any:
-    table = getattr(module, "parametrizations", None)
-    return None if table is None or name not in table else table[name]
 
 
 def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor:

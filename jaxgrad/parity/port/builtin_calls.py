@@ -16,12 +16,15 @@ from jaxgrad.parity.port import attributes, syntax
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import CallSite, Scope
 from jaxgrad.parity.port.values import (
+    Closure,
     Fields,
     Folded,
     Items,
+    Method,
     Module,
     Size,
     Tensor,
+    TensorMethod,
     Value,
     code_of,
     is_dynamic,
@@ -174,6 +177,12 @@ def _nothing(_: CallSite) -> Value:
     return Folded(None)
 
 
+def _callable(site: CallSite) -> Value:
+    (value,) = site.args
+    is_function = isinstance(value, Closure | Module | Method | TensorMethod)
+    return Folded(is_function or callable(value.real))
+
+
 def _limits(site: CallSite) -> Value:
     """Return `torch.finfo(dtype)`, whose attributes are numbers of the port."""
     (dtype,) = site.args
@@ -287,6 +296,7 @@ _SPECIAL: dict[Any, Special] = {
     len: _len, isinstance: _isinstance, getattr: _getattr, hasattr: _hasattr, int: _number(int),
     float: _number(float), bool: _number(bool), round: _number(round), min: _extreme(min),
     max: _extreme(max), sum: _sum, tuple: _container(tuple), list: _container(list), dict: _dict,
+    callable: _callable,
     any: _quantified(any), all: _quantified(all), abs: _abs, print: _nothing, zip: _zip,
     enumerate: _enumerate, reversed: _reversed, super: _super, type: _module_type,
     torch.overrides.has_torch_function: _no, torch.overrides.has_torch_function_unary: _no,

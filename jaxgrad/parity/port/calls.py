@@ -15,9 +15,12 @@ from torch import nn
 from jaxgrad.parity.port import (
     autograd_functions,
     builtin_calls,
-    checkpoints,
+    hooks,
+    inner_gradients,
     inplace,
+    module_hooks,
     module_methods,
+    recurrent_modules,
 )
 from jaxgrad.parity.port.functions import call_closure, call_function
 from jaxgrad.parity.port.refusals import PortError
@@ -52,7 +55,7 @@ def call(
     if isinstance(function, TensorMethod):
         if function.real == "register_hook":
             assert isinstance(function.owner, Tensor)
-            return checkpoints.register_hook(function.owner, args[0], scope, node)
+            return hooks.register_hook(function.owner, args[0], scope, node)
         name = names.of_method(function.real)
         real = getattr(torch.Tensor, function.real)
         if not callable(real):
@@ -69,22 +72,20 @@ def _module(
     module: Module, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
 ) -> Value:
     real: nn.Module = module.real
-    hooks = (
-        real._forward_hooks,
-        real._forward_pre_hooks,
-        real._backward_hooks,
-        real._backward_pre_hooks,
-    )
-    if any(hooks):
-        raise scope.refuse(f"{type(real).__name__} has hooks, which are not ported yet", node)
     if isinstance(real, torch.jit.ScriptModule):
         raise scope.refuse(
             f"{type(real).__name__} is scripted; port the module it was made of", node
         )
+    if isinstance(real, nn.RNNBase):
+        return recurrent_modules.call(module, args, keywords, scope, node)
     forward = real.forward
     if not isinstance(forward, types.MethodType):
         raise scope.refuse(f"the forward of {type(real).__name__} is not a method", node)
-    return call_function(forward.__func__, [module, *args], keywords, scope, node, type(real))
+
+    def run(inputs: list[Value]) -> Value:
+        return call_function(forward.__func__, [module, *inputs], keywords, scope, node, type(real))
+
+    return module_hooks.call_hooked(module, args, run, scope, node)
 
 
 def _method(
@@ -132,7 +133,7 @@ def _special(real: Any) -> Any:
     if isinstance(real, autograd_functions.ContextCall):
         return real
     try:
-        return checkpoints.SPECIAL.get(real)
+        return hooks.SPECIAL.get(real) or inner_gradients.SPECIAL.get(real)
     except TypeError:
         return None
 

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.loops import Turn, turns
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import Fields, Items, Value, is_dynamic, real_of
@@ -72,5 +72,7 @@ def _as_comprehension(node: Any, made: list[tuple[list[Value], Turn | None]]) ->
         return None
     if not all(syntax.same(codes[0], c) for c in codes[1:]):
         return None
+    if draws.placeholders(codes[0]):
+        return None  # each element has a key of its own
     generator = ast.comprehension(turn.target(), turn.iterable, [], 0)
     return ast.ListComp(codes[0], [generator])

@@ -219,8 +219,10 @@ def _compared(left: Value, op: ast.cmpop, right: Value, scope: Scope, node: ast.
         same = left.real is right.real and not isinstance(left, Items | Fields)
         return Folded(same == isinstance(op, ast.Is))
     if isinstance(op, ast.In | ast.NotIn):
+        if isinstance(right, Tensor):
+            return _contains(right, left, negated=isinstance(op, ast.NotIn))
         keys = list(right.fields) if isinstance(right, Fields) else real_of(right)
-        if isinstance(left, Tensor) or isinstance(right, Tensor):
+        if isinstance(left, Tensor):
             raise scope.refuse("`in` on a tensor depends on its values", node)
         return Folded((real_of(left) in keys) == isinstance(op, ast.In))
     if isinstance(left, Tensor) or isinstance(right, Tensor):
@@ -230,6 +232,14 @@ def _compared(left: Value, op: ast.cmpop, right: Value, scope: Scope, node: ast.
     if sized:
         return Size(real, ast.Compare(code_of(left), [op], [code_of(right)]))
     return Folded(real)
+
+
+def _contains(tensor: Tensor, value: Value, *, negated: bool) -> Tensor:
+    """Return `value in tensor`."""
+    equal = ast.Compare(code_of(tensor), [ast.Eq()], [code_of(value)])
+    code: ast.expr = syntax.call(syntax.attribute(equal, "any"))
+    real = (tensor.real == real_of(value)).any()
+    return Tensor(~real, ast.UnaryOp(ast.Invert(), code)) if negated else Tensor(real, code)
 
 
 def _has_size(value: Value) -> bool:
@@ -271,7 +281,21 @@ def _joined(node: ast.BoolOp, parts: list[Value]) -> Value:
 
 def _if(node: ast.IfExp, scope: Scope) -> Value:
     test = evaluate(node.test, scope)
+    if isinstance(test, Tensor) and test.real.numel() == 1:
+        return _either(node, test, scope)
     return evaluate(node.body if truth(test, node.test, scope) else node.orelse, scope)
+
+
+def _either(node: ast.IfExp, test: Tensor, scope: Scope) -> Value:
+    """Return `a if tensor else b`: both are computed by one `lax.cond`."""
+    with scope.block() as body:
+        sides = evaluate(node.body, scope), evaluate(node.orelse, scope)
+    types = [(s.real.shape, s.real.dtype) for s in sides if isinstance(s, Tensor)]
+    if body or len(types) < 2 or types[0] != types[1]:
+        truth(test, node.test, scope)  # raises
+    arms = [ast.Lambda(syntax.function("_", [], []).args, code_of(s)) for s in sides]
+    real = sides[0 if bool(test.real) else 1].real
+    return Tensor(real, syntax.call("lax.cond", code_of(test), *arms))
 
 
 def _call(node: ast.Call, scope: Scope) -> Value:

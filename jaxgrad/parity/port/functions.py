@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port import draws, state, syntax
 from jaxgrad.parity.port.cleaning import cleaned
 from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import RESERVED, Returned, Scope, Written, port_name
+from jaxgrad.parity.port.scope import RESERVED, Returned, Run, Scope, Written, port_name
 from jaxgrad.parity.port.source import source_of
 from jaxgrad.parity.port.values import (
     Closure,
@@ -61,15 +61,23 @@ def call_function(
         raise
     finally:
         run.scopes.pop()
-    body = cleaned([*inner.body, ast.Return(_returned(result))])
-    if len(run.scopes) > 1 and _is_inline(function, body, passed):
-        value = body[0].value  # pyright: ignore[reportAttributeAccessIssue]
-        return _result(result, syntax.substitute(value, passed))
+    returned = ast.Return(_returned(result))
+    body = cleaned([*inner.body, returned])
+    if inner.stateful:
+        returned = ast.Return(ast.Tuple([_returned(result), syntax.name("p")], ast.Load()))
+    elif not _is_entry(function, run) and _is_inline(function, body, passed):
+        return _result(result, syntax.substitute(returned.value, passed))
+    inner.emit(returned)
+    body = cleaned(inner.body)
     read = {name for statement in body for name in syntax.names_in(statement)}
+    if draws.RNG in read:
+        passed[draws.RNG] = draws.key(_base_name(function, owner, _path(inner)))
     used = {name: code for name, code in passed.items() if name in read}
-    written = _written(function, owner, list(used), body, inner)
+    written = add(function, owner, list(used), body, run, _path(inner))
     code = syntax.call(written.name, *used.values())
     code.func.__dict__["written"] = True  # a function of the port, not a local variable
+    if inner.stateful:
+        return _result(result, state.call(result, code, passed["p"], scope, node))
     return _result(result, code)
 
 
@@ -131,7 +139,7 @@ def _parameters(
     except TypeError as error:
         raise scope.refuse(f"{function.__qualname__}: {error}", node) from None
     passed: _Arguments = {}
-    for name, parameter in signature.parameters.items():
+    for number, (name, parameter) in enumerate(signature.parameters.items()):
         if parameter.kind == parameter.VAR_POSITIONAL:
             values = bound.arguments.get(name, ())
             parts = [_parameter(f"{name}_{n}", v, inner, passed) for n, v in enumerate(values)]
@@ -141,7 +149,9 @@ def _parameters(
             fields = {k: _parameter(k, v, inner, passed) for k, v in values.items()}
             inner.values[name] = Fields(dict, None, fields)
         elif name in bound.arguments:
-            inner.values[name] = _parameter(name, bound.arguments[name], inner, passed)
+            value = bound.arguments[name]
+            is_self = number == 0 and isinstance(value, Module)
+            inner.values[name] = _parameter("self" if is_self else name, value, inner, passed)
         else:
             inner.values[name] = _default(parameter.default, name)
     return passed
@@ -244,9 +254,15 @@ def _members(value: Items | Fields) -> list[Value]:
     return list(value.fields.values())
 
 
+def _is_entry(function: types.FunctionType, run: Run) -> bool:
+    forward = run.module.forward
+    return len(run.scopes) == 1 and getattr(forward, "__func__", None) is function
+
+
 def _is_inline(function: types.FunctionType, body: list[ast.stmt], passed: _Arguments) -> bool:
     """Return whether a call of torch's own code is written as its one expression."""
-    if function.__module__.split(".")[0] != "torch" or len(body) != 1:
+    is_lambda = function.__name__ == "<lambda>"
+    if not (is_lambda or is_torch(function)) or len(body) != 1:
         return False
     reads = syntax.names_in(body[0])
     for name, code in passed.items():
@@ -256,15 +272,15 @@ def _is_inline(function: types.FunctionType, body: list[ast.stmt], passed: _Argu
     return True
 
 
-def _written(
+def add(
     function: types.FunctionType,
     owner: type | None,
     parameters: list[str],
     body: list[ast.stmt],
-    scope: Scope,
+    run: Run,
+    path: str,
 ) -> Written:
     """Return the function of the port with this body, which is written once."""
-    run = scope.run
     node = syntax.function("_", parameters, body)
     for other in run.written:
         same_source = (
@@ -274,13 +290,13 @@ def _written(
         )
         if same_source and _same_body(other.node, node):
             return other
-    written = Written(_function_name(function, owner, run, _path(scope)), function, node, owner)
+    written = Written(_function_name(function, owner, run, path), function, node, owner)
     run.written.append(written)
     return written
 
 
 def _path(scope: Scope) -> str:
-    module = scope.values.get("self")
+    module = next(iter(scope.values.values()), None)
     return module.path if isinstance(module, Module) else ""
 
 
@@ -293,15 +309,25 @@ def _same_body(left: ast.FunctionDef, right: ast.FunctionDef) -> bool:
     )
 
 
-def _function_name(function: types.FunctionType, owner: type | None, run: Any, path: str) -> str:
+def is_torch(function: types.FunctionType) -> bool:
+    """Return whether a function is torch's own."""
+    return function.__module__.split(".")[0] == "torch"
+
+
+def _base_name(function: types.FunctionType, owner: type | None, path: str) -> str:
+    """Return the name of a function: its own, or that of the class whose forward it is."""
     base = function.__name__.strip("_")
     if owner is not None and function.__name__ == "forward":
         base = snake(owner.__name__)
         label = path.rpartition(".")[2]
-        if function.__module__.split(".")[0] == "torch" and label.isidentifier():
+        if is_torch(function) and label.isidentifier():
             base = snake(label)  # a Sequential is named after its attribute
-    if base in ("lambda", "<lambda>") or not base.isidentifier():
-        base = "function"
+    return base if base.isidentifier() else "function"
+
+
+def _function_name(function: types.FunctionType, owner: type | None, run: Run, path: str) -> str:
+    """Return a name that no function of the port has yet."""
+    base = _base_name(function, owner, path)
     taken = {w.name for w in run.written} | RESERVED
     if base in taken and owner is not None and function.__name__ != "forward":
         base = f"{snake(owner.__name__)}_{base}"

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port import state, syntax
 from jaxgrad.parity.port.binding import stopped
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import Scope
@@ -84,6 +84,9 @@ def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node
     """Give a tensor a new value: assign its name, or the part of the name that it is a view of."""
     if scope.no_grad:
         code = stopped(Tensor(real), code)
+    if state.is_leaf(target.code):
+        state.store(code_of(target), code, scope, node)
+        return Tensor(real, code_of(target))
     place, new = _base(code_of(target), code)
     if place is None:
         _outdate(real, scope, keep="", node=node)

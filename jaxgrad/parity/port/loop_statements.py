@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import copy
 
-from jaxgrad.parity.port import expressions, syntax
+from jaxgrad.parity.port import expressions, state, syntax
 from jaxgrad.parity.port.loops import Turn, resolve, turns
 from jaxgrad.parity.port.scope import Broken, Continued, Scope
+from jaxgrad.parity.port.values import Module
 
 
 LONGEST_LOOP = 10_000
@@ -21,6 +23,12 @@ def for_loop(node: ast.For, scope: Scope) -> None:
     broken = False
     for turn in around:
         turn.enter(scope)
+        modules = {
+            v.code.id
+            for v in turn.variables.values()
+            if isinstance(v, Module) and isinstance(v.code, ast.Name)
+        }
+        scope.turning |= modules
         scope.names = names | set(turn.resolved)
         with scope.block() as body:
             try:
@@ -29,6 +37,7 @@ def for_loop(node: ast.For, scope: Scope) -> None:
                 pass
             except Broken:
                 broken = True
+        scope.turning -= modules
         bodies.append(body)
         if broken:
             break
@@ -47,7 +56,11 @@ def _write_loop(
     alike = all(_same(bodies[0], body) for body in bodies[1:]) and not broken
     if alike and first.iterable is not None and (len(bodies) > 1 or not first.fixed):
         scope.line = node
-        scope.emit(ast.For(first.target(), first.iterable, bodies[0], []))
+        changed = [u for s in bodies[0] if (u := s.__dict__.get("updates"))]
+        if changed:
+            _write_updating(node, first, bodies[0], changed[0], scope)
+        else:
+            scope.emit(ast.For(first.target(), first.iterable, bodies[0], []))
         return
     if not first.fixed:
         scope.assume(node, f"the loop takes {len(bodies)} turns")
@@ -58,7 +71,8 @@ def _write_loop(
                 ast.Assert(test, syntax.constant("the loop of the torch program was unrolled"))
             )
     for turn, body in zip(around, bodies, strict=False):
-        for statement in body:
+        for original in body:
+            statement, after = _separate(original, turn, scope)
             new = syntax.substitute(statement, turn.resolved)
             new.__dict__.update(
                 {
@@ -68,9 +82,44 @@ def _write_loop(
                 }
             )
             scope.body.append(new)
+            if after is not None:
+                state.store(*after, scope, node)
     last = around[len(bodies) - 1]
     for name, value in scope.values.items():
         scope.values[name] = resolve(value, last.resolved)
+
+
+def _separate(
+    statement: ast.stmt, turn: Turn, scope: Scope
+) -> tuple[ast.stmt, tuple[ast.expr, ast.expr] | None]:
+    """Split `x, block = f(block, x)` of an unrolled loop: its new params go to their place."""
+    variable = statement.__dict__.get("updates")
+    if variable is None:
+        return statement, None
+    label = scope.fresh(variable)
+    new = copy.deepcopy(statement)
+    for name in ast.walk(new):
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name.id == variable:
+            name.id = label
+    return new, (turn.resolved[variable], syntax.name(label))
+
+
+def _write_updating(
+    node: ast.For, turn: Turn, body: list[ast.stmt], variable: str, scope: Scope
+) -> None:
+    """Emit a loop over modules that change their buffers: it collects their new params."""
+    modules = turn.iterable
+    if isinstance(modules, ast.Call) and len(modules.args) == 1:
+        modules = modules.args[0]  # enumerate
+    if not isinstance(modules, ast.Subscript | ast.Name):
+        raise scope.refuse("a loop over several lists of modules that change their buffers", node)
+    label = modules.slice.value if isinstance(modules, ast.Subscript) else "modules"  # pyright: ignore[reportAttributeAccessIssue]
+    collected = scope.fresh(str(label))
+    scope.emit(ast.Assign([ast.Name(collected, ast.Store())], ast.List([], ast.Load())))
+    append = syntax.call(syntax.attribute(syntax.name(collected), "append"), syntax.name(variable))
+    assert turn.iterable is not None
+    scope.emit(ast.For(turn.target(), turn.iterable, [*body, ast.Expr(append)], []))
+    state.store(modules, syntax.name(collected), scope, node)
 
 
 def _same(left: list[ast.stmt], right: list[ast.stmt]) -> bool:

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
 from jaxgrad.parity.port import attributes, syntax
+from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope, port_name
 from jaxgrad.parity.port.values import (
+    Closure,
     Fields,
     Folded,
     Items,
+    Method,
     Module,
     Size,
     Tensor,
+    TensorMethod,
     Value,
     code_of,
     is_dynamic,
@@ -82,12 +87,13 @@ def _match(
     """Bind the names of a target to an element, and return the port's target."""
     if isinstance(target, ast.Name):
         local = port_name(target.id)
-        if is_dynamic(value):
-            variables[target.id] = renamed(value, syntax.name(local))
-            resolved[local] = code_of(value)
-        else:
+        is_function = isinstance(value, Closure | Method | TensorMethod)
+        if not is_dynamic(value) or is_function:
             variables[target.id] = value
-        return ast.Name(local if is_dynamic(value) else "_", ast.Store())
+            return ast.Name("_", ast.Store())
+        variables[target.id] = renamed(value, syntax.name(local))
+        resolved[local] = code_of(value)
+        return ast.Name(local, ast.Store())
     if isinstance(target, ast.Tuple | ast.List):
         parts = attributes.iterate(value, scope, target)
         pairs = zip(target.elts, parts, strict=True)
@@ -118,7 +124,8 @@ def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
     if isinstance(value, Items) and value.code is not None:
         return _Sequence(elements, code_of(value))
     if isinstance(value, Items) and elements and all(map(is_dynamic, elements)):
-        return _Sequence(elements, code_of(value))
+        with contextlib.suppress(PortError):  # functions have no code
+            return _Sequence(elements, code_of(value))
     return _Sequence(elements, None)
 
 

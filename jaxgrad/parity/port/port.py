@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
+import functools
 import pathlib
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 import torch
 from torch import nn
 
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.port import calls, expressions, statements, syntax
+from jaxgrad.parity.port import calls, draws, expressions, module_hooks, statements, syntax
 from jaxgrad.parity.port.binding import bind
 from jaxgrad.parity.port.merging import merged
 from jaxgrad.parity.port.naming import named
@@ -70,25 +73,44 @@ def port(
     """
     run = _run(module)
     example = _tensors(inputs, module)
-    entry = _interpret(run, example)
+    with torch.random.fork_rng(devices=[]), _unchanged(module):
+        entry = _interpret(run, example)
     layout = Layout(module, frozenset(run.used), dict(run.constants))
     functions = named(merged(with_ties(run.written, entry, layout.ties())))
     functions = [dataclasses.replace(w, doc=_doc(w)) for w in functions]
     ordered = list(reversed(functions))
     title = f"The JAX port of torch's {type(module).__name__}, written by jaxgrad.port."
     source = write_file(title, ordered, run.assumptions)
-    ported = Ported(source, entry.name, tuple(run.assumptions), layout)
+    draws_numbers = any(a.arg == draws.RNG for a in entry.node.args.args)
+    ported = Ported(source, entry.name, tuple(run.assumptions), layout, draws_numbers, run.stateful)
     if not prove:
         return ported
+    fn = ported.fn
+    if ported.draws:
+        fn = functools.partial(fn, rng=jax.random.key(seed))
     report = prove_port(
-        module, ported.fn, ported.params(module.state_dict()), _arrays(inputs),
+        module, fn, ported.params(module.state_dict()), _arrays(inputs),
         also=[_arrays(x) for x in also], weights=ported.params, trainable=ported.trainable,
-        seed=seed,
+        seed=seed, has_state=ported.has_state,
     )  # fmt: skip
     ported = dataclasses.replace(ported, report=report)
     if report.verdict != "pass":
         raise PortError(f"the port of {type(module).__name__} is not proved:\n{report}")
     return ported
+
+
+@contextlib.contextmanager
+def _unchanged(module: nn.Module) -> Iterator[None]:
+    """Give parameters and buffers their values back, which a run in train mode changes."""
+    held = [*module.parameters(), *module.buffers()]
+    saved = [x.detach().clone() for x in held]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for tensor, value in zip(held, saved, strict=True):
+                if not torch.equal(tensor, value):
+                    tensor.copy_(value)
 
 
 def _run(module: nn.Module) -> Run:
@@ -113,9 +135,10 @@ def _interpret(run: Run, example: Any) -> Written:
         for name, x in zip(names, example.values() if named else example, strict=True)
     ]
     args, keywords = ([], dict(zip(names, values, strict=True))) if named else (values, {})
-    result = run.call(root, args, keywords, top, tree)
-    del result
+    run.call(root, args, keywords, top, tree)
+    run.stateful = top.stateful
     entry = run.written[-1]
+    entry.node.body[:0] = module_hooks.parameter_hooks(top, run.used, tree)
     _take_all(entry, module, named, names)
     return entry
 
@@ -128,7 +151,7 @@ def _take_all(entry: Written, module: nn.Module, named: bool, names: list[str]) 
     """Give the entry every input as a parameter, used or not, after the params."""
     import inspect
 
-    parameters = [n for n in inspect.signature(_forward(module)).parameters if n != "self"]
+    parameters = list(inspect.signature(_forward(module)).parameters)[1:]
     wanted = [*map(port_name, names if named else parameters[: len(names)])]
     have = [a.arg for a in entry.node.args.args]
     entry.node.args.args = [

@@ -26,6 +26,8 @@ class Ported:
         source: The port as a Python file, which imports jax and jaxgrad only.
         name: The name of its entry, `name(params, *inputs)`.
         assumptions: The tests on sizes that the torch program makes and the port asserts.
+        draws: Whether the entry draws random numbers, and takes a key as `rng=`.
+        has_state: Whether the entry returns (outputs, params), with new buffers in the params.
         report: The proof of its gradients; None with `prove=False`.
     """
 
@@ -33,6 +35,8 @@ class Ported:
     name: str
     assumptions: tuple[Assumption, ...]
     layout: Layout
+    draws: bool = False
+    has_state: bool = False
     report: Report | None = None
 
     @property

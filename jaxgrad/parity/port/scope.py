@@ -12,13 +12,13 @@ from typing import Any
 
 from torch import nn
 
-from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.refusals import Place, PortError
 from jaxgrad.parity.port.source import Source
 from jaxgrad.parity.port.values import Value
 
 
-RESERVED = frozenset({"F", "jax", "jnp", "lax", "jaxgrad", "math", "p", "np"})
+RESERVED = frozenset({"F", "jax", "jnp", "lax", "jaxgrad", "math", "p", "np", "rng"})
 
 
 @dataclasses.dataclass
@@ -59,6 +59,7 @@ class Run:
         default_factory=dict
     )  # tensors that no state_dict has
     paths: dict[int, str] = dataclasses.field(default_factory=dict)  # id of a module -> its path
+    stateful: bool = False  # whether the entry returns its params too
     used: set[str] = dataclasses.field(default_factory=set)  # paths of the tensors that are read
 
 
@@ -74,6 +75,8 @@ class Scope:
     line: ast.AST | None = None  # the statement that is being interpreted
     names: set[str] = dataclasses.field(default_factory=set)  # names that the port's function uses
     indices: set[str] = dataclasses.field(default_factory=set)  # loop counters up to a fixed number
+    turning: set[str] = dataclasses.field(default_factory=set)  # modules that a loop goes over
+    stateful: bool = False  # whether the function changes buffers, and returns its params too
     shown: int = 0  # the last source line whose comments were kept
 
     def place(self, node: ast.AST | None = None) -> Place:
@@ -84,7 +87,12 @@ class Scope:
 
     def emit(self, statement: ast.stmt) -> None:
         """Add a statement, with the comments of the torch line that it is from."""
-        statement.__dict__["comments"], statement.__dict__["trailing"] = self._comments()
+        split = draws.split_for(statement, self.names)
+        comments, trailing = self._comments()
+        if split is not None:
+            split.__dict__["comments"], comments = comments, []
+            self.body.append(split)
+        statement.__dict__["comments"], statement.__dict__["trailing"] = comments, trailing
         self.body.append(statement)
 
     def _comments(self) -> tuple[list[str], str]:

@@ -50,7 +50,8 @@ def source_of(function: types.FunctionType) -> Source:
     text = textwrap.dedent("".join(lines))
     node = _function(text, code)
     ast.increment_lineno(node, first - 1)
-    comments, own = _comments(text, first - 1)
+    own_code = function.__module__.split(".")[0] != "torch"
+    comments, own = _comments(text, first - 1) if own_code else ({}, frozenset())
     return Source(node, code.co_filename, comments, own, function)
 
 

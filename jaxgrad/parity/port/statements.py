@@ -14,9 +14,11 @@ import torch
 from jaxgrad.parity.port import (
     attributes,
     autograd_functions,
+    branches,
     expressions,
     inplace,
     loop_statements,
+    regions,
     syntax,
 )
 from jaxgrad.parity.port.binding import bind, stop_all
@@ -113,6 +115,10 @@ def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
         raise scope.refuse(
             f"{len(parts)} values are unpacked into {len(target.elts)} names", target
         )
+    nested = [t for t in target.elts if isinstance(t, ast.Tuple | ast.List)]
+    if nested and value.code is not None and not stars:
+        _unpack_nested(target, parts, value, scope)
+        return
     simple = all(isinstance(t, ast.Name) for t in target.elts) and not stars
     if simple and any(isinstance(x, Tensor | Size) or _is_coded(x) for x in parts):
         _unpack_names(target, value, parts, scope)
@@ -128,6 +134,20 @@ def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
         parts = attributes.iterate(value, scope, target) if not stars else parts
     for inner, part in zip(target.elts, parts, strict=True):
         _store(inner.value if isinstance(inner, ast.Starred) else inner, part, scope)
+
+
+def _unpack_nested(
+    target: ast.Tuple | ast.List, parts: list[Value], value: Value, scope: Scope
+) -> None:
+    """Write `a, (b, c) = value` by a name for each part that is unpacked further."""
+    labels = [
+        t if isinstance(t, ast.Name) else ast.Name(scope.fresh("pair"), ast.Store())
+        for t in target.elts
+    ]
+    _unpack_names(ast.Tuple(list(labels), ast.Store()), value, parts, scope)
+    for inner, label in zip(target.elts, labels, strict=True):
+        if not isinstance(inner, ast.Name):
+            _store(inner, scope.values.pop(label.id), scope)
 
 
 def _is_coded(value: Value) -> bool:
@@ -209,6 +229,9 @@ def _expression(node: ast.Expr, scope: Scope) -> None:
 
 def _if(node: ast.If, scope: Scope) -> None:
     test = scope.run.evaluate(node.test, scope)
+    if isinstance(test, Tensor):
+        branches.branch(node, test, scope)
+        return
     execute(node.body if expressions.truth(test, node.test, scope) else node.orelse, scope)
 
 
@@ -231,6 +254,9 @@ def _with(node: ast.With, scope: Scope) -> None:
         context = scope.run.evaluate(item.context_expr, scope)
         if isinstance(context.real, _NO_GRAD):
             _without_grad(node, context.real, scope)
+            return
+        if isinstance(context.real, torch.autocast):
+            regions.autocast(node, context.real, scope)
             return
         if not isinstance(context.real, _HARMLESS):
             raise scope.refuse(

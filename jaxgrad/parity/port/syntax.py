@@ -9,6 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from jaxgrad.parity.port.refusals import PortError
@@ -83,11 +84,73 @@ class _Substitute(ast.NodeTransformer):
         return copy.deepcopy(self.parts[node.id]) if node.id in self.parts else node
 
 
+def renamed_parts(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
+    """Return a copy of an expression with parts replaced by names: their text -> the name."""
+    return _RenameParts(names).visit(copy.deepcopy(node))
+
+
+class _RenameParts(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.expr) and text(node) in self.names:
+            return name(self.names[text(node)])
+        return self.generic_visit(node)
+
+
 def names_in(node: ast.AST) -> list[str]:
     """Return every name that is read in a node, once per use."""
     return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
 
 
+def _key(part: str) -> int | str:
+    return int(part) if part.isdigit() else part
+
+
+def reach(path: str) -> ast.expr:
+    """Return the expression of a tensor of the params by its path."""
+    code: ast.expr = name("p")
+    for part in path.split("."):
+        code = item(code, _key(part))
+    return code
+
+
+def replaced(
+    parts: Sequence[str], base: ast.expr, value: ast.expr, *, present: bool = False
+) -> ast.expr:
+    """Return `base` with a value at a path; what else is at the path is kept.
+
+    Args:
+        parts: The keys of the path; digits are places in lists.
+        base: The expression of a tree.
+        value: The expression of the new value.
+        present: Whether every part of the path is known to be in the tree.
+    """
+    if not parts:
+        return value
+    first, *rest = parts
+    if first.isdigit():
+        index = int(first)
+        inner = replaced(rest, item(base, index), value, present=present)
+        before = [_part(base, ast.Slice(None, constant(index)))] if index else []
+        after = _part(base, ast.Slice(constant(index + 1)))
+        return ast.List([*before, inner, after], ast.Load())
+    if rest and present:
+        inner = replaced(rest, item(base, first), value, present=present)
+    elif rest:
+        get = attribute(base, "get")
+        inner = replaced(rest, call(get, constant(first), ast.Dict([], [])), value)
+    else:
+        inner = value
+    return ast.Dict([None, constant(first)], [base, inner])
+
+
+def _part(base: ast.expr, piece: ast.Slice) -> ast.Starred:
+    return ast.Starred(ast.Subscript(base, piece, ast.Load()), ast.Load())
+
+
+LARGEST = 64  # numbers of an array that are written out
 DTYPES = {
     torch.float64: "jnp.float64",
     torch.float32: "jnp.float32",
@@ -130,6 +193,8 @@ def literal(value: Any) -> ast.expr:
         return ast.List([literal(x) for x in value], ast.Load())
     if isinstance(value, dict):
         return ast.Dict([literal(k) for k in value], [literal(v) for v in value.values()])
+    if isinstance(value, np.ndarray | np.generic) and value.size <= LARGEST:
+        return call("jnp.array", literal(value.tolist()))
     if isinstance(value, slice):
         parts = (value.start, value.stop, value.step)
         return ast.Slice(*(None if x is None else literal(x) for x in parts))

@@ -176,7 +176,7 @@ def lift(real: Any, code: ast.expr) -> Value:
     if isinstance(real, torch.Size):
         sizes: list[Value] = [Size(int(x), syntax.item(code, n)) for n, x in enumerate(real)]
         return Items(tuple, code, sizes)
-    if isinstance(real, tuple) and type(real).__name__.startswith("torch.return_types"):
+    if isinstance(real, tuple) and type(real).__module__ == "torch.return_types":
         kind = type(real)
         names = [f for f in dir(kind) if isinstance(getattr(kind, f), _MEMBER) and f[0] != "_"]
         order = sorted(

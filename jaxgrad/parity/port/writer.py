@@ -105,7 +105,7 @@ def _statement(node: ast.stmt, indent: int) -> list[str]:
         decorators = [f"{space}@{syntax.text(d)}" for d in node.decorator_list]
         head = f"def {node.name}({syntax.text(node.args)}):"
         inner = [line for s in node.body for line in _statement(s, indent + 4)]
-        return [*above, *decorators, *fit(head, indent), *inner]
+        return ["", *above, *decorators, *fit(head, indent), *inner, ""]
     lines = fit(_double_quotes(_text(node)), indent)
     trailing = node.__dict__.get("trailing", "")
     if trailing and len(lines) == 1 and len(lines[0]) + 2 + len(trailing) <= WIDTH:

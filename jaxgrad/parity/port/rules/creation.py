@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.values import Folded, Tensor, Value, code_of, real_of
 
@@ -128,6 +128,27 @@ def _finfo(op: Operation) -> Value:
     return Folded(op.real)
 
 
+def _drawn(name: str) -> Callable[[Operation], ast.expr]:
+    """Return the rule of a draw with torch's shape and dtype."""
+
+    def rule(op: Operation) -> ast.expr:
+        label = draws.key(name)
+        if op.name.endswith("_like"):
+            parts = [syntax.attribute(op.once(), x) for x in ("shape", "dtype")]
+            return syntax.call(f"jax.random.{name}", label, *parts)
+        return syntax.call(f"jax.random.{name}", label, _shape(op, 0), *_dtype(op).values())
+
+    return rule
+
+
+def _bernoulli(op: Operation) -> ast.expr:
+    if op.value(1, "p") is not None:
+        raise op.refuse("bernoulli with p= draws into its argument; pass the probabilities")
+    source = op.once()
+    drawn = syntax.call("jax.random.bernoulli", draws.key("bernoulli"), source)
+    return syntax.call(syntax.attribute(drawn, "astype"), syntax.attribute(source, "dtype"))
+
+
 def _random(op: Operation) -> Value:
     raise op.refuse(f"{op.name} draws numbers, which is not ported yet; pass them as an argument")
 
@@ -145,8 +166,10 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "type": _type, "float": _cast(torch.float32), "double": _cast(torch.float64),
     "half": _cast(torch.float16), "bfloat16": _cast(torch.bfloat16), "bool": _cast(torch.bool),
     "int": _cast(torch.int32), "long": _cast(torch.int64), "item": _item, "tolist": _item,
-    "numpy": _item, "nonzero": _item, "unique": _item, "rand": _random, "randn": _random,
-    "randint": _random, "rand_like": _random, "randn_like": _random, "bernoulli": _random,
+    "numpy": _item, "nonzero": _item, "unique": _item, "rand": _drawn("uniform"),
+    "randn": _drawn("normal"),
+    "randint": _random, "rand_like": _drawn("uniform"), "randn_like": _drawn("normal"),
+    "bernoulli": _bernoulli,
     "multinomial": _random, "randperm": _random, "normal": _random, "uniform": _random,
     "dim": _dim, "ndimension": _dim, "is_floating_point": _dim, "is_complex": _dim,
     "is_contiguous": _dim, "get_device": _dim,

@@ -17,8 +17,12 @@ from jaxgrad.parity.port.values import Tensor, Value, code_of, real_of
 _DROPPED = ("inplace", "out", "_stacklevel", "layout", "device", "pin_memory", "memory_format")
 
 
-def write(op: Operation) -> ast.expr:
+def write(op: Operation, **extra: ast.expr) -> ast.expr:
     """Return the call of a function with torch's name, without arguments that are its defaults.
+
+    Args:
+        op: The call of torch's function.
+        extra: Arguments that torch's function does not have, such as the key of a draw.
 
     Raises:
         PortError: There is no such function, or it lacks an argument.
@@ -34,7 +38,9 @@ def write(op: Operation) -> ast.expr:
         name: value for name, value in bound.items()
         if not _is_default(value, signature.parameters[name].default)
     }  # fmt: skip
-    return _written(f"F.{op.name}", signature, kept)
+    call = _written(f"F.{op.name}", signature, kept)
+    call.keywords += [ast.keyword(name, code) for name, code in extra.items()]
+    return call
 
 
 def _bound(op: Operation, signature: inspect.Signature) -> dict[str, Any]:

@@ -45,6 +45,7 @@ def _names() -> dict[Any, str]:
                 found.setdefault(value, prefix + _ALIASES.get(name, name))
             except TypeError:
                 continue
+    found[vars(torch)["_weight_norm"]] = "_weight_norm"
     for name in dir(torch.Tensor):
         value = getattr(torch.Tensor, name)
         if callable(value) and not name.startswith("_"):

@@ -217,7 +217,9 @@ class Refused(nn.Module):
 
 
 def _branches(self, x):
-    return x * 2 if x.sum() > 0 else x
+    if x.sum() > 0:
+        return x * 2
+    return x + 1
 
 
 def _reads(self, x):
@@ -242,7 +244,7 @@ def _masks(self, x):
 @pytest.mark.parametrize(
     "step, reason",
     [
-        (_branches, "this test depends on the values of a tensor; write it with torch.where"),
+        (_branches, "one arm of a branch on the value of a tensor returns and the other does not"),
         (_reads, r"item\(\) reads the value of a tensor, which is not known when JAX traces"),
         (_stores, "`kept` is set while the module runs; return it instead of storing it"),
         (_shares, "'y' shares memory with a tensor that line [0-9]+ changes in place"),

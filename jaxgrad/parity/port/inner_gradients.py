@@ -1,0 +1,94 @@
+"""Write `torch.autograd.grad` inside of a module as the gradient of a nested function."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import torch
+
+from jaxgrad.parity.port import attributes, syntax
+from jaxgrad.parity.port.scope import CallSite, Scope
+from jaxgrad.parity.port.values import Folded, Items, Tensor, Value, code_of, real_of
+
+
+_NAMES = (
+    "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs",
+    "allow_unused",
+)  # fmt: skip
+
+
+def grad(site: CallSite) -> Value:
+    """Interpret `torch.autograd.grad(outputs, inputs, ...)`.
+
+    Raises:
+        PortError: An input or the output is not a variable of the function that calls it.
+    """
+    given = dict(zip(_NAMES, site.args, strict=False)) | site.keywords
+    (output,) = _listed(given["outputs"], site)
+    inputs = _listed(given["inputs"], site)
+    cotangent = given.get("grad_outputs", Folded(None))
+    if isinstance(cotangent, Items):
+        (cotangent,) = attributes.iterate(cotangent, site.scope, site.node)
+    if not all(isinstance(x.code, ast.Name) for x in inputs):
+        raise site.refuse(
+            "autograd.grad with respect to something that is not a local variable; assign it first"
+        )
+    names = [x.code.id for x in inputs]  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    reals = torch.autograd.grad(
+        real_of(output), [x.real for x in inputs], real_of(cotangent), create_graph=True
+    )
+    label = site.scope.fresh("value")
+    body = [*_slice(names, output, site.scope), ast.Return(code_of(output))]
+    site.scope.emit(syntax.function(label, names, body))
+    code = _gradient(label, names, output, cotangent)
+    if not given.get("create_graph", Folded(False)).real:
+        code = syntax.call("lax.stop_gradient", code)
+    parts: list[Value] = [Tensor(x, syntax.item(code, n)) for n, x in enumerate(reals)]
+    return Items(tuple, code, parts)
+
+
+def _listed(value: Value, site: CallSite) -> list[Value]:
+    if isinstance(value, Items):
+        return attributes.iterate(value, site.scope, site.node)
+    return [value]
+
+
+def _gradient(label: str, names: list[str], output: Value, cotangent: Value) -> ast.expr:
+    """Return the expression of the tuple of gradients."""
+    args = [syntax.name(n) for n in names]
+    if cotangent.real is None and output.real.ndim == 0:
+        places = syntax.literal(tuple(range(len(names))))
+        return ast.Call(syntax.call("jax.grad", syntax.name(label), places), list(args), [])
+    pulled = syntax.item(syntax.call("jax.vjp", syntax.name(label), *args), 1)
+    if cotangent.real is None:
+        seed: ast.expr = syntax.call("jnp.ones_like", code_of(output))
+    else:
+        seed = code_of(cotangent)
+    return ast.Call(pulled, [seed], [])
+
+
+def _slice(names: list[str], output: Value, scope: Scope) -> list[ast.stmt]:
+    """Return the statements that compute the output from the inputs."""
+    needed = set(syntax.names_in(code_of(output))) - set(names)
+    kept: list[ast.stmt] = []
+    for statement in reversed(scope.body):
+        stored = _stored(statement)
+        if stored & set(names):
+            break  # here an input gets its value
+        if stored & needed:
+            kept.insert(0, statement)
+            needed = (needed - stored) | (set(syntax.names_in(statement)) - set(names))
+    return kept
+
+
+def _stored(statement: ast.stmt) -> set[str]:
+    names: set[Any] = {
+        n.id
+        for n in ast.walk(statement)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+    return names | ({statement.name} if isinstance(statement, ast.FunctionDef) else set())
+
+
+SPECIAL: dict[Any, Any] = {torch.autograd.grad: grad}
