@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Sequence
+from typing import Any
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.refusals import PortError
@@ -42,6 +44,16 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     bound.code = target
     scope.values[name] = bound
     return bound
+
+
+def bind_results(names: Sequence[str], reals: Sequence[Any], code: ast.expr, scope: Scope) -> None:
+    """Assign the tensors that a call returns to local variables: `a, b = code`."""
+    locals_ = [scope.local(name) for name in names]
+    targets: list[ast.expr] = [ast.Name(local, ast.Store()) for local in locals_]
+    place = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
+    scope.emit(ast.Assign([place], code))
+    for name, local, real in zip(names, locals_, reals, strict=True):
+        scope.values[name] = Tensor(real, syntax.name(local))
 
 
 def stopped(value: Tensor, code: ast.expr) -> ast.expr:

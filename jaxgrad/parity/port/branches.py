@@ -8,6 +8,7 @@ import dataclasses
 import torch
 
 from jaxgrad.parity.port import draws, syntax
+from jaxgrad.parity.port.binding import bind_results
 from jaxgrad.parity.port.cleaning import cleaned
 from jaxgrad.parity.port.scope import Returned, Scope
 from jaxgrad.parity.port.values import Folded, Tensor, Value, code_of, lift, real_of, tensors_in
@@ -59,12 +60,7 @@ def branch(node: ast.If, test: Tensor, scope: Scope) -> None:
     results = [[code_of(arm.values[n]) for n in names] for arm in (then, otherwise)]
     operands = [n for n in names if isinstance(before.get(n), Tensor)]
     call = _cond(test, then, otherwise, (results[0], results[1]), operands, scope)
-    locals_ = [scope.local(n) for n in names]
-    targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in locals_]
-    place = targets[0] if len(targets) == 1 else ast.Tuple(targets, ast.Store())
-    scope.emit(ast.Assign([place], call))
-    for name, local in zip(names, locals_, strict=True):
-        scope.values[name] = Tensor(arms[taken].values[name].real, syntax.name(local))
+    bind_results(names, [arms[taken].values[n].real for n in names], call, scope)
 
 
 def _arm(body: list[ast.stmt], scope: Scope, node: ast.AST) -> _Arm:

@@ -43,8 +43,8 @@ def _each(
         turn.enter(scope)
         if all(_passes(test, scope) for test in first.ifs):
             for values, inner in _each(rest, elements, scope):
-                parts = turn.parts()
-                yield [_resolved(x, parts) for x in values], turn if inner is None else None
+                resolved = [_resolved(x, turn.resolved) for x in values]
+                yield resolved, turn if inner is None else None
 
 
 def _passes(test: ast.expr, scope: Scope) -> bool:

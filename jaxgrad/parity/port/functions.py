@@ -100,13 +100,7 @@ def call_closure(
     saved = dict(scope.values)
     scope.values.update(values)
     try:
-        if isinstance(closure.real, ast.Lambda):
-            return scope.run.evaluate(closure.real.body, scope)
-        try:
-            scope.run.execute(closure.real.body, scope)
-        except Returned as returned:
-            return returned.value
-        return Folded(None)
+        return _interpret(closure.real, scope)
     finally:
         for name in set(scope.values) - set(saved) | set(values):
             scope.values.pop(name, None)

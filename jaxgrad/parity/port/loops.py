@@ -35,7 +35,7 @@ class Turn:
     """One turn of a loop.
 
     In the torch program its variables have this turn's values. In the port they are written by
-    name, so that the turns can be compared; `parts` has what each name is in this turn.
+    name, so that the turns can be compared; `resolved` has the expression of each name in this turn.
     """
 
     variables: dict[str, Value]
@@ -49,9 +49,6 @@ class Turn:
         scope.names.update(self.resolved)
         if self.fixed:
             scope.indices.update(n for n, v in self.variables.items() if type(v) is Size)
-
-    def parts(self) -> dict[str, ast.expr]:
-        return self.resolved
 
     def target(self) -> ast.expr:
         return copy.deepcopy(self.pattern)

@@ -45,7 +45,7 @@ def call_hooked(
             node,
         )
     for hook in real._forward_pre_hooks.values():
-        given = scope.run.call(_function(hook), [module, Items(tuple, None, args)], {}, scope, node)
+        given = scope.run.call(Folded(hook), [module, Items(tuple, None, args)], {}, scope, node)
         if given.real is not None:
             args = attributes.iterate(given, scope, node) if isinstance(given, Items) else [given]
     result = forward(args)
@@ -53,14 +53,10 @@ def call_hooked(
         result = _with_backward_hook(module, hook, args, result, scope, node)
     for hook in real._forward_hooks.values():
         passed = [module, Items(tuple, None, args), result]
-        answer = scope.run.call(_function(hook), passed, {}, scope, node)
+        answer = scope.run.call(Folded(hook), passed, {}, scope, node)
         if answer.real is not None:
             result = answer
     return result
-
-
-def _function(hook: Any) -> Value:
-    return Folded(hook)
 
 
 def _with_backward_hook(
@@ -104,7 +100,7 @@ def _answer(
         for name, tensors in zip(names, (inputs, outputs), strict=True)
     ]
     with scope.block() as body:
-        result = scope.run.call(_function(hook), [module, *groups], {}, scope, node)
+        result = scope.run.call(Folded(hook), [module, *groups], {}, scope, node)
     if result.real is None:
         return None, body
     return ast.Lambda(syntax.function("_", names, []).args, code_of(result)), body
@@ -126,7 +122,7 @@ def parameter_hooks(scope: Scope, used: set[str], node: ast.AST) -> list[ast.stm
         with scope.block() as body:
             for hook in hooks.values():
                 function = as_lambda(
-                    _function(hook), [torch.ones_like(parameter)], ["grad"], scope, node
+                    Folded(hook), [torch.ones_like(parameter)], ["grad"], scope, node
                 )
                 if function is not None:
                     code = syntax.call("jaxgrad.hook", code, function)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import contextlib
 import dataclasses
 import functools
+import inspect
 import pathlib
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -18,6 +18,7 @@ from torch import nn
 
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.interop import map_leaves, to_numpy
 from jaxgrad.parity.port import calls, draws, expressions, module_hooks, statements, syntax
 from jaxgrad.parity.port.binding import bind
 from jaxgrad.parity.port.merging import merged
@@ -27,10 +28,11 @@ from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Run, Scope, Written, port_name
 from jaxgrad.parity.port.source import Source
-from jaxgrad.parity.port.ties import with_ties
+from jaxgrad.parity.port.ties import tie
 from jaxgrad.parity.port.values import Fields, Items, Module, Tensor, Value
 from jaxgrad.parity.port.writer import write_file
 from jaxgrad.parity.prove.prove import prove as prove_port
+from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
 
 
 def port(
@@ -73,14 +75,18 @@ def port(
     """
     run = _run(module)
     example = _tensors(inputs, module)
-    with torch.random.fork_rng(devices=[]), _unchanged(module):
-        entry = _interpret(run, example)
+    borrowed = Borrowed(module)  # a run in train mode changes buffers and draws numbers
+    try:
+        with borrowed.in_dtype(None):
+            entry = _interpret(run, example)
+    finally:
+        borrowed.give_back()
     layout = Layout(module, frozenset(run.used), dict(run.constants))
-    functions = named(merged(with_ties(run.written, entry, layout.ties())))
+    tie(entry, layout.ties())
+    functions = named(merged(run.written))
     functions = [dataclasses.replace(w, doc=_doc(w)) for w in functions]
-    ordered = list(reversed(functions))
     title = f"The JAX port of torch's {type(module).__name__}, written by jaxgrad.port."
-    source = write_file(title, ordered, run.assumptions)
+    source = write_file(title, functions[::-1], run.assumptions)
     draws_numbers = any(a.arg == draws.RNG for a in entry.node.args.args)
     ported = Ported(source, entry.name, tuple(run.assumptions), layout, draws_numbers, run.stateful)
     if not prove:
@@ -89,28 +95,14 @@ def port(
     if ported.draws:
         fn = functools.partial(fn, rng=jax.random.key(seed))
     report = prove_port(
-        module, fn, ported.params(module.state_dict()), _arrays(inputs),
-        also=[_arrays(x) for x in also], weights=ported.params, trainable=ported.trainable,
+        module, fn, ported.params(module.state_dict()), to_numpy(inputs),
+        also=[to_numpy(x) for x in also], weights=ported.params, trainable=ported.trainable,
         seed=seed, has_state=ported.has_state,
     )  # fmt: skip
     ported = dataclasses.replace(ported, report=report)
     if report.verdict != "pass":
         raise PortError(f"the port of {type(module).__name__} is not proved:\n{report}")
     return ported
-
-
-@contextlib.contextmanager
-def _unchanged(module: nn.Module) -> Iterator[None]:
-    """Give parameters and buffers their values back, which a run in train mode changes."""
-    held = [*module.parameters(), *module.buffers()]
-    saved = [x.detach().clone() for x in held]
-    try:
-        yield
-    finally:
-        with torch.no_grad():
-            for tensor, value in zip(held, saved, strict=True):
-                if not torch.equal(tensor, value):
-                    tensor.copy_(value)
 
 
 def _run(module: nn.Module) -> Run:
@@ -149,8 +141,6 @@ def _forward(module: nn.Module) -> types.FunctionType:
 
 def _take_all(entry: Written, module: nn.Module, named: bool, names: list[str]) -> None:
     """Give the entry every input as a parameter, used or not, after the params."""
-    import inspect
-
     parameters = list(inspect.signature(_forward(module)).parameters)[1:]
     wanted = [*map(port_name, names if named else parameters[: len(names)])]
     have = [a.arg for a in entry.node.args.args]
@@ -177,23 +167,11 @@ def _tensors(inputs: Any, module: nn.Module) -> Any:
     dtypes = [p.dtype for p in module.parameters() if p.is_floating_point()]
     dtype = dtypes[0] if dtypes else torch.get_default_dtype()
 
-    def one(x: Any) -> Any:
-        if isinstance(x, Mapping):
-            return {k: one(v) for k, v in x.items()}
-        if isinstance(x, list | tuple):
-            return type(x)(map(one, x))
+    def one(x: Any) -> torch.Tensor:
         tensor = torch.tensor(np.asarray(copy_to_numpy(x)))
         return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
-    return one(inputs)
-
-
-def _arrays(inputs: Any) -> Any:
-    if isinstance(inputs, Mapping):
-        return {k: _arrays(v) for k, v in inputs.items()}
-    if isinstance(inputs, list | tuple):
-        return type(inputs)(map(_arrays, inputs))
-    return copy_to_numpy(inputs)
+    return map_leaves(one, inputs)
 
 
 def _doc(written: Written) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-import torch
 from torch import nn
 
 from jaxgrad.parity.port import draws, functions, syntax
@@ -46,8 +45,7 @@ def call(
         raise scope.refuse(f"a packed sequence in {name}; pass a padded one and mask it", node)
     if source.real.ndim != 3 or real.proj_size:
         raise scope.refuse(f"{name} without a batch or with a projection is not ported", node)
-    with torch.random.fork_rng(devices=[]):
-        result = real(source.real, real_of(start))
+    result = real(source.real, real_of(start))
     drops = bool(real.dropout and real.training and real.num_layers > 1)
     has_start = start.real is not None
     lines = [*_body(real, has_start, drops)]

@@ -7,6 +7,7 @@ import ast
 import torch
 
 from jaxgrad.parity.port import draws, syntax
+from jaxgrad.parity.port.binding import bind_results
 from jaxgrad.parity.port.cleaning import cleaned
 from jaxgrad.parity.port.scope import Returned, Scope
 from jaxgrad.parity.port.values import Tensor, Value, code_of, lift, real_of
@@ -44,12 +45,7 @@ def autocast(node: ast.With, context: torch.autocast, scope: Scope) -> None:
     code = ast.Call(_transformed(label, context), [syntax.name(n) for n in locals_], [])
     if returned is not None:
         raise Returned(lift(real_of(returned), code))
-    targets: list[ast.expr] = [ast.Name(scope.local(n), ast.Store()) for n in names]
-    scope.emit(
-        ast.Assign([targets[0] if len(names) == 1 else ast.Tuple(targets, ast.Store())], code)
-    )
-    for name, value in zip(names, values, strict=True):
-        scope.values[name] = Tensor(value.real, syntax.name(scope.local(name)))
+    bind_results(names, [v.real for v in values], code, scope)
 
 
 def _transformed(label: str, context: torch.autocast) -> ast.Call:

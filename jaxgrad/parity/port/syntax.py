@@ -61,16 +61,6 @@ def same(left: ast.AST, right: ast.AST) -> bool:
     return ast.dump(left) == ast.dump(right)
 
 
-def template(source: str, parts: Mapping[str, ast.expr]) -> ast.expr:
-    """Return the expression `source` with the names in `parts` replaced by expressions."""
-    return substitute(copy.deepcopy(_parsed(source)), parts)
-
-
-@functools.cache
-def _parsed(source: str) -> ast.expr:
-    return ast.parse(source, mode="eval").body
-
-
 def substitute(node: Any, parts: Mapping[str, ast.expr]) -> Any:
     """Return a copy of a node with names replaced by expressions."""
     return _Substitute(parts).visit(copy.deepcopy(node))

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.scope import Written
 
 
-def with_ties(
-    functions: Sequence[Written], entry: Written, ties: Mapping[str, str]
-) -> list[Written]:
-    """Return the functions, with statements in the entry that put tied leaves in place."""
-    if not ties:
-        return list(functions)
+def tie(entry: Written, ties: Mapping[str, str]) -> None:
+    """Add the statements to the entry that put tied leaves in place."""
     statements: list[ast.stmt] = []
     for alias, first in ties.items():
         value = syntax.reach(first)
@@ -23,4 +19,3 @@ def with_ties(
         statement.__dict__["trailing"] = "# tied"
         statements.append(statement)
     entry.node.body[:0] = statements
-    return list(functions)

@@ -134,10 +134,6 @@ def _text(node: ast.stmt) -> str:
     return source
 
 
-def _length(node: ast.expr | None) -> int:
-    return len(node.elts) if isinstance(node, ast.Tuple) else 0
-
-
 def _double_quotes(source: str) -> str:
     """Return a line with strings in double quotes."""
     parts = []

@@ -124,10 +124,6 @@ def _item(op: Operation) -> Value:
     )
 
 
-def _finfo(op: Operation) -> Value:
-    return Folded(op.real)
-
-
 def _drawn(name: str) -> Callable[[Operation], ast.expr]:
     """Return the rule of a draw with torch's shape and dtype."""
 

@@ -6,12 +6,10 @@ import ast
 import dataclasses
 from typing import Any
 
-import torch
-
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Items, Tensor, Value, code_of, is_dynamic, real_of
+from jaxgrad.parity.port.values import Items, Tensor, Value, code_of, real_of
 
 
 @dataclasses.dataclass
@@ -80,17 +78,8 @@ class Operation:
         assert self.shape is not None
         return dim % (len(self.shape) + extra)
 
-    def dtype_code(self, position: int, name: str = "dtype") -> ast.expr:
-        value = self.value(position, name)
-        if value is None or value.real is None:
-            return syntax.literal(torch.get_default_dtype())
-        return code_of(value)
-
     def refuse(self, reason: str) -> PortError:
         return self.scope.refuse(reason, self.node)
-
-    def has_code(self) -> bool:
-        return any(map(is_dynamic, [*self.args, *self.keywords.values()]))
 
 
 def _label(node: ast.AST) -> str:

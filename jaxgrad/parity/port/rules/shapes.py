@@ -10,7 +10,7 @@ import torch
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.rules.operation import Operation
-from jaxgrad.parity.port.values import Items, Tensor, Value, code_of, real_of
+from jaxgrad.parity.port.values import Items, Size, Tensor, Value, code_of, lift, real_of
 
 
 def _same(op: Operation) -> Value | ast.expr:
@@ -173,16 +173,12 @@ def _index(key: Value) -> ast.expr:
 
 
 def _size(op: Operation) -> Value:
-    from jaxgrad.parity.port.values import Size, lift
-
     shape = syntax.attribute(op.input, "shape")
     dim = op.get(1, "dim")
     return lift(op.real, shape) if dim is None else Size(op.real, syntax.item(shape, dim))
 
 
 def _numel(op: Operation) -> Value:
-    from jaxgrad.parity.port.values import Size
-
     return Size(op.real, syntax.attribute(op.input, "size"))
 
 
@@ -213,10 +209,6 @@ def _where(op: Operation) -> ast.expr:
         raise op.refuse("where with one argument makes a size that depends on values")
     condition = op.code(0, "condition") if op.args else code_of(op.keywords["condition"])
     return syntax.call("jnp.where", condition, op.code(1, "input"), op.code(2, "other"))
-
-
-def _where_method(op: Operation) -> ast.expr:
-    return _where(op)
 
 
 def _meshgrid(op: Operation) -> ast.expr:
