@@ -44,7 +44,7 @@ class Core:
 
 
 def core_of(program: Callable[..., Any], prints: str = "", tools: str = "") -> Core:
-    """Return the core of a program.
+    """Return the lines of a program that a lesson shows: the body without the test harness.
 
     Args:
         program: A function of the inputs that returns its results.

@@ -171,7 +171,7 @@ def _counts(observation: Any, count: int) -> bool:
 
 
 def _check_names(case: Case, names: list[str], both: list[GraphPair]) -> None:
-    """Raise if a row, a lane or a parameter of the picture has no name of the program."""
+    """Raise if a row, a lane or a parameter of the picture has no name in the program."""
     if len(names) != len(both):
         raise CaseError(
             f"{case.id} has no picture: its {len(both)} backward passes have no names; name them "

@@ -35,7 +35,7 @@ class Turn:
     """One turn of a loop.
 
     In the torch program its variables have this turn's values. In the port they are written by
-    name, so that the turns can be compared; `resolved` has the expression of each name in this turn.
+    name, so that turns can be compared; `resolved` has the expression of each name in this turn.
     """
 
     variables: dict[str, Value]

@@ -158,7 +158,7 @@ def test_further_inputs_become_arrays():
     ids=["number", "keys", "random key", "text", "tree"],
 )
 def test_inputs_must_be_arrays_of_numbers(inputs, words):
-    """Anything else is one sentence."""
+    """Inputs that are not arrays of numbers are refused in one sentence."""
     with pytest.raises(ProofError, match=words):
         checks.as_arrays(inputs)
 

@@ -34,7 +34,7 @@ def stopped_elsewhere(p, x):
 
 @pytest.fixture
 def runs(monkeypatch):
-    """The number of the draw of each torch run, and whether it is a forward run alone."""
+    """Record each run of torch: its draw, whether it has no gradients, whether it is a rerun."""
     calls, run = [], Live.run
 
     def spy(self, draw, *, forward=False, **options):

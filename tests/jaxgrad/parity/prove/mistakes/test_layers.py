@@ -180,7 +180,7 @@ def test_every_other_number_of_groups_is_tried():
 
 @pytest.mark.parametrize("aligned", [True, False])
 def test_the_corners_of_an_image_are_aligned_or_not(aligned):
-    """An interpolation is rerun with the other corners, and as the nearest element."""
+    """An interpolation is rerun with the other `align_corners`, and with the mode "nearest"."""
     x = draw(1, 2, 3, 4)
 
     def resize(mode, corners):

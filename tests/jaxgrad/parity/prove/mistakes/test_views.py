@@ -50,7 +50,7 @@ def test_the_axes_are_moved_before_they_are_flattened():
 
 
 def test_a_split_axis_is_split_in_the_other_order():
-    """The heads and their size are exchanged where the last axis alone is split in two."""
+    """If a reshape splits the last axis in two, the two factors are tried in the other order."""
     check(
         tried(views.reshaped, Tensor.reshape, X, (4, 2, 3)),
         {

@@ -288,7 +288,7 @@ def test_a_wrong_factory_is_one_sentence(factory, text):
 
 
 def test_a_factory_may_take_the_module():
-    """Parameter groups by name need the module."""
+    """A factory that builds parameter groups by name is called with the module."""
     optimizer = loop.build_optimizer(lambda m: sgd(m.parameters()), module())
 
     assert isinstance(optimizer, torch.optim.SGD)
