@@ -22,21 +22,16 @@ def is_inexact_dtype(dtype: DTypeLike) -> bool:
 
 
 def epsilon(dtype: DTypeLike) -> float:
-    return float(ml_dtypes.finfo(_real(dtype)).eps)
+    return float(ml_dtypes.finfo(np.dtype(dtype)).eps)
 
 
 def spacing(scale: float, dtype: DTypeLike) -> float:
     """Return one ULP of `dtype` at the magnitude `scale`."""
-    info = ml_dtypes.finfo(_real(dtype))
+    info = ml_dtypes.finfo(np.dtype(dtype))
     if not scale or not math.isfinite(scale):
         return float(info.smallest_subnormal) if not scale else 0.0
     exponent = math.floor(math.log2(scale))
     return max(math.ldexp(float(info.eps), exponent), float(info.smallest_subnormal))
-
-
-def _real(dtype: DTypeLike) -> np.dtype:
-    dtype = np.dtype(dtype)
-    return np.real(np.empty(0, dtype)).dtype if dtype.kind == "c" else dtype
 
 
 def _is_extended(dtype: DTypeLike) -> bool:

@@ -16,7 +16,7 @@ from torch.jit import ScriptModule
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.jax_side.native import as_stored
 from jaxgrad.parity.prove.jax_side.port import Draw, load
@@ -57,7 +57,7 @@ def run(
     default = torch.float64 if working == torch.float64 else torch.float32
     for draw in draws:
         load(module, draw.state)
-        inputs = as_stored(draw, result).inputs
+        inputs = to_torch(as_stored(draw, result).inputs)  # before the kernels are recorded
         twins = Twins(module)
         try:
             with Places(module, twins, "loss" if loss is not None else ""), twins:
