@@ -7,6 +7,7 @@ the dtype that torch chose is the one to compare.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -39,10 +40,10 @@ def is_low(module: nn.Module) -> bool:
 
 def working_dtype(module: nn.Module) -> torch.dtype:
     """Return the floating dtype that most of a module's parameters have."""
-    sizes: dict[torch.dtype, int] = {}
+    sizes: Counter[torch.dtype] = Counter()
     for x in list(module.parameters()) or list(module.buffers()):
         if x.is_floating_point():
-            sizes[x.dtype] = sizes.get(x.dtype, 0) + x.numel()
+            sizes[x.dtype] += x.numel()
     return max(sizes, key=lambda dtype: sizes[dtype], default=torch.float32)
 
 
@@ -175,7 +176,7 @@ class Twins(TorchDispatchMode):
             if variable:
                 self._variable.add(id(x))
         name = str(func).removeprefix("aten.")
-        for x in results[:1] if name.startswith(_FUSED) and name[:8] != "_to_copy" else results:
+        for x in results[:1] if name.startswith(_FUSED) else results:
             self._record(x)
         return out
 
@@ -247,7 +248,7 @@ def _wide(x: Tensor) -> Tensor:
 def _fits(x: Tensor) -> list[str]:
     """Return the low-precision dtypes that represent every element of a tensor exactly."""
     x = torch.view_as_real(x.resolve_conj()) if x.is_complex() else x.detach()
-    wide = torch.nan_to_num(x.double(), nan=0.0, posinf=0.0, neginf=0.0)
+    wide = x.double()[x.double().isfinite()]
     fitting = (dtype for dtype in LOW if torch.equal(wide.to(dtype).double(), wide))
     return [_name(dtype) for dtype in fitting]
 

@@ -93,6 +93,12 @@ def test_values_are_recorded_with_their_names_modules_and_calls():
     assert [x.module for x in values(result, "mul")] == [""]
 
 
+def test_only_the_inputs_of_the_whole_module_are_inputs():
+    """The input of an inner module may be a computed value."""
+    named = [x for x in values(run(nn.Sequential(nn.Tanh(), nn.Sequential(nn.Tanh())))) if x.name]
+    assert [(x.name, x.module) for x in named] == [("input", "0")]
+
+
 @pytest.mark.parametrize(("loss", "after"), [(None, ""), (lambda y, *_: y.square().sum(), "loss")])
 def test_what_runs_after_the_module_is_the_loss(loss, after):
     """Without a loss it has no name."""
@@ -187,6 +193,12 @@ def test_lists_of_tensors_and_dtypes_are_computed_in_float64():
     assert cast.dtype == "bfloat16" and not cast.fits and "bfloat16" in cast.holds
 
 
+def test_a_cast_to_integers_truncates_the_twin_too():
+    """Only floating dtypes are replaced."""
+    values = recorded(lambda: torch.tensor([1.5]).to(torch.int32) * 1.0)
+    np.testing.assert_array_equal(values[-1].print, fingerprint(np.array([1.0])))
+
+
 def test_a_kernel_that_reads_bits_keeps_its_own_result():
     """The bits of a float64 number are other ones, and so many that the shape would differ."""
     x = torch.tensor([1.0, 2.0])
@@ -200,7 +212,7 @@ def test_a_kernel_that_reads_bits_keeps_its_own_result():
         (lambda: torch.zeros(2, dtype=F64), [0.0, 0.0]),
         (lambda: [torch.zeros(3, dtype=F64)], [1.0, 2.0]),
         (lambda: [torch.zeros(2, dtype=F64)] * 2, [1.0, 2.0]),
-        (lambda: [], [1.0, 2.0]),
+        (list, [1.0, 2.0]),
         (lambda: 1 / 0, [1.0, 2.0]),
     ],
 )

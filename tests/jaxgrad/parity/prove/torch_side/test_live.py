@@ -1,0 +1,336 @@
+"""The user's module is run on draws, trained and replayed, and then given back."""
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from jaxgrad.parity import ProofError, Training
+from jaxgrad.parity.prove.torch_side import live
+from jaxgrad.parity.prove.torch_side.live import Live
+from jaxgrad.parity.prove.torch_side.values import TorchRun
+
+
+X = np.array([[1.0, 2.0], [3.0, 5.0], [0.5, -1.0]])
+SGD = Training(lambda ps: torch.optim.SGD(ps, lr=0.5))
+
+
+class Layer(nn.Module):
+    """A weight, positive statistics and a table of float32 numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2))
+        self.register_buffer("variance", torch.ones(2))
+        self.register_buffer("table", torch.sin(torch.arange(1.0, 3.0)))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.weight * x / self.variance + self.table
+
+
+@contextlib.contextmanager
+def opened(module: Any, *inputs: Any, pick: Any = None, loss: Any = None) -> Iterator[Live]:
+    side = Live(module, inputs or (X,), pick, loss, 3)
+    with contextlib.closing(side):
+        yield side
+
+
+def test_a_module_is_in_float64_until_it_is_given_back():
+    """The compiler's wrapper is removed."""
+    module, wrapper = Layer(), nn.Module()
+    wrapper._orig_mod = module
+    with opened(wrapper) as side:
+        assert side.module is module and module.weight.dtype == torch.float64
+        assert dict(side.flags) == {"weight": True} and side.names["table"] == "table"
+        assert not side.has_loss and side.output_count == 1
+    assert module.weight.dtype == torch.float32
+
+
+def test_a_module_that_cannot_run_is_given_back():
+    """Its dtype is the user's after the error."""
+    module = Layer()
+    with pytest.raises(ProofError), opened(module, np.ones(5)):
+        pass
+    assert module.weight.dtype == torch.float32
+
+
+def test_a_loss_is_no_output():
+    """It does not change the number of cotangents."""
+    with opened(Layer(), loss=lambda y, *_: y.sum()) as side:
+        assert side.has_loss and list(side.outputs) == ["", "loss"] and side.output_count == 1
+
+
+def test_the_second_draw_has_new_weights_and_inputs():
+    """Buffers that the port holds keep their sign, other buffers and fixed inputs their values."""
+    with opened(Layer()) as side:
+        first, second = side.drawn(["weight", "variance"])
+        fixed = side.drawn(["weight"], ["0"])[1].draw
+        rejected = side.drawn(["weight"], ["1"])[1].draw
+
+    assert [d.draw.number for d in (first, second)] == [0, 1]
+    assert np.array_equal(first.draw.inputs[0], X) and first.draw.state is side.state
+    weight, variance = (second.draw.state[name] for name in ("weight", "variance"))
+    assert (weight != 1).all() and (weight < 1).any()
+    assert (variance > 1).all() and np.array_equal(second.draw.state["table"], side.state["table"])
+    assert (second.draw.inputs[0] != X).all() and (rejected.inputs[0] != X).all()
+    assert np.array_equal(fixed.inputs[0], X) and not side.notes
+    np.testing.assert_allclose(
+        second.run.outputs[""], weight * second.draw.inputs[0] / variance + side.state["table"]
+    )
+
+
+def test_the_second_draw_is_rerun_with_gradients_on_demand():
+    """Most ports agree without them."""
+    with opened(Layer()) as side:
+        first, second = side.drawn(["weight"])
+        assert first.differentiate is None and first.reruns[0].grads["weight"] is not None
+        assert second.reruns[0].grads["weight"] is None
+        assert second.gradient_reruns[0].grads["weight"] is not None
+
+
+class Weights(nn.Module):
+    """Two parameters that share memory."""
+
+    def __init__(self):
+        super().__init__()
+        numbers = torch.ones(2)
+        self.left, self.right = nn.Parameter(numbers), nn.Parameter(numbers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.left * self.right
+
+
+def test_two_names_of_the_same_numbers_are_redrawn_as_one():
+    """A module holds them only once."""
+    with opened(Weights()) as side:
+        state = side.drawn(["left", "right"])[1].draw.state
+    assert np.array_equal(state["left"], state["right"]) and (state["left"] != 1).all()
+
+
+class Picky(nn.Module):
+    """Accept only the known values of some inputs."""
+
+    def __init__(self, *known: Any):
+        super().__init__()
+        self.known = known
+        self.weight = nn.Parameter(torch.ones(2))
+
+    def forward(self, *inputs: Tensor) -> Tensor:
+        for x, known in zip(inputs, self.known, strict=True):
+            if known is not None and not np.allclose(x.detach(), known):
+                raise ValueError
+        return sum(x * self.weight for x in inputs)  # pyright: ignore[reportReturnType]
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_an_input_that_cannot_be_redrawn_keeps_its_values(place):
+    """The others are redrawn, and a note names it; an input of ones has no other values."""
+    inputs = (X, X + 1, X + 2, np.ones((3, 2)))
+    known = [x if k == place else None for k, x in enumerate(inputs)]
+    with opened(Picky(*known), *inputs) as side:
+        drawn = side.drawn(["weight"])[1].draw.inputs
+        (note,) = side.notes
+
+    same = [np.array_equal(x, y) for x, y in zip(drawn, inputs, strict=True)]
+    assert same == [k in (place, 3) for k in range(4)]
+    assert note.startswith(f"the second draw keeps the given values of input {place}, because")
+
+
+def test_the_ranges_are_those_of_the_inputs():
+    """Indices stay within a table; another set of inputs has other ranges, and its own edges."""
+    table = nn.Embedding(5, 2, padding_idx=0)
+    with opened(table, np.array([[1, 2, 3, 4]])) as side:
+        ids = side.drawn(["weight"])[1].draw.inputs[0]
+        assert ids.max() < 5 and (ids == 0).any()
+        assert {r.high for r in side._ranges.values()} == {5}
+        other = side.on((np.array([[1, 2]]),), "the port's")
+        assert other.jax_inputs == "the port's" and "_ranges" not in vars(other)
+        assert other.outputs[""].shape == (1, 2, 2)
+    with opened(Layer()) as side:
+        assert side._ranges == {}
+        assert [name for name, _ in side.edges()] == ["zeros and ties in input 0"]
+
+
+def test_reruns_differ_by_rounding_alone():
+    """A forward rerun has no gradients; otherwise they are stored as differences."""
+    with opened(Layer()) as side:
+        draw = side.drawn([])[0].draw
+        run = side.run(draw)
+        near, other = side.reruns(draw, run)
+        outputs = [r.outputs[""] for r in (near, other)]
+        assert not np.array_equal(*outputs)
+        for x in outputs:
+            np.testing.assert_allclose(x, run.outputs[""], atol=1e-6)  # the table is of float32
+        assert 0 < near.grads["weight"] < 1e-14
+        forward = side.reruns(draw, run, forward=True)[0]
+        assert forward.grads == {"weight": None} and forward.input_grads == [None]
+
+
+def test_a_replaced_table_has_no_allowance():
+    """The table is one of the constants that only torch holds."""
+    with opened(Layer()) as side:
+        assert list(side.tables([])) == ["table"] and side.tables(["table"]) == {}
+        side.replace({"table": np.array([0.5, 0.25])})
+        run = side.drawn([])[0]
+        assert side.rough == []
+        np.testing.assert_array_equal(side.outputs[""] * 0, run.run.outputs[""] * 0)
+        np.testing.assert_array_equal(run.run.outputs[""], X + [0.5, 0.25])
+
+
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.sin(torch.arange(1.0, 3.0))
+        self.weight = nn.Parameter(torch.ones(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.weight * self.table
+
+
+def test_a_table_in_a_plain_attribute_is_replaced_too():
+    """It is not a part of the state."""
+    with opened(Plain()) as side:
+        (name,) = side.tables([])
+        side.replace({name: np.array([2.0, 4.0])})
+        assert "table" not in side.state
+        outputs = side.run(side.drawn([])[0].draw).outputs[""]
+    np.testing.assert_array_equal(outputs, X * [2.0, 4.0])
+
+
+class Drops(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        return nn.functional.dropout(x, 0.5)
+
+
+def test_random_numbers_are_those_of_the_draw():
+    """A run without given numbers is seeded by the draw's number."""
+    with opened(Drops(), np.ones(64)) as side:
+        first, second = side.drawn([])
+        again = side.run(first.draw)
+        assert side.draws_noise and len(first.draw.noise) == 1
+        np.testing.assert_array_equal(again.outputs[""], first.run.outputs[""])
+        assert not np.array_equal(first.run.outputs[""] != 0, second.run.outputs[""] != 0)
+    with opened(Layer()) as side:
+        assert side._noise(side.drawn([])[0].draw) == {}
+
+
+def test_single_precision_is_measured_with_every_weight_perturbed():
+    """The first run has the weights of the draw."""
+    with opened(Layer()) as side:
+        draw = side.drawn([])[0].draw
+        runs = side.single_precision(draw)
+        assert side.module.weight.dtype == torch.float64
+    outputs = [r.outputs[""] for r in runs]
+
+    assert [x.dtype for x in outputs] == [np.float32] * 3
+    np.testing.assert_array_equal(outputs[0], (X + draw.state["table"]).astype(np.float32))
+    assert len({x.tobytes() for x in outputs}) == 3
+    assert all(r.grads["weight"] is not None and not r.values for r in runs)
+
+
+class Casts(Layer):
+    def forward(self, x: Tensor) -> Tensor:
+        return super().forward(x).to(torch.bfloat16)
+
+
+@pytest.mark.parametrize(
+    ("module", "low"), [(Layer(), False), (Casts(), True), (Layer().to(torch.bfloat16), True)]
+)
+def test_a_module_is_run_in_its_own_dtypes_if_it_rounds(module, low):
+    """A cast and a parameter below float32 round; any module is run on request."""
+    with opened(module) as side:
+        draws = [d.draw for d in side.drawn([])]
+        result = side.native(draws)
+        assert (result.low, bool(result.runs)) == (low, low)
+        assert len(side.native(draws, always=True).runs) == 2
+
+
+def test_the_state_dtypes_are_those_of_the_users_module():
+    """An optimizer that cannot be built is reported elsewhere."""
+    with opened(Layer()) as side:
+        adam = Training(lambda ps: torch.optim.Adam(ps, 0.1))
+        assert set(side.state_dtypes(adam).values()) == {"float32"}
+        assert side.state_dtypes(Training(lambda ps: 1 / 0)) == {}
+
+
+@pytest.mark.parametrize("accumulate", [1, 2])
+def test_training_starts_at_the_first_draw_and_takes_its_batches_from_all(accumulate):
+    """Only the first and the last step are kept."""
+    training = Training(SGD.torch, accumulate=accumulate)
+    with opened(Layer()) as side:
+        draws = [d.draw for d in side.drawn(["weight"])]
+        taken = side.steps(training, draws, 3, reruns=2)
+        batches = [side.run(d.__class__(draws[0].state, d.inputs)) for d in draws[:accumulate]]
+    mean = np.mean([run.grads["weight"] for run in batches], 0)
+
+    assert list(taken.states) == [1, 3] == list(taken.averages) and len(taken.reruns) == 2
+    np.testing.assert_allclose(taken.states[1]["weight"], 1 - 0.5 * mean, rtol=1e-12)
+    np.testing.assert_allclose(taken.states[3]["weight"], 1 - 1.5 * mean, rtol=1e-12)
+    assert taken.reruns[0][3]["weight"].tobytes() != taken.reruns[1][3]["weight"].tobytes()
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_given_gradients_are_replayed(single):
+    """Each step yields its learning rates, and the weights in the precision that is asked for."""
+    with opened(Layer()) as side:
+        draw = side.drawn([])[0].draw
+        given = [{"weight": np.array([1.0, 2.0])}] * 2
+        steps = list(side.replay(SGD, draw, given, single=single))
+    assert [rates for rates, _ in steps] == [[0.5], [0.5]]
+    assert steps[1][1]["weight"].tolist() == [0.0, -1.0]
+    assert steps[1][1]["weight"].dtype == (np.float32 if single else np.float64)
+
+
+def test_values_are_returned_as_a_state_dict():
+    """Other entries are the module's own, and tied keys have the value of their first name."""
+    module: Any = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    module[1].weight = module[0].weight
+    with opened(module) as side:
+        state = side.state_dict({"0.weight": np.full((2, 2), 3.0)})
+        own = side.module.state_dict()["1.bias"]
+        assert state["1.bias"].tolist() == own.tolist()
+    assert state["0.weight"].tolist() == state["1.weight"].tolist() == [[3.0, 3.0]] * 2
+    assert state["0.weight"] is not state["1.weight"] and state["0.weight"].dtype == torch.float64
+
+
+def record(output: Any, grad: Any = None, input_grad: Any = None, name: str = "y") -> TorchRun:
+    return TorchRun([], [], {name: output}, [None], {"w": grad}, [input_grad], {}, None, [], [], {})
+
+
+ONES, NAN = np.ones(2), np.array([1.0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("second", "similar"),
+    [
+        (record(ONES, ONES, ONES), True),
+        (record(ONES, None, None), True),
+        (record(ONES, ONES, ONES, "z"), False),
+        (record(np.ones(3), ONES, ONES), False),
+        (record(NAN, ONES, ONES), False),
+        (record(ONES, NAN, ONES), False),
+        (record(ONES, ONES, NAN), False),
+    ],
+)
+def test_runs_are_similar_if_their_arrays_have_the_same_shapes_and_are_finite(second, similar):
+    """A gradient may be missing in one run."""
+    assert live._similar(record(ONES, ONES, ONES), second) == similar
+
+
+def test_a_run_may_have_what_the_first_did_not_have():
+    """A NaN in the first run excuses one in the second, and a shape is compared all the same."""
+    assert live._similar(record(NAN), record(NAN, ONES, ONES))
+    assert live._similar(record(NAN), record(ONES))
+    assert not live._similar(record(NAN), record(np.ones(3)))
+
+
+def test_gradients_of_reruns_are_differences():
+    """A gradient that one of the runs does not have has no difference."""
+    first, again = record(ONES, ONES, ONES), record(ONES + 1, ONES + [0, 0.5], None)
+    off = live._differences(first, again)
+    assert off.grads == {"w": 0.5} and off.input_grads == [None] and off.outputs is again.outputs
+    assert live._differences(again, first).input_grads == [None]
