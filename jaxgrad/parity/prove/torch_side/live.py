@@ -25,7 +25,6 @@ from jaxgrad.parity.prove.jax_side.port import (
     rounded_buffers,
     state_of,
 )
-from jaxgrad.parity.prove.judge import max_difference
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.torch_side import native as torch_native
 from jaxgrad.parity.prove.torch_side import run as torch_run
@@ -36,7 +35,7 @@ from jaxgrad.parity.prove.torch_side.loop import Loop, add_gradients, build_opti
 from jaxgrad.parity.prove.torch_side.ranges import Ranges
 from jaxgrad.parity.prove.torch_side.redraws import Range, candidates, edges
 from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps, compared_steps
-from jaxgrad.parity.prove.torch_side.values import Native, TorchRun
+from jaxgrad.parity.prove.torch_side.values import Native, TorchRun, differences, similar
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.users import ProofError, running
 
@@ -75,6 +74,7 @@ class Live:
         self.rough: Sequence[str] = ()
         self._settled: set[str] = set()  # tables whose numbers the port has too
         self._casts_low = False  # whether a run casts below float32
+        self._perturbs_inputs = True  # in reruns
         self.notes: list[str] = []
 
     def on(self, inputs: Any, jax_inputs: Any = None) -> Live:
@@ -124,7 +124,7 @@ class Live:
         plans = [x[-1:] if name in fixed else x for name, x in zip(names, plans, strict=True)]
         try:
             drawn = self._drawn(dataclasses.replace(second, inputs=fill([x[0] for x in plans])))
-            if _similar(draws[0].run, drawn.run):
+            if similar(draws[0].run, drawn.run):
                 return [*draws, drawn]
         except Exception:
             pass  # redrawn lengths, positions or labels may be invalid
@@ -149,7 +149,7 @@ class Live:
     def _accepts(self, draw: Draw, first: TorchRun) -> bool:
         """Whether torch runs on a draw, and returns finite numbers of the same shapes."""
         try:
-            return _similar(first, self.run(draw, watch=False))
+            return similar(first, self.run(draw, watch=False))
         except Exception:
             return False
 
@@ -184,8 +184,18 @@ class Live:
 
         With `forward` they have no gradients.
         """
-        near = ((salt, perturbed(draw, self.rough, salt)) for salt in (0, 1))  # one at a time
-        return [_differences(run, self.run(x, rough=salt, forward=forward)) for salt, x in near]
+        try:
+            near = ((salt, self._perturbed(draw, salt)) for salt in (0, 1))  # one at a time
+            return [differences(run, self.run(x, rough=salt, forward=forward)) for salt, x in near]
+        except ProofError:
+            if not self._perturbs_inputs:
+                raise
+            self._perturbs_inputs = False  # the module may check that they lie in a range
+            return self.reruns(draw, run, forward=forward)
+
+    def _perturbed(self, draw: Draw, salt: int) -> Draw:
+        near = perturbed(draw, self.rough, salt)
+        return near if self._perturbs_inputs else dataclasses.replace(near, inputs=draw.inputs)
 
     def run(self, draw: Draw, *, forward: bool = False, **options: Any) -> TorchRun:
         """Run torch forward and backward on a draw, or only `forward`, with the draw's noise."""
@@ -244,7 +254,7 @@ class Live:
     ) -> Steps:
         """Train from the first draw's weights; the draws' inputs are the micro-batches."""
         used = draws[: training.accumulate]
-        near = [[perturbed(draw, self.rough, salt) for draw in used] for salt in range(reruns)]
+        near = [[self._perturbed(draw, salt) for draw in used] for salt in range(reruns)]
         others = [self._trajectory(training, perturbation, steps) for perturbation in near]
         return dataclasses.replace(
             self._trajectory(training, used, steps),
@@ -293,36 +303,3 @@ class Live:
             key: fresh[name].clone() if (name := self.names.get(key)) in fresh else copy.copy(x)
             for key, x in kept.items()
         }
-
-
-def _similar(first: TorchRun, run: TorchRun) -> bool:
-    """Whether two runs return the same shapes, and the second is finite where the first is.
-
-    A weight may have a gradient in one run only: an expert that gets no token has none.
-    """
-
-    def arrays(run: TorchRun) -> dict[Any, Any]:
-        return dict(run.outputs) | {("grad", k): g for k, g in run.grads.items()} | {
-            ("input", k): g for k, g in enumerate(run.input_grads)
-        }  # fmt: skip
-
-    pairs = [(x, arrays(run).get(key)) for key, x in arrays(first).items()]
-    return first.outputs.keys() == run.outputs.keys() and all(
-        y is None or x is None or (x.shape == y.shape
-        and (np.isfinite(y).all() or not np.isfinite(x).all()))
-        for x, y in pairs
-    )  # fmt: skip
-
-
-def _differences(run: TorchRun, rerun: TorchRun) -> TorchRun:
-    """Replace the gradients of a rerun by their largest difference from those of the run."""
-
-    def off(x: Any, y: Any) -> float | None:
-        return None if x is None or y is None else max_difference(x, y)
-
-    pairs = zip(run.input_grads, rerun.input_grads, strict=True)
-    return dataclasses.replace(
-        rerun,
-        grads={name: off(x, rerun.grads[name]) for name, x in run.grads.items()},
-        input_grads=[off(x, y) for x, y in pairs],
-    )

@@ -1,4 +1,4 @@
-"""The record of a torch run: intermediate values, module calls, outputs and gradients."""
+"""The record of a torch run (values, module calls, outputs, gradients), and how two runs differ."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgrad.parity.prove.align.fingerprint import print_distance
+from jaxgrad.parity.prove.judge import max_difference
 from jaxgrad.parity.prove.noise import Noise
 
 
@@ -110,3 +111,36 @@ def rounding(
             off = [0.0 if a is None or b is None else float(print_distance(a, b)) for a, b in pairs]
             noise = np.maximum(noise, np.nan_to_num(off, posinf=1.0))
     return noise
+
+
+def similar(first: TorchRun, run: TorchRun) -> bool:
+    """Whether two runs return the same shapes, and the second is finite where the first is.
+
+    A weight may have a gradient in one run only: an expert that gets no token has none.
+    """
+
+    def arrays(run: TorchRun) -> dict[Any, Any]:
+        return dict(run.outputs) | {("grad", k): g for k, g in run.grads.items()} | {
+            ("input", k): g for k, g in enumerate(run.input_grads)
+        }  # fmt: skip
+
+    pairs = [(x, arrays(run).get(key)) for key, x in arrays(first).items()]
+    return first.outputs.keys() == run.outputs.keys() and all(
+        y is None or x is None or (x.shape == y.shape
+        and (np.isfinite(y).all() or not np.isfinite(x).all()))
+        for x, y in pairs
+    )  # fmt: skip
+
+
+def differences(run: TorchRun, rerun: TorchRun) -> TorchRun:
+    """Replace the gradients of a rerun by their largest difference from those of the run."""
+
+    def off(x: Any, y: Any) -> float | None:
+        return None if x is None or y is None else max_difference(x, y)
+
+    pairs = zip(run.input_grads, rerun.input_grads, strict=True)
+    return dataclasses.replace(
+        rerun,
+        grads={name: off(x, rerun.grads[name]) for name, x in run.grads.items()},
+        input_grads=[off(x, y) for x, y in pairs],
+    )

@@ -139,7 +139,7 @@ def test_an_error_in_these_dtypes_is_reported():
 
 def test_a_scripted_part_is_run_without_hooks():
     """Hooks cannot be registered on it with keyword arguments."""
-    with pytest.warns(DeprecationWarning):
+    with pytest.warns(DeprecationWarning, match="script"):
         part = torch.jit.script(nn.Linear(2, 2))
     assert values(run(nn.Sequential(part, nn.Tanh())), "tanh")[-1].module == "1"
 

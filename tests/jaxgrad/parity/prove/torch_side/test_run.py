@@ -202,9 +202,9 @@ def test_torchs_settings_are_restored():
     class Looks(nn.Module):
         def forward(self, x: Tensor) -> Tensor:
             seen.append((torch.get_default_dtype(), torch.backends.mha.get_fastpath_enabled()))
-            raise ValueError
+            raise ValueError("stop")
 
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match="stop"):
         run(Looks(), (X,))
     assert seen == [(torch.float64, False)]
     assert torch.get_default_dtype() == torch.float32

@@ -1,12 +1,13 @@
-"""The noise of a run is the largest change of each value's fingerprint in its reruns."""
+"""The noise of a run is how its reruns differ; runs on other draws must be similar."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
 
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
-from jaxgrad.parity.prove.torch_side.values import TorchRun, Value, rounding
+from jaxgrad.parity.prove.torch_side.values import TorchRun, Value, differences, rounding, similar
 
 
 X = np.random.default_rng(0).standard_normal(12)
@@ -60,3 +61,42 @@ def test_a_missing_cotangent_has_no_noise(missing):
 def test_a_value_is_named_by_its_module_and_call(module, name):
     """A call outside of all submodules has no path."""
     assert value(X, module).name == name
+
+
+def record(output: Any, grad: Any = None, input_grad: Any = None, name: str = "y") -> TorchRun:
+    return TorchRun([], [], {name: output}, [None], {"w": grad}, [input_grad], {}, None, [], [], {})
+
+
+ONES, NAN = np.ones(2), np.array([1.0, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        (record(ONES, ONES, ONES), True),
+        (record(ONES, None, None), True),
+        (record(ONES, ONES, ONES, "z"), False),
+        (record(np.ones(3), ONES, ONES), False),
+        (record(NAN, ONES, ONES), False),
+        (record(ONES, NAN, ONES), False),
+        (record(ONES, ONES, NAN), False),
+    ],
+)
+def test_runs_are_similar_if_their_arrays_have_the_same_shapes_and_are_finite(second, expected):
+    """A gradient may be missing in one run."""
+    assert similar(record(ONES, ONES, ONES), second) == expected
+
+
+def test_a_run_may_have_what_the_first_did_not_have():
+    """A NaN in the first run excuses one in the second, and a shape is compared all the same."""
+    assert similar(record(NAN), record(NAN, ONES, ONES))
+    assert similar(record(NAN), record(ONES))
+    assert not similar(record(NAN), record(np.ones(3)))
+
+
+def test_gradients_of_reruns_are_differences():
+    """A gradient that one of the runs does not have has no difference."""
+    first, again = record(ONES, ONES, ONES), record(ONES + 1, ONES + np.array([0, 0.5]), None)
+    off = differences(first, again)
+    assert off.grads == {"w": 0.5} and off.input_grads == [None] and off.outputs is again.outputs
+    assert differences(again, first).input_grads == [None]
