@@ -20,6 +20,9 @@ SGD = Training(lambda ps: torch.optim.SGD(ps, lr=0.5))
 class Layer(nn.Module):
     """A weight, positive statistics and a table of float32 numbers."""
 
+    variance: Tensor
+    table: Tensor
+
     def __init__(self):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(2))
@@ -160,7 +163,7 @@ def test_reruns_differ_by_rounding_alone():
         run = side.run(draw)
         near, other = side.reruns(draw, run)
         outputs = [r.outputs[""] for r in (near, other)]
-        assert not np.array_equal(*outputs)
+        assert not np.array_equal(outputs[0], outputs[1])
         for x in outputs:
             np.testing.assert_allclose(x, run.outputs[""], atol=1e-6)  # the table is of float32
         assert 0 < near.grads["weight"] < 1e-14

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from jaxgrad.parity import ProofError
 from jaxgrad.parity.prove.torch_side import run as torch_run
@@ -185,8 +186,7 @@ class Recomputes(nn.Module):
     """Draw numbers, and again in the backward pass."""
 
     def forward(self, x: Tensor) -> Any:
-        again = torch.utils.checkpoint.checkpoint
-        return again(nn.functional.dropout, x, 0.5, use_reentrant=False)
+        return checkpoint(nn.functional.dropout, x, 0.5, use_reentrant=False)
 
 
 def test_a_recomputed_activation_draws_no_further_numbers():
@@ -222,7 +222,6 @@ def test_a_copy_has_another_dtype_and_no_memory_in_common():
     module = Scale().float()
     module.phase = nn.Parameter(torch.ones(1, dtype=torch.complex64))
     module.computed = module.weight * 2
-    module.weight.label = "kept"
     copied: Any = torch_run.copy_in_dtype(module)
 
     assert copied.weight.dtype == torch.float64 and copied.phase.dtype == torch.complex128
