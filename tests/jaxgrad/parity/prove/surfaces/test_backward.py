@@ -1,0 +1,320 @@
+"""The backward surface reports the differing cotangent nearest to the loss, if it matters."""
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import torch
+
+from jaxgrad.parity.prove import adapters
+from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.evidence import Evidence, gather
+from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
+from jaxgrad.parity.prove.prove import Clock
+from jaxgrad.parity.prove.report import Finding
+from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.surfaces import backward
+from jaxgrad.parity.prove.surfaces.gradient_causes import Explanation
+from jaxgrad.parity.prove.torch_side.factory import open_torch_side
+from jaxgrad.parity.prove.torch_side.values import TorchRun, Value
+from parity_tests.case import identity
+from tests.jaxgrad.parity.prove._helpers import Net, port
+
+
+X = np.random.default_rng(0).standard_normal(6)
+WHY = Explanation("a cause", frozenset(), complete=True)
+
+
+class Stopped(Net):
+    """The same model, which stops the gradient of the norm."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.norm(torch.tanh(self.inner(x))).detach() + x)
+
+
+@jax.custom_vjp
+def tripled(x: Any) -> Any:
+    return x
+
+
+tripled.defvjp(lambda x: (x, None), lambda _, g: (3 * g,))
+
+
+@contextlib.contextmanager
+def gathered(arguments: dict[str, Any], module: Any, fn: Any) -> Iterator[Evidence]:
+    module.load_state_dict(arguments["module"].state_dict())
+    request = Request(module, fn, arguments["params"], arguments["inputs"])
+    with adapters.float64_on_cpu(), contextlib.closing(open_torch_side(request)) as side:
+        yield gather(request, Clock(), side)
+
+
+def without_module(evidence: Evidence) -> Evidence:
+    """Return evidence that has no module to run, as that of a dump."""
+    side: Any = SimpleNamespace(**vars(evidence.torch_side) | {"module": None})
+    return dataclasses.replace(evidence, torch_side=side)
+
+
+@pytest.fixture(scope="module")
+def wrong(arguments: dict[str, Any]) -> Iterator[Evidence]:
+    """The evidence for a port whose gradient of the norm is three times torch's."""
+    with gathered(arguments, Net(), functools.partial(port, stop=tripled)) as found:
+        yield found
+
+
+def test_the_call_with_the_wrong_gradient_is_located(wrong):
+    """The finding has the sizes of both cotangents, the factor, and the lines of both programs."""
+    surface, notes = backward.surface(wrong)
+    (finding,) = surface.findings
+
+    assert (surface.verdict, surface.text) == ("fail", "3 of 5 intermediate cotangents differ")
+    assert (finding.torch, finding.op) == ("norm", "layer_norm") and not notes
+    assert finding.jax.endswith("(custom_vjp_call)") and "_helpers.py:" in finding.torch_line
+    assert finding.text == (
+        "the gradient flowing into the output of torch's norm (layer_norm) differs: its largest "
+        f"element is {finding.torch_value:.6g} in torch and {finding.jax_value:.6g} in JAX"
+    )
+    assert finding.jax_value == pytest.approx(3 * finding.torch_value) and len(finding.index) == 2
+    assert finding.cause == "JAX's gradient through this call is 3 times torch's"
+    assert "stop(h) + x" in finding.source
+
+
+def test_a_tested_cause_is_reported_with_its_place(wrong):
+    """Cotangents that differ even without the cause are not, and a cause may have no place."""
+    run, draw = wrong.runs[0], wrong.failed_gradient_draw
+    number = max(backward._wrong(wrong, draw, wrong.jax_gradients[draw].cotangents))
+    own = backward._locate(wrong, draw, number, WHY)
+    assert (own.cause, own.edit) == ("a cause", None) and "custom_vjp_call" in own.jax
+
+    key = next(k for k, eqn in wrong.port.program.equations.items() if eqn.primitive.name == "tanh")
+    other = backward._locate(wrong, draw, number, WHY._replace(key=(key, 0)))
+    assert other.jax.endswith("(tanh)") and len(run.values) > number
+
+    cotangents = wrong.jax_gradients[draw].cotangents
+    surface, _ = backward.surface(wrong, WHY._replace(cotangents=cotangents))
+    assert (surface.verdict, surface.text) == ("pass", "5 intermediate cotangents agree")
+
+
+def test_a_dump_locates_the_first_consumer(wrong):
+    """It cannot be run again, so the factor is unknown."""
+    (finding,) = backward.surface(without_module(wrong)).surface.findings
+
+    assert (finding.torch, finding.op, finding.cause) == ("norm", "layer_norm", "")
+    assert finding.jax.endswith("(custom_vjp_call)")
+
+
+@pytest.mark.parametrize("dumped", [False, True])
+def test_a_gradient_that_torch_stops_is_located_at_the_stop(arguments, dumped):
+    """torch has no cotangent to compare with, and JAX has one."""
+    with gathered(arguments, Stopped(), functools.partial(port, stop=identity)) as found:
+        surface, _ = backward.surface(without_module(found) if dumped else found)
+    (finding,) = surface.findings
+
+    assert (finding.torch, finding.op) == ("(root)", "detach")
+    assert finding.cause == "torch stops the gradient here, JAX does not"
+    assert ": torch has none, and JAX's largest element is" in finding.text
+    assert finding.torch_value is None and finding.jax_value > 0
+
+
+def test_a_right_port_passes_with_a_negative_control(evidence):
+    """The control is a cotangent that is changed inside of the port."""
+    surface, _ = backward.surface(evidence)
+    assert surface.verdict == "pass"
+    assert surface.text == "5 intermediate cotangents would be compared if a gradient differed"
+    assert surface.control.startswith("an error of 1e-09 injected into the cotangent at _helpers")
+
+
+def value(op: str = "add", *inputs: int, weights: Any = (), cotangent: Any = X) -> Value:
+    print_ = None if cotangent is None else fingerprint(cotangent)
+    return Value("", op, inputs, (6,), fingerprint(X), weights=weights, cotangent=print_)
+
+
+def run(*values: Value, outputs: Any = ()) -> TorchRun:
+    return TorchRun(list(values), [], {}, list(outputs), {}, [], {}, None, [], [], {})
+
+
+def judged(name: str, verdict: str = "pass") -> Judged:
+    return Judged(name, verdict, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "stopped", "after", "worst"),
+    [
+        ([0, 1, 2], [], [], 2),
+        ([0, 1, 2, 3], [], [], 2),  # the cotangent of an output is given
+        ([0, 1, 2], [2], [], 1),
+        ([0, 1, 2], [1, 2], [], 0),
+        ([0, 1, 2], [0, 1, 2], [], None),
+        ([0, 1, 2], [], [1, 2], 0),
+        ([0, 1, 2], [], [0, 1, 2], None),
+        ([3], [], [], None),
+        ([0, 4], [], [], 0),  # which does not matter
+    ],
+)
+def test_the_last_difference_inside_that_matters_is_located(
+    monkeypatch, wrong, stopped, after, worst
+):
+    """Values whose gradient both programs stop, and differences that remain, are left out."""
+    values = [value("input"), value("mul", 0), value("exp", 1), value("out", 2), value("dead", 0)]
+    fake: Any = SimpleNamespace(
+        failed_gradient_draw=0,
+        spots=lambda: {0: None, 1: None},
+        runs=[run(*values, outputs=[3, 2])],  # the second output is read again
+        jax_gradients=[SimpleNamespace(cotangents="now")],
+        locate=lambda find, plain: (plain, ()),
+    )
+    monkeypatch.setattr(backward, "_wrong", lambda _, __, c: wrong if c == "now" else after)
+    monkeypatch.setattr(backward, "_matters", lambda _, __, i: i != 4)
+    monkeypatch.setattr(backward, "_stopped_too", lambda _, __, i: i in stopped)
+    monkeypatch.setattr(backward, "_control", lambda _: "control")
+    why: Any = WHY._replace(cotangents={"then": X}) if after else None
+    surface, _ = backward.surface(fake, why)
+
+    if worst is None:
+        assert (surface.verdict, surface.control) == ("pass", "control")
+        return
+    where = "an input" if worst == 0 else f"the output of torch's {values[worst].name}"
+    text = f"the gradient flowing into {where} differs"
+    assert surface.findings == (
+        Finding("backward", "(root)", "not located", text, op=values[worst].op),
+    )
+    assert "of 2 intermediate cotangents differ" in surface.text
+    assert backward.surface(fake, WHY).surface.verdict == "fail" or after
+
+
+@pytest.mark.parametrize(
+    ("weights", "inputs", "matters"),
+    [
+        ([judged("w", "fail"), judged("v")], [judged("input x")], True),
+        ([judged("w"), judged("v", "fail")], [judged("input x", "fail")], False),
+        ([judged("w")], [judged("input x")], False),
+        ([], [], True),
+    ],
+)
+def test_a_difference_matters_if_a_gradient_near_it_differs(weights, inputs, matters):
+    """Gradients farther upstream do not count; a gradient that was not compared does."""
+    record = run(
+        value("input"), value("linear", 0, weights=("v",)), value("mul", 1, weights=("w",))
+    )
+    fake: Any = SimpleNamespace(
+        judged_gradients=[[*weights, *inputs]],
+        runs=[record],
+        torch_gradients=lambda _: {"w": X, "v": X, "input x": X},
+    )
+    assert backward._matters(fake, 0, 2) == matters
+
+
+@pytest.mark.parametrize(("verdict", "matters"), [("pass", False), ("fail", True)])
+def test_the_gradients_of_inputs_count_near_an_input(verdict, matters):
+    """A value without a weight or an input upstream always matters."""
+    record = run(value("input"), value("exp", 0), value("made"))
+    fake: Any = SimpleNamespace(
+        judged_gradients=[[judged("input x", verdict), judged("w", "fail")]],
+        runs=[record],
+        torch_gradients=lambda _: {"w": X, "input x": X},
+    )
+    assert backward._matters(fake, 0, 1) == matters
+    assert backward._matters(fake, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("cotangent", "copies", "stopped"),
+    [
+        (None, [X, 0 * X], True),
+        (None, [X, X], False),
+        (None, [], False),
+        (X, [0 * X], False),
+    ],
+)
+def test_a_copy_may_be_stopped_as_torchs_value_is(monkeypatch, cotangent, copies, stopped):
+    """Only if torch stops the gradient."""
+    fake: Any = SimpleNamespace(runs=[run(value(cotangent=cotangent))])
+    monkeypatch.setattr(backward, "_copies", lambda *_: [(None, g) for g in copies])
+    assert backward._stopped_too(fake, 0, 0) == stopped
+
+
+def spot(number: int) -> Any:
+    return SimpleNamespace(key=((number,), 0), path=(number,), iteration=(1,))
+
+
+def test_the_copies_of_a_value_are_at_most_nine():
+    """Leaves and closed programs have no cotangent, and equal keys are asked for once."""
+    asked: list[Any] = []
+
+    def gradients(_: Any, keys: Any) -> Any:
+        asked.append(keys)
+        return SimpleNamespace(cotangents={k: np.array([0.0, float(k[0][0])]) for k in keys})
+
+    spots = [spot(n) for n in (1, 2, 2, -1, 4, 5, 6, 7, 8, 9, 10)]
+    fake: Any = SimpleNamespace(
+        alignments=[SimpleNamespace(spots=spots, candidates={0: list(range(11)), 1: [3, 4]})],
+        port=SimpleNamespace(program=SimpleNamespace(closed={(4,)}), gradients=gradients),
+        draws=["draw"],
+    )
+    copies = backward._copies(fake, 0, 0)
+    assert [(k[0][0], float(g)) for k, g in copies] == [(n, n) for n in (1, 2, 2, 5, 6, 7, 8)]
+    assert asked == [tuple(((n,), 0) for n in (1, 2, 5, 6, 7, 8))]
+    assert [k[0][0] for k, _ in backward._copies(fake, 0, 0, 1)] == [2, 2, 5, 6, 7, 8]
+    assert backward._copies(fake, 0, 1) == [] and len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("copies", "arrives", "expected"),
+    [
+        ([("mul", X)], True, 0),
+        ([("mul", X + 1e-7)], True, None),
+        ([("mul", 2 * X), ("add", X)], False, 1),
+        ([("stop_gradient", X), ("add", X)], True, 1),
+        ([("stop_gradient", X), ("add", X)], False, 0),
+        ([], True, None),
+    ],
+)
+def test_a_copy_with_a_correct_cotangent_is_below_the_error(monkeypatch, copies, arrives, expected):
+    """A stop_gradient is not, if a wrong gradient arrives."""
+    equations = {
+        (n,): SimpleNamespace(primitive=SimpleNamespace(name=name))
+        for n, (name, _) in enumerate(copies)
+    }
+    fake: Any = SimpleNamespace(port=SimpleNamespace(program=SimpleNamespace(equations=equations)))
+    found = [((((n,), 0)), g) for n, (_, g) in enumerate(copies)]
+    monkeypatch.setattr(backward, "_copies", lambda *arguments: found if arguments[3] == 1 else [])
+    key = backward._correct_copy(fake, 0, 0, fingerprint(X), arrives)
+    assert key == (None if expected is None else ((expected,), 0))
+    assert backward._correct_copy(fake, 0, 0, None, arrives) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong", "verdict", "detected"),
+    [
+        ("key", [1], "pass", True),
+        ("key", [], "fail", True),
+        ("key", [], "pass", False),
+        (None, [1], "fail", False),
+    ],
+)
+def test_a_control_is_detected_by_a_cotangent_or_a_gradient(
+    monkeypatch, key, wrong, verdict, detected
+):
+    """Without a value to perturb there is none."""
+    controls: list[Any] = []
+
+    def gradients(draw: Any, control: float) -> Any:
+        controls.append((draw, control))
+        return SimpleNamespace(cotangents={})
+
+    fake: Any = SimpleNamespace(
+        control_key=key,
+        draws=["first", "second"],
+        gradients=gradients,
+        judge_gradients=lambda number, _: [judged("w", verdict if number == 0 else "inconclusive")],
+        port=SimpleNamespace(program=None),
+    )
+    monkeypatch.setattr(backward, "_wrong", lambda _, draw, __: wrong if draw == 0 else [])
+    monkeypatch.setattr(backward, "place", lambda *_: "a.py:1")
+    assert bool(backward._control(fake)) == detected
+    assert controls == ([("first", 1 + CONTROL_SIZE)] if key else [])

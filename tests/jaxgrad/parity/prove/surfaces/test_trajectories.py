@@ -1,0 +1,61 @@
+"""Both frameworks train from the same weights on the same micro-batches."""
+
+from typing import Any
+
+import numpy as np
+import optax
+import pytest
+import torch
+
+from jaxgrad.parity import Training
+from jaxgrad.parity.prove import adapters
+from jaxgrad.parity.prove.surfaces import trajectories
+from jaxgrad.parity.prove.surfaces.trajectories import Trajectories
+
+
+def trained(evidence: Any, accumulate: int, steps: int, rate: float = 0.1) -> Trajectories:
+    tx = optax.adam(rate)
+    training = Training(
+        lambda ps: torch.optim.Adam(ps, 0.1),
+        optax.MultiSteps(tx, accumulate) if accumulate > 1 else tx,
+        accumulate=accumulate,
+        ema=(0.0, lambda average, params: params),  # the weights themselves
+    )
+    with adapters.float64_on_cpu():
+        return trajectories.run(evidence, training, steps)
+
+
+def distance(left: Any, right: Any) -> float:
+    return max(float(np.abs(left[name] - right[name]).max()) for name in right)
+
+
+@pytest.mark.parametrize(("accumulate", "steps"), [(1, 3), (3, 2)])
+def test_equal_optimizers_give_equal_weights(evidence, accumulate, steps):
+    """The weights after the first and the last step are kept, with their averages."""
+    paths = trained(evidence, accumulate, steps)
+
+    assert list(paths.jax) == list(paths.torch) == [1, steps]
+    assert list(paths.averages[0]) == list(paths.averages[1]) == [1, steps]
+    assert paths.before is evidence.draws[0].state and len(paths.reruns) == 2
+    for step in (1, steps):
+        assert distance(paths.jax[step], paths.torch[step]) < 1e-12
+        assert distance(paths.averages[1][step], paths.averages[0][step]) < 1e-12
+    assert distance(paths.before, paths.torch[1]) > 0.05
+    assert paths.moments.keys() == paths.torch[1].keys() and paths.opt_state is not None
+
+
+def test_another_rate_gives_other_weights(evidence):
+    """The negative control of the test above."""
+    paths = trained(evidence, 1, 1, rate=0.11)
+    assert distance(paths.jax[1], paths.torch[1]) == pytest.approx(0.01, rel=1e-4)
+
+
+def test_the_first_step_is_taken_from_a_longer_path():
+    """Moments and averages are those of the last step, so they are dropped or cut."""
+    states: Any = {1: {"w": np.ones(1)}, 5: {"w": np.zeros(1)}}
+    none: Any = {}
+    paths = Trajectories({}, states, states, [], {"w": {}}, [], None, (states, none))
+    first = trajectories.first_step(paths)
+
+    assert first.torch == first.jax == first.averages[0] == {1: states[1]}
+    assert first.averages[1] == {} and first.moments == {} and first.before is paths.before

@@ -1,0 +1,124 @@
+"""The command line counts verdicts, shows progress, and returns an exit status."""
+
+import json
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from jaxgrad.parity import Report, Surface, __main__
+from jaxgrad.parity.__main__ import main
+
+
+def report(verdict: Any) -> Report:
+    return Report(verdict, {"forward": Surface("forward", verdict, "")})
+
+
+@pytest.fixture
+def proofs(monkeypatch) -> Any:
+    """A function that replaces the proofs by reports with some verdicts."""
+
+    def replace(*verdicts: Any) -> None:
+        pairs = [
+            SimpleNamespace(name=f"pair{n}", verdict=verdict) for n, verdict in enumerate(verdicts)
+        ]
+
+        def run(pair: Any, seed: Any, step: Any) -> Report:
+            if isinstance(pair.verdict, BaseException):
+                raise pair.verdict
+            for name in ("torch", "trace", "trace", "reruns", "torch"):
+                step(name)
+            return report(pair.verdict)
+
+        monkeypatch.setattr(__main__, "load", lambda _: pairs)
+        monkeypatch.setattr(__main__, "run", run)
+
+    return replace
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "status", "last"),
+    [
+        (["pass"], 0, "1 passed, 0 failed"),
+        (["pass", "inconclusive", "pass", "pass"], 4, "3 passed, 0 failed, 1 inconclusive"),
+        (["fail", "inconclusive", "inconclusive"], 1, "0 passed, 1 failed, 2 inconclusive"),
+        (["error", "pass", "fail"], 1, "1 passed, 2 failed"),
+    ],
+)
+def test_the_last_line_counts_the_verdicts(proofs, capsys, verdicts, status, last):
+    """The exit status is that of the worst."""
+    proofs(*verdicts)
+    assert main(["a.py"]) == status
+    assert capsys.readouterr().out.splitlines()[-1] == last
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (__main__.UsageError("no such pair"), 2, "no such pair\n"),
+        (KeyboardInterrupt(), 130, ""),
+        (ModuleNotFoundError("x", name="torch"), 3, "torch is not installed; run: pip install"),
+        (ModuleNotFoundError("no scipy", name="scipy"), 3, "ModuleNotFoundError: no scipy"),
+        (ImportError("broken", name="torch"), 3, "ImportError: broken"),
+    ],
+)
+def test_an_error_has_an_exit_status_of_its_own(proofs, capsys, error, status, words):
+    """Only torch has a remedy; other errors are bugs, so they have a traceback."""
+    proofs(error)
+    assert main(["a.py"]) == status
+    err = capsys.readouterr().err
+    assert words in err and ("Traceback" in err) == (status == 3 and "pip" not in words)
+
+
+def test_each_step_is_printed_once_and_pairs_are_counted(proofs, capsys):
+    """Progress goes to stderr."""
+    proofs("pass", "pass")
+    main(["a.py"])
+    steps = capsys.readouterr().err.splitlines()
+    assert steps[:3] == [f"[1/2] pair0: {name}" for name in ("torch", "trace", "reruns")]
+    assert steps[3] == "[2/2] pair1: torch" and len(steps) == 6
+
+
+@pytest.mark.parametrize(("rich", "lines"), [(True, 0), (False, 3)])
+def test_a_terminal_has_a_bar_if_rich_is_installed(proofs, capsys, monkeypatch, rich, lines):
+    """Otherwise it has lines too."""
+    if rich:
+        pytest.importorskip("rich")
+    proofs("pass")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    find = __main__.importlib.util.find_spec
+    monkeypatch.setattr(
+        __main__.importlib.util, "find_spec", lambda name: find(name) if rich else None
+    )
+    assert main(["a.py"]) == 0
+    assert sum(x.startswith("[1/1] pair0: ") for x in capsys.readouterr().err.splitlines()) == lines
+
+
+def test_a_bar_never_goes_back(monkeypatch):
+    """A step that is not in the list counts as no progress."""
+    progress = pytest.importorskip("rich.progress")
+    completed = []
+
+    class Progress(progress.Progress):
+        def update(self, task_id: Any, *arguments: Any, **changes: Any) -> None:
+            super().update(task_id, *arguments, **changes)
+            completed.append(self.tasks[task_id].completed)
+
+    monkeypatch.setattr(progress, "Progress", Progress)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    with __main__._bar("title") as step:
+        for name in ("reruns", "torch", "trace", "torch", "align", "reruns"):
+            step(name)
+    assert completed == [0, 0, 2, 2, 4, 4]
+
+
+def test_the_reports_are_written_as_json_and_as_a_page(proofs, tmp_path):
+    """Nothing else is written, and a folder that does not exist is a usage error."""
+    proofs("pass")
+    document, page = tmp_path / "a.json", tmp_path / "a.html"
+    assert main(["a.py", "--json", str(document)]) == 0 and not page.exists()
+    text = document.read_text()
+    assert json.loads(text)["proofs"][0]["verdict"] == "pass" and '\n "proofs": [\n  {' in text
+    assert main(["a.py", "--html", str(page)]) == 0 and "pass" in page.read_text()
+    assert main(["a.py", "--html", str(tmp_path / "b" / "a.html")]) == 2
