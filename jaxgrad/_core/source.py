@@ -35,6 +35,12 @@ def short_line(eqn: jex_core.JaxprEqn) -> str:
     return f"{path}:{rest.partition(':')[0]}" if path else "(no line)"
 
 
+def column(eqn: jex_core.JaxprEqn) -> int | None:
+    """Return the column at which the expression that created `eqn` starts, None if unknown."""
+    text = source_line(eqn).partition(" (")[0].rpartition(":")[2]
+    return int(text) if text.isdigit() else None
+
+
 _JAX = str(pathlib.Path(jax.__file__).parent)
 _PROVING = str(pathlib.Path(_OWN, "parity"))  # it runs the user's programs and adds no operations
 _STDLIB = str(pathlib.Path(pathlib.__file__).parent)

@@ -240,7 +240,6 @@ BUGS: tuple[Bug, ...] = (
         optax.sgd(falling(0.5), momentum=0.9),
         "The rate falls by another factor, after the steps that are compared.",
         where="*",
-        unseen=True,
     ),
     planted(
         "clip_missing",

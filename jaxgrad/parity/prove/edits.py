@@ -26,7 +26,7 @@ def source_line(file: str, line: int) -> str:
     return linecache.getline(file, line).rstrip("\n")
 
 
-def suggest(file: str, line: int, wrong: str, right: str) -> Edit | None:
+def suggest(file: str, line: int, wrong: str, right: str, column: int | None = None) -> Edit | None:
     """Suggest replacing `wrong` in a line, or else in the function that contains the line.
 
     Args:
@@ -34,6 +34,7 @@ def suggest(file: str, line: int, wrong: str, right: str) -> Edit | None:
         line: Number of the line that computes the wrong value.
         wrong: What the code contains: a name, a number, an argument such as `axis=0`.
         right: What it should contain; empty to remove a call of the function `wrong`.
+        column: Where in the line the wrong call starts, if the line contains several such calls.
 
     Returns:
         The change, or None if `wrong` does not occur exactly once.
@@ -44,7 +45,7 @@ def suggest(file: str, line: int, wrong: str, right: str) -> Edit | None:
         edits = [
             Edit(file, n, source_line(file, n), new)
             for n in numbers
-            for new in _replaced(source_line(file, n), wrong, right)
+            for new in _replaced(source_line(file, n), wrong, right, column if n == line else None)
         ]
         if len(edits) == 1:
             return edits[0]
@@ -69,8 +70,11 @@ def _function_lines(file: str, line: int) -> list[int]:
     return list(range(first, last + 1))
 
 
-def _replaced(text: str, wrong: str, right: str) -> list[str]:
-    """Return the line with each occurrence of `wrong` replaced in turn."""
+def _replaced(text: str, wrong: str, right: str, column: int | None) -> list[str]:
+    """Return the line with each occurrence of `wrong` replaced in turn.
+
+    A function is replaced only in the call that starts at `column`, if that is known.
+    """
     code = text.partition("#")[0]
     if not right:
         return _without_call(text, wrong)
@@ -81,7 +85,16 @@ def _replaced(text: str, wrong: str, right: str) -> list[str]:
         spans = [m.span() for m in re.finditer(rf"(?<!\w){re.escape(wrong)}(?!\w)", code)]
         if wrong[:1] == "'":
             spans += [m.span() for m in re.finditer(re.escape(wrong.replace("'", '"')), code)]
+    if wrong.isidentifier() and column is not None:
+        spans = [(a, b) for a, b in spans if column <= a and _is_called(text[column:a])]
     return [text[:a] + right + text[b:] for a, b in spans]
+
+
+def _is_called(before: str) -> bool:
+    """Whether an attribute that follows `before` belongs to the expression with this start."""
+    while before != (shorter := re.sub(r"\([^()]*\)|\[[^\[\]]*\]", "", before)):
+        before = shorter
+    return re.fullmatch(r"(\w+\.)*", before) is not None
 
 
 def _number(text: str) -> float | None:

@@ -74,7 +74,7 @@ def sampled(function: str, arguments: Sequence[Any], x: Any) -> Any:
 
 
 def arranged(x: np.ndarray, shape: tuple[int, ...], *, swapped: bool = False) -> np.ndarray | None:
-    """Return numbers in another shape: reshaped, or with axes permuted; None if they do not fit.
+    """Return numbers in another shape: reshaped, with axes permuted, or shared; None if impossible.
 
     Args:
         x: The numbers.
@@ -83,7 +83,7 @@ def arranged(x: np.ndarray, shape: tuple[int, ...], *, swapped: bool = False) ->
             tell them apart.
     """
     if x.size != int(np.prod(shape)):
-        return None
+        return shared(x, shape)
     if swapped and x.ndim > 1 and x.shape == shape and shape[0] == shape[1]:
         return x.swapaxes(0, 1)
     own = [n for n in x.shape if n != 1]
@@ -96,3 +96,16 @@ def arranged(x: np.ndarray, shape: tuple[int, ...], *, swapped: bool = False) ->
         left = [pair for pair in left if pair[0] != axis]
         axes.append(axis)
     return x.reshape(own).transpose(axes).reshape(shape)
+
+
+def shared(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
+    """Return numbers in a shape with more or fewer numbers along some axes; None if impossible.
+
+    A longer axis repeats its only number, and a shorter axis holds the first number.
+    """
+    own = (1,) * (len(shape) - x.ndim) + x.shape
+    for other in (shape + (1,) * (x.ndim - len(shape)), (1,) * (x.ndim - len(shape)) + shape):
+        if all(n == m or 1 in (n, m) for n, m in zip(own, other, strict=True)):
+            first = x.reshape(own)[tuple(slice(m) for m in other)]
+            return np.broadcast_to(first, other).reshape(shape)
+    return None

@@ -28,5 +28,18 @@ def quoted(
         return finding
     number = int(line.rpartition(":")[2])
     text = source_line(path, number).strip()
-    edit = suggest(path, number, *fix)
+    edit = suggest(path, number, *fix, _column(program, key, line))
     return dataclasses.replace(finding, source=f"{line}: {text}" if text else "", edit=edit)
+
+
+def _column(program: JaxProgram, key: Key | None, line: str) -> int | None:
+    """Return where in its line a JAX value is computed, if the line computes several like it."""
+    if key is None or key[0] not in program.equations:
+        return None
+    own = program.equations[key[0]]
+    columns = {
+        source.column(eqn)
+        for eqn in program.equations.values()
+        if eqn.primitive is own.primitive and source.short_line(eqn) == line
+    }
+    return source.column(own) if len(columns) > 1 and source.short_line(own) == line else None

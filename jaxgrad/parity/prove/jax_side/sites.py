@@ -10,7 +10,7 @@ import numpy as np
 from jaxgrad._core import compat, source
 from jaxgrad._core.jaxpr import Path, abstract, walk
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
-from jaxgrad.parity.prove.noise import ACCEPTED, Noise, arranged, sample
+from jaxgrad.parity.prove.noise import ACCEPTED, Noise, arranged, sample, shared
 
 
 # The functions that `jax.random` compiles, each with its sampler.
@@ -94,10 +94,14 @@ def _in_while(program: JaxProgram, path: Path) -> bool:
 def matched(program: JaxProgram, listed: Sequence[Site], noise: Sequence[Noise]) -> Injection:
     """Match torch's numbers with sites in program order; as many as possible, the first ones first.
 
-    A site inside a scan is matched only as a whole.
+    A site inside a scan is matched only as a whole. A site that draws more or fewer numbers along
+    some axes is matched if there is no site of the same size.
     """
     calls = sorted(_calls(program, listed), key=lambda call: call[0])
-    fits = [[_fits(x, site) for _, site, _ in calls] for x in noise]
+    equal = len(noise) + 1  # is worth more than all shared numbers together
+    fits = [
+        [equal if _fits(x, site) else int(_shares(x, site)) for _, site, _ in calls] for x in noise
+    ]
     best = np.zeros((len(noise) + 1, len(calls) + 1), int)
     for i in reversed(range(len(noise))):
         for k in reversed(range(len(calls))):
@@ -106,7 +110,7 @@ def matched(program: JaxProgram, listed: Sequence[Site], noise: Sequence[Noise])
     i = k = 0
     while i < len(noise) and k < len(calls):
         _, site, iteration = calls[k]
-        if fits[i][k] and best[i, k] == best[i + 1, k + 1] + 1:
+        if fits[i][k] and best[i, k] == best[i + 1, k + 1] + fits[i][k]:
             chosen.setdefault(listed.index(site), {})[iteration] = i
             i, k = i + 1, k + 1
         elif best[i, k] == best[i + 1, k]:
@@ -136,6 +140,11 @@ def matched(program: JaxProgram, listed: Sequence[Site], noise: Sequence[Noise])
 def _fits(noise: Noise, site: Site) -> bool:
     accepted = noise.kind in ACCEPTED[site.sampler]
     return accepted and noise.drawn.size == int(np.prod(site.shape))
+
+
+def _shares(noise: Noise, site: Site) -> bool:
+    accepted = noise.kind in ACCEPTED[site.sampler]
+    return accepted and shared(noise.drawn, site.shape) is not None
 
 
 def _calls(

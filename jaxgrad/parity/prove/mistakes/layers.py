@@ -158,6 +158,32 @@ def dropout(call: TorchCall) -> Mistakes:
     if rate and call.op == "dropout":
         text = f"values that are kept are not divided by 1 - {rate:g}"
         yield call.then(text, lambda y: y * (1 - rate))
+        yield from _shared_masks(call)
+
+
+def _shared_masks(call: TorchCall) -> Mistakes:
+    """Draw a mask once for all elements of one axis, or of all axes but the first."""
+    x, *rest = call.args
+    axes = range(x.ndim)
+    for shared in dict.fromkeys([*((axis,) for axis in axes), tuple(axes[1:])]):
+        shape = [1 if axis in shared else n for axis, n in enumerate(x.shape)]
+
+        def mask(y: Tensor, *args: Any, shape: list[int] = shape, **kwargs: Any) -> Tensor:
+            whole = call.func(torch.ones_like(y), *args, **kwargs)
+            return y * whole[tuple(slice(n) for n in shape)]
+
+        if shape != list(x.shape):
+            text = f"the mask has the shape {shape}, torch's has {list(x.shape)}"
+            yield call.by(text, mask, x, *rest)._replace(kwargs=call.kwargs)
+
+
+def bag(call: TorchCall) -> Mistakes:
+    """Reduce the rows of a bag in another way."""
+    used = call.bound.get("mode", "mean")
+    for mode in ("mean", "sum", "max"):
+        if mode != used:
+            text = f"the rows of a bag are reduced by {mode}, torch uses {used}"
+            yield call.replaced(text, mode=mode).fixed(mode, used)
 
 
 def attention(call: TorchCall) -> Mistakes:

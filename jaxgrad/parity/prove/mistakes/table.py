@@ -45,6 +45,7 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d"), (layers.dropout,)),
     "interpolate": (layers.interpolate,),
     "embedding": (general.looked_up,),
+    "embedding_bag": (layers.bag,),
     **dict.fromkeys(("clamp", "clip"), (general.clamped,)),
     "masked_fill": (general.masked,),
     "where": (general.chosen,),

@@ -108,7 +108,7 @@ def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None)
     """Locate the call through which the cotangent of a torch value goes wrong."""
     run, alignment, port = evidence.runs[draw], evidence.alignments[draw], evidence.port
     spot = evidence.spots(draw)[number]
-    number = locate_backward.last_view(run, alignment, number)
+    source, number = number, locate_backward.last_view(run, alignment, number)
     if evidence.rerunnable:
         run = evidence.torch_side.run(evidence.draws[draw], keep=True, split=number)
     value = run.values[number]
@@ -127,7 +127,7 @@ def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None)
         same = {alignment.spots[k].key for k in alignment.candidates[number]}
         key = locate_backward.first_equation(evidence.flow, alignment, spot, consumer, same)
     else:
-        consumer = None
+        consumer, value = None, run.values[source]  # the error is upstream of the correct copy
     at = value
     if consumer is not None and not locate_backward.is_view(run, consumer):
         at = run.values[consumer]

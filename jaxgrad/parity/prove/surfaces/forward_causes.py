@@ -264,10 +264,18 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
 
 def _guess(search: Search, trial: Trial, agrees: str) -> Guess:
     key = None if trial.row is None else search.spot(trial.row).key
+    value, spot = trial.value, None
+    if trial.changed not in (
+        -1,
+        trial.value,
+    ):  # a call that only moves elements, so that JAX has all of them
+        spot = search.evidence.alignments[search.draw].spot(trial.changed)
+    if spot is not None and key is None:
+        value, key = trial.changed, spot.key
     tried = tuple(text for text in search.tried if text != trial.text)
     line = search.run.values[trial.value if trial.changed < 0 else trial.changed].line
     return Guess(
-        trial.value,
+        value,
         key,
         f"{trial.text} ({trial.tested} reproduces {agrees})",
         trial.fix,

@@ -19,6 +19,7 @@ from jaxgrad.parity.prove.jax_side.flow import leaf_key, place
 from jaxgrad.parity.prove.jax_side.gates import Gate, Gated
 from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import judge
+from jaxgrad.parity.prove.surfaces.locate_backward import stopped
 from jaxgrad.parity.prove.torch_side.values import Change, TorchRun
 from jaxgrad.parity.ulp import scale_of
 
@@ -212,9 +213,11 @@ def _by_caller(case: _Case) -> list[tuple[str, tuple[Gate, ...]]]:
 
 
 def _detached_operands(run: TorchRun) -> list[int]:
-    """Return the values that torch detaches."""
+    """Return the values that torch detaches, and the results of `no_grad` that it reads."""
     stops = [value for value in run.values if value.op in ("detach", "data")]
-    return list(dict.fromkeys(i for value in stops for i in value.inputs))
+    results = stopped(run)
+    read = [i for v in run.values if v.requires_grad for i in v.inputs if i in results]
+    return list(dict.fromkeys([*(i for value in stops for i in value.inputs), *read]))
 
 
 def _in_torch(case: _Case) -> Explanation | None:

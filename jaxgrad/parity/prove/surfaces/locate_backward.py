@@ -11,7 +11,6 @@ from jaxgrad.parity.prove.align.align import NOISY, Alignment
 from jaxgrad.parity.prove.align.fingerprint import (
     SIZE,
     fingerprint,
-    is_constant,
     magnitude,
     print_distance,
 )
@@ -36,11 +35,13 @@ def compared(run: TorchRun, alignment: Alignment, program: JaxProgram) -> dict[i
     chosen: dict[int, Spot] = {}
     served: set[int] = set()
     carried = {alignment.first[i] for i, v in enumerate(run.values) if v.cotangent is not None}
+    without_gradient = stopped(run)
     for i, value in enumerate(run.values):
         spot, first = alignment.spot(i), alignment.first[i]
-        if spot is None or alignment.trivial[i] or is_constant(value.print) or first in served:
+        # A value that is constant on this draw alone is known from the other draw.
+        if spot is None or alignment.trivial[i] or value.print[0] <= 1 or first in served:
             continue
-        if not value.requires_grad:
+        if not value.requires_grad and i not in without_gradient:
             continue  # depends only on data, for which torch computes no gradient
         if not value.inputs and value.op in (*_VIEWS, *_PROPERTIES):
             continue  # a view of a weight, which the gradients surface compares
@@ -59,6 +60,20 @@ def compared(run: TorchRun, alignment: Alignment, program: JaxProgram) -> dict[i
         ):
             chosen[i] = spot
     return chosen
+
+
+def stopped(run: TorchRun) -> set[int]:
+    """Return the values that torch computes under `no_grad` from values that have a gradient."""
+    trained = {name for name, gradient in run.grads.items() if gradient is not None}
+    stopped: set[int] = set()
+    for i, value in enumerate(run.values):
+        reads = (k for k in value.inputs if k < i)
+        if not value.requires_grad and (
+            trained & set(value.weights)
+            or any(run.values[k].requires_grad or k in stopped for k in reads)
+        ):
+            stopped.add(i)
+    return stopped
 
 
 def _has_siblings(run: TorchRun, number: int) -> bool:
@@ -162,6 +177,11 @@ def culprit(
         if abs(factor + 1) < near:
             return i, "JAX passes no gradient through this call"
         return i, f"JAX's gradient through this call is {1 + factor:.6g} times torch's"
+    whole = _in_reals(arranged)
+    factor = float(rest @ whole) / (float(whole @ whole) or 1.0)
+    if np.linalg.norm(rest - factor * whole) < near * norm:
+        text = f"{1 + factor:.6g} times torch's" if abs(factor + 1) >= near else "zero"
+        return _likely(run, consumers), f"JAX's gradient through all consumers is {text}"
     several = _several(run, consumers, expected, rest, index)
     if several:
         return max(several), "JAX's gradients through several consumers of this value differ"

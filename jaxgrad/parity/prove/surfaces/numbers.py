@@ -49,7 +49,9 @@ def as_written(x: float) -> str:
             return f"sqrt({n})"
         if math.isclose(x, 1 / n, rel_tol=1e-9):
             return f"1/{n}"
-    return f"{x:.6g}"
+    short = f"{x:.6g}"
+    # 1.0000001 must not read as 1.
+    return f"{x:.12g}" if f"{x:.3g}" == short and not math.isclose(x, float(short)) else short
 
 
 def ratio(expected: np.ndarray | None, actual: np.ndarray | None) -> str:

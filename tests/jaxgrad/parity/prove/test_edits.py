@@ -63,3 +63,21 @@ def test_a_change_is_suggested(file, line, wrong, right, number, new):
 def test_an_ambiguous_change_is_not_suggested(file, line, wrong, right):
     """Nothing is suggested where the code does not occur, or more than once."""
     assert edits.suggest(file, line, wrong, right) is None
+
+
+@pytest.mark.parametrize(
+    ("column", "wrong", "right", "new"),
+    [
+        (11, "mean", "sum", "    return jnp.sum(jnp.sum(f(x.mean(0)), 1))"),
+        (20, "sum", "mean", "    return jnp.mean(jnp.mean(f(x.mean(0)), 1))"),
+        (30, "mean", "sum", "    return jnp.mean(jnp.sum(f(x.sum(0)), 1))"),
+        (28, "sum", "mean", None),  # `f` is the wrong sum
+    ],
+)
+def test_only_the_call_at_a_column_is_changed(tmp_path, column, wrong, right, new):
+    """If a line contains several calls of a kind, only the one that is wrong is changed."""
+    path = tmp_path / "port.py"
+    path.write_text("def loss(x):\n    return jnp.mean(jnp.sum(f(x.mean(0)), 1))\n")
+    edit = edits.suggest(str(path), 2, wrong, right, column)
+
+    assert (edit and edit.new) == new

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgrad.parity.prove.noise import Noise, arranged, sample, sampled
+from jaxgrad.parity.prove.noise import Noise, arranged, sample, sampled, shared
 
 
 MASK = np.array([1.0, 0.0, 1.0, 0.0])
@@ -59,4 +59,15 @@ def test_numbers_are_arranged_in_another_shape():
     np.testing.assert_array_equal(
         arranged(x[:, :2], (2, 2, 4), swapped=True), x[:, :2].swapaxes(0, 1)
     )
-    assert arranged(x, (2, 3)) is None
+    assert arranged(x, (2, 5)) is None
+
+
+def test_numbers_are_shared_along_axes():
+    """A port that draws fewer numbers gets the first ones, one that draws more gets copies."""
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(arranged(x, (2, 1)), [[0], [3]])
+    np.testing.assert_array_equal(arranged(x, (1, 3)), [[0, 1, 2]])
+    np.testing.assert_array_equal(arranged(x, (2,)), [0, 3])
+    np.testing.assert_array_equal(arranged(x, (3,)), [0, 1, 2])
+    np.testing.assert_array_equal(arranged(x[:, :1], (2, 4)), np.repeat([[0.0], [3.0]], 4, 1))
+    assert shared(x, (2, 4)) is None and shared(x, (4, 2, 5)) is None

@@ -193,12 +193,41 @@ def test_each_iteration_of_a_scan_draws_torchs_mask():
     assert report.verdict == "pass"
 
 
+def test_a_mask_that_is_shared_along_an_axis_is_found(net):
+    """A mask with one number for a batch or for a sample fails, and its shape is the cause."""
+    for shape in ((1, 8), (5, 1)):
+        drop = lambda x, shape=shape: x * jax.random.bernoulli(KEY, 0.7, shape) / 0.7  # noqa: E731
+        report = prove(net, lambda p, x, drop=drop: port(p, x, drop), arrays(net), (X,))
+        assert report.verdict == "fail" and report.first is not None
+        assert report.first.where == "2 (dropout)"
+        assert f"the mask has the shape {list(shape)}, torch's has [5, 8]" in report.first.cause
+
+
+def test_a_mask_with_more_numbers_than_torchs_is_found():
+    """A port that drops elements where torch drops channels fails, although the masks agree."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Conv1d(2, 3, 1), nn.Dropout1d(0.3))
+    x = draw(4, 2, 5)
+
+    def apply(p: Any, x: Any, wrong: bool = False) -> Any:
+        h = jnp.einsum("oi,bit->bot", p["0.weight"][..., 0], x) + p["0.bias"][:, None]
+        return dropped(h, scale=1 / 0.7) if wrong else h * keep(h) / 0.7
+
+    def keep(h: Any) -> Any:
+        return jax.random.bernoulli(KEY, 0.7, (*h.shape[:2], 1))
+
+    assert prove(module, apply, arrays(module), (x,)).verdict == "pass"
+    report = prove(module, functools.partial(apply, wrong=True), arrays(module), (x,))
+    assert report.verdict == "fail" and report.first is not None
+    assert report.first.torch == "1" and "stands for several of the port's" in report.first.text
+
+
 def test_numbers_that_cannot_be_given_are_named(net):
     """A mask of another shape, and a permutation, are errors with a remedy."""
-    broadcast = lambda x: x * jax.random.bernoulli(KEY, 0.7, (1, 8)) / 0.7  # noqa: E731
-    report = prove(net, lambda p, x: port(p, x, broadcast), arrays(net), (X,))
+    other = lambda x: x * jax.random.bernoulli(KEY, 0.7, (2, 8))[:1] / 0.7  # noqa: E731
+    report = prove(net, lambda p, x: port(p, x, other), arrays(net), (X,))
     assert report.verdict == "error"
-    assert "torch draws [5, 8] bernoulli numbers in 2 (dropout), but the port draws [1, 8]" in (
+    assert "torch draws [5, 8] bernoulli numbers in 2 (dropout), but the port draws [2, 8]" in (
         report.text
     )
 

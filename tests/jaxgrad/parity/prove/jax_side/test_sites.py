@@ -64,6 +64,17 @@ def test_numbers_are_matched_in_program_order():
     assert not matched(program, found, noises((2, 3), kind="normal")).sites
 
 
+def test_fewer_numbers_along_an_axis_are_shared():
+    """A site of torch's size is preferred; without one, a site that shares numbers is taken."""
+    program, found = listed(lambda p, x: x * jax.random.bernoulli(KEY, 0.3, (2, 1)))
+    injection = matched(program, found, noises((2, 3)))
+    assert injection.sites == tuple(found) and not injection.unused and not injection.extra
+    program, found = listed(two)
+    both = matched(program, found, noises((2,), (2, 3)))
+    assert [int(x) for x in both.sources] in ([0], [1]) and len(both.extra) == 1
+    assert not matched(program, found, noises((4, 5))).sites
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 def test_the_iterations_of_a_scan_get_their_numbers(reverse):
     """Two sites in a scan of two steps take torch's four arrays in the order of execution."""

@@ -114,6 +114,18 @@ def test_every_other_operation_is_tried(func, op, verb, swapped):
     check(calls, expected)
 
 
+def test_a_minimum_that_is_an_operand_is_called_a_missing_product():
+    """The minimum of a number below one and a mask of ones is that number."""
+    x, mask = -X.abs(), torch.ones_like(X)
+    calls = tried(general.binary, torch.mul, x, mask)
+    missing = [call for call in calls if call.mistake == "torch's mul is missing"]
+
+    assert not any("minimum" in text or "maximum" in text for text in texts(calls))
+    assert [call.setting for call in missing] == ["skip", "skip"]
+    assert torch.equal(missing[0].result, mask) and torch.equal(missing[1].result, x)
+    assert "JAX adds, torch multiplies" in texts(calls)
+
+
 def test_a_power_is_exchanged_with_every_operation():
     """The operands may be numbers, and the verb of a power is its name."""
     calls = tried(general.binary, torch.pow, X.abs(), 2.0)

@@ -92,8 +92,8 @@ def test_a_mistake_in_all_calls_of_a_function_is_named():
     assert first.cause.startswith("the activation is silu, torch uses softplus (rerunning torch")
 
 
-def test_operands_in_another_order_are_named_where_they_show():
-    """Joined operands have the same elements in any order, so a later call shows the mistake."""
+def test_operands_in_another_order_are_named_where_they_are_joined():
+    """Joined operands have the same elements in any order: the join is named, not its consumer."""
 
     class Joined(nn.Module):
         def __init__(self):
@@ -112,7 +112,8 @@ def test_operands_in_another_order_are_named_where_they_show():
     first = prove(module, apply, arrays(module), (draw(3, 2), draw(3, 3))).first
 
     assert first is not None
-    assert (first.torch, first.op) == ("out", "linear")
+    assert (first.torch, first.op) == ("(root)", "cat")
+    assert "concatenate" in first.source and "in another order or place" in first.text
     assert first.cause.startswith("the operands of cat are in another order: 1, 0 (rerunning")
 
 

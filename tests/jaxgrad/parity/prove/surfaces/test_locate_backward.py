@@ -1,8 +1,10 @@
 """Backward divergences are located, even in a quantizer that computes a difference twice."""
 
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import torch
@@ -121,3 +123,66 @@ def test_the_nearest_weights_are_upstream():
 
     assert locate_backward.nearest_weights(record, 2) == {"fc.weight"}
     assert locate_backward.nearest_weights(record, 0) == {"input"}
+
+
+def test_one_factor_for_all_consumers_is_said():
+    """A gradient that is half of torch's through every consumer is not called several errors."""
+    record = run(value("input"), value("tanh", 0), value("exp", 0), v1=X, v2=X**2)
+
+    assert culprit(record, X + X**2, (X + X**2) / 2)[1] == (
+        "JAX's gradient through all consumers is 0.5 times torch's"
+    )
+    assert culprit(record, X + X**2, 0 * X)[1] == "JAX's gradient through all consumers is zero"
+
+
+def test_values_under_no_grad_that_depend_on_weights_are_stopped():
+    """Values of data alone are not stopped, since they have no gradient anyway."""
+    weights, data, later, last = value("linear"), value("exp"), value("exp", 0), value("exp", 2)
+    weights.weights, weights.requires_grad = ("w",), False
+    for v in (data, later, last):
+        v.requires_grad = False
+    record = dataclasses.replace(run(weights, data, later, last), grads={"w": X})
+
+    assert locate_backward.stopped(record) == {0, 2, 3}
+    assert locate_backward.stopped(dataclasses.replace(record, grads={"w": None})) == set()
+
+
+class Advantage(nn.Module):
+    """An actor-critic loss, whose advantage has no gradient."""
+
+    def __init__(self):
+        super().__init__()
+        self.value, self.policy = nn.Linear(3, 1), nn.Linear(3, 1)
+
+    def forward(self, x: Tensor, reward: Tensor) -> Tensor:
+        v = self.value(x)[:, 0]
+        with torch.no_grad():
+            target = reward + 0.9 * v.roll(-1)
+            advantage = torch.tanh(target - v)
+        chosen = nn.functional.logsigmoid(self.policy(x))[:, 0]
+        return (advantage * chosen).mean() + ((target - v) ** 2).mean()
+
+
+def advantage(stop: Any = lax.stop_gradient, stop_target: Any = lax.stop_gradient) -> Report:
+    torch.manual_seed(0)
+    module = Advantage()
+
+    def apply(p: Any, x: Any, reward: Any) -> Any:
+        v = (x @ p["value.weight"].T + p["value.bias"])[:, 0]
+        target = stop_target(reward + 0.9 * jnp.roll(v, -1))
+        gain = stop(jnp.tanh(target - v))
+        chosen = jax.nn.log_sigmoid(x @ p["policy.weight"].T + p["policy.bias"])[:, 0]
+        return (gain * chosen).mean() + ((target - v) ** 2).mean()
+
+    return prove(module, apply, arrays(module), (draw(5, 3), draw(5)))
+
+
+def test_a_value_that_torch_computes_under_no_grad_is_located():
+    """A missing stop_gradient is located at the use of the value, not at its operands."""
+    advantage().check()
+    gain = advantage(stop=identity).first
+    assert gain is not None and gain.surface == "backward"
+    assert "gain * chosen" in gain.source and "a stop_gradient is missing there" in gain.cause
+    target = advantage(stop_target=identity).first
+    assert target is not None and target.surface == "backward"
+    assert "(target - v)" in target.source and "a stop_gradient is missing there" in target.cause

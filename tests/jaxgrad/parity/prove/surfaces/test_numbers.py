@@ -26,6 +26,8 @@ def test_a_multiple_is_found_among_fingerprints():
         (0.3, "0.3"),
         (-2.0, "-2"),
         (2.0, "2"),
+        (1 + 3e-6, "1.000003"),  # must not read as 1
+        (0.123456789, "0.123457"),
     ],
 )
 def test_numbers_are_written_as_people_write_them(x, text):
