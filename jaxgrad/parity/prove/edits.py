@@ -107,7 +107,8 @@ def _number(text: str) -> float | None:
 def _without_call(text: str, name: str) -> list[str]:
     """Return the line with each call of a function replaced by the call's only argument."""
     lines = []
-    for match in re.finditer(rf"(?:\w+\.)*(?<!\w){re.escape(name)}\(", text):
+    code = text.partition("#")[0]
+    for match in re.finditer(rf"(?:\w+\.)*(?<!\w){re.escape(name)}\(", code):
         depth, end = 1, match.end()
         while end < len(text) and depth:
             depth += {"(": 1, ")": -1}.get(text[end], 0)

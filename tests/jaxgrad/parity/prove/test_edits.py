@@ -81,3 +81,51 @@ def test_only_the_call_at_a_column_is_changed(tmp_path, column, wrong, right, ne
     edit = edits.suggest(str(path), 2, wrong, right, column)
 
     assert (edit and edit.new) == new
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "lines"),
+    [
+        ("y = stop()", "stop", []),  # a call without an argument
+        ("y = stop(  )", "stop", []),
+        ("y = stop(x", "stop", []),  # continued on the next line
+        ("y = stop(x) + f(z)", "stop", ["y = x + f(z)"]),
+        ("y = lax.stop(f(x)[0]) * 2", "stop", ["y = f(x)[0] * 2"]),
+        ("y = stop(g(f(x)))", "stop", ["y = (g(f(x)))"]),
+        ("y = stop(stop(x))", "stop", ["y = stop(x)", "y = stop(x)"]),
+        ("y = nonstop(x)", "stop", []),
+        ("y = x  # stop(x)", "stop", []),
+    ],
+)
+def test_a_call_is_replaced_by_its_argument(text, name, lines):
+    """Parentheses stay around an expression; a call that does not end in the line is left out."""
+    assert edits._without_call(text, name) == lines
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong", "right", "lines"),
+    [
+        ("x1 + 1.0 * a.1 + 10", "1", "2", ["x1 + 2 * a.1 + 10"]),
+        ("eps=1e-6, 1E-06", "1e-06", "0", ["eps=0, 1E-06", "eps=1e-6, 0"]),
+        ("axis=0  # axis=0", "axis=0", "axis=1", ["axis=1  # axis=0"]),
+        ("axis=01", "axis=0", "axis=1", []),
+        ("f('a', \"a\")", "'a'", "'b'", ["f('b', \"a\")", "f('a', 'b')"]),
+        ('f("a")', "a", "b", ['f("b")']),
+    ],
+)
+def test_each_occurrence_is_replaced_in_turn(text, wrong, right, lines):
+    """Numbers are compared by value, names as whole words; comments are left alone."""
+    assert edits._replaced(text, wrong, right) == lines
+
+
+def test_the_lines_of_the_innermost_function_are_searched(tmp_path):
+    """A nested function ends the search, and so does a file that is not Python."""
+    path = tmp_path / "port.py"
+    path.write_text("def f(x):\n    def g(y):\n        return y\n    return g(x)\nz = f(1)\n")
+    assert edits._function_lines(str(path), 3) == [2, 3]
+    assert edits._function_lines(str(path), 2) == [2, 3]
+    assert edits._function_lines(str(path), 4) == [1, 2, 3, 4]
+    assert edits._function_lines(str(path), 5) == [5]
+    other = tmp_path / "other.py"
+    other.write_text("def f(:\n")
+    assert edits._function_lines(str(other), 1) == []

@@ -71,3 +71,67 @@ def test_numbers_are_shared_along_axes():
     np.testing.assert_array_equal(arranged(x, (3,)), [0, 1, 2])
     np.testing.assert_array_equal(arranged(x[:, :1], (2, 4)), np.repeat([[0.0], [3.0]], 4, 1))
     assert shared(x, (2, 4)) is None and shared(x, (4, 2, 5)) is None
+
+
+def test_reflected_numbers_keep_the_other_half():
+    """Plain uniform numbers are reflected, and so are those of a mask."""
+    x = np.array([0.25, 0.75])
+    uniform = Noise("uniform", x, x)
+    np.testing.assert_array_equal(sample(uniform, "uniform", loose=False), x)
+    np.testing.assert_array_equal(
+        sample(uniform, "uniform", loose=False, reflected=True), [0.75, 0.25]
+    )
+
+
+@pytest.mark.parametrize("rate", [0.7, 0.2, np.array([0.1, 0.3, 0.5, 0.9])])
+def test_a_mask_lies_within_a_thousandth_of_its_rate(rate):
+    """The distance from the rate is a thousandth of the rate or of its complement."""
+    p = np.broadcast_to(rate, MASK.shape)
+    u = sample(Noise("bernoulli", MASK, MASK, rate), "uniform", loose=False)
+    np.testing.assert_allclose(p - u, (2 * MASK - 1) * 1e-3 * np.minimum(p, 1 - p), rtol=1e-9)
+    loose = sample(Noise("bernoulli", MASK, MASK, rate), "uniform", loose=True)
+    np.testing.assert_allclose(loose, np.where(MASK == 1, 1e-6, 1 - 1e-6), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("function", "count", "expected"),
+    [("_uniform", 3, 2.5), ("_uniform", 1, 0.25), ("_gumbel", 3, 0.25)],
+)
+def test_only_the_bounds_of_a_uniform_sampler_scale(function, count, expected):
+    """Numbers are scaled from [0, 1) to [low, high) if the sampler was given bounds."""
+    assert sampled(function, (None, 2.0, 4.0)[:count], 0.25) == expected
+
+
+def test_numbers_are_described_by_shape_kind_and_place():
+    """A place that is unknown is the module."""
+    x = np.ones((2, 3))
+    assert Noise("normal", x, x, where="2 (randn)").name == "[2, 3] normal numbers in 2 (randn)"
+    assert Noise("normal", x, x).name == "[2, 3] normal numbers in the module"
+    assert (Noise("normal", x, x).rate, Noise("normal", x, x).call) == (0.5, -1)
+
+
+@pytest.mark.parametrize(
+    ("shape", "other", "axes"),
+    [
+        ((2, 3), (3, 2), (1, 0)),
+        ((1, 2, 3), (3, 1, 2), (2, 0, 1)),
+        ((2, 2, 3), (3, 2, 2), (2, 0, 1)),  # axes of one size keep their order
+        ((2, 3, 2, 4), (4, 3, 2, 2), (3, 1, 0, 2)),
+    ],
+)
+def test_axes_are_permuted_by_their_sizes(shape, other, axes):
+    """Axes of size one are ignored; axes of equal sizes stay in order."""
+    x = np.arange(float(np.prod(shape))).reshape(shape)
+    np.testing.assert_array_equal(arranged(x, other), x.transpose(axes))
+
+
+def test_only_two_leading_axes_of_one_size_are_swapped():
+    """Without equal sizes, or for a vector, `swapped` changes nothing."""
+    square, x = np.arange(4.0).reshape(2, 2), np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(arranged(square, (2, 2), swapped=True), square.T)
+    np.testing.assert_array_equal(arranged(square, (2, 2)), square)
+    np.testing.assert_array_equal(arranged(x, (2, 3), swapped=True), x)
+    np.testing.assert_array_equal(arranged(x[0], (3,), swapped=True), x[0])
+    np.testing.assert_array_equal(arranged(square, (4,), swapped=True), square.ravel())
+    later = np.arange(18.0).reshape(2, 3, 3)
+    np.testing.assert_array_equal(arranged(later, (2, 3, 3), swapped=True), later)

@@ -2,11 +2,14 @@
 
 import dataclasses
 import json
+from typing import Any
 
+import numpy as np
 import pytest
 
 from jaxgrad.parity import Finding, Report, Surface
-from jaxgrad.parity.prove.report import overall_verdict
+from jaxgrad.parity.prove.edits import Edit
+from jaxgrad.parity.prove.report import _plain, headline, overall_verdict, sentence
 
 
 def test_a_report_survives_json():
@@ -84,3 +87,98 @@ def test_json_holds_infinities_as_words():
         "difference": "inf",
         "torch": "(1+2j)",
     }
+
+
+def report(verdict: str, **fields: Any) -> Report:
+    return Report(verdict, {}, name="Net", **fields)
+
+
+PASS, FAIL, ERROR, OPEN = map(report, ("pass", "fail", "error", "inconclusive"))
+
+
+@pytest.mark.parametrize(
+    ("reports", "text"),
+    [
+        ([], "There are no proofs."),
+        ([PASS], "Net: the gradients are torch's."),
+        ([PASS, PASS], "All 2 ports have torch's gradients."),
+        ([PASS, FAIL], "1 of 2 ports differs from torch."),
+        ([FAIL, FAIL, PASS], "2 of 3 ports differ from torch."),
+        ([OPEN, ERROR, ERROR], "2 of 3 ports could not be compared; 1 could not be decided."),
+        ([FAIL, OPEN], "1 of 2 ports differs from torch; 1 could not be decided."),
+    ],
+)
+def test_reports_are_summarised_in_one_sentence(reports, text):
+    """The sentence counts the ports that do not pass, the worst verdict first."""
+    assert headline(reports) == text
+
+
+FIRST = Finding("gradients", "fc", "net.py:3", "it differs", op="linear")
+
+
+@pytest.mark.parametrize(
+    ("one", "text"),
+    [
+        (OPEN, "Net: rounding alone causes too large a difference to decide."),
+        (ERROR, "Net: the comparison could not be run."),
+        (FAIL, "Net: the gradients differ from torch's."),
+        (report("fail", first=FIRST),
+         "Net: the port differs from torch, first on the gradients surface, at fc (linear)."),
+        (Report("pass", {}), "the port: the gradients are torch's."),
+    ],
+)  # fmt: skip
+def test_a_verdict_is_one_sentence(one, text):
+    """Each verdict has a sentence, and a failing one says where it differs first."""
+    assert sentence(one) == text
+
+
+@pytest.mark.parametrize(("count", "end"), [(8, "g, h"), (9, "g, h and 1 more")])
+def test_only_more_than_eight_modules_are_counted(count, end):
+    """The eighth name is the last one that is shown."""
+    text = str(Report("pass", {}, not_visible=tuple("abcdefghij")[:count]))
+    assert text.endswith(f" {end}")
+
+
+def test_the_seconds_of_short_steps_are_only_summed():
+    """A step is listed from a twentieth of a second on."""
+    text = str(Report("pass", {}, seconds={"torch": 1.25, "trace": 0.05, "judge": 0.04}))
+    assert text.endswith("1.3 s: torch 1.2, trace 0.1")
+
+
+@pytest.mark.parametrize(
+    ("values", "line"),
+    [
+        ((None, None), None),
+        ((1.0, None), "  torch gives 1.0, JAX gives None"),
+        ((None, 2.0), "  torch gives None, JAX gives 2.0"),
+    ],
+)
+def test_a_value_of_one_framework_is_shown(values, line):
+    """The values are left out only if there are none; a scalar has no index."""
+    finding = Finding("forward", "fc", "", "x", torch_value=values[0], jax_value=values[1])
+    assert str(finding).splitlines()[3:] == ([line] if line else [])
+
+
+def test_the_code_is_shown_with_a_change_or_alone():
+    """A suggested change contains the code, which is shown without it otherwise."""
+    finding = Finding("forward", "fc", "net.py:3", "x", source="net.py:3: y = sin(x)",
+                      originates=False, torch_line="model.py:8")  # fmt: skip
+    assert str(finding).splitlines()[:2] == [
+        "first divergence: forward, inherited", "  torch: fc, model.py:8 | jax: net.py:3"
+    ]  # fmt: skip
+    assert str(finding).splitlines()[3:] == ["  JAX code: net.py:3: y = sin(x)"]
+    edit = Edit("net.py", 3, "y = sin(x)", "y = cos(x)")
+    changed = dataclasses.replace(finding, edit=edit)
+    assert str(changed).splitlines()[3:] == [
+        "  suggested change in net.py:3", "    - y = sin(x)", "    + y = cos(x)"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("x", "plain"),
+    [(np.float32(0.5), 0.5), (np.int64(3), 3), (float("nan"), "nan"), ((1, [True]), [1, [True]]),
+     ({1: None}, {"1": None}), (np.complex64(1j), "1j"), (FIRST, str(FIRST)), ("a", "a")],
+)  # fmt: skip
+def test_plain_values_are_those_of_json(x, plain):
+    """Numbers of numpy become Python's, and objects their text."""
+    assert _plain(x) == plain and type(_plain(x)) is type(plain)

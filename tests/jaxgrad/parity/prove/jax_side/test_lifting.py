@@ -5,12 +5,15 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+import pytest
 import torch
 from flax import linen
 from jax import lax
 from torch import nn
 
 from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove.jax_side import lifting
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import arrays, draw, port, proved
 
@@ -56,3 +59,101 @@ def test_a_cell_that_rejects_float64_is_traced_in_float32():
     assert "the port rejects float64, so it was traced in float32" in report.notes
     stopped = cells(stop=lax.stop_gradient)
     assert stopped.verdict == "fail"
+
+
+HALF = jnp.bfloat16
+
+
+@pytest.mark.parametrize(
+    ("x", "value", "dtype"),
+    [
+        (np.float32(0.1), 0.1, "float64"),
+        (np.asarray(0.1, HALF), 0.1, "float64"),
+        (np.float32(0.123456789), float(np.float32(0.123456789)), "float64"),
+        (np.array([0.1], np.float32), float(np.float32(0.1)), "float64"),
+        (np.int32(3), 3, "int32"),
+        (np.complex64(1j), 1j, "complex64"),
+    ],
+)
+def test_a_scalar_is_widened_to_the_number_that_was_written(x, value, dtype):
+    """Arrays become float64 as they are; integers and complex numbers are not lifted."""
+    wide = lifting.wide(x)
+    assert np.all(np.asarray(wide) == value) and str(wide.dtype) == dtype
+    assert lifting.is_rounded(x) is (dtype == "float64") and not lifting.is_rounded(wide)
+    assert lifting.wide(1.5) == 1.5
+
+
+def test_a_number_of_torch_is_preferred():
+    """A constant becomes the number of torch that rounds to it."""
+    assert lifting.wide(np.float32(0.1), [0.1 + 1e-10]) == 0.1 + 1e-10
+
+
+def test_constants_are_widened_or_replaced_by_tables():
+    """An array that equals a table is replaced, another one is only widened."""
+    held, other = np.array([0.1, 0.2], np.float32), np.array([0.1, 0.3], np.float32)
+    with jax.enable_x64(True):
+        jaxpr = jax.make_jaxpr(lambda x: x * held + other)(np.ones(2))
+    exact = np.array([0.1, 0.2])
+    pairs = [(held.astype(float), exact), (np.ones(3), np.zeros(3))]
+    found = lifting.constants(jaxpr, tables=pairs).consts
+    assert {np.asarray(x).dtype.name for x in found} == {"float64"}
+    assert [x is exact for x in found].count(True) == 1
+    assert any(np.array_equal(x, other.astype(float)) for x in found)
+
+
+@pytest.mark.parametrize(
+    ("fun", "expected"),
+    [
+        (lambda x: x.astype(HALF) * HALF(0.1), 0.1 / 3),
+        (lambda x: lax.reduce_precision(x.astype(jnp.float32), 8, 7), 1 / 3),
+        (
+            lambda x: lax.bitcast_convert_type(x.astype(jnp.float32), jnp.int32),
+            np.float32(1 / 3).view(np.int32),
+        ),
+        (lambda x: lax.convert_element_type(x > 0, jnp.float32) / 3, 1 / 3),
+        (lambda x: x * 2, 2 / 3),
+        (lambda x: jnp.full((1,), 7, jnp.int32), 7),
+        (lambda x: lax.iota(jnp.float32, 2)[1:] / 3, 1 / 3),
+    ],
+    ids=["cast", "reduce_precision", "bits", "bool", "float64", "integers", "iota"],
+)
+def test_an_equation_is_evaluated_in_float64(fun, expected):
+    """Casts and roundings are ignored; bits are those of the traced dtype."""
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(lifting.lifted(fun)(np.array([1 / 3]))[0], expected, rtol=1e-15)
+
+
+def test_random_bits_are_drawn_in_their_own_dtype():
+    """Random numbers in float32 are the same numbers when they are lifted."""
+
+    def fun(x: Any) -> Any:
+        return x * 1.0 + jax.random.uniform(jax.random.key(0), (2,), jnp.float32)
+
+    with jax.enable_x64(True):
+        x = np.zeros(2)
+        np.testing.assert_allclose(lifting.lifted(fun)(x), fun(x), rtol=1e-6)
+
+
+def test_a_function_that_rejects_float64_is_traced_in_float32():
+    """A carry in float32 is lifted; another TypeError is the user's."""
+
+    def fun(x: Any) -> Any:
+        return lax.scan(lambda c, _: (c * x, None), jnp.ones(1, jnp.float32), None, length=2)[0]
+
+    def broken(x: Any) -> Any:
+        raise TypeError(f"of {x.dtype}")
+
+    with jax.enable_x64(True):
+        x, n = np.array([1 / 3]), np.arange(3)
+        np.testing.assert_allclose(lifting.lifted(fun)(x), x * x, rtol=1e-15)
+        with pytest.raises(TypeError, match="of float64"):
+            lifting.lifted(broken)(x)
+    assert [lifting._narrow(a).dtype for a in (x, n)] == [np.float32, np.int32]
+    assert lifting._narrow(np.ones(2, HALF)).dtype == HALF
+
+
+def test_a_value_gets_its_traced_dtype_only_if_that_is_of_the_kind():
+    """A float stays as it is where integers are converted, and without a dtype."""
+    x, aval = np.ones(2), jax.ShapeDtypeStruct((2,), np.float32)
+    assert lifting.as_traced(x, aval).dtype == np.float32
+    assert lifting.as_traced(x, aval, jnp.integer) is x and lifting.as_traced(x, None) is x

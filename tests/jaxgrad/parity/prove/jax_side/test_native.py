@@ -2,12 +2,20 @@
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import torch
 from torch import Tensor, nn
 
 from jaxgrad.parity import prove
+from jaxgrad.parity.prove.jax_side import native
+from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.jax_side.flow import leaf_key
+from jaxgrad.parity.prove.jax_side.port import Draw
+from jaxgrad.parity.prove.jax_side.program import JaxProgram
+from jaxgrad.parity.prove.torch_side.values import Native
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
@@ -41,3 +49,108 @@ def test_a_captured_integer_table_does_not_hide_the_precision():
     )
     assert prove(module, low, arrays(module), (draw(2, 2),)).surfaces["precision"].verdict == "fail"
     assert rows.dtype == np.int64
+
+
+def traced(fun: Any, params: Any, *inputs: Any) -> JaxProgram:
+    with jax.enable_x64(True):
+        return jax_program.program(fun, params, inputs)
+
+
+HALF = jnp.bfloat16
+MIXED = {"a": np.ones(3, np.float32), "b": np.ones(2, HALF), "n": np.arange(9)}
+
+
+def test_the_dtype_of_a_value_is_the_traced_one():
+    """Leaves and the outputs of equations have the dtypes of the trace."""
+    program = traced(lambda p, x: (p["w"] * x).astype(jnp.float16), {"w": np.ones(3)}, np.ones(3))
+    dtypes = {native.dtype_of(program, (path, 0)) for path in program.equations}
+    assert dtypes == {"float64", "float16"}
+    assert [native.dtype_of(program, leaf_key(n)) for n in (0, 1)] == ["float64", "float64"]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "inner", "low"),
+    [(np.float32, np.float32, False), (HALF, HALF, True), (np.float32, HALF, True),
+     (HALF, np.float32, True), (np.float64, np.float16, True)],
+)  # fmt: skip
+def test_a_port_is_low_if_it_stores_or_computes_below_float32(dtype, inner, low):
+    """A stored param and a value inside the program count alike."""
+    program = traced(lambda p, x: p.astype(inner) * 2, np.ones(3, dtype), np.ones(3))
+    assert native.is_low(program) is low
+
+
+@pytest.mark.parametrize(
+    ("extra", "dtype"), [({}, "float32"), ({"c": np.ones(2, HALF)}, "bfloat16")]
+)
+def test_the_working_dtype_is_that_of_most_numbers(extra, dtype):
+    """Numbers are counted over all leaves of a dtype; integers do not count."""
+    assert native.working_dtype(traced(lambda p, x: x, MIXED | extra, np.ones(1))) == dtype
+    assert native.working_dtype(traced(lambda p, x: x, {"n": np.arange(3)}, np.ones(1))) == (
+        "float32"
+    )
+
+
+def test_weights_are_rounded_as_the_module_stores_them():
+    """Real floats are rounded and stay float64; integers and complex numbers stay exact."""
+    state = {"w": np.array([0.1]), "n": np.array([3]), "c": np.array([0.1j])}
+    dtypes = {"w": "bfloat16", "n": "bfloat16", "c": "bfloat16"}
+    stored = native.as_stored(Draw(state, (np.array([0.1]),)), Native("float32", dtypes, True, []))
+    assert stored.state["w"] == np.float64(HALF(0.1)) and stored.state["w"].dtype == np.float64
+    assert stored.state["n"] is state["n"] and stored.state["c"] is state["c"]
+    assert stored.inputs[0] == np.float32(0.1)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wide", "narrow"),
+    [("float64", False, "float32"), ("float64", True, "float64"), ("int64", False, "int32"),
+     ("complex128", False, "complex64"), ("bfloat16", False, "bfloat16"), ("int64", True, "int64")],
+)  # fmt: skip
+def test_a_session_without_64_bits_narrows(dtype, wide, narrow):
+    """Only 64-bit numbers are narrowed, and only in such a session."""
+    assert native._narrow(jnp.dtype(dtype), wide) == jnp.dtype(narrow)
+
+
+def test_a_constant_is_restored_from_the_exact_program():
+    """The float64 array that rounds to a constant replaces it; integers and others stay."""
+    exact = [np.array([0.1, 0.2]), np.array([0.1, 0.3]), np.array([0.1])]
+    low = exact[1].astype(HALF)
+    assert native._restored(low, exact) is exact[1]
+    assert native._restored(exact[2].astype(np.float32), exact) is exact[2]
+    other, ids = np.array([0.5, 0.2], HALF), np.array([0, 0])
+    assert native._restored(other, exact) is other and native._restored(ids, exact) is ids
+    whole = np.array([1, 2])
+    assert native._restored(whole, [np.array([1.0, 2.0])]) is whole
+
+
+def test_only_float64_numbers_are_literals():
+    """Numbers of a lower precision are not exact, and integers are not numbers of a layer."""
+
+    def fun(p: Any, x: Any) -> Any:
+        return p * 0.37 + (x.astype(np.float32) * np.float32(0.5)).astype(float) + jnp.arange(3) * 2
+
+    program = traced(fun, np.ones(3), np.ones(3))
+    assert list(native._literals(program)) == [0.37]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "torch", "avals"),
+    [
+        (np.float32, "float32", ["float32", "int32", "float32"]),
+        (np.float32, "float64", ["float32", "int32", "float32"]),
+        (np.float64, "float64", ["float64", "int64", "float64"]),
+        (np.float64, "float32", ["float32", "int32", "float32"]),
+        (HALF, "bfloat16", ["bfloat16", "int32", "bfloat16"]),
+        (HALF, "float32", ["bfloat16", "int32", "float32"]),
+        (np.float32, "bfloat16", ["float32", "int32", "float32"]),
+    ],
+)
+def test_a_port_is_retraced_in_its_own_dtypes(dtype, torch, avals):
+    """Params keep their dtype, inputs get the wider one of both frameworks, 64 bits need both."""
+    params = {"a": np.ones(3, dtype), "n": np.arange(3)}
+    table = np.linspace(0, 1, 3)
+    program = traced(lambda p, x: p["a"] * x[p["n"]] * 0.37 + table, params, np.ones(3))
+    again = native.retraced(program, torch)
+    assert [str(aval.dtype) for aval in again.jaxpr.in_avals] == avals
+    assert 0.37 in again.numbers
+    assert all(np.asarray(x).dtype != np.float32 for x in again.jaxpr.consts)
+    assert str(again.jaxpr.out_avals[0].dtype) in ("float32", "float64")

@@ -54,7 +54,8 @@ def test_an_infinite_constant_below_float32_stays_infinite():
      math.sqrt(4095), 1 / math.sqrt(4095), 1 / 4095, math.log(4095), 1 / math.log(4095),
      2**0.25, 5 ** (1 / 3), 5 ** (1 / 8), 1023 ** (1 / 3), 2**-0.25, 5 ** (-1 / 3), 5 ** (-1 / 8),
      1023 ** (-1 / 3), math.log(10000) / 3, math.log(10000) / 1023, math.log(2) / 7,
-     math.log(10) / 20],
+     math.log(10) / 20, 1000**0.25, 1000**-0.25, 1001**0.125, 1001**-0.125, 1023**-0.25,
+     32 / 27, math.sqrt(27 / 32), 1 / 4096, 1 / math.log(4096), 1024**0.125, 1024 ** (-1 / 3)],
 )  # fmt: skip
 def test_common_constants_are_recovered(number):
     """Circles, Gaussians, ratios, roots and logarithms are recovered to the last bit."""
@@ -89,3 +90,29 @@ def test_seven_digits_may_be_a_decimal():
 def test_half_precision_constants_are_recovered(number, sign):
     """The constants of activations and short decimals are recovered from float16."""
     assert meant(np.float16(sign * number)) == sign * number
+
+
+@pytest.mark.parametrize(
+    "number",
+    [33 / 31, 31 / 33, math.sqrt(33 / 31), 1 / 4099, math.sqrt(4098), math.log(4097),
+     1 / math.log(4097), 1025 ** (1 / 3), 1025 ** (-1 / 3), 1025**0.125, 1025**-0.125,
+     math.log(10000) / 1025, math.log(2) / 1025, math.log(10) / 1027],
+)  # fmt: skip
+def test_numbers_beyond_the_common_ones_are_unknown(number):
+    """A ratio, root or logarithm of larger numbers is not taken for a constant."""
+    assert meant(np.float32(number)) != number
+
+
+@pytest.mark.parametrize("number", [0.1234, 0.12345, 123.45, 1e30, 5e-9])
+def test_few_digits_are_taken_as_they_are_written(number):
+    """Zeros at the end, signs and exponents are not digits."""
+    assert meant(np.float32(number)) == number and meant(np.float32(-number)) == -number
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [(0.7, 0.7), (0.3345, 1 / 3), (0.708, math.sqrt(0.5)), (-0.7071, -math.sqrt(0.5))],
+)
+def test_common_numbers_precede_decimals_below_float32(written, number):
+    """A decimal of two digits precedes a ratio, which precedes a longer decimal."""
+    assert meant(np.asarray(written, jnp.bfloat16)) == pytest.approx(number, rel=1e-15)
