@@ -4,12 +4,19 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import torch
 from jax import lax
 from torch import Tensor, nn
 
 from jaxgrad.parity import prove
-from jaxgrad.parity.prove.weights.by_name import constants, exchangeable, exchanged, scored
+from jaxgrad.parity.prove.weights.by_name import (
+    _shared,
+    constants,
+    exchangeable,
+    exchanged,
+    scored,
+)
 from jaxgrad.parity.prove.weights.by_value import ParamLeaf
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap
 from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
@@ -49,6 +56,10 @@ def test_a_stack_of_constant_tensors_is_paired():
     pieces = constants(TENSORS, [leaf], scored(["norm/scale"], []))
 
     assert [piece.name for piece in pieces] == ["0.norm.weight", "1.norm.weight"]
+    assert [piece.region for piece in pieces] == [
+        (slice(n, n + 1), slice(None)) for n in (0, 1)
+    ] or [piece.region[0] for piece in pieces] == [slice(0, 1), slice(1, 2)]
+    assert all(piece.index.tolist() == [[0, 1, 2, 3]] for piece in pieces)
 
 
 def test_a_slice_of_a_constant_tensor_is_paired():
@@ -173,3 +184,46 @@ def test_the_ones_of_a_norm_belong_to_their_tower():
         return one(p["image"], image) @ one(p["words"], text).T
 
     prove(module, apply, p, (draw(4, 3), draw(4, 5))).check()
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "share"),
+    [("a.b.c", "a.b.d", 2 / 3), ("a.b", "a.b", 1.0), ("a.b.c.d", "a", 0.25), ("a.b", "x.b", 0.0)],
+)
+def test_the_common_prefix_is_counted_in_parts(name, other, share):
+    """The share is relative to the parts of the first name."""
+    assert _shared(name, other) == pytest.approx(share)
+
+
+def test_constants_of_one_element_are_paired():
+    """A leaf of one element, or of none, is paired with a tensor of its size and value."""
+    tensors = {"a": np.ones(1), "b": np.zeros(1), "c": np.zeros(0)}
+    leaves = [ParamLeaf(i, p, tensors[p]) for i, p in enumerate("cba")]
+    pieces = constants(tensors, leaves, scored(["c", "b", "a"], []))
+    assert {"cba"[piece.leaf]: piece.name for piece in pieces} == {"a": "a", "b": "b", "c": "c"}
+    empty = constants({"c": np.zeros(0)}, [ParamLeaf(0, "x", np.zeros((0, 2)))], scored(["x"], []))
+    assert [piece.name for piece in empty] == ["c"] and empty[0].index.shape == (0, 2)
+
+
+def test_a_tensor_is_not_split_beyond_its_size():
+    """Two leaves of two elements fill a tensor of four; a third one gets nothing."""
+    leaves = [ParamLeaf(i, f"attn/{n}/bias", np.zeros(2)) for i, n in enumerate("qkv")]
+    pieces = constants({"attn.bias": np.zeros(4)}, leaves, scored([x.path for x in leaves], []))
+    assert [list(piece.index) for piece in pieces] == [[0, 1], [2, 3]]
+
+
+def test_the_last_part_of_a_tensor_goes_to_a_single_leaf():
+    """A single leaf of a third of a fused bias holds its last third."""
+    (piece,) = constants({"gates": np.zeros(6)}, [ParamLeaf(0, "bias_n", np.zeros(2))],
+                         scored(["bias_n"], []))  # fmt: skip
+    assert list(piece.index) == [4, 5]
+
+
+def test_the_smallest_known_subtree_scores_a_name():
+    """A tensor near those of the subtree around a leaf scores up to five more."""
+    paths = ["net/a/kernel", "net/b/kernel", "net/a/norm/scale", "other/scale"]
+    known = [Piece(n, (slice(None),), f"{m}.0.weight", np.arange(4)) for n, m in enumerate("xy")]
+    score = scored(paths, known)
+    near, far = (ParamLeaf(n, paths[n], np.ones(4)) for n in (2, 3))
+    assert score(near, "x.1.gain") - score(near, "z.1.gain") == pytest.approx(5 / 3)
+    assert score(far, "x.1.gain") == score(far, "z.1.gain")

@@ -74,3 +74,26 @@ def test_a_function_that_is_not_linear_is_explained():
     """A square has no map; the error suggests a converter."""
     with pytest.raises(ProofError, match="the function for 'w' neither rearranges .* converter"):
         from_mapping({"w": ("kernel", lambda w: w.T**2)}, TENSORS, LEAVES, PATHS)
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda w: w.ravel()[[0, 5]], [0.0, 5.0]),
+        (lambda w: w.ravel()[[5, 5]], [5.0, 5.0]),
+        (lambda w: w.ravel()[[1, 2]] - w.ravel()[[2, 1]], [-1.0, 1.0]),  # indices below 0
+        (lambda w: w.ravel()[[5, 4]] + 1, [6.0, 5.0]),  # an index of the size
+    ],
+    ids=["ends", "repeated", "negative", "beyond"],
+)
+def test_a_function_may_select_any_elements(function, expected):
+    """The first and the last element are in range; numbers outside are not indices."""
+    weights = from_mapping({"w": ("x", function)}, TENSORS, [np.zeros(2)], ["x"])
+
+    assert weights.to_jax(TENSORS)[0].tolist() == pytest.approx(expected)
+
+
+def test_an_error_of_a_function_is_reported():
+    """An exception in the user's function is one sentence with its type."""
+    with pytest.raises(ProofError, match="the function for 'w' raised ZeroDivisionError"):
+        from_mapping({"w": ("kernel", lambda w: 1 / 0)}, TENSORS, LEAVES, PATHS)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxgrad.parity.prove.weights.layout import layout
+from jaxgrad.parity.prove.weights.layout import _close, _numbers, layout
 
 
 @pytest.mark.parametrize(
@@ -108,3 +108,30 @@ def test_tensors_of_one_size_share_an_index():
     first, second = layout(a, a.T), layout(b, b.T)
 
     assert first is not None and second is not None and np.shares_memory(first, second)
+
+
+def test_at_most_six_axes_are_permuted():
+    """A split into seven axes is not searched."""
+    w = np.random.default_rng(0).standard_normal((2, 2, 2, 2, 2, 4))
+    assert layout(w, w.reshape(2, 2, 2, 2, 2, 2, 2).transpose(6, 0, 1, 2, 3, 4, 5)) is None
+    assert layout(w, w.transpose(5, 0, 1, 2, 3, 4)) is not None
+
+
+def test_only_kernels_are_flipped():
+    """An array of six axes is not a kernel, so its axes are not flipped."""
+    w = np.random.default_rng(0).standard_normal((2, 2, 3, 2, 1, 2))
+    assert layout(w, np.flip(w, (2, 3, 4, 5))) is None
+
+
+def test_equality_is_exact_without_a_tolerance():
+    """The tolerance is relative and absolute."""
+    a = np.array([1.0, 0.0])
+    assert _close(a, a + 0.5e-9, 1e-9) and not _close(a, a + 0.5e-9, 0.0)
+    assert not _close(a, a + 3e-9, 1e-9)
+
+
+def test_numbers_of_a_size_are_shared_and_fixed():
+    """One read-only array numbers the elements of all tensors of a size."""
+    numbers = _numbers(5)
+    assert numbers.tolist() == [0, 1, 2, 3, 4] and numbers is _numbers(5)
+    assert not numbers.flags.writeable and numbers.dtype == np.int32

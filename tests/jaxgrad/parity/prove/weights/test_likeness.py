@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxgrad.parity.prove.weights.likeness import likeness, natural, same_leaf
+from jaxgrad.parity.prove.weights.likeness import likeness, natural, role, same_leaf
 
 
 def test_synonyms_are_equal_words():
@@ -43,3 +43,23 @@ def test_a_path_may_omit_outer_levels():
 def test_the_score_is_the_share_of_common_words_in_order(name, path, score):
     """The score counts the common words in order twice, relative to all words."""
     assert likeness(name, path) == pytest.approx(score)
+
+
+@pytest.mark.parametrize(
+    ("path", "part"),
+    [("attn/query/bias", 0), ("attn/key/bias", 1), ("wv", 2), ("norm/bias", 0), ("bk", 1),
+     ("xv", 0), ("attnKey", 1), ("value/key", 1), ("key/value", 2), ("w", 0)],
+)  # fmt: skip
+def test_the_part_of_a_fused_tensor_is_read_from_its_path(path, part):
+    """The innermost word that names a part counts, with a letter w or b before it."""
+    assert role(path) == part
+
+
+@pytest.mark.parametrize(
+    ("path", "other", "same"),
+    [("a/b", "a/b", True), ("a/b", "b", True), ("b", "a/b", True), ("a/b", "a/c", False),
+     ("ab", "b", False)],
+)  # fmt: skip
+def test_either_path_may_be_the_longer_one(path, other, same):
+    """Both orders are compared."""
+    assert same_leaf(path, other) is same

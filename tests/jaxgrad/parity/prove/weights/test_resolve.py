@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity import ProofError, prove
-from jaxgrad.parity.prove.weights.resolve import weight_map
+from jaxgrad.parity.prove.weights.resolve import _is_dyadic, _random, weight_map
 
 
 W = np.random.default_rng(0).standard_normal((3, 2)).astype(np.float32).astype(np.float64)
@@ -141,3 +141,96 @@ def test_a_converter_may_make_complex_params():
 
     assert verdict(lambda p, x: jnp.real(x * p["turn"])) == "pass"
     assert verdict(lambda p, x: jnp.imag(x * p["turn"])) == "fail"
+
+
+class Wide(Side):
+    """A torch model with many weights, a buffer, and a copy of a weight."""
+
+    def __init__(self, count: int = 9):
+        rng = np.random.default_rng(1)
+        self.state = {f"fc{n}": rng.standard_normal(2 + n) for n in range(count)}
+        self.flags = dict.fromkeys(self.state, True)
+        self.state |= {"mean": rng.standard_normal(20), "copy": self.state["fc0"].copy()}
+        self.flags |= {"copy": True}
+        self.names = {name: name for name in self.state}
+
+
+def test_at_most_eight_of_each_are_listed():
+    """Of nine leaves and nine weights without a counterpart eight are named, and no buffer."""
+    params = {f"p{n}": np.linspace(3, 4, 3 + n) for n in range(9)}
+    with pytest.raises(ProofError) as error:
+        weight_map(Wide(), lambda params, x: x, params, None)  # pyright: ignore[reportArgumentType]
+    lines = str(error.value).splitlines()
+    leaves = [line for line in lines if line.startswith("  JAX leaf")]
+    tensors = [line for line in lines if line.startswith("  torch's") and "in no JAX leaf" in line]
+    assert len(leaves) == len(tensors) == 8
+    assert not any("mean" in line for line in tensors)
+
+
+def test_a_copy_of_a_mapped_weight_needs_no_leaf():
+    """Only trained weights that no leaf holds are named; the copy of one that is held is not."""
+    side: Any = Wide(2)
+    params = {"a": side.state["fc0"], "b": np.linspace(3, 4, 3)}
+    with pytest.raises(ProofError) as error:
+        weight_map(side, lambda params, x: x, params, None)
+    assert "torch's 'fc1' [3] is in no JAX leaf" in str(error.value)
+    assert "'copy'" not in str(error.value) and "'mean'" not in str(error.value)
+
+
+def test_a_mapping_must_cover_the_leaves():
+    """A floating leaf that no entry names is an error; an integer one is not."""
+    _, mapped = resolved({"kernel": W.T, "n": np.arange(2)}, {"fc.weight": ("kernel", (1, 0))})
+    assert mapped.names_of(0) == ["fc.weight"]
+    with pytest.raises(ProofError, match=r"JAX leaf 'other' \[2\] holds no torch tensor\n"):
+        resolved({"kernel": W.T, "other": np.ones(2)}, {"fc.weight": ("kernel", (1, 0))})
+
+
+def test_a_rearranging_converter_is_called_twice():
+    """A converter that only rearranges is recognised by its values, without further calls."""
+    calls = []
+
+    def convert(state: Any) -> Any:
+        calls.append(None)
+        return {"kernel": state["fc.weight"].T, "n": np.arange(3)}
+
+    _, mapped = resolved(None, convert)
+    assert len(calls) == 2 and mapped.pieces[0].scale == 1
+
+
+@pytest.mark.parametrize("factor", [0.5, 3.25])
+def test_a_converter_may_round_exact_coefficients(factor):
+    """A coefficient that is a multiple of 1/4096 is exact in float32."""
+    _, mapped = resolved(None, lambda state: {"x": np.float32(state["fc.weight"]) * factor})
+    assert np.array_equal(mapped.to_jax({"fc.weight": 2 * W})[0], 2 * factor * W)
+
+
+def test_a_converter_may_not_round_other_coefficients():
+    """A coefficient of 0.1 is inexact in float32, so the leaf is named; float64 holds it."""
+    tenth = lambda state: np.asarray(state["fc.weight"]) * 0.1  # noqa: E731
+    _, mapped = resolved(
+        None, lambda state: {"y": np.float32(state["fc.weight"]), "x": tenth(state)}
+    )
+    assert np.allclose(mapped.to_jax({"fc.weight": 2 * W})[0], 0.2 * W, rtol=1e-12)
+    with pytest.raises(ProofError, match="weights= computes leaf 'x' in float32: keep the dtype"):
+        resolved(None, lambda state: {"a": tenth(state), "x": np.float32(tenth(state))})
+
+
+@pytest.mark.parametrize(
+    ("scale", "dyadic"),
+    [(1.0, True), (1 / 4096, True), (1 / 8192, False), (0.1, False), ([0.5, 3.25], True),
+     ([0.5, 0.3], False)],
+)  # fmt: skip
+def test_exact_coefficients_are_multiples_of_a_power_of_two(scale, dyadic):
+    """All coefficients must be multiples of 1/4096."""
+    assert _is_dyadic(np.asarray(scale)) is dyadic
+
+
+def test_random_weights_keep_sign_and_kind():
+    """Tensors without negative elements get none; complex ones get both parts."""
+    tensors = {"w": -np.ones(50), "var": np.zeros(50), "c": np.ones(50, complex), "e": np.ones(0)}
+    values, others = _random(tensors, 0), _random(tensors, 1)
+    assert values["w"].min() < 0 < values["w"].max() and values["var"].min() > 0
+    assert values["c"].real.min() < 0 and values["c"].imag.min() < 0 < values["c"].imag.max()
+    assert not np.array_equal(values["w"], others["w"]) and values["e"].shape == (0,)
+    np.testing.assert_array_equal(values["w"], np.float32(values["w"]))
+    assert np.std(values["c"].imag) > 0.5

@@ -1,10 +1,11 @@
 """Weights of one shape are exchanged, those whose names contradict their values first."""
 
 import numpy as np
+import pytest
 
 from jaxgrad.parity.prove.weights.infer import infer
-from jaxgrad.parity.prove.weights.map import WeightMap
-from jaxgrad.parity.prove.weights.swaps import arranged, described, misnamed, orders
+from jaxgrad.parity.prove.weights.map import Piece, WeightMap
+from jaxgrad.parity.prove.weights.swaps import _groups, arranged, described, misnamed, orders
 
 
 RNG = np.random.default_rng(0)
@@ -55,3 +56,56 @@ def test_names_that_contradict_values_are_noted():
     ]
     assert not misnamed(mapped({0: 0, 1: 1}))
     assert not misnamed(mapped({0: 1, 1: 0}, "layer{}/{}"))
+
+
+@pytest.mark.parametrize(
+    ("order", "count", "rest"),
+    [((0, 1, 2, 3), 0, ""), ((1, 0, 2, 3), 2, ""), ((1, 2, 0, 3), 2, "; and 1 more")],
+)
+def test_two_exchanges_are_described_in_full(order, count, rest):
+    """Only the third and later leaves are counted."""
+    text = described(vectors("abcd"), order)
+    assert text.count("holds torch's") == count and text.endswith(rest)
+    assert ("more" in text) == bool(rest)
+
+
+def vectors(names: str, **changes: dict[str, object]) -> WeightMap:
+    """Return a map in which each leaf holds the vector of its own name."""
+    tensors = {n: RNG.standard_normal(3) for n in names}
+    pieces = tuple(
+        Piece(i, (slice(None),), n, np.arange(3), **changes.get(n, {}))  # pyright: ignore[reportArgumentType]
+        for i, n in enumerate(names)
+    )
+    return WeightMap(pieces, tuple(tensors.values()), tensors, tuple(names))
+
+
+def test_only_plain_pieces_of_one_shape_are_exchanged():
+    """A scaled piece, a shifted vector and a single piece of its shape stay."""
+    changes = {"c": {"scale": 2.0}, "d": {"offset": np.ones(3)}, "e": {"scale": np.ones(3)}}
+    assert _groups(vectors("abcde", **changes)) == [[0, 1]]
+    assert _groups(vectors("acde", **changes)) == []
+    assert list(orders(vectors("ab"), named=False)) == [(1, 0)]
+
+
+def test_a_part_of_the_same_tensor_is_described():
+    """Two parts of one tensor are exchanged with words that say so."""
+    x = RNG.standard_normal(6)
+    pieces = tuple(Piece(i, (slice(None),), "qk", np.arange(3) + 3 * i) for i in (0, 1))
+    fused = WeightMap(pieces, (x[:3], x[3:]), {"qk": x}, ("q", "k"))
+    assert described(fused, (1, 0)) == (
+        "leaf 'q' holds torch's 'qk', but the port needs another part of 'qk' there; "
+        "leaf 'k' holds torch's 'qk', but the port needs another part of 'qk' there"
+    )
+
+
+@pytest.mark.parametrize("count", [3, 4])
+def test_three_contradictions_are_named(count):
+    """The fourth contradiction is only counted; equal values contradict nothing."""
+    names = "abcd"[:count]
+    right = vectors(names)
+    order = (*range(1, count), 0)
+    (note,) = misnamed(arranged(right, order))
+    assert note.count("holds") == 3
+    assert note.endswith(", and 1 more") == (count == 4)
+    equal = WeightMap(right.pieces, right.leaves, dict.fromkeys(names, np.ones(3)), right.paths)
+    assert misnamed(arranged(equal, order)) == []
