@@ -3,13 +3,22 @@
 import functools
 from typing import Any
 
+import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 from flax import linen, nnx
 
 from jaxgrad.parity import ProofError
-from jaxgrad.parity.prove.adapters import JaxFunction, as_function, name_of, trainable_mask
+from jaxgrad.parity.prove.adapters import (
+    Held,
+    JaxFunction,
+    as_function,
+    like,
+    name_of,
+    trainable_mask,
+)
 
 
 X = np.ones((2, 3), np.float32)
@@ -85,3 +94,96 @@ def test_models_are_named_after_their_source():
     """A function is described by its file and line, and any other callable by its class."""
     assert name_of(port) == f"port (test_adapters.py:{port.__code__.co_firstlineno})"
     assert name_of(functools.partial(port)) == "partial"
+
+
+@pytest.mark.parametrize(
+    "trainable",
+    [{"enc": {"w": 1, "b": True}, "head": {"w": True}}, ["enc/w", 3], [True, False, True]],
+    ids=["number", "mixed", "list"],
+)
+def test_a_tree_that_does_not_fit_is_an_error(trainable):
+    """A number is not a bool, and a list of bools has no paths."""
+    with pytest.raises(ProofError, match="give a bool for every leaf"):
+        trainable_mask(trainable, PATHS)
+
+
+def test_a_numpy_bool_is_a_bool():
+    """A tree may hold numpy's bools; an empty list selects nothing."""
+    flags = {"enc": {"w": np.True_, "b": False}, "head": {"w": np.False_}}
+    assert trainable_mask(flags, PATHS) == [True, False, False]
+    assert trainable_mask([], PATHS) == [False] * 3
+
+
+def test_linen_returns_the_collections_that_are_not_params():
+    """Running statistics are held, and only the collection `params` is declared."""
+    module = linen.BatchNorm(use_running_average=False)
+    three = np.ones(3, np.float32)
+    variables = {"params": {"bias": three, "scale": three},
+                 "batch_stats": {"mean": three, "var": three}}  # fmt: skip
+    model = as_function(module, variables)
+    held = model.fn(variables, X)
+    assert isinstance(held, Held) and list(held.state) == ["batch_stats"] and not held.returned
+    assert model.declared == frozenset({"params/bias", "params/scale"})
+
+
+def test_an_nnx_state_is_params():
+    """A state beside a function is replaced by its arrays, and back."""
+    module = nnx.Linear(3, 4, rngs=nnx.Rngs(0))
+    graph, state = nnx.split(module)
+    model = as_function(lambda s, x: nnx.merge(graph, s)(x), state)
+    assert sorted(model.params) == ["bias", "kernel"]
+    assert np.allclose(model.fn(model.params, X), module(jnp.asarray(X)))
+    assert isinstance(like(state, model.params), nnx.State)
+    assert isinstance(like(module, model.params), nnx.Linear)
+    assert like({}, 3) == 3
+
+
+class Counted(nnx.Module):
+    def __init__(self) -> None:
+        self.w, self.count = nnx.Param(jnp.ones(3)), nnx.BatchStat(jnp.zeros(()))
+
+    def __call__(self, x: Any) -> Any:
+        self.count[...] += 1
+        return x * self.w
+
+
+def test_an_nnx_module_that_holds_state_returns_it():
+    """The new statistics are returned beside the outputs; only parameters are declared."""
+    model = as_function(Counted(), None)
+    held = model.fn(model.params, X)
+    assert isinstance(held, Held) and float(held.state["count"]) == 1 and not held.returned
+    assert model.declared == frozenset({"w"})
+
+
+def test_a_pair_is_unpacked_only_without_params():
+    """A tuple beside params, and one of three, are not models."""
+    for fn, params in (((port, 2.0), 1.0), ((port, 2.0, 3.0), None)):
+        with pytest.raises(ProofError, match="fn is tuple, which is not callable"):
+            as_function(fn, params)
+
+
+def test_the_torch_module_comes_first():
+    """A torch module in the place of the port is named; torch's tensors in params are copied."""
+    with pytest.raises(ProofError, match="fn is the torch module Linear: pass the torch module"):
+        as_function(torch.nn.Linear(2, 2), None)
+    params = as_function(port, {"w": torch.ones(2), "s": "text"}).params
+    assert isinstance(params["w"], np.ndarray) and params["s"] == "text"
+
+
+class Stateful(eqx.Module):
+    norm: eqx.nn.BatchNorm
+
+    def __call__(self, x: Any, state: Any) -> Any:
+        return self.norm(x, state)
+
+
+def test_a_state_of_equinox_is_held():
+    """A function that returns a pair with the state holds it; the module alone is refused."""
+    model, state = eqx.nn.make_with_state(lambda: Stateful(eqx.nn.BatchNorm(3, "b", mode="ema")))()
+    for fn, params in ((model, None), (model, state)):
+        with pytest.raises(ProofError, match="takes its state as an argument"):
+            as_function(fn, params)
+    cases: Any = [((1, state), True), ([1, state], True), ((1, 2), False), ((1, 2, state), False)]
+    for out, held in cases:
+        found = as_function(lambda p, x, out=out: out, (model, state)).fn((model, state), X)
+        assert isinstance(found, Held) is held and (not held or found == Held(1, state, True))

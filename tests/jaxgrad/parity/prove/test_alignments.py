@@ -1,5 +1,6 @@
 """Each draw has its own alignment where torch's calls depend on the numbers."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -10,6 +11,10 @@ from jax import lax
 from torch import Tensor, nn
 
 from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.alignments import aligned
+from jaxgrad.parity.prove.jax_side.evaluation import Watched
+from jaxgrad.parity.prove.torch_side.values import Value
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -72,3 +77,34 @@ def test_a_stopped_gate_is_found_where_an_expert_has_no_token():
     assert report.first is not None, report
     assert report.first.surface in ("backward", "structure")
     assert "stop_gradient" in report.first.cause
+
+
+def drawn(*arrays: np.ndarray, module: str = "") -> Any:
+    """Return torch's run of one draw, whose values are these."""
+    values = [Value(module, "sin", (), x.shape, fingerprint(x)) for x in arrays]
+    return SimpleNamespace(run=SimpleNamespace(values=values), reruns=[])
+
+
+def watched(*arrays: np.ndarray) -> Watched:
+    """Return the port's run, in which equation n computes array n."""
+    return Watched([], {((n,), 0): fingerprint(x) for n, x in enumerate(arrays)})
+
+
+A, B, C = np.random.default_rng(0).standard_normal((3, 2, 4))
+
+
+def test_a_pair_must_be_equal_on_all_draws():
+    """Equal calls share one alignment, in which only values that always agree are paired."""
+    both = aligned([drawn(A, B), drawn(B, C)], [watched(B, A), watched(A, B)])
+    assert both[0] is both[1] and both[0].candidates == ((1,), ())
+    assert [spot.path for spot in both[0].spots] == [(0,), (1,)]
+
+
+def test_draws_with_other_calls_are_aligned_alone():
+    """A call that only one draw makes, or in another module, separates the draws."""
+    for second in (drawn(A), drawn(B, C, module="fc")):
+        one, other = aligned([drawn(A, B), second], [watched(B, A), watched(A, C)])
+        assert one.candidates == ((1,), (0,))
+        assert other.candidates == (((0,),) if len(second.run.values) == 1 else ((), (1,)))
+    (single,) = aligned([drawn(A)], [watched(B, A)])
+    assert single.candidates == ((1,),) and len(single.spots) == 2

@@ -1,6 +1,8 @@
 """`prove`: correct ports pass, injected bugs are found, and unusable input gets a clear error."""
 
 import functools
+import importlib
+from types import SimpleNamespace
 from typing import Any
 
 import hypothesis
@@ -16,12 +18,18 @@ from jax import lax
 from torch import nn
 
 import jaxgrad
-from jaxgrad.parity import Report, prove
+from jaxgrad.parity import Finding, Report, Surface, prove
 from jaxgrad.parity.prove import evidence
-from jaxgrad.parity.prove.surfaces import locate_forward
+from jaxgrad.parity.prove.report import Judgement
+from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.surfaces import forward, locate_forward, structure
+from jaxgrad.parity.prove.torch_side.values import Call
 from parity_tests.audits import planted_bugs
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import Net, arrays, port, proved
+
+
+proving: Any = importlib.import_module("jaxgrad.parity.prove.prove")
 
 
 @pytest.mark.parametrize("wrap", [identity, jax.jit, jax.checkpoint], ids=["eager", "jit", "remat"])
@@ -462,3 +470,61 @@ def test_the_verdict_survives_an_error_while_locating(arguments, monkeypatch):
         "the first place could not be located because of a bug in jaxgrad: KeyError: 'spot'",
     )
     assert "output differs" in str(report)
+
+
+def judged_without_forward(monkeypatch: pytest.MonkeyPatch, **request: Any) -> dict[str, str]:
+    """Return the text of each surface after a failed forward pass."""
+    judged = Judgement(Surface("structure", "pass", "maps"))
+    failed = Judgement(Surface("forward", "fail", "differs"))
+    monkeypatch.setattr(structure, "surface", lambda *_, **__: judged)
+    monkeypatch.setattr(forward, "surface", lambda *_: failed)
+    evidence: Any = None
+    judgements = proving._judge_surfaces(evidence, Request(None, None, **request))
+    assert {j.surface.verdict for j in list(judgements.values())[2:]} == {"not judged"}
+    return {name: judgement.surface.text for name, judgement in judgements.items()}
+
+
+@pytest.mark.parametrize(
+    ("request_", "asked"),
+    [({}, False), ({"optimizer": (None, None)}, True), ({"has_state": True}, True)],
+    ids=["neither", "optimizer", "state"],
+)
+def test_later_surfaces_are_skipped_after_a_failed_forward_pass(monkeypatch, request_, asked):
+    """The updates are skipped like the others, unless nobody asked for them."""
+    texts = judged_without_forward(monkeypatch, **request_)
+    skipped = "the forward pass already differs"
+    assert texts["gradients"] == texts["backward"] == texts["precision"] == skipped
+    assert (texts["updates"] == skipped) is asked
+
+
+def test_the_clock_adds_the_seconds_of_a_step(monkeypatch):
+    """A step that runs twice, or raises, is timed, and its name is passed on."""
+    times, names = iter([1.0, 3.0, 10.0, 10.5]), []
+    monkeypatch.setattr(proving.time, "perf_counter", lambda: next(times))
+    clock = proving.Clock(names.append)
+    with clock("torch"):
+        pass
+    with pytest.raises(ValueError, match="x"), clock("torch"):
+        raise ValueError("x")
+    assert clock.seconds == {"torch": 2.5} and names == ["torch", "torch"]
+
+
+@pytest.mark.parametrize(
+    ("first", "before"),
+    [(None, ()), (("forward", "c"), ("a",)), (("gradients", "c"), ()), (("forward", "x"), ()),
+     (("forward", "a"), ())],
+)  # fmt: skip
+def test_the_modules_before_a_forward_difference_matched(first, before):
+    """Modules that ran before the difference and are visible are listed, once each."""
+    names = ("a", "b", "a", "d", "", "c")
+    calls = [Call(n, (), () if n == "d" else (k,), 0, 0) for k, n in enumerate(names)]
+    evidence: Any = SimpleNamespace(runs=[SimpleNamespace(calls=calls)], not_visible=["b"])
+    finding = None if first is None else Finding(*first, "x", "differs")
+    assert proving._matched_before(evidence, finding) == before
+
+
+def test_a_proof_is_named_after_both_models(tmp_path):
+    """A dump is named by its file, a module by its class."""
+    assert proving._name(nn.Linear(1, 1), nn.Linear) == "Linear | type"
+    assert proving._name(tmp_path / "net.npz", nn.Linear) == "net.npz | type"
+    assert proving._name("runs/net.npz", nn.Linear) == "net.npz | type"

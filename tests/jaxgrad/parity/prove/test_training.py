@@ -120,3 +120,31 @@ def test_an_error_in_a_function_is_reported(field: str, fields: dict[str, Any]):
     report = proved(linear(), optimizer=Training(sgd, optax.sgd(0.1), **fields))
     assert report.verdict == "error"
     assert f"Training({field}) raised" in report.text, report.text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [dict(clip=1e-9), dict(clip=max), dict(accumulate=1, total=1), dict(total=None),
+     dict(ema=(0, max)), dict(ema=[1, optax.ema(0.5)]), dict(ema=(max, max)),
+     dict(scheduler=max, schedule=max)],
+    ids=["clip", "clip function", "one", "no total", "zero", "object", "function", "schedule"],
+)  # fmt: skip
+def test_right_fields_are_accepted(fields: dict[str, Any]):
+    """The ends of each range, and functions in place of numbers, are accepted."""
+    training = Training(sgd, optax.sgd(0.1), **fields)
+    assert as_training(training) is training
+    assert as_training([sgd, 3]) == Training(sgd, 3) and Training(sgd).accumulate == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [dict(clip=True), dict(clip=-1.0), dict(total=0), dict(total=True), dict(accumulate=2.0),
+     dict(ema=(1.01, max)), dict(ema=(-0.01, max)), dict(ema=(True, max)), dict(ema=(0.9,)),
+     dict(ema={0.9: max, 1: 2}), dict(ema=(0.9, type("Half", (), {"init": 1})()))],
+    ids=["clip bool", "clip", "total", "total bool", "accumulate", "above", "below", "decay bool",
+         "single", "dict", "half"],
+)  # fmt: skip
+def test_values_beyond_a_range_are_refused(fields: dict[str, Any]):
+    """Bools are not numbers, and each range ends where its sentence says."""
+    with pytest.raises(ProofError, match="needs a"):
+        as_training(Training(sgd, optax.sgd(0.1), **fields))

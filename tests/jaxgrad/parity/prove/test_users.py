@@ -1,9 +1,13 @@
 """An exception in the user's code becomes one sentence with the line that raised it."""
 
+import re
+from typing import Any
+
 import pytest
 
 from jaxgrad.parity import ProofError
 from jaxgrad.parity.prove import users
+from jaxgrad.parity.prove.waivers import fits
 
 
 def divide() -> float:
@@ -35,3 +39,40 @@ def test_only_the_first_line_of_a_message_is_reported():
 def test_exhausted_memory_is_not_a_bug():
     """A `MemoryError` is reported as too large a model, and other exceptions as a bug."""
     assert users.bug(MemoryError("2 GB")) == "the memory does not suffice to prove this model: 2 GB"
+
+
+class Unprintable:
+    def __repr__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [("x" * 58, repr("x" * 58)), ("x" * 59, "'" + "x" * 56 + "..."), ({1: 2}, "{1: 2}"),
+     ([1,   2], "[1, 2]"), (Unprintable(), "an object of type Unprintable")],
+    ids=["60", "61", "dict", "list", "raises"],
+)  # fmt: skip
+def test_a_long_value_is_cut(value, text):
+    """A value is shown in at most 60 characters, on one line."""
+    assert users.shown(value) == text and len(text) <= 60
+
+
+def test_a_bug_is_reported_with_its_line_in_jaxgrad():
+    """The innermost line in jaxgrad is named, relative to the package."""
+    broken: Any = None
+    with pytest.raises(TypeError) as error:
+        fits(broken, broken)
+    assert re.match(
+        r"this is a bug in jaxgrad, not in the port: TypeError at jaxgrad/parity/prove/waivers\.py"
+        r":\d+: .*\. Please report it$",
+        users.bug(error.value),
+    )
+
+
+def test_the_innermost_line_of_the_user_is_the_place():
+    """Lines of jaxgrad and of libraries are left out; without a traceback there is no place."""
+    with pytest.raises(ZeroDivisionError) as error, users.running("x", keep=(ArithmeticError,)):
+        divide()
+    line = divide.__code__.co_firstlineno + 1
+    assert users.place_of(error.value) == f" at {__file__}:{line}"
+    assert users.place_of(ValueError()) == ""

@@ -150,3 +150,67 @@ def test_accepted_outputs_and_gradients_pass(arguments: dict[str, Any]):
     assert report.first is None or report.first.torch != "head.bias"
     report = proved(arguments, fn=scaled, accept={"gradients": {"inner.bias": "wrong name"}})
     assert report.verdict == "fail"
+
+
+def row(name: str, verdict: str = "accepted", difference: float = 0.5) -> dict[str, Any]:
+    return {"name": name, "verdict": verdict, "difference": difference}
+
+
+def settled(
+    *rows: dict[str, Any], verdict: str = "pass", findings: Any = (), **reasons: str
+) -> Any:
+    surface = Surface("updates", verdict, "text", rows, findings)
+    return Waivers({"updates": reasons}).settle({"updates": Judgement(surface)})["updates"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        ([row("w")], "'w', 1 value, off by up to 0.5 (relative to their scale), because: known"),
+        ([row("w"), row("v", difference=0.75), row("w after step 1")],
+         "'w', 2 values, off by up to 0.5 (relative to their scale), because: known"),
+        ([row("w"), row("w", "pass", 2.0)], "'w', 1 value, off by up to 0.5"),
+    ],
+    ids=["one", "two", "equal"],
+)  # fmt: skip
+def test_accepted_values_are_counted(rows, text):
+    """The note counts the accepted values that fit, with the largest difference."""
+    judgement = settled(*rows, w="known")
+    assert judgement.surface.verdict == "pass" and text in judgement.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("verdict", "findings", "count"),
+    [("pass", (), 1), ("fail", (), 1), ("fail", (Finding("updates", "x", "x", "differs"),), 1)],
+    ids=["pass", "no finding", "another finding"],
+)
+def test_a_pointless_waiver_fails_unless_something_else_does(verdict, findings, count):
+    """A surface with a finding of its own keeps it alone."""
+    surface = settled(row("w", "pass"), verdict=verdict, findings=findings, v="known").surface
+    assert surface.verdict == "fail" and len(surface.findings) == count
+    assert surface.text == ("text" if findings else "text; accept= is out of date")
+
+
+@pytest.mark.parametrize(
+    ("count", "names"), [(4, "a, b, c, d)"), (5, "a, b, c, d, ...)"), (1, "(a)")]
+)
+def test_four_compared_values_are_named(count, names):
+    """A waiver without a match names up to four values that were compared."""
+    (finding,) = settled(*(row(n, "pass") for n in "abcde"[:count]), v="known").surface.findings
+    assert finding.text.endswith(names) and "which matches none" in finding.text
+
+
+def test_a_surface_that_was_not_judged_keeps_its_waivers():
+    """A waiver of a surface that was not judged is not out of date."""
+    assert settled(verdict="not judged", w="known").surface.verdict == "not judged"
+
+
+def test_a_surface_without_waivers_is_unchanged():
+    """Waivers of another surface change nothing, and only listed findings are waived by name."""
+    judgements = structure("a")
+    waivers = Waivers({"updates": {"a": "known"}})
+    assert waivers.settle(judgements) == judgements
+    assert waivers.names("updates", "a") and not waivers.names("forward", "a")
+    finding = (Finding("updates", "w", "x", "differs"),)
+    surface = settled(verdict="fail", findings=finding, w="known").surface
+    assert surface.findings == finding and surface.verdict == "fail"

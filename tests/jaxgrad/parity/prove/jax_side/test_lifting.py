@@ -111,11 +111,12 @@ def test_constants_are_widened_or_replaced_by_tables():
             np.float32(1 / 3).view(np.int32),
         ),
         (lambda x: lax.convert_element_type(x > 0, jnp.float32) / 3, 1 / 3),
+        (lambda x: (10 * x).astype(jnp.float32).astype(jnp.int32), 3),
         (lambda x: x * 2, 2 / 3),
         (lambda x: jnp.full((1,), 7, jnp.int32), 7),
         (lambda x: lax.iota(jnp.float32, 2)[1:] / 3, 1 / 3),
     ],
-    ids=["cast", "reduce_precision", "bits", "bool", "float64", "integers", "iota"],
+    ids=["cast", "reduce_precision", "bits", "bool", "truncation", "float64", "integers", "iota"],
 )
 def test_an_equation_is_evaluated_in_float64(fun, expected):
     """Casts and roundings are ignored; bits are those of the traced dtype."""

@@ -10,12 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from jaxgrad.parity import prove
+from jaxgrad.parity.prove.align.fingerprint import SIZE, fingerprint
 from jaxgrad.parity.prove.jax_side import native
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.flow import leaf_key
-from jaxgrad.parity.prove.jax_side.port import Draw
+from jaxgrad.parity.prove.jax_side.port import Draw, Port
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.torch_side.values import Native
+from jaxgrad.parity.prove.weights.map import WeightMap
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
@@ -154,3 +156,20 @@ def test_a_port_is_retraced_in_its_own_dtypes(dtype, torch, avals):
     assert 0.37 in again.numbers
     assert all(np.asarray(x).dtype != np.float32 for x in again.jaxpr.consts)
     assert str(again.jaxpr.out_avals[0].dtype) in ("float32", "float64")
+
+
+def test_every_value_of_the_port_is_recorded():
+    """Floating leaves come first, then the values of the program, one row each."""
+    params = {"n": np.arange(2), "w": np.ones(3)}
+    program = traced(lambda p, x: p["w"] * x + jnp.sum(p["n"]), params, np.ones(3))
+    port = Port(program, WeightMap((), tuple(program.params), {}, ("n", "w")), False, False, 0)
+    with jax.enable_x64(True):
+        dtypes: dict[str, str] = {}
+        found = native.values(port, Native("float64", dtypes, False, []), [Draw({}, (X,))] * 2)
+    assert [spot.key for spot in found.spots[:2]] == [leaf_key(1), leaf_key(2)]
+    assert len(found.prints) == 2 and found.prints[0].shape == (len(found.spots), SIZE)
+    assert found.dtype(found.spots[0].key) == "float64"
+    np.testing.assert_allclose(found.prints[0][1], fingerprint(X), rtol=1e-12)
+
+
+X = np.linspace(1, 2, 3)

@@ -1,9 +1,13 @@
 """The port runs as a whole or one equation at a time, with the same numbers."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
 from jax import lax
+from torch import nn
 
 from jaxgrad.parity.prove.align.fingerprint import print_distance
 from jaxgrad.parity.prove.jax_side import port as ports
@@ -61,3 +65,142 @@ def test_a_scaled_value_changes_the_outputs(kept, monkeypatch) -> None:
     (plain,), (scaled,) = port.outputs(draw, {}), port.outputs(draw, {(path, 0): np.float64(2)})
 
     np.testing.assert_allclose(scaled, 2 * plain, rtol=1e-13)
+
+
+RNG = np.random.default_rng
+
+
+def test_redrawn_weights_are_not_constant():
+    """Constant weights become random, and the others move by a fifth of their deviation."""
+    state = {"w": np.ones(400), "v": 10.0 * np.arange(400), "n": np.arange(3), "e": np.zeros(0),
+             "kept": np.ones(3)}  # fmt: skip
+    new = ports.redrawn(state, ["w", "v", "n", "e"], [], RNG(0))
+    assert 0.08 < np.std(new["w"]) < 0.12 and abs(np.mean(new["w"]) - 1) < 0.02
+    assert 0.18 < np.std(new["v"] - state["v"]) / np.std(state["v"]) < 0.22
+    assert all(new[name] is state[name] for name in ("n", "e", "kept"))
+
+
+def test_buffers_keep_their_sign():
+    """A variance stays positive and grows; a buffer with negative numbers is drawn as a weight."""
+    state = {"var": np.linspace(0, 1, 200), "mean": np.linspace(-1, 1, 200)}
+    new = ports.redrawn(state, list(state), list(state), RNG(0))
+    factor = new["var"][1:] / state["var"][1:]
+    assert factor.min() >= 1 and 0.1 < np.mean(factor - 1) < 0.2 and new["var"][0] == 0
+    assert np.any(np.sign(new["mean"]) != np.sign(state["mean"]))
+    weight = ports.redrawn(state, ["var"], [], RNG(0))
+    assert weight["var"].min() < 0
+
+
+@pytest.mark.parametrize(
+    ("x", "rounded"),
+    [
+        (np.float64(np.float32([0.1, 0.2])), True),
+        (np.array([0.1, 0.2]), False),
+        (np.array([0.5, 1.0]), False),  # exact in few bits
+        (np.array([0.5, np.float32(0.1)]), True),
+        (np.array([np.inf, np.float32(0.1)]), True),
+        (np.array([np.inf]), False),
+        (np.array([1e9, 3.0]), False),  # such as a mask
+        (np.array([2.0**-12, 3.0]), False),
+        (np.array([2.0**-13, 3.0]), True),
+        (np.array([]), False),
+    ],
+)
+def test_rounded_numbers_are_recognised(x, rounded):
+    """A float32 number with a long fraction was rounded; short and huge ones were not."""
+    assert ports.is_rounded(x) is rounded
+
+
+@pytest.mark.parametrize("name", ["w", "v"])
+def test_each_number_is_perturbed_by_one_ulp(name):
+    """Every factor is 1 - ulp, 1 or 1 + ulp; a rough tensor moves in float32."""
+    state = {"w": np.full(300, 1.0), "n": np.arange(3)}
+    draw = Draw(state, (np.full(300, 2.0), "text"), number=4)
+    moved = ports.perturbed(draw, [name], 0)
+    eps = np.finfo(np.float32 if name == "w" else np.float64).eps
+    steps = np.unique((moved.state["w"] - 1) / eps)
+    np.testing.assert_allclose(steps, [-1, 0, 1])
+    ulps = (moved.inputs[0] / 2 - 1) / np.finfo(float).eps
+    np.testing.assert_allclose(np.unique(ulps), [-1, 0, 1])
+    assert moved.state["n"] is state["n"] and moved.inputs[1] == "text" and moved.number == 4
+    again, other = (ports.perturbed(draw, [name], salt) for salt in (0, 1))
+    assert np.array_equal(again.inputs[0], moved.inputs[0])
+    assert not np.array_equal(other.inputs[0], moved.inputs[0])
+
+
+def test_cotangents_are_equal_for_both_frameworks():
+    """A cotangent depends on the seed, the size and the number of outputs, not on the shape."""
+    x = ports.cotangent(0, 1, np.zeros((2, 3)))
+    assert x.shape == (2, 3) and np.array_equal(x.ravel(), ports.cotangent(0, 1, np.zeros(6)))
+    assert not np.array_equal(x, ports.cotangent(1, 1, np.zeros((2, 3))))
+    assert not np.array_equal(x, ports.cotangent(0, 2, np.zeros((2, 3))))
+
+
+class Tied(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False)
+        self.b.weight = self.a.weight
+        self.register_buffer("table", torch.tensor([0.1, 0.2]), persistent=False)
+        self.frozen = nn.Parameter(torch.tensor([0.3]), requires_grad=False)
+        self.register_buffer("count", torch.tensor(3))
+
+
+def test_the_state_of_a_module_names_tied_weights_once():
+    """Tied keys of the state_dict share a name, and buffers outside of it have one too."""
+    module = Tied()
+    state = ports.state_of(module)
+    assert sorted(state) == ["a.weight", "count", "frozen", "table"]
+    assert ports.names_of(module)["b.weight"] == "a.weight"
+    assert "table" not in ports.names_of(module)
+    assert ports.rounded_buffers(module.double(), []) == ["table", "frozen"]
+    assert ports.rounded_buffers(module, ["table"]) == ["frozen"]
+
+
+def test_weights_are_loaded_in_place():
+    """Writable, read-only and integer arrays are copied into the module."""
+    module, read_only = Tied().double(), np.asarray([[1.0, 2.0], [3.0, 4.0]])
+    read_only.setflags(write=False)
+    values: Any = {"a.weight": read_only, "frozen": np.array(7.0), "count": np.array(5),
+                   "table": np.arange(4.0)[::2]}  # fmt: skip
+    ports.load(module, values)
+    assert module.b.weight.tolist() == read_only.tolist() and module.frozen.item() == 7
+    assert module.count.item() == 5 and module.table.tolist() == [0.0, 2.0]
+
+
+def test_an_objective_is_the_loss_or_a_product():
+    """The real part of <outputs, cotangents> is summed; a loss stands alone."""
+    port = port_of(chain)
+    x = np.array([1.0 + 2j, 3.0])
+    assert port.objective([x], [np.array([2.0, 1j])]) == 2.0
+    assert port.objective([x], [None]) == 0
+    port.has_loss = True
+    assert port.objective([x[:1]], [None]) == 1
+
+
+def test_only_floating_outputs_have_cotangents():
+    """An integer output has none, and the loss is not counted as an output."""
+    program = programs.program(lambda w, x: (x @ w, x.astype(int)), W, (X,))
+    port = Port(program, WeightMap((), (W,), {}, ("w",)), False, False, 3)
+    first, second = port.cotangents()
+    assert second is None
+    assert np.array_equal(first, ports.cotangent(3, 2, np.zeros((2, 3))))
+    program = programs.program(lambda w, x: x @ w, W, (X,), loss=lambda out: out.sum())
+    port = Port(program, WeightMap((), (W,), {}, ("w",)), True, False, 3)
+    assert np.array_equal(port.cotangent(X), ports.cotangent(3, 1, X))
+
+
+def test_gradients_follow_scales_and_leaves():
+    """A scaled cotangent changes the gradient alone; a scaled value the outputs too."""
+    port, draw = port_of(lambda w, x: jnp.sin(x) + 0 * w[0, 0]), Draw({}, (X,))
+    path = next(p for p, e in port.program.equations.items() if e.primitive.name == "sin")
+    key, g = (path, 0), port.cotangents()[0]
+    plain = port.gradients(draw, [key])
+    np.testing.assert_allclose(plain.leaves[1], g * np.cos(X), rtol=1e-12)
+    np.testing.assert_allclose(plain.cotangents[key], g, rtol=1e-12)
+    doubled = port.gradients(draw, cotangent_scales={key: 2.0})
+    np.testing.assert_allclose(doubled.leaves[1], 2 * plain.leaves[1], rtol=1e-12)
+    np.testing.assert_allclose(doubled.outputs[0], plain.outputs[0], rtol=1e-12)
+    scaled = port.gradients(draw, scales={key: 2.0}, leaves=[W, 2 * X])
+    np.testing.assert_allclose(scaled.outputs[0], 2 * np.sin(2 * X), rtol=1e-12)
+    np.testing.assert_allclose(scaled.leaves[1], 2 * g * np.cos(2 * X), rtol=1e-12)
