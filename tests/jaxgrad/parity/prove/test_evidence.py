@@ -1,5 +1,8 @@
 """Runs of torch and of the port are made only where a verdict needs them, and freed once judged."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,11 +11,17 @@ import pytest
 import torch
 from torch import nn
 
-from jaxgrad.parity import prove
-from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity import ProofError, prove
+from jaxgrad.parity.prove.evidence import Evidence, _first_fail, _mapped, gather
+from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.jax_side.flow import Flow
 from jaxgrad.parity.prove.jax_side.port import Port
+from jaxgrad.parity.prove.judge import judge
+from jaxgrad.parity.prove.prove import Clock
+from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import other_inputs
 from jaxgrad.parity.prove.torch_side.live import Live
+from jaxgrad.parity.prove.weights.map import Piece, WeightMap
 
 
 torch.manual_seed(0)
@@ -84,3 +93,84 @@ def test_judged_gradients_are_freed_unless_updates_need_them(optimizer, monkeypa
 
     assert prove(NET, port, PARAMS, (X,), optimizer=optimizer).verdict == "pass"
     assert kept == [optimizer is not None] * 2
+
+
+def made(**fields: Any) -> Any:
+    """Return what a method of `Evidence` reads, in which a run is its gradients."""
+    layout = SimpleNamespace(unused=["b"])
+    program = SimpleNamespace(layout=layout, input_paths=["a", "b"])
+    return SimpleNamespace(
+        torch_gradients=lambda run: run, port=SimpleNamespace(program=program), **fields
+    )
+
+
+ONES = np.ones(3)
+
+
+@pytest.mark.parametrize("missing", ["torch", "jax"])
+def test_a_gradient_of_an_input_may_be_zero_in_one_framework(missing):
+    """A missing gradient of an input is zero; one of a parameter is judged elsewhere."""
+    full = {"w": ONES, "v": ONES, "input a": 0 * ONES, "input b": ONES}
+    without = {"w": ONES, "v": None, "input a": None, "input b": None}
+    pair: Any = (without, full) if missing == "torch" else (full, without)
+    judged = Evidence._judged(made(), pair[0], [], pair[1])
+    assert {j.name: j.verdict for j in judged} == {"w": "pass", "input a": "zero"}
+    full["input a"] = ONES
+    (_, wrong) = Evidence._judged(made(), pair[0], [], pair[1])
+    assert wrong.verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("rerun", "size", "verdict"),
+    [(1 + 1e-9, 1.0, "pass"), (None, 1.0, "fail"), (1 + 1e-15, 1.0, "fail"), (None, 1e-20, "zero")],
+)
+def test_gradients_are_judged_with_reruns_and_the_scale_of_all(rerun, size, verdict):
+    """Reruns allow a difference, and a gradient is zero relative to the largest one."""
+    x = size * ONES
+    run: Any = {"big": ONES, "w": x, "n": None}
+    near: Any = [{"big": ONES, "w": None if rerun is None else rerun * x, "n": None}]
+    judged = Evidence._judged(made(), run, near, {"big": ONES, "w": x * (1 + 1e-9)})
+    assert [(j.name, j.verdict) for j in judged] == [("big", "pass"), ("w", verdict)]
+
+
+@pytest.mark.parametrize(
+    ("flags", "x", "masks"),
+    [({"w": True}, [0.0, 1.0], {"input a"}), ({"w": False}, [0.0, 1.0], set()),
+     ({"w": True}, [0.0, 0.5, 1.0], set()), ({"w": True}, [1.0, 1.0], set())],
+)  # fmt: skip
+def test_inputs_of_zeros_and_ones_are_masks(flags, x, masks):
+    """A mask contains both numbers, and only a module with trained parameters has masks."""
+    draws = [SimpleNamespace(inputs=(np.array(x), np.array([2.0])))]
+    evidence = made(torch_side=SimpleNamespace(flags=flags), draws=draws)
+    assert Evidence.masks.func(evidence) == masks
+
+
+def test_the_first_failing_draw_is_returned():
+    """Any failing comparison counts, and without one there is no draw."""
+    right, wrong = judge("x", ONES, ONES), judge("x", ONES, 2 * ONES)
+    assert _first_fail([[right], [right, wrong], [wrong]]) == 1
+    assert _first_fail([[wrong]]) == 0 and _first_fail([[right], []]) is None
+
+
+@pytest.mark.parametrize(
+    ("torch_has", "words"),
+    [(True, "torch has a loss, JAX has none"), (False, "JAX has a loss, torch has none")],
+)
+def test_a_loss_of_one_framework_is_an_error(torch_has, words):
+    """The sentence names the framework that has a loss."""
+    side: Any = SimpleNamespace(has_loss=torch_has)
+    request = Request(None, None, loss=(None, None if torch_has else max))
+    with pytest.raises(ProofError, match=words):
+        gather(request, Clock(), side)
+
+
+def test_only_weights_that_the_port_reads_are_mapped():
+    """Trained weights need a leaf, and the others an output that depends on their leaf."""
+    program = jax_program.program(
+        lambda p, x: p["a"] * x, {"a": ONES, "b": ONES, "c": ONES}, (ONES,)
+    )
+    pieces = tuple(Piece(i, (slice(None),), name, np.arange(3)) for i, name in enumerate("abc"))
+    tensors = dict.fromkeys("abcd", ONES)
+    port: Any = SimpleNamespace(weights=WeightMap(pieces, (ONES,) * 3, tensors, tuple("abc")))
+    flags = {"a": False, "b": True, "d": True}
+    assert _mapped(port, Flow(program), flags) == ["a", "b"]

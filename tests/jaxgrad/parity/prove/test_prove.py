@@ -519,7 +519,7 @@ def test_the_modules_before_a_forward_difference_matched(first, before):
     names = ("a", "b", "a", "d", "", "c")
     calls = [Call(n, (), () if n == "d" else (k,), 0, 0) for k, n in enumerate(names)]
     evidence: Any = SimpleNamespace(runs=[SimpleNamespace(calls=calls)], not_visible=["b"])
-    finding = None if first is None else Finding(*first, "x", "differs")
+    finding = first and Finding(first[0], first[1], "x", "differs")
     assert proving._matched_before(evidence, finding) == before
 
 

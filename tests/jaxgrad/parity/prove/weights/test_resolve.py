@@ -227,8 +227,14 @@ def test_exact_coefficients_are_multiples_of_a_power_of_two(scale, dyadic):
 
 def test_random_weights_keep_sign_and_kind():
     """Tensors without negative elements get none; complex ones get both parts."""
-    tensors = {"w": -np.ones(50), "var": np.zeros(50), "c": np.ones(50, complex), "e": np.ones(0)}
-    values, others = _random(tensors, 0), _random(tensors, 1)
+    tensors: Any = {
+        "w": -np.ones(50),
+        "var": np.zeros(50),
+        "c": np.ones(50, complex),
+        "e": np.ones(0),
+    }
+    values: Any = _random(tensors, 0)
+    others: Any = _random(tensors, 1)
     assert values["w"].min() < 0 < values["w"].max() and values["var"].min() > 0
     assert values["c"].real.min() < 0 and values["c"].imag.min() < 0 < values["c"].imag.max()
     assert not np.array_equal(values["w"], others["w"]) and values["e"].shape == (0,)
