@@ -115,7 +115,7 @@ def test_a_call_is_replaced_by_its_argument(text, name, lines):
 )
 def test_each_occurrence_is_replaced_in_turn(text, wrong, right, lines):
     """Numbers are compared by value, names as whole words; comments are left alone."""
-    assert edits._replaced(text, wrong, right) == lines
+    assert edits._replaced(text, wrong, right, None) == lines
 
 
 def test_the_lines_of_the_innermost_function_are_searched(tmp_path):
