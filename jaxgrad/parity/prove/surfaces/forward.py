@@ -13,7 +13,13 @@ from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces import collectives, locate_forward, numbers, swapped_weights
+from jaxgrad.parity.prove.surfaces import (
+    collectives,
+    extra_masks,
+    locate_forward,
+    numbers,
+    swapped_weights,
+)
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 
 
@@ -68,6 +74,13 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         module, op = (at.module, at.op) if at is not None else ("", "")
         return Finding("forward", module or locate_forward.ROOT, place(program, total[0]), text,
                        op=op, cause=total[1], **bad.worst)  # fmt: skip
+    extra = extra_masks.find(evidence, draw)
+    if extra is not None:
+        at = run.values[extra.value]
+        text = f"{bad.name} is off by {bad.share:.2g} (relative to its scale)"
+        finding = Finding("forward", at.module or locate_forward.ROOT, place(program, extra.key),
+                          text, op=at.op, cause=extra.text, **bad.worst)  # fmt: skip
+        return quoted(finding, program, extra.key)
     if ends and all(alignment.candidates[i] for i in ends):
         at = run.values[ends[0]]
         text = f"the result of torch's {at.op} occurs in the JAX program, which does not return it"

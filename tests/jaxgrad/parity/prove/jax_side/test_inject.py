@@ -80,13 +80,6 @@ def test_a_mask_of_another_probability_is_found(net):
     assert report.first.where == "2 (dropout)" and "another probability" in report.first.text
 
 
-def test_an_extra_dropout_is_found(net):
-    """A dropout that torch does not have fails, and a note names its line."""
-    report = prove(net, lambda p, x: port(p, x, first=dropped), arrays(net), (X,))
-    assert report.verdict == "fail"
-    assert any("which torch does not draw" in note for note in report.notes)
-
-
 class Linen(linen.Module):
     rate: float
 

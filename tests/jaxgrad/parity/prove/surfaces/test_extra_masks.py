@@ -1,0 +1,53 @@
+"""A dropout that only the port has is located at its own line."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+import torch
+from torch import nn
+
+from jaxgrad.parity import Report, prove
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
+
+
+KEY = jax.random.key(3)
+RATE = 0.3
+
+
+def dropped(x: Any, *, above: bool = False) -> Any:
+    if above:
+        return jnp.where(jax.random.uniform(KEY, x.shape) > RATE, x / (1 - RATE), 0)
+    return jnp.where(jax.random.bernoulli(KEY, 1 - RATE, x.shape), x / (1 - RATE), 0)
+
+
+def proved(first: Any = lambda x: x, last: Any = lambda x: x) -> Report:
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Dropout(RATE), nn.Linear(8, 4))
+
+    def apply(p: Any, x: Any) -> Any:
+        h = first(x @ p["0.weight"].T + p["0.bias"])  # where an extra dropout is called
+        return last(dropped(jnp.tanh(h)) @ p["3.weight"].T + p["3.bias"])
+
+    return prove(module, apply, arrays(module), (draw(5, 6),))
+
+
+@pytest.mark.parametrize("above", [False, True])
+def test_an_extra_dropout_names_its_own_line(above):
+    """The extra dropout is located after the layer that it drops, whatever keeps an element."""
+    first = proved(lambda x: dropped(x, above=above)).first
+
+    assert first is not None
+    assert (first.surface, first.torch, first.op) == ("forward", "0", "linear")
+    assert "an extra dropout at" in first.cause and "all outputs agree" in first.cause
+    assert "jax.random." in first.source
+
+
+def test_an_extra_dropout_does_not_explain_another_mistake():
+    """If the outputs differ without the extra dropout too, it is only noted."""
+    report = proved(dropped, lambda x: x + 1)
+
+    assert report.verdict == "fail" and report.first is not None
+    assert "extra dropout" not in report.first.cause
+    assert any("which torch does not draw" in note for note in report.notes)
