@@ -96,7 +96,7 @@ def from_leaf_map(
             for path, x in zip(mapped.paths, mapped.leaves, strict=True)
             if path in leaves
         },
-        tensors={name: np.shape(mapped.tensors[name]) for name in mapped.names if name in used},
+        tensors={name: mapped.shapes[name] for name in mapped.names if name in used},
         tied={key: name for key, name in names.items() if key != name and name in used},
         blocks=tuple(blocks),
         computed=computed,

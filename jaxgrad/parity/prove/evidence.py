@@ -61,7 +61,7 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
     program.numbers = drawn[0].run.numbers
     with clock("trace"):
         unmatched = inject(port, flow, drawn[0].draw, drawn[0].distance)
-    jax_runs = [_watch(port, d.draw, clock) for d in drawn]
+    jax_runs = [_watch(port, d.draw, side, clock) for d in drawn]
     checks.same_outputs(drawn[0].run.outputs, program, jax_runs[0].outputs)
     failed = not drawn[0].agrees(jax_runs[0].outputs)
     if failed and side.module is not None:
@@ -69,8 +69,8 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
         program.tables = tables.for_jax(program, kept, drawn[1].run)
         if program.tables:
             port = dataclasses.replace(port)  # its compiled functions contain the old tables
-            jax_runs = [_watch(port, d.draw, clock) for d in drawn]
-    jax_runs = pairing.settled(port, drawn, jax_runs, lambda draw: _watch(port, draw, clock))
+            jax_runs = [_watch(port, d.draw, side, clock) for d in drawn]
+    jax_runs = pairing.settled(port, drawn, jax_runs, lambda draw: _watch(port, draw, side, clock))
     with clock("align"):
         alignments = aligned(drawn, jax_runs)
     notes = (*side.notes, *notes, *unmatched, *tables.notes(replaced, program))
@@ -95,8 +95,8 @@ def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
     ]
 
 
-def _watch(port: Port, draw: Draw, clock: Timer) -> Watched:
-    with clock("jax forward"):
+def _watch(port: Port, draw: Draw, side: TorchSide, clock: Timer) -> Watched:
+    with clock("jax forward"), side.idle():
         return checks.guarded(lambda: port.watch(draw))
 
 
@@ -223,9 +223,10 @@ class Evidence:
         """
         keys = () if self.control_key is None else (self.control_key,)
         scales, cotangent_scales = dict.fromkeys(keys, value), dict.fromkeys(keys, control)
-        return checks.guarded(
-            lambda: self.port.gradients(draw, self.slots, cotangent_scales, leaves, scales)
-        )
+        with self.torch_side.idle():
+            return checks.guarded(
+                lambda: self.port.gradients(draw, self.slots, cotangent_scales, leaves, scales)
+            )
 
     @functools.cached_property
     def _differentiated(self) -> list[tuple[Gradients, list[Judged]]]:

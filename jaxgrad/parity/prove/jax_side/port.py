@@ -14,14 +14,13 @@ import numpy as np
 
 from jaxgrad._core.jaxpr import Path, abstract
 from jaxgrad.parity.compiling import quick_jit
-from jaxgrad.parity.interop import map_leaves, to_numpy, to_torch
+from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.jax_side import evaluation
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot
 from jaxgrad.parity.prove.jax_side.sites import NO_INJECTION, Injection
-from jaxgrad.parity.prove.judge import with_float32_noise
 from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.weights.map import WeightMap
 
@@ -258,67 +257,17 @@ def names_of(module: nn.Module) -> dict[str, str]:
     return {key: known[id(x)] for key, x in entries if id(x) in known}
 
 
-def load(module: nn.Module, state: Mapping[str, np.ndarray]) -> None:
-    """Copy weights into a module in place."""
+def load(module: nn.Module, state: Mapping[str, np.ndarray], *, buffers: bool = True) -> None:
+    """Copy the parameters, and with `buffers` also those, into a module in place."""
     import torch
 
     with torch.no_grad():
-        for name, x in [*module.named_parameters(), *module.named_buffers()]:
+        held = module.named_buffers() if buffers else ()
+        for name, x in [*module.named_parameters(), *held]:
             array = np.asarray(state[name])
             shared = array.dtype.kind in "fc" and array.flags.writeable and array.flags.c_contiguous
             values = torch.from_numpy(array) if shared else to_torch(array)  # without a copy
             x.copy_(values.reshape(x.shape))
-
-
-def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:
-    """Perturb every number by at most one float64 ULP, and the `rough` tensors by a float32 ULP."""
-    rng = np.random.default_rng([draw.number, salt, 1])
-
-    def leaf(x: Any) -> Any:
-        if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
-            return x
-        ulp = float(np.finfo(np.float64).eps)
-        factors = np.asarray(ulp * rng.integers(-1, 2, x.shape, np.int8))
-        factors += 1
-        return np.asarray(x * factors)
-
-    state = {
-        name: with_float32_noise(x, rng) if name in rough else leaf(x)
-        for name, x in draw.state.items()
-    }
-    return dataclasses.replace(draw, state=state, inputs=map_leaves(leaf, draw.inputs))
-
-
-def redrawn(
-    state: Mapping[str, np.ndarray],
-    names: Sequence[str],
-    buffers: Sequence[str],
-    rng: np.random.Generator,
-) -> dict[str, np.ndarray]:
-    """Return a state with new values for the weights `names`; no tensor is constant.
-
-    Those of them that are `buffers` keep their sign, because variances are positive."""
-    state = dict(state)
-    for name in names:
-        x = np.asarray(state[name])
-        if x.dtype.kind not in "fc" or not x.size:
-            continue
-        noise = rng.standard_normal(x.shape)
-        if name in buffers and x.min() >= 0:
-            state[name] = x * (1 + 0.2 * np.abs(noise))
-        else:
-            state[name] = x + 0.2 * (float(np.std(x)) or 0.5) * noise
-    return state
-
-
-def rounded_buffers(module: nn.Module, mapped: Sequence[str]) -> list[str]:
-    """Return constants that were rounded to float32 (rotary tables) and exist only in torch."""
-    frozen = [(name, x) for name, x in module.named_parameters() if not x.requires_grad]
-    return [
-        name
-        for name, x in [*module.named_buffers(), *frozen]
-        if name not in mapped and x.is_floating_point() and is_rounded(to_numpy(x))
-    ]
 
 
 def is_rounded(x: np.ndarray) -> bool:

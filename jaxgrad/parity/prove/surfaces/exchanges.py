@@ -7,8 +7,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from jaxgrad.parity.prove.surfaces.trials import Trial
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 
@@ -19,7 +17,10 @@ Pair = tuple[str, str]
 
 
 def exchanged(
-    run: TorchRun, tensors: Mapping[str, Any], starts: Sequence[int], near: Collection[int]
+    run: TorchRun,
+    shapes: Mapping[str, tuple[int, ...]],
+    starts: Sequence[int],
+    near: Collection[int],
 ) -> Iterator[Trial]:
     """Yield the trials in which JAX uses two weights, or those of two layers, the wrong way round.
 
@@ -27,7 +28,7 @@ def exchanged(
 
     Args:
         run: torch's run.
-        tensors: torch's weights.
+        shapes: The shapes of torch's weights.
         starts: The values at which the difference may begin.
         near: These and the values around them.
     """
@@ -38,7 +39,7 @@ def exchanged(
             reads.setdefault(name, i)
     listed = [
         (text, pairs)
-        for text, pairs in exchangeable({n: np.shape(x) for n, x in tensors.items() if n in reads})
+        for text, pairs in exchangeable({n: shape for n, shape in shapes.items() if n in reads})
         if any(name in used for pair in pairs for name in pair)
     ]
     for text, pairs in listed[:_MOST]:

@@ -127,7 +127,7 @@ class Search:
         near = {*starts, *self.after(starts, len(self.run.values))}
         for _ in range(2):
             near |= {k for i in near for k in self.run.values[i].inputs}
-        yield from exchanges.exchanged(self.run, self.evidence.port.weights.tensors, starts, near)
+        yield from exchanges.exchanged(self.run, self.evidence.port.weights.shapes, starts, near)
 
     def _moves(self, i: int, depth: int = 4) -> list[int]:
         """Return the calls before a value that only move elements, the nearest first."""

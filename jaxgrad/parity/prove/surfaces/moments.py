@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -110,7 +111,7 @@ def _is_one_to_one(port: Port, name: str) -> bool:
     total = sum(map(len, used))
     return (
         name not in port.weights.not_one_to_one
-        and total == port.weights.tensors[name].size
+        and total == math.prod(port.weights.shapes[name])
         and len(np.unique(np.concatenate(used))) == total
     )
 

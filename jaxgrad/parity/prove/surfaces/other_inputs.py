@@ -207,7 +207,8 @@ def _judged(
     if run.noise:
         draw = dataclasses.replace(draw, noise=tuple(run.noise))
         inject(port, Flow(program), draw, Drawn(draw, run, []).distance)
-    result = checks.guarded(lambda: port.gradients(draw), draw.inputs)
+    with side.idle():
+        result = checks.guarded(lambda: port.gradients(draw), draw.inputs)
 
     def judged(reruns: list[TorchRun]) -> list[tuple[str, Judged]]:
         drawn, runs = Drawn(draw, run, reruns), [Watched(result.outputs, {})]

@@ -156,8 +156,8 @@ def _range(evidence: Evidence, training: Training, steps: int) -> tuple[int, int
     from jaxgrad.parity.prove.torch_side import loop
 
     total, is_all = loop.range_of(training, evidence.torch_side.module, steps)
-    tensors = evidence.port.weights.tensors.values()
-    cost = sum(_PER_TENSOR + _PER_ELEMENT * np.size(x) for x in tensors) * training.accumulate
+    sizes = map(math.prod, evidence.port.weights.shapes.values())
+    cost = sum(_PER_TENSOR + _PER_ELEMENT * size for size in sizes) * training.accumulate
     return total, min(total, max(steps, int(_SECONDS / cost))), is_all
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from jaxgrad.parity.prove.lazy import Lazy
 from jaxgrad.parity.prove.torch_side.snapshot import Snapshot
-from jaxgrad.parity.prove.torch_side.trees import is_inexact
+from jaxgrad.parity.prove.torch_side.trees import is_inexact, viewed
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,6 +66,16 @@ class Borrowed:
         known = [place for place in places if place is not None]
         return len(set(known)) < len(known)
 
+    def state(self) -> Lazy:
+        """Return the user's parameters and buffers, which are cast to float64 when they are read.
+
+        Tied ones are under their first name.
+        """
+        named = [*self.module.named_parameters(), *self.module.named_buffers()]
+        lent = {id(lent.tensor): lent.data for lent in self._lent}
+        data = {name: lent[id(x)] for name, x in named}
+        return Lazy(data, lambda name: viewed(_copy(data[name], torch.float64)))
+
     def rewind(self) -> None:
         """Put back everything but the weights, so that the next run starts as the first did."""
         self._snapshot.rewind()
@@ -80,6 +91,25 @@ class Borrowed:
             for x, data in wide:
                 x.grad = None
                 x.data = data
+
+    @contextlib.contextmanager
+    def idle(self, load: Callable[[], None]) -> Iterator[None]:
+        """Give the parameters the user's data inside a `with` block, to free their float64 copies.
+
+        Afterwards `load` sets their numbers. Tensors that share memory stay as they are.
+        """
+        parameters = {id(p) for p in self.module.parameters()} if not self.shares_memory else set()
+        freed = [lent for lent in self._lent if id(lent.tensor) in parameters]
+        for lent in freed:
+            lent.tensor.grad = None
+            lent.tensor.data = lent.data
+        try:
+            yield
+        finally:
+            for lent in freed:
+                lent.tensor.data = _copy(lent.data, torch.float64)
+            if freed:
+                load()
 
     def give_back(self) -> None:
         """Give the module back with the data, gradients, attributes and hooks that it had."""

@@ -13,9 +13,10 @@ import numpy as np
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove.adapters import ProofError, float64_on_cpu
-from jaxgrad.parity.prove.jax_side.port import Draw, rounded_buffers
+from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.torch_side import packing
+from jaxgrad.parity.prove.torch_side.draws import rounded_buffers
 from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps
 from jaxgrad.parity.prove.torch_side.values import Call, Native, Stored, TorchRun, Value
 from jaxgrad.parity.prove.training import Training
@@ -193,6 +194,10 @@ class Dumped:
 
     def close(self) -> None:
         """Do nothing, because a dump runs no module."""
+
+    def idle(self) -> contextlib.AbstractContextManager[None]:
+        """Do nothing, because a dump has no module."""
+        return contextlib.nullcontext()
 
     def tables(self, mapped: Sequence[str]) -> Mapping[str, np.ndarray]:
         """Return no tables: the runs in a dump cannot be repeated with other numbers."""

@@ -20,16 +20,15 @@ from jaxgrad.parity.prove.jax_side.port import (
     cotangent,
     load,
     names_of,
-    perturbed,
-    redrawn,
-    rounded_buffers,
     state_of,
 )
+from jaxgrad.parity.prove.lazy import replaced
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.torch_side import native as torch_native
 from jaxgrad.parity.prove.torch_side import run as torch_run
 from jaxgrad.parity.prove.torch_side import tables as torch_tables
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
+from jaxgrad.parity.prove.torch_side.draws import perturbed, redrawn, rounded_buffers
 from jaxgrad.parity.prove.torch_side.first_run import check_module, check_run
 from jaxgrad.parity.prove.torch_side.loop import Loop, add_gradients, build_optimizer
 from jaxgrad.parity.prove.torch_side.ranges import Ranges
@@ -54,6 +53,8 @@ class Live:
         self.versions: Mapping[str, str] = {}
         self._attributes: dict[str, np.ndarray] = {}  # tables in plain attributes
         self._borrowed = Borrowed(module)
+        self.state: State = self._borrowed.state()
+        self._loaded = self.state
         try:
             self._open()
         except BaseException:
@@ -61,7 +62,6 @@ class Live:
             raise
 
     def _open(self) -> None:
-        self.state: State = state_of(self.module)
         self.flags: Mapping[str, bool] = {
             name: p.requires_grad for name, p in self.module.named_parameters()
         }
@@ -90,11 +90,16 @@ class Live:
         """Give the user's module back as it was."""
         self._borrowed.give_back()
 
+    def idle(self) -> contextlib.AbstractContextManager[None]:
+        """Free the module's float64 weights inside a `with` block, in which torch is not run."""
+        return self._borrowed.idle(lambda: load(self.module, self._loaded, buffers=False))
+
     def _load(self, state: State) -> None:
         """Set the weights, and everything else to what it was before the first run."""
         self._borrowed.rewind()
         torch_tables.set_attributes(self.module, self._attributes)
         load(self.module, state)
+        self._loaded = state
 
     def tables(self, mapped: Sequence[str]) -> dict[str, np.ndarray]:
         """Return the float32 constants that only torch holds: buffers, and plain attributes."""
@@ -104,7 +109,7 @@ class Live:
         """Replace constants by the port's numbers, and make no allowance for their rounding."""
         self._settled |= set(tables)
         self._attributes = {name: x for name, x in tables.items() if name not in self.state}
-        self.state = {name: tables.get(name, x) for name, x in self.state.items()}
+        self.state = replaced(self.state, tables)
         self._load(self.state)
 
     def drawn(self, mapped: Sequence[str], fixed: Sequence[str] = ()) -> list[Drawn]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -91,6 +92,10 @@ class TorchSide(Protocol):
 
     def close(self) -> None:
         """Give the user's module back as it was."""
+        ...
+
+    def idle(self) -> contextlib.AbstractContextManager[None]:
+        """Free the module's float64 weights inside a `with` block, in which torch is not run."""
         ...
 
     def tables(self, mapped: Sequence[str]) -> Mapping[str, np.ndarray]:

@@ -6,7 +6,11 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+import torch
 from torch import Tensor
+
+from jaxgrad.parity.interop import to_numpy
 
 
 def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -32,6 +36,13 @@ def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def is_inexact(x: Tensor) -> bool:
     """Whether a tensor is floating or complex."""
     return x.is_floating_point() or x.is_complex()
+
+
+def viewed(x: Tensor) -> np.ndarray:
+    """Return a tensor as numpy without a copy, if numpy can hold it."""
+    x = x.detach().resolve_conj().resolve_neg()
+    plain = x.layout == torch.strided and x.device.type == "cpu" and x.dtype != torch.bfloat16
+    return x.numpy() if plain else to_numpy(x)
 
 
 def leaves(tree: Any) -> Iterator[Any]:

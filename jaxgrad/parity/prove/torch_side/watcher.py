@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 from torch import Tensor, nn
 from torch.jit import ScriptModule
 
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.torch_side.frames import user_line
-from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact, leaves
+from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact, leaves, viewed
 from jaxgrad.parity.prove.torch_side.values import Call, Value
 
 
@@ -176,7 +175,7 @@ class Watcher:
     def _add(
         self, op: str, weights: tuple[str, ...], read: tuple[int, ...], x: Tensor, call: Any
     ) -> None:
-        data = to_numpy(x) if self.keep else _viewed(x)
+        data = to_numpy(x) if self.keep else viewed(x)
         value = Value(
             module=self.where,
             op=op.strip("_") or op,
@@ -218,7 +217,7 @@ class Watcher:
             node.register_prehook(record)
 
     def _arrive(self, number: int, grad: Tensor) -> None:
-        value, data = self.values[number], to_numpy(grad) if self.keep else _viewed(grad)
+        value, data = self.values[number], to_numpy(grad) if self.keep else viewed(grad)
         value.cotangent = np.asarray(fingerprint(data))
         if self.keep and self._budget > data.nbytes:
             value.cotangent_data = data
@@ -257,10 +256,3 @@ class Watcher:
         self._held.clear()
         self._nodes.clear()
         return self.values
-
-
-def _viewed(x: Tensor) -> np.ndarray:
-    """Return a tensor as numpy without a copy, if numpy can hold it."""
-    x = x.detach().resolve_conj().resolve_neg()
-    plain = x.layout == torch.strided and x.device.type == "cpu" and x.dtype != torch.bfloat16
-    return x.numpy() if plain else to_numpy(x)

@@ -52,7 +52,7 @@ def from_mapping(
                 f"{leaves[leaf].shape}, which does not fit: {error}"
             ) from None
         pieces.append(Piece(leaf, everything(leaves[leaf]), name, index))
-    return WeightMap(tuple(pieces), tuple(map(np.asarray, leaves)), dict(tensors), tuple(paths))
+    return WeightMap(tuple(pieces), tuple(map(np.asarray, leaves)), tensors, tuple(paths))
 
 
 def _by_function(

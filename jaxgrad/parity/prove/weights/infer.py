@@ -46,12 +46,12 @@ def infer(
         pieces += beside(tensors, leaf, pieces, paths) or by_value.lookup(indexed, leaf)
     rest = without(floating, pieces)
     varied = {piece.name for piece in pieces} | set(indexed.varied)
-    constant = {name: x for name, x in tensors.items() if name not in varied}
+    constant = {name: tensors[name] for name in tensors if name not in varied}
     pieces += by_name.constants(constant, rest, by_name.scored(paths, pieces))
     pieces += list(summed_zeros(tensors, pieces))
     used = {piece.name for piece in pieces}
     return (
-        WeightMap(tuple(pieces), tuple(map(np.asarray, leaves)), dict(tensors), tuple(paths)),
+        WeightMap(tuple(pieces), tuple(map(np.asarray, leaves)), tensors, tuple(paths)),
         [name for name in tensors if name not in used],
         [leaf.path for leaf in without(rest, pieces) if leaf.value.size],
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -61,9 +62,12 @@ class Piece:
             reach += step * (n - 1)
         return True
 
-    def order(self, tensor: np.ndarray) -> tuple[int, ...] | None:
-        """Return the order of axes that turns the region into the tensor, None if there is none."""
-        if not self.once or self.index.size != tensor.size or np.ndim(self.scale):
+    def order(self, size: int) -> tuple[int, ...] | None:
+        """Return the order of axes that turns the region into a tensor of `size` elements.
+
+        None if there is none.
+        """
+        if not self.once or self.index.size != size or np.ndim(self.scale):
             return None
         steps = self.steps or ()
         return None if min(steps, default=0) < 0 else tuple(np.argsort([-s for s in steps]))
@@ -128,19 +132,20 @@ class WeightMap:
         A rule that is not linear is differentiated at the tensors `at`. The gradient of a tensor is
         None if none of its leaves has one.
         """
-        totals: dict[str, np.ndarray | None] = dict.fromkeys(self.tensors)
+        totals: dict[str, np.ndarray | None] = dict.fromkeys(self.shapes)
+        sizes = {name: math.prod(shape) for name, shape in self.shapes.items()}
         count = collections.Counter(piece.name for piece in self.pieces)
         for piece in self.pieces:
             grad = grads[piece.leaf]
             if grad is None:
                 continue
             total = totals[piece.name]
-            if count[piece.name] == 1 and (order := piece.order(self.tensors[piece.name])):
+            if count[piece.name] == 1 and (order := piece.order(sizes[piece.name])):
                 part = np.asarray(grad)[piece.region].transpose(order)
                 totals[piece.name] = part if _is_one(piece.scale) else part * piece.scale
                 continue
             if total is None:
-                total = np.zeros(self.tensors[piece.name].size, np.asarray(grad).dtype)
+                total = np.zeros(sizes[piece.name], np.asarray(grad).dtype)
             part = np.asarray(grad)[piece.region]
             part = part if _is_one(piece.scale) else part * piece.scale
             if piece.once:
@@ -153,8 +158,7 @@ class WeightMap:
             total = totals[name]
             totals[name] = part.ravel() if total is None else total.ravel() + part.ravel()
         return {
-            name: None if g is None else g.reshape(self.tensors[name].shape)
-            for name, g in totals.items()
+            name: None if g is None else g.reshape(self.shapes[name]) for name, g in totals.items()
         }
 
     def _transposed(self, grads: Sequence[np.ndarray | None], at: Tensors) -> Tensors:
@@ -178,7 +182,7 @@ class WeightMap:
             held, scale = _held(piece), np.broadcast_to(piece.scale, piece.index.shape)
             restored = (x[piece.region] - piece.offset)[held] / scale[held]
             values[piece.name][piece.index[held]] = restored
-        return {name: x.reshape(self.tensors[name].shape) for name, x in values.items()}
+        return {name: x.reshape(self.shapes[name]) for name, x in values.items()}
 
     @functools.cached_property
     def merged(self) -> dict[str, str]:
@@ -207,13 +211,18 @@ class WeightMap:
         reasons = dict(self.merged)
         for piece in self.pieces:
             path, scale = self.paths[piece.leaf], np.abs(np.asarray(piece.scale))
-            once = np.zeros(self.tensors[piece.name].size, bool)
+            once = np.zeros(math.prod(self.shapes[piece.name]), bool)
             once[piece.used] = True
             if np.any((scale != 0) & (scale != 1)):
                 reasons.setdefault(piece.name, f"leaf {path} holds a multiple of it")
             elif once.sum() < piece.used.size:
                 reasons.setdefault(piece.name, f"leaf {path} repeats its elements")
         return reasons
+
+    @functools.cached_property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """The shapes of torch's tensors."""
+        return {name: x.shape for name, x in self.tensors.items()}
 
     @property
     def names(self) -> list[str]:
@@ -241,9 +250,11 @@ class WeightMap:
     def copy_of(self, name: str) -> str | None:
         """Return another torch tensor that has the same values and is stored in a leaf."""
         x = self.tensors[name]
-        for other, y in self.tensors.items():
-            same = other != name and y.shape == x.shape and self.leaves_of(other)
-            if same and np.array_equal(x, y) and x.size > 1 and np.any(x != x.flat[0]):
+        if x.size < 2 or np.all(x == x.flat[0]):
+            return None
+        for other, shape in self.shapes.items():
+            same = other != name and shape == x.shape and self.leaves_of(other)
+            if same and np.array_equal(x, self.tensors[other]):
                 return other
         return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from jaxgrad.parity.prove.adapters import as_function
 from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.lazy import Lazy
 from jaxgrad.parity.prove.torch_side.side import TorchSide
 from jaxgrad.parity.prove.users import ProofError
 from jaxgrad.parity.prove.weights.converter import Converter
@@ -24,7 +26,8 @@ def weight_map(
     side: TorchSide, fn: Any, params: Any, weights: Callable[..., Any] | Mapping[str, Any] | None
 ) -> tuple[Any, WeightMap]:
     """Return the JAX params and the map from torch's weights to them."""
-    tensors = {name: np.asarray(x) for name, x in side.state.items() if _is_floating(x)}
+    names = [name for name, x in side.state.items() if _is_floating(x)]
+    tensors = Lazy(names, lambda name: np.asarray(side.state[name]))
     if callable(weights):
         return _by_converter(Converter(weights, side, fn), tensors)
     paths, leaves, _ = jax_program.flat(as_function(fn, params).params)
@@ -141,12 +144,11 @@ def _unmapped(
         leaf = mapped.leaves[mapped.paths.index(path)]
         near = max(missing, key=lambda n: likeness(n, path), default=None)
         hint = ""
-        if near is not None and mapped.tensors[near].size == leaf.size:
+        if near is not None and math.prod(mapped.shapes[near]) == leaf.size:
             hint = f"; torch's {near!r} has the same size but different values"
         lines.append(f"  JAX leaf {path!r} {list(leaf.shape)} holds no torch tensor{hint}")
     lines += [
-        f"  torch's {name!r} {list(mapped.tensors[name].shape)} is in no JAX leaf"
-        for name in trained[:8]
+        f"  torch's {name!r} {list(mapped.shapes[name])} is in no JAX leaf" for name in trained[:8]
     ]
     return (
         "the torch weights could not be matched with the JAX leaves:\n"

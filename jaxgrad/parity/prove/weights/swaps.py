@@ -73,8 +73,9 @@ def misnamed(mapped: WeightMap) -> list[str]:
         named = names.get(path.replace(".", "/"))
         if named is None or piece.guessed or named in mapped.names_of(piece.leaf):
             continue
-        x, y = mapped.tensors[named], mapped.tensors[piece.name]
-        if x.shape == y.shape and not np.array_equal(x, y):
+        if mapped.shapes[named] != mapped.shapes[piece.name]:
+            continue
+        if not np.array_equal(mapped.tensors[named], mapped.tensors[piece.name]):
             notes.append(f"leaf {path!r} holds torch's {piece.name!r}, not {named!r}")
     rest = f", and {len(notes) - 3} more" if len(notes) > 3 else ""
     return [f"names contradict values: {', '.join(notes[:3])}{rest}"] if notes else []
@@ -85,7 +86,7 @@ def _groups(mapped: WeightMap) -> list[list[int]]:
     groups: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
     for i, piece in enumerate(mapped.pieces):
         if _is_plain(piece):
-            key = piece.index.shape, mapped.tensors[piece.name].shape
+            key = piece.index.shape, mapped.shapes[piece.name]
             groups.setdefault(key, []).append(i)
     return [group for group in groups.values() if len(group) > 1]
 

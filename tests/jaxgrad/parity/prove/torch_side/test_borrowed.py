@@ -13,7 +13,9 @@ from torch import nn
 from torch.nn.utils import weight_norm
 
 from jaxgrad.parity import prove
+from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed, converted
+from jaxgrad.parity.prove.torch_side.live import Live
 from tests.jaxgrad.parity.prove._helpers import arrays
 
 
@@ -225,3 +227,66 @@ def test_compiled_modules_are_proved(wrap):
     module = nn.Linear(3, 2)
     assert prove(wrap(module), linear, arrays(module), (X,)).verdict == "pass"
     assert prove(wrap(module), halved, arrays(module), (X,)).verdict == "fail"
+
+
+def test_the_users_weights_are_read_in_float64():
+    """They are the user's own numbers, also while the borrowed module holds other ones."""
+    module = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    own = arrays(module)
+    borrowed = Borrowed(module)
+    state = borrowed.state()
+    with torch.no_grad():
+        next(module.parameters()).zero_()
+
+    assert set(state) == {*dict(module.named_parameters()), *dict(module.named_buffers())}
+    assert state["0.weight"].dtype == np.float64
+    assert np.array_equal(state["0.weight"], own["0.weight"])
+    assert state["1.num_batches_tracked"].dtype == np.int64
+    borrowed.give_back()
+
+
+def test_an_idle_module_holds_the_users_parameters():
+    """They take no memory of their own, and afterwards have their numbers in float64 again."""
+    module = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+    weight, mean = next(module.parameters()), next(module.buffers())
+    data = weight.data_ptr()
+    borrowed = Borrowed(module)
+    with torch.no_grad():
+        mean.fill_(7.0)
+
+    def load() -> None:
+        weight.data.fill_(5.0)
+
+    with borrowed.idle(load):
+        assert weight.data_ptr() == data
+        assert weight.dtype == torch.float32
+    assert weight.dtype == torch.float64
+    assert weight.data_ptr() != data
+    assert weight.tolist() == [[5.0] * 3] * 2
+    assert mean.tolist() == [7.0] * 2
+    borrowed.give_back()
+    assert weight.data_ptr() == data
+
+
+def test_parameters_that_share_memory_do_not_idle():
+    module = nn.Linear(3, 3)
+    module.row = module.weight.detach()[0]
+    borrowed = Borrowed(module)
+    with borrowed.idle(lambda: pytest.fail("there is nothing to load")):
+        assert module.weight.dtype == torch.float64
+    with torch.no_grad():
+        module.weight.fill_(5.0)
+    assert module.row.tolist() == [5.0] * 3
+    borrowed.give_back()
+
+
+def test_after_idling_the_module_has_the_weights_of_its_last_run():
+    """A search for a cause calls torch's functions again, with the weights of the failed draw."""
+    module = nn.Linear(3, 2)
+    live = Live(module, (X,), None, None, 0)
+    state = {name: np.full(x.shape, 2.0) for name, x in live.state.items()}
+    live.run(Draw(state, (X,), 1))
+    with live.idle():
+        assert module.weight.dtype == torch.float32
+    assert module.weight.tolist() == [[2.0] * 3] * 2
+    live.close()
