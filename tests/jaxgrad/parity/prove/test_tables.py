@@ -2,6 +2,7 @@
 
 import functools
 import math
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -12,6 +13,8 @@ import torch
 from torch import Tensor, nn
 
 from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove import tables
+from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.jax_side.program import program
 from jaxgrad.parity.prove.tables import constants_of, fitted
 from tests.jaxgrad.parity.prove._helpers import draw
@@ -124,3 +127,79 @@ def test_the_constants_of_a_program_are_computed():
 
     assert any(np.array_equal(x, np.sin(np.arange(3.0))) for x in found)
     assert all(x.shape == (3,) for x in found) and len(found) < 6
+
+
+@pytest.mark.parametrize(
+    ("row", "off", "fits"),
+    [(0, 3.9, True), (0, 4.1, False), (2, 11.9, True), (2, 12.1, False), (5, 24.1, False)],
+)
+def test_a_later_row_may_be_off_by_more(row, off, fits):
+    """The allowance is four float32 ULPs of the largest number, times the number of the row."""
+    held = np.linspace(0.5, 2.0, 24).reshape(6, 4)
+    exact = held.copy()
+    exact[row, 0] += off * 2 * float(np.finfo(np.float32).eps)
+    near = fitted(exact, held)
+    assert (near is not None) is fits
+    if near is not None:
+        assert near[1] == pytest.approx(off * 2 * float(np.finfo(np.float32).eps))
+
+
+def test_infinities_must_be_at_the_same_places():
+    """A mask of infinities fits itself alone, and its finite numbers set the scale."""
+    mask = np.where(np.tri(4, dtype=bool), 0.1, -np.inf)
+    near = fitted(mask + 1e-9, mask)
+    assert near is not None and near[1] == pytest.approx(1e-9)
+    assert fitted(np.where(np.tri(4, k=-1, dtype=bool), 0.1, -np.inf), mask) is None
+
+
+@pytest.mark.parametrize(
+    ("shape", "wanted", "count"),
+    [((2, 3), (3, 2), 1), ((1,), (1,), 0), ((2,), (2, 1), 1), ((2, 2), (2, 2), 2),
+     ((4, 3), (2, 3), 0), ((2, 3), (4, 3), 1), ((6,), (2, 3), 0), ((2, 2, 2, 2), (2, 2, 2, 2), 1)],
+)  # fmt: skip
+def test_the_layouts_of_a_table_are_its_permutations(shape, wanted, count):
+    """Axes of one are ignored; four axes keep their order; a single number is not a table."""
+    found = list(tables._layouts(np.zeros(shape), np.ones(wanted)))
+    assert len(found) == count and all(x.shape == wanted for x in found)
+
+
+def test_the_largest_difference_is_noted():
+    """Tables that are equal need no note; the one that is off by most is named."""
+    old, new = np.array([1.0, np.inf]), np.array([1.25, np.inf])
+    held: Any = SimpleNamespace(tables=[(old, new)])
+    none: Any = SimpleNamespace(tables=[])
+    x = np.ones(2)
+    assert list(tables.notes({"a": (x, 0.0)}, none)) == []
+    (one,) = tables.notes({"a": (x, 0.0), "b": (x, 1e-8)}, none)
+    assert one.startswith("torch holds b in float32, off by up to 1e-08 from")
+    (two,) = tables.notes({"a": (x, 2e-8), "b": (x, 1e-8), "c": (x, 1e-9)}, none)
+    assert two.startswith("torch holds a and 2 more tables in float32, off by up to 2e-08")
+    with np.errstate(invalid="ignore"):  # as in a proof
+        (port_note,) = tables.notes({}, held)
+    assert "of shape [2] in float32, off by up to 0.2 from" in port_note
+
+
+def test_the_nearest_constant_replaces_a_table_of_torch():
+    """Of two constants that fit, the nearer one is used; without one there is no replacement."""
+    exact = np.linspace(0.1, 1.0, 8)
+    held = exact.astype(np.float32).astype(float)
+    with jax.enable_x64(True):
+        traced = program(lambda p, x: x * exact + x * (exact + 2e-8), {}, (np.ones(8),))
+        found = tables.for_torch({"pe": held, "other": np.arange(8.0)}, traced)
+        assert list(found) == ["pe"] and np.array_equal(found["pe"][0], exact)
+        assert tables.for_torch({}, traced) == {}
+
+
+def test_an_exact_value_of_torch_replaces_a_table_of_the_port():
+    """A value that is equal on both draws is a constant; one that differs is not."""
+    exact = np.linspace(0.1, 1.0, 8)
+    held = exact.astype(np.float32)
+    value = SimpleNamespace(data=exact, print=fingerprint(exact))
+    moved = SimpleNamespace(data=exact, print=fingerprint(exact + 1e-3))
+    run: Any = SimpleNamespace(values=[value])
+    with jax.enable_x64(True):
+        traced = program(lambda p, x: x * held, {}, (np.ones(8),))
+        ((old, new),) = tables.for_jax(traced, run, run)
+        assert np.array_equal(old, held.astype(float)) and new.tobytes() == exact.tobytes()
+        for values in ([moved], []):
+            assert tables.for_jax(traced, run, SimpleNamespace(values=values)) == []  # pyright: ignore[reportArgumentType]

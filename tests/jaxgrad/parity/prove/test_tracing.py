@@ -2,6 +2,7 @@
 
 import re
 from collections import OrderedDict
+from types import SimpleNamespace
 from typing import Any
 
 import jax.numpy as jnp
@@ -12,6 +13,7 @@ from jax import lax
 from torch import nn
 
 from jaxgrad.parity import PerSide, Report, dump, prove
+from jaxgrad.parity.prove import tracing
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
@@ -216,3 +218,46 @@ def test_outputs_are_paired_by_name(swapped):
 
     report = prove(module, port, arrays(module), (draw(4, 3),))
     assert report.verdict == ("fail" if swapped else "pass"), report
+
+
+@pytest.mark.parametrize(
+    ("paths", "wanted", "order"),
+    [("ab", "ab", ""), ("ab", "ba", "ba"), ("ab", "ac", ""), ("abc", "ab", ""), ("", "", "")],
+)
+def test_only_the_same_names_are_reordered(paths, wanted, order):
+    """Outputs of other names, or already in torch's order, stay in the port's order."""
+    assert tracing._order(paths, wanted) == tuple(order)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "wanted", "moved", "axes"),
+    [
+        ([(2, 4, 5, 3)], [(2, 3, 4, 5)], False, {"y": (0, 3, 1, 2)}),
+        ([(2, 3, 4, 5)], [(2, 3, 4, 5)], False, {}),
+        ([(2, 3, 3, 3)], [(2, 3, 3, 3)], False, {}),  # the inputs have torch's order
+        ([(2, 3, 3, 3)], [(2, 3, 3, 3)], True, {"y": (0, 3, 1, 2)}),
+        ([(2, 4, 5, 3)], [(2, 3, 4, 5), (1,)], False, {}),
+    ],
+)
+def test_the_axes_of_an_output_are_found(shapes, wanted, moved, axes):
+    """Shapes decide where they differ; values decide where the inputs were moved."""
+    arrays = [np.random.default_rng(0).standard_normal(shape) for shape in wanted]
+    right = [np.moveaxis(x, 1, -1) for x in arrays if x.ndim > 1]
+    avals = [SimpleNamespace(shape=shape) for shape in shapes]
+    program: Any = SimpleNamespace(
+        jaxpr=SimpleNamespace(out_avals=avals), out_paths=["y"], fun=lambda: right, leaves=(),
+        layout=SimpleNamespace(moved=moved),
+    )  # fmt: skip
+    outputs = {str(n): x for n, x in enumerate(arrays)}
+    assert tracing._output_axes(program, outputs) == axes
+    if moved:  # values that are already torch's stay
+        program.fun = lambda: arrays
+        assert tracing._output_axes(program, outputs) == {}
+
+
+@pytest.mark.parametrize(("off", "near"), [(0.9e-3, True), (2.5e-3, False)])
+def test_outputs_are_near_relative_to_their_largest_number(off, near):
+    """The bound is a thousandth of the number and of the largest one."""
+    y = np.array([0.0, 2.0])
+    assert tracing._is_close(y + np.array([2 * off, 0]), y) is near
+    assert tracing._is_close(np.zeros(0), np.zeros(0))

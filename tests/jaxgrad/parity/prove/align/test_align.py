@@ -1,6 +1,7 @@
 """Torch values are aligned with the JAX values that match them."""
 
 import numpy as np
+import pytest
 
 from jaxgrad.parity.prove.align.align import Alignment, align
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
@@ -76,3 +77,41 @@ def test_a_scalar_that_changes_with_the_draw_is_matched():
     alignment = align(torch, jax, spots, np.zeros(1))
 
     assert alignment.trivial == (False,) and alignment.candidates == ((0,),)
+
+
+@pytest.mark.parametrize(
+    ("values", "trivial"),
+    [((1.5, 1.5), True), ((1.5, 2.5), False), ((0.0, 0.0), True), ((1.5, 0.0), True),
+     ((0.0, 1.5), False), ((1.5, 1.5 + 1e-7), True), ((1.5, 1.51), False)],
+)  # fmt: skip
+def test_a_constant_that_differs_by_draw_is_not_trivial(values, trivial):
+    """A constant is trivial if it is equal on both draws, or zero on the second one."""
+    rows = [[fingerprint(np.full(4, x))] for x in values]
+    jax = [np.stack(row) for row in rows]
+    alignment = align(rows, jax, [Spot((0,), 0)], np.zeros(1))
+    assert alignment.trivial == (trivial,) and alignment.candidates == ((() if trivial else (0,)),)
+
+
+@pytest.mark.parametrize(("factor", "matches"), [(19, True), (21, False)])
+def test_twenty_times_the_noise_is_allowed(factor, matches):
+    """A value may differ by up to twenty times the change that rounding causes."""
+    size = 1e-9
+    assert bool(aligned([X], [X * (1 + factor * size)], noise=size).matches(0)) is matches
+
+
+@pytest.mark.parametrize("times", [2, 3])
+def test_a_value_may_repeat_another_one_in_either_framework(times):
+    """Either framework may hold the copies; a value of another size is not a repetition."""
+    many = np.concatenate([X] * times)
+    assert aligned([many], [Y, X]).repeats == ((1,),)
+    assert aligned([X], [many, Y]).repeats == ((0,),)
+    assert aligned([np.concatenate([X] * 3)], [np.concatenate([X] * 2)]).repeats == ((),)
+    assert aligned([X], [np.zeros((0, 4)), Y]).repeats == ((),)
+
+
+def test_a_repetition_must_hold_on_every_draw():
+    """A value that repeats another one on the first draw alone is not matched."""
+    spots = [Spot((0,), 0)]
+    torch = [[fingerprint(x)] for x in (X, Y)]
+    jax = [fingerprint(np.stack([x, x]))[None] for x in (X, X)]
+    assert align(torch, jax, spots, np.zeros(1)).repeats == ((),)

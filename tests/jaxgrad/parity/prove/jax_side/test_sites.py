@@ -92,3 +92,33 @@ def test_the_iterations_of_a_scan_get_their_numbers(reverse):
     assert [x.tolist() for x in injection.sources] == order
     shapes = {x.shape for x in injection.values(drawn).values()}
     assert shapes == {(2, 2, 3)}
+
+
+def test_the_lines_of_masks_are_those_of_uniform_samplers():
+    """Only uniform numbers can be reflected; each line is listed once, at the user's call."""
+
+    def fun(p: Any, x: Any) -> Any:
+        for _ in range(2):
+            x = x * jax.random.bernoulli(KEY, 0.3, x.shape)
+        return x + jax.random.normal(KEY, x.shape)
+
+    program, found = listed(fun)
+    first = fun.__code__.co_firstlineno
+    assert [site.line for site in found] == [
+        (f"test_sites.py:{first + n}",) for n in (2, 2, 3)
+    ]  # fmt: skip
+    injection = matched(program, found, noises((2, 3), (2, 3)))
+    assert injection.lines == [(f"test_sites.py:{first + 2}",)]
+
+
+def test_an_output_must_depend_on_a_sampler():
+    """A call whose path no output uses, or inside a `while`, is left out."""
+
+    def loop(p: Any, x: Any) -> Any:
+        body = lambda c: (c[0] + 1, c[1] * jax.random.uniform(KEY, (2, 3)))  # noqa: E731
+        return lax.while_loop(lambda c: c[0] < 2, body, (0, x))[1]
+
+    program = jax_program.program(two, {"w": np.ones(3)}, (X,))
+    paths = [site.path for site in sites(program, set(program.equations))]
+    assert [site.path for site in sites(program, {paths[1]})] == [paths[1]]
+    assert listed(loop)[1] == []
