@@ -4,13 +4,15 @@
     python -m parity_tests.audits.mutants --sample 20             run a fixed sample
     python -m parity_tests.audits.mutants --list                  list the mutants without a run
     python -m parity_tests.audits.mutants --general --sample 20 --seed 3 parity/prove
+    python -m parity_tests.audits.mutants --all-of jaxgrad/parity/ulp.py
 
 Mutants are derived from the syntax trees of the cases and helpers, by the edits in `mutations`:
 one operation is removed or, with `--general`, a comparison, an operator, a number or a condition
 changes anywhere in `jaxgrad`. A mutant of a case or of a helper is killed by a parity cell or, if
 no cell fails, by a test; a mutant of a package is killed by a test. The tests of `jaxgrad/x/y.py`
 are `tests/jaxgrad/x/test_y.py`, then the other tests in that folder, then the test files that
-import the module. A test that kills a mutant must pass without the mutant.
+import the module. A test that kills a mutant must pass without the mutant. `--all-of` makes every
+general mutant of one file, each in a forked process, and runs its mirrored test file alone.
 """
 
 import argparse
@@ -21,6 +23,7 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import io
+import multiprocessing
 import os
 import pathlib
 import random
@@ -41,6 +44,8 @@ from parity_tests.runner.settings import ROOT, configure
 
 # The packages that are mutated, in addition to the cases.
 FOLDERS = ("jaxgrad", "jaxgrad/_core", "jaxgrad/functional", "jaxgrad/optim", "jaxgrad/precision")
+SECONDS = 120.0  # a forked run that takes longer is killed: the mutant loops for ever
+PRELOADED = ("torch", "optax", "flax.nnx", "equinox")  # a forked run imports them from memory
 UNKNOWN, NO_TESTS = 4, 5  # pytest's exit statuses for unknown tests and for an empty selection
 VARIABLE = "JAXGRAD_MUTANT"  # path:kind:number, read by tests that run in a subprocess
 
@@ -195,6 +200,39 @@ def _check_without(failed: str, tests: Sequence[str]) -> None:
         raise SystemExit(f"the test fails even without a mutant: {failed or shlex.join(tests)}")
 
 
+def _killed_by_mirror(mutant: Mutant) -> str:
+    """Run the mirrored test file of a mutant in a forked process."""
+    tests = tests_of(mutant.path)[0]
+    return shlex.join(tests) if _is_red(tests, mutant.id) else ""
+
+
+def _is_red(tests: Sequence[str], mutant: str = "") -> bool:
+    """Whether tests fail in a forked process, which shares the imports of this one."""
+    fork = multiprocessing.get_context("fork")
+    process = fork.Process(target=_exit_with_status, args=(tests, mutant))
+    process.start()
+    process.join(SECONDS)
+    process.kill()
+    process.join()
+    return process.exitcode not in (0, NO_TESTS)
+
+
+def _exit_with_status(tests: Sequence[str], mutant: str) -> None:
+    with contextlib.redirect_stderr(io.StringIO()):
+        sys.exit(_pytest(tests, mutant)[1])
+
+
+def _all_of(path: str) -> list[Mutant]:
+    """Return every general mutant of a file; exit if its mirrored test file is red without one."""
+    for name in PRELOADED:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    tests = tests_of(path)[0]
+    if _is_red(tests):
+        raise SystemExit(f"the tests fail even without a mutant: {shlex.join(tests)}")
+    return mutants_of(ROOT / path, "general")
+
+
 class _First:
     """A pytest plugin that records the first failing test."""
 
@@ -215,7 +253,9 @@ def _pytest(tests: Sequence[str], mutant: str = "") -> tuple[str, int]:
     os.environ[VARIABLE] = mutant
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            options = ["-x", "-q", "-p", "no:cacheprovider"]
+            # The modules that stay imported include plugins, which pytest would rewrite.
+            ignored = "ignore::pytest.PytestAssertRewriteWarning"
+            options = ["-x", "-q", "-p", "no:cacheprovider", "-W", ignored]
             status = pytest.main([*options, *tests], plugins=[first])
     finally:
         del os.environ[VARIABLE]
@@ -242,7 +282,7 @@ def tests_of(mutated: str) -> list[list[str]]:
     if path.parts[0] != "jaxgrad":  # mutants of cases are killed by their cells
         return []
     folder = ROOT / "tests" / path.parent
-    stem = path.parent.name if path.stem == "__init__" else path.stem.lstrip("_")
+    stem = path.parent.name if path.stem == "__init__" else path.stem.strip("_")
     runs: list[list[pathlib.Path]] = []
     if path.parts[1] == "functional" and len(path.parts) == 4:  # a folder shares one test file
         runs, folder, stem = [_records(path.parts[2], path.stem)], folder.parent, path.parts[2]
@@ -291,13 +331,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--sample", type=int, metavar="N", help="run a sample of N mutants")
     text = "change a comparison, an operator, a number or a condition, anywhere in jaxgrad"
     parser.add_argument("--general", action="store_true", help=text)
+    text = "make every general mutant of one file, and run its mirrored test file alone"
+    parser.add_argument("--all-of", metavar="PATH", help=text)
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample")
     parser.add_argument("--list", action="store_true", help="list the mutants without running them")
     options = parser.parse_args(argv)
     configure()
+    killer = _killed_by_mirror if options.all_of else killed_by
+    kind = "general" if options.general else "removal"
     chosen = [
         m
-        for m in mutants("general" if options.general else "removal")
+        for m in (_all_of(options.all_of) if options.all_of else mutants(kind))
         if not options.patterns or any(p in m.path for p in options.patterns)
     ]
     if options.sample is not None and options.sample < len(chosen):
@@ -309,7 +353,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     survivors = []
     for count, mutant in enumerate(chosen, 1):
-        by = killed_by(mutant)
+        by = killer(mutant)
         print(
             f"[{count}/{len(chosen)}] {'killed  ' if by else 'SURVIVED'} {mutant.name}  {by}",
             flush=True,

@@ -96,7 +96,7 @@ def scaled(run: TorchRun, i: int, row: int, factor: float) -> Trial:
 def reordered(run: TorchRun, i: int) -> Iterator[Trial]:
     """Yield the trials in which a call and the next one are made in the other order."""
     first = run.values[i]
-    for second in (v for v in run.values[i + 1 :] if v.inputs[:1] == (i,)):
+    for second in (v for v in run.values if v.inputs[:1] == (i,)):
         pair = _pair(first, second)
         if first.op == second.op or not pair:
             continue

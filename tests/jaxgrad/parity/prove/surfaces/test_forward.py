@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxgrad.parity.prove.judge import judge
+from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.surfaces import forward
 
 
@@ -94,3 +94,84 @@ def test_causes_are_tried_on_the_last_wrong_draw(monkeypatch, failing, draw, ali
     assert forward._guess(proof, draw, lambda merged: []) == expected
     proof.rerunnable = False
     assert forward._guess(proof, draw, lambda merged: []) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "verdicts", "detected"),
+    [
+        ("b", ["pass", "fail"], "place of a"),
+        ("a", ["fail", "pass"], "place of a"),
+        ("a", ["pass", "fail"], "place of b"),
+        ("a", ["pass", "pass"], ""),
+    ],
+)
+def test_a_control_changes_one_value_until_an_output_differs(monkeypatch, key, verdicts, detected):
+    """The value that the gradients' program perturbs is changed there, others on their own."""
+    asked: list[Any] = []
+
+    def outputs(draw: Any, scales: Any) -> str:
+        asked.append((draw, *scales.items()))
+        return "fail" if key == "b" else verdicts[1]
+
+    def gradients(draw: Any, value: float) -> Any:
+        asked.append((draw, value))
+        return types.SimpleNamespace(outputs=verdicts[0] if key == "a" else "pass")
+
+    spots = {0: types.SimpleNamespace(key="a"), 1: types.SimpleNamespace(key="b")}
+    proof: Any = types.SimpleNamespace(
+        control_values=[0, 1],
+        control_key=key,
+        alignments=[types.SimpleNamespace(spot=spots.get), None],
+        draws=["first", "second"],
+        port=types.SimpleNamespace(outputs=outputs, program=None),
+        gradients=gradients,
+        judge_outputs=lambda number, verdict: [
+            types.SimpleNamespace(verdict=verdict if number == 0 else "pass")
+        ],
+    )
+    monkeypatch.setattr(forward, "place", lambda _, key: f"place of {key}")
+    text = forward._control(proof)
+
+    changed = 1 + forward.CONTROL_SIZE
+    assert asked[0] == ("first", changed if key == "a" else ("a", changed))
+    assert text == (detected and f"an error of 1e-09 injected at {detected} was detected")
+
+
+def judged_outputs(*verdicts: str, first: str = "pass") -> Any:
+    """Return evidence whose outputs have these verdicts on the second draw."""
+    failed = 1 if "fail" in verdicts else 0 if first == "fail" else None
+
+    def judge_outputs(number: int, _: Any) -> list[Any]:
+        given = verdicts if number or failed is None else [first]
+        return [Judged(f"y{n}", v, 0.5, 3.0, 2.0) for n, v in enumerate(given)]
+
+    return types.SimpleNamespace(
+        failed_output_draw=failed,
+        judge_outputs=judge_outputs,
+        jax_runs=[types.SimpleNamespace(outputs=[])] * 2,
+        runs=[types.SimpleNamespace(calls=[types.SimpleNamespace(module=m, outputs=o)
+                                           for m, o in (("", (1,)), ("a", (0,)), ("b", ()))])],
+        not_visible=["a"],
+        locate=lambda find, plain: (plain, ("a note",)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("proof", "verdict", "text"),
+    [
+        (judged_outputs("zero", "fail"), "fail", "y1 is off by 0.25 (relative to its scale) with "
+         "redrawn weights and inputs, but not with the given ones"),
+        (judged_outputs(first="fail"), "fail", "y0 is off by 0.25 (relative to its scale)"),
+        (judged_outputs("pass", "inconclusive"), "inconclusive",
+         "y1: rounding alone changes it by 2 (relative to its scale)"),
+        (judged_outputs("pass", "zero"), "pass", "outputs agree within 0.2 (relative to their "
+         "scale); 1 of 2 torch modules have a matching JAX value"),
+    ],
+)  # fmt: skip
+def test_the_outputs_of_the_first_draw_that_fails_are_judged(monkeypatch, proof, verdict, text):
+    """The sentence has the first failure, and only a pass needs a control."""
+    monkeypatch.setattr(forward, "_control", lambda _: "control")
+    surface, notes = forward.surface(proof)
+    assert (surface.verdict, surface.text) == (verdict, text)
+    assert surface.control == ("control" if verdict == "pass" else "")
+    assert notes == (("a note",) if verdict == "fail" else ())

@@ -1,16 +1,19 @@
 """Wrong gradients are explained by a change of the backward pass that was tested by rerunning."""
 
 from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import pytest
 import torch
 from jax import lax
 from torch import nn
 from torch.nn import functional
 
 from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove.surfaces import gradient_causes
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -184,3 +187,141 @@ def test_a_cotangent_that_stays_different_after_the_cause_is_removed_is_not_blam
     assert report.first is not None
     assert (report.first.surface, report.first.torch) == ("gradients", "table.weight")
     assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")
+
+
+class Use(NamedTuple):
+    path: str
+
+
+class Made(gradient_causes._Case):
+    """A case whose gradients differ unless certain gates are changed to certain numbers."""
+
+    def __init__(self, wrong: str, repairs: dict[str, str], number: float, left: int = 99):
+        self.wrong, self.left = frozenset(wrong), left
+        self.repairs, self.number = repairs, number
+        self.evidence: Any = SimpleNamespace(
+            runs=[None],
+            port=SimpleNamespace(
+                program=SimpleNamespace(
+                    equations={g: SimpleNamespace(primitive=SimpleNamespace(name=g)) for g in "abc"}
+                )
+            ),
+        )
+        self.draw = 0
+        gates: Any = [Use(path) for path in repairs]
+        self.stops = self.uses = self.ties = gates
+
+    def rerun(self, settings: Any) -> Any:
+        self.left -= 1
+        return settings
+
+    def differing(self, actual: Any, run: Any) -> frozenset[str]:
+        assert run is None and set(actual.values()) <= {self.number}
+        good = {name for gate in actual for name in self.repairs[gate.path]}
+        broken = {name.upper() for name in good if name.isdigit()}
+        return (self.wrong - good) | broken
+
+    def place(self, key: Any) -> str:
+        return f"line {key[0]}"
+
+
+def paths(groups: Any) -> list[str]:
+    return ["".join(gate.path for gate in group) for group in groups]
+
+
+@pytest.mark.parametrize(
+    ("repairs", "kept", "fixed"),
+    [
+        ({"a": "x", "b": "xy"}, ["b"], "xy"),
+        ({"a": "x", "b": "y"}, ["a", "b"], "xy"),
+        ({"a": "x", "b": "x"}, ["a"], "x"),
+        ({"a": "x", "b": "y1"}, ["a"], "x"),  # the second one breaks another gradient
+        ({"a": "", "b": "1"}, [], ""),
+    ],
+)
+def test_the_fewest_gates_that_repair_most_gradients_are_kept(repairs, kept, fixed):
+    """A gate that breaks a gradient is never one of them."""
+    case = Made("xyz", repairs, 0.0)
+    found, names = case.best([(gate,) for gate in case.uses], 0.0)
+    assert paths(found) == kept and names == frozenset(fixed)
+
+
+def test_no_gate_is_tried_without_reruns_left():
+    """Each rerun counts."""
+    case = Made("x", {"a": "", "b": "x"}, 0.0, left=1)
+    assert case.best([(gate,) for gate in case.uses], 0.0) == ([], frozenset())
+    case = Made("x", {"a": "", "b": "x"}, 0.0, left=2)
+    assert paths(case.best([(gate,) for gate in case.uses], 0.0)[0]) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "text"),
+    [
+        ("abcdef", "all gradients agree"),
+        ("ab", "the gradients of a, b agree, others still differ"),
+        ("abcd", "the gradients of a, b, c, d agree, others still differ"),
+        ("abcde", "the gradients of a, b, c, d and others agree, others still differ"),
+    ],
+)
+def test_at_most_four_gradients_are_listed(fixed, text):
+    """All of them are not listed at all."""
+    assert Made("abcdef", {}, 0.0).names(frozenset(fixed)) == text
+
+
+@pytest.mark.parametrize(
+    ("repairs", "text", "complete"),
+    [
+        ({"a": "x"}, "at line a (rerunning JAX without it, all gradients agree)", True),
+        ({"a": "y"}, None, False),
+        ({"a": "", "b": ""}, None, False),
+    ],
+)
+def test_superfluous_stops_are_opened(repairs, text, complete):
+    """They are explained only if a gradient agrees afterwards."""
+    why = gradient_causes._superfluous_stops(Made("x", repairs, 1.0))
+    assert (why is None) == (text is None)
+    if why is not None:
+        assert why.text == f"an extra stop_gradient {text}" and why.complete == complete
+        assert why.key == ("a", 0) and list(why.settings.values()) == [1.0]
+
+
+def test_several_stops_are_opened_together():
+    """The sentence lists both."""
+    why = gradient_causes._superfluous_stops(Made("xyz", {"a": "x", "b": "y"}, 1.0))
+    assert why is not None and not why.complete
+    assert "at line a and at line b (rerunning JAX without them, the gradients of x, y" in why.text
+
+
+@pytest.mark.parametrize(("number", "torchs"), [(0.0, "none"), (2.0, "all")])
+def test_ties_get_none_or_all_of_the_gradient(number, torchs):
+    """JAX splits it in two halves."""
+
+    class Ties(Made):
+        def differing(self, actual: Any, run: Any) -> frozenset[str]:
+            right = set(actual.values()) == {number}
+            return frozenset() if right else self.wrong
+
+    why = gradient_causes._ties(Ties("x", {"a": ""}, number))
+    assert why is not None and why.complete and set(why.settings.values()) == {number}
+    assert "the operands of aimum are equal in some elements" in why.text
+    assert f"torch passes {torchs} of it here" in why.text and why.key == ("a", 0)
+    assert gradient_causes._ties(Made("x", {}, 0.0)) is None
+
+
+def test_the_operands_that_torch_detaches():
+    """Each value is listed once, in torch's order."""
+    ops = [("input", ()), ("detach", (0,)), ("data", (2,)), ("mul", (1,)), ("detach", (0,))]
+    record: Any = SimpleNamespace(values=[SimpleNamespace(op=o, inputs=i) for o, i in ops])
+    assert gradient_causes._detached_operands(record) == [0, 2]
+
+
+def test_padding_is_taken_out_of_a_call():
+    """A gradient reaches the padding's row then."""
+    weight = torch.ones(3, 2, requires_grad=True)
+    call = functional.embedding
+    out = gradient_causes._without_padding(call, (torch.tensor([0, 1]), weight, 0), {"max_norm": 9})
+    out.sum().backward()
+    assert weight.grad is not None and weight.grad[:, 0].tolist() == [1, 1, 0]
+    named = {"input": torch.tensor([0]), "weight": weight, "padding_idx": 0}
+    gradient_causes._without_padding(call, (), named).sum().backward()
+    assert weight.grad[:, 0].tolist() == [2, 1, 0]

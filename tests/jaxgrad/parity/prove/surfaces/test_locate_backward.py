@@ -186,3 +186,51 @@ def test_a_value_that_torch_computes_under_no_grad_is_located():
     target = advantage(stop_target=identity).first
     assert target is not None and target.surface == "backward"
     assert "(target - v)" in target.source and "a stop_gradient is missing there" in target.cause
+
+
+def several(*parts: tuple[str, np.ndarray, float]) -> list[int]:
+    """Return the consumers to blame if JAX has each contribution times a number."""
+    values = [value("input"), *(value(op, 0) for op, _, _ in parts)]
+    record = run(*values, **{f"v{n}": x for n, (_, x, _) in enumerate(parts, 1)})
+    rest = sum((f * x for _, x, f in parts), np.zeros_like(X)).ravel()
+    total = sum((x for _, x, _ in parts), np.zeros_like(X))
+    index = np.arange(X.size)
+    return locate_backward._several(record, list(range(1, len(values))), total, rest, index)
+
+
+A, B, C = (np.random.default_rng(n).standard_normal((3, 4)) for n in (4, 5, 6))
+
+
+def test_consumers_of_one_op_may_share_a_factor():
+    """A consumer with another op is right."""
+    assert several(("mul", A, 2.0), ("exp", B, 0.0), ("mul", C, 2.0)) == [1, 3]
+
+
+def test_each_consumer_may_have_its_own_factor():
+    """Those whose contribution is right are left out."""
+    assert several(("mul", A, 2.0), ("exp", B, 0.0), ("tan", C, -1.0)) == [1, 3]
+    assert several(("mul", A, 2.0), ("mul", B, 3.0)) == [1, 2]
+
+
+def test_a_difference_that_no_factors_explain_has_no_consumers():
+    """Neither has a single consumer, nor a value with few elements."""
+    record = run(value("input"), value("mul", 0), value("exp", 0), v1=A, v2=B)
+    index = np.arange(12)
+    assert locate_backward._several(record, [1, 2], A + B, C.ravel(), index) == []
+    few = run(value("input"), value("mul", 0), value("exp", 0), v1=A[0], v2=B[0])
+    rest = 2 * A[0] + 3 * B[0]
+    assert locate_backward._several(few, [1, 2], A[0] + B[0], rest, np.arange(4)) == []
+
+
+def test_a_value_has_siblings_if_one_call_returned_several():
+    """Views of one call, as of `split`, are compared all the same."""
+    numbers = [3, 3, 4, -1, -1, 5, 6, 5]
+    ops = ["lstm", "lstm", "mul", "add", "add", "gru", "exp", "gru"]
+    values = [value(op) for op in ops]
+    for x, number in zip(values, numbers, strict=True):
+        x.call_number = number
+    record = run(*values)
+    siblings = [locate_backward._has_siblings(record, k) for k in range(len(values))]
+    assert siblings == [True, True, False, False, False, True, False, True]
+    record.values[0].op = "split"
+    assert not locate_backward._has_siblings(record, 0)
