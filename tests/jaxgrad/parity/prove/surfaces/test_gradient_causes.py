@@ -311,7 +311,8 @@ def test_ties_get_none_or_all_of_the_gradient(number, torchs):
 def test_the_operands_that_torch_detaches():
     """Each value is listed once, in torch's order."""
     ops = [("input", ()), ("detach", (0,)), ("data", (2,)), ("mul", (1,)), ("detach", (0,))]
-    record: Any = SimpleNamespace(values=[SimpleNamespace(op=o, inputs=i) for o, i in ops])
+    values = [SimpleNamespace(op=o, inputs=i, weights=(), requires_grad=True) for o, i in ops]
+    record: Any = SimpleNamespace(values=values, grads={})
     assert gradient_causes._detached_operands(record) == [0, 2]
 
 
