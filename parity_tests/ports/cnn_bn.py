@@ -234,7 +234,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "flatten_channels_last",
         "forward",
-        "fc",
+        ("", "fc"),  # the flattening, or the layer that reads it
         plant=dict(channels_first=False),
         about="Features are flattened channels last, but the classifier expects channels first.",
     ),

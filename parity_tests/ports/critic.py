@@ -236,7 +236,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "flatten_order",
         "forward",
-        "critic.score",
+        ("critic", "critic.score"),  # the flattening, or the layer that reads it
         plant=dict(channels_last=True),
         about="Features are flattened channels last, but the kernel expects channels first.",
     ),

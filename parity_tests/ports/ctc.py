@@ -121,7 +121,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "flatten_channels_last",
         "forward",
-        "norm",
+        ("", "norm"),  # the flattening, or the layer that reads it
         plant=dict(features_last=True),
         about="The features are flattened with channels last.",
     ),

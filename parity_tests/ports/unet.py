@@ -380,7 +380,7 @@ BUGS: tuple[Bug, ...] = (
     Bug(
         "join_order",
         "forward",
-        "up*.conv*",
+        ("up?", "up*.conv*"),  # the concatenation, or the layer that reads it
         plant=dict(skip_first=False),
         about="The upsampled features are concatenated before the skip connection's.",
     ),
