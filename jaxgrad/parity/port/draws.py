@@ -7,6 +7,7 @@ is preceded by `rng, dropout_rng = jax.random.split(rng)`.
 from __future__ import annotations
 
 import ast
+import re
 
 from jaxgrad.parity.port import syntax
 
@@ -43,8 +44,16 @@ def split_for(statement: ast.stmt, taken: set[str]) -> ast.stmt | None:
     targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in (RNG, *names)]
     call = syntax.call("jax.random.split", syntax.name(RNG), *count)
     statement = ast.Assign([ast.Tuple(targets, ast.Store())], call)
-    statement.__dict__["splits"] = True
+    mark_splits([statement])
     return statement
+
+
+def mark_splits(body: list[ast.stmt]) -> None:
+    """Mark the statements that split `rng`."""
+    for statement in body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
+            if syntax.text(statement.value.func) == "jax.random.split":
+                statement.__dict__["splits"] = True
 
 
 def taken_out(body: list[ast.stmt]) -> list[ast.stmt]:
@@ -52,3 +61,16 @@ def taken_out(body: list[ast.stmt]) -> list[ast.stmt]:
     found = [s for s in body if "splits" in s.__dict__]
     body[:] = [s for s in body if "splits" not in s.__dict__]
     return found
+
+
+SPLIT = "split_rng"
+SPLIT_DOC = "Split a random key; in eval mode there is none."
+SPLIT_SOURCE = f"""
+def {SPLIT}(rng, num=2):
+    return [None] * num if rng is None else jax.random.split(rng, num)
+"""
+
+
+def is_key(name: str) -> bool:
+    """Return whether a variable of the port is a random key."""
+    return re.fullmatch(r"(\w+_)?rng(_\d+)?", name) is not None

@@ -52,6 +52,8 @@ def call_function(
     source = source_of(function)
     inner = Scope(run, source, {})
     passed = _parameters(function, args, keywords, inner, scope, node)
+    place = function.__code__, _path(inner)
+    inner.stateful = place in run.other_mode.stateful
     run.scopes.append(inner)
     try:
         result = _interpret(source.node, inner)
@@ -65,9 +67,16 @@ def call_function(
     body = cleaned([*inner.body, returned])
     if inner.stateful:
         returned = ast.Return(ast.Tuple([_returned(result), syntax.name("p")], ast.Load()))
-    elif not _is_entry(function, run) and _is_inline(function, body, passed):
+    elif (
+        not _is_entry(function, run)
+        and place not in run.other_mode.written
+        and _is_inline(function, body, passed)
+    ):
         return _result(result, syntax.substitute(returned.value, passed))
     inner.emit(returned)
+    run.calls.written.add(place)
+    if inner.stateful:
+        run.calls.stateful.add(place)
     body = cleaned(inner.body)
     read = {name for statement in body for name in syntax.names_in(statement)}
     if draws.RNG in read:

@@ -4,35 +4,38 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import functools
 import inspect
 import pathlib
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 import torch
 from torch import nn
 
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.interop import map_leaves, to_numpy
+from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.port import calls, draws, expressions, module_hooks, statements, syntax
 from jaxgrad.parity.port.binding import bind
 from jaxgrad.parity.port.merging import merged
+from jaxgrad.parity.port.mode_expressions import TRAINING
+from jaxgrad.parity.port.modes import MODES, in_mode, merge_modes
 from jaxgrad.parity.port.naming import named
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.ported import Ported
+from jaxgrad.parity.port.proofs import proved
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Run, Scope, Written, port_name
 from jaxgrad.parity.port.source import Source
 from jaxgrad.parity.port.ties import tie
 from jaxgrad.parity.port.values import Fields, Items, Module, Tensor, Value
 from jaxgrad.parity.port.writer import write_file
-from jaxgrad.parity.prove.prove import prove as prove_port
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
+
+
+ONE_MODE = "It is for {} mode only. The {} mode of the module cannot be ported: {}"
 
 
 def port(
@@ -45,11 +48,13 @@ def port(
 ) -> Ported:
     """Write the JAX port of a torch module as readable source, and prove its gradients.
 
-    The forward pass runs once on the example inputs, and each statement is written as it runs:
-    what depends on the configuration is folded, what depends on sizes and tensors stays code.
+    The forward pass runs on the example inputs in train and in eval mode, and each statement is
+    written as it runs: what depends on the configuration is folded, what depends on sizes and
+    tensors stays code. If the module depends on its mode, its port has the argument `training`.
 
     Args:
-        module: A `torch.nn.Module`, in the mode (train or eval) to port.
+        module: A `torch.nn.Module`. If one of its modes cannot be ported, its own mode is ported
+            alone, and the file says so.
         inputs: A tuple of numpy arrays or tensors, or a mapping for named arguments.
         also: Further inputs, of other sizes, on which the port is proved too.
         prove: Whether to prove the port.
@@ -73,36 +78,48 @@ def port(
         >>> print(ported.source.split("\\n")[-2].strip())
         return F.linear(x, **p)
     """
-    run = _run(module)
-    example = _tensors(inputs, module)
+    runs, notes = _in_both_modes(module, inputs)
+    used = frozenset().union(*(run.used for run in runs))
+    constants = {path: x for run in runs for path, x in run.constants.items()}
+    assumptions = tuple(dict.fromkeys(a for run in runs for a in run.assumptions))
+    written = merge_modes(*(run.written for run in runs)) if len(runs) == 2 else runs[0].written
+    entry = written[-1]
+    layout = Layout(module, used, constants)
+    tie(entry, layout.ties())
+    functions = named(merged(written))
+    functions = [dataclasses.replace(w, doc=w.doc or _doc(w)) for w in functions]
+    title = f"The JAX port of torch's {type(module).__name__}, written by jaxgrad.port."
+    source = write_file(title, functions[::-1], assumptions, notes)
+    arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
+    ported = Ported(
+        source, entry.name, assumptions, layout, draws.RNG in arguments, runs[0].stateful,
+        TRAINING in arguments,
+    )  # fmt: skip
+    return proved(ported, module, inputs, also, seed) if prove else ported
+
+
+def _in_both_modes(module: nn.Module, inputs: PyTree) -> tuple[list[Run], list[str]]:
+    """Interpret the module in train and in eval mode, and say which mode cannot be ported."""
+    runs: list[Run] = []
+    notes: list[str] = []
     borrowed = Borrowed(module)  # a run in train mode changes buffers and draws numbers
     try:
         with borrowed.in_dtype(None):
-            entry = _interpret(run, example)
+            for training in (True, False):
+                run = _run(module)
+                run.other_mode = runs[0].calls if runs else run.other_mode
+                try:
+                    with in_mode(module, training):
+                        _interpret(run, _tensors(inputs, module))
+                    runs.append(run)
+                except PortError as error:
+                    if training is module.training:
+                        raise
+                    notes.append(ONE_MODE.format(MODES[not training], MODES[training], error))
+                borrowed.rewind()
     finally:
         borrowed.give_back()
-    layout = Layout(module, frozenset(run.used), dict(run.constants))
-    tie(entry, layout.ties())
-    functions = named(merged(run.written))
-    functions = [dataclasses.replace(w, doc=_doc(w)) for w in functions]
-    title = f"The JAX port of torch's {type(module).__name__}, written by jaxgrad.port."
-    source = write_file(title, functions[::-1], run.assumptions)
-    draws_numbers = any(a.arg == draws.RNG for a in entry.node.args.args)
-    ported = Ported(source, entry.name, tuple(run.assumptions), layout, draws_numbers, run.stateful)
-    if not prove:
-        return ported
-    fn = ported.fn
-    if ported.draws:
-        fn = functools.partial(fn, rng=jax.random.key(seed))
-    report = prove_port(
-        module, fn, ported.params(module.state_dict()), to_numpy(inputs),
-        also=[to_numpy(x) for x in also], weights=ported.params, trainable=ported.trainable,
-        seed=seed, has_state=ported.has_state,
-    )  # fmt: skip
-    ported = dataclasses.replace(ported, report=report)
-    if report.verdict != "pass":
-        raise PortError(f"the port of {type(module).__name__} is not proved:\n{report}")
-    return ported
+    return runs, notes
 
 
 def _run(module: nn.Module) -> Run:

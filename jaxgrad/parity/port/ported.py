@@ -28,7 +28,8 @@ class Ported:
         assumptions: The tests on sizes that the torch program makes and the port asserts.
         draws: Whether the entry draws random numbers, and takes a key as `rng=`.
         has_state: Whether the entry returns (outputs, params), with new buffers in the params.
-        report: The proof of its gradients; None with `prove=False`.
+        takes_mode: Whether the entry takes `training=`, False by default.
+        reports: The proofs of its gradients by mode, "train" and "eval"; empty with `prove=False`.
     """
 
     source: str
@@ -37,7 +38,8 @@ class Ported:
     layout: Layout
     draws: bool = False
     has_state: bool = False
-    report: Report | None = None
+    takes_mode: bool = False
+    reports: Mapping[str, Report] = dataclasses.field(default_factory=dict)
 
     @property
     def fn(self) -> Callable[..., Any]:
@@ -48,6 +50,12 @@ class Ported:
         space: dict[str, Any] = {"__name__": self.name}
         exec(compile(self.source, file, "exec"), space)
         return space[self.name]
+
+    @property
+    def report(self) -> Report | None:
+        """The proof of its gradients: the first that does not pass, or that of train mode."""
+        failed = [r for r in self.reports.values() if r.verdict != "pass"]
+        return next(iter([*failed, *self.reports.values()]), None)
 
     @property
     def trainable(self) -> Any:

@@ -52,6 +52,7 @@ def call(
     parameters = ["p", "x", *(["start"] if has_start else []), *([draws.RNG] if drops else [])]
     tree = ast.parse("\n".join(["def _():", *("    " + line for line in lines)])).body[0]
     assert isinstance(tree, ast.FunctionDef)
+    draws.mark_splits(tree.body)
     written = functions.add(
         type(real).forward, type(real), parameters, tree.body, scope.run, module.path
     )

@@ -18,7 +18,9 @@ from jaxgrad.parity.port.source import Source
 from jaxgrad.parity.port.values import Value
 
 
-RESERVED = frozenset({"F", "jax", "jnp", "lax", "jaxgrad", "math", "p", "np", "rng"})
+RESERVED = frozenset(
+    {"F", "jax", "jnp", "lax", "jaxgrad", "math", "p", "np", "partial", "rng", "training"}
+)
 
 
 @dataclasses.dataclass
@@ -45,6 +47,17 @@ class Assumption:
 
 
 @dataclasses.dataclass
+class Calls:
+    """The calls that were written as functions: a function's code, and the path of its module.
+
+    Eval mode writes the functions that train mode writes, with the same results.
+    """
+
+    written: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
+    stateful: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
+
+
+@dataclasses.dataclass
 class Run:
     """One run of the module on the example inputs, and what has been written so far."""
 
@@ -61,6 +74,8 @@ class Run:
     paths: dict[int, str] = dataclasses.field(default_factory=dict)  # id of a module -> its path
     stateful: bool = False  # whether the entry returns its params too
     used: set[str] = dataclasses.field(default_factory=set)  # paths of the tensors that are read
+    calls: Calls = dataclasses.field(default_factory=Calls)
+    other_mode: Calls = dataclasses.field(default_factory=Calls)
 
 
 @dataclasses.dataclass(eq=False)

@@ -17,34 +17,39 @@ from jaxgrad.parity.port.scope import Assumption, Written
 WIDTH = 100
 _IMPORTS = (
     ("math", "import math"),
+    ("partial", "from functools import partial"),
     ("jax", "import jax"),
     ("jnp", "import jax.numpy as jnp"),
     ("lax", "from jax import lax"),
     ("jaxgrad", "import jaxgrad"),
     ("F", "from jaxgrad import functional as F"),
 )
+_STANDARD = ("import math", "from functools import partial")
 
 
-def write_file(title: str, functions: Sequence[Written], assumptions: Sequence[Assumption]) -> str:
+def write_file(
+    title: str,
+    functions: Sequence[Written],
+    assumptions: Sequence[Assumption],
+    notes: Sequence[str] = (),
+) -> str:
     """Return the source of the port; the first function is the entry."""
     bodies = [function_text(w) for w in functions]
     used = {n for w in functions for n in syntax.names_in(w.node)}
     lines = [text for name, text in _IMPORTS if name in used]
-    standard, others = (
-        [x for x in lines if x == "import math"],
-        [x for x in lines if x != "import math"],
-    )
+    standard = [x for x in lines if x in _STANDARD]
+    others = [x for x in lines if x not in _STANDARD]
     blocks = ["\n".join(block) for block in (standard, others) if block]
     return (
-        "\n\n".join([_header(title, assumptions), *blocks])
+        "\n\n".join([_header(title, assumptions, notes), *blocks])
         + "\n\n\n"
         + "\n\n\n".join(bodies)
         + "\n"
     )
 
 
-def _header(title: str, assumptions: Sequence[Assumption]) -> str:
-    lines = [f'"""{title}']
+def _header(title: str, assumptions: Sequence[Assumption], notes: Sequence[str]) -> str:
+    lines = [f'"""{title}', *(line for note in notes for line in ("", note))]
     if assumptions:
         lines += ["", "It holds where these tests of the torch program have the same answer:"]
         lines += [
@@ -69,7 +74,9 @@ def function_text(written: Written) -> str:
         k.arg for k, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is None
     ]
     named = [*bare, *keywords]
-    parameters = [a.arg for a in node.args.args] + (["*", *named] if named else [])
+    positional = ast.arguments([], node.args.args, None, [], [], None, node.args.defaults)
+    parameters = [syntax.text(positional)] if node.args.args else []
+    parameters += ["*", *named] if named else []
     head = fit(f"def {written.name}({', '.join(parameters)}):", 0)
     lines = [*head, *_docstring(written)]
     for statement in node.body:
@@ -81,7 +88,8 @@ def _class_text(written: Written, node: ast.ClassDef) -> str:
     lines = [f"@{syntax.text(d)}" for d in node.decorator_list]
     lines += [f"class {written.name}:", *_docstring(written)]
     for n, method in enumerate(node.body):
-        lines += ["", *_statement(method, 4)] if n or written.doc else _statement(method, 4)
+        text = [line for line in _statement(method, 4) if line]
+        lines += ["", *text] if n or written.doc else text
     return "\n".join(lines)
 
 
@@ -101,6 +109,8 @@ def _statement(node: ast.stmt, indent: int) -> list[str]:
         head = f"for {target} in {syntax.text(node.iter)}:"
         inner = [line for s in node.body for line in _statement(s, indent + 4)]
         return [*above, *fit(_double_quotes(head), indent), *inner]
+    if isinstance(node, ast.If):
+        return [*above, *_branch(node, indent)]
     if isinstance(node, ast.FunctionDef):
         decorators = [f"{space}@{syntax.text(d)}" for d in node.decorator_list]
         head = f"def {node.name}({syntax.text(node.args)}):"
@@ -113,6 +123,16 @@ def _statement(node: ast.stmt, indent: int) -> list[str]:
     elif trailing:
         above.append(space + trailing)
     return [*above, *lines]
+
+
+def _branch(node: ast.If, indent: int) -> list[str]:
+    space = " " * indent
+    lines = fit(f"if {syntax.text(node.test)}:", indent)
+    lines += [line for s in node.body for line in _statement(s, indent + 4)]
+    if node.orelse:
+        lines.append(f"{space}else:")
+        lines += [line for s in node.orelse for line in _statement(s, indent + 4)]
+    return lines
 
 
 def _text(node: ast.stmt) -> str:

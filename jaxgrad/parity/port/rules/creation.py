@@ -138,11 +138,26 @@ def _drawn(name: str) -> Callable[[Operation], ast.expr]:
 
 
 def _bernoulli(op: Operation) -> ast.expr:
-    if op.value(1, "p") is not None:
-        raise op.refuse("bernoulli with p= draws into its argument; pass the probabilities")
+    """Write a draw whose probabilities are the input, or `p` for every element of the input."""
+    if op.value(1, "p") is None:
+        source = op.once()
+        drawn = syntax.call("jax.random.bernoulli", draws.key("bernoulli"), source)
+        return _astype(drawn, syntax.attribute(source, "dtype"))
+    shape, dtype = _form(op)
+    chance = op.code(1, "p")
+    return _astype(
+        syntax.call("jax.random.bernoulli", draws.key("bernoulli"), chance, shape), dtype
+    )
+
+
+def _form(op: Operation) -> tuple[ast.expr, ast.expr]:
+    """Return the shape and dtype of an input whose values are not read."""
+    code = op.input
+    if isinstance(code, ast.Call) and syntax.text(code.func) in ("jnp.empty", "jnp.zeros"):
+        dtype = next((k.value for k in code.keywords if k.arg == "dtype"), None)
+        return code.args[0], dtype or syntax.dotted("float")
     source = op.once()
-    drawn = syntax.call("jax.random.bernoulli", draws.key("bernoulli"), source)
-    return syntax.call(syntax.attribute(drawn, "astype"), syntax.attribute(source, "dtype"))
+    return syntax.attribute(source, "shape"), syntax.attribute(source, "dtype")
 
 
 def _random(op: Operation) -> Value:

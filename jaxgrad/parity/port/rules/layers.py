@@ -22,7 +22,8 @@ def _dropout(op: Operation) -> ast.expr:
 
 def _batch_norm(op: Operation) -> ast.expr:
     normed = functional.write(op)
-    if not op.get(5, "training", False) or op.get(1, "running_mean") is None:
+    changes = op.get(5, "training", False) or op.scope.stateful
+    if not changes or op.get(1, "running_mean") is None:
         return syntax.attribute(normed, "output")
     result = op.scope.assign(op.scope.fresh("normed"), normed)
     for position, name in ((1, "running_mean"), (2, "running_var")):
@@ -39,6 +40,8 @@ def _attention(op: Operation) -> ast.expr:
 def _multi_head_attention(op: Operation) -> ast.expr:
     if op.get(10, "dropout_p", 0.0) > 0 and op.get(13, "training", True):
         return functional.write(op, dropout_key=draws.key("attention"))
+    if op.get(10, "dropout_p", 0.0) == 0:
+        op.keywords.pop("training", None)  # it has no effect
     return functional.write(op)
 
 

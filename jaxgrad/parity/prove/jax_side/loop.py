@@ -16,7 +16,7 @@ from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.jax_side.program import literals
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.users import ProofError, running
-from jaxgrad.parity.prove.weights.likeness import same_leaf
+from jaxgrad.parity.prove.weights.likeness import leaves_of
 from jaxgrad.parity.ulp import scale_of
 
 
@@ -127,9 +127,8 @@ class Loop:
         """Write the new state to the leaves of params that hold it."""
         program = self.port.program
         for path, x in zip(program.state_paths, outputs[len(program.out_paths) :], strict=True):
-            for i, other in enumerate(program.param_paths):
-                if same_leaf(path, other):
-                    self.params[i] = jnp.asarray(x)
+            for i in leaves_of(path, program.param_paths):
+                self.params[i] = jnp.asarray(x)
 
 
 def _nearly_equal(given: Any, lifted: Any) -> bool:

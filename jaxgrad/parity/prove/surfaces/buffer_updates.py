@@ -8,7 +8,7 @@ from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import judge
 from jaxgrad.parity.prove.report import Finding, Surface
-from jaxgrad.parity.prove.weights.likeness import likeness, natural, same_leaf
+from jaxgrad.parity.prove.weights.likeness import leaves_of, likeness, natural
 
 
 def changed(evidence: Evidence) -> list[str]:
@@ -87,11 +87,10 @@ def _pairs(
         for path, aval in zip(program.state_paths, avals, strict=True)
     }
     for path in paths:
-        for i, other in enumerate(program.param_paths):
-            if same_leaf(path, other):
-                for name in evidence.port.weights.names_of(i):
-                    if name in names and sizes[path] == before[name].size:
-                        pairs.setdefault(name, path)
+        for i in leaves_of(path, program.param_paths):
+            for name in evidence.port.weights.names_of(i):
+                if name in names and sizes[path] == before[name].size:
+                    pairs.setdefault(name, path)
     scored = [
         (-likeness(name, path), natural(name), natural(path), name, path)
         for name in names

@@ -75,9 +75,18 @@ def role(path: str) -> int:
     return next((r for r in roles if r is not None), 0)
 
 
-def same_leaf(path: str, other: str) -> bool:
-    """Whether two JAX paths name the same leaf, where one path may omit outer levels."""
-    return other == path or other.endswith("/" + path) or path.endswith("/" + other)
+def leaves_of(path: str, paths: Sequence[str]) -> list[int]:
+    """Return the positions of the leaves that a JAX path names; it may omit outer levels.
+
+    >>> leaves_of("bn/mean", ["bn/mean", "layer/bn/mean"])
+    [0]
+    >>> leaves_of("bn/mean", ["params/bn/mean", "params/bn/var"])
+    [0]
+    """
+    if path in paths:
+        return [paths.index(path)]
+    ends = [other.endswith("/" + path) or path.endswith("/" + other) for other in paths]
+    return [i for i, same in enumerate(ends) if same]
 
 
 def natural(text: str) -> list[Any]:

@@ -123,7 +123,8 @@ def test_a_language_model_is_ported_and_proved():
         '    for block in p["blocks"]:',
     ):
         assert line in ported.source.splitlines()
-    assert ported.source.count("def ") == 3
+    assert ported.source.count("def ") == 4  # one splits keys
+    assert set(ported.reports) == {"train", "eval"}
     assert "torch." not in ported.source.replace("torch's", "")
     assert ported.trainable["embed"] == {"weight": True}
     assert "head" not in ported.params(Language().state_dict())

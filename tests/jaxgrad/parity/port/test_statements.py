@@ -1,5 +1,6 @@
 """What statements of torch modules become: each behaviour is ported and proved."""
 
+import functools
 from typing import Any
 
 import jax
@@ -20,7 +21,7 @@ class Noise(nn.Module):
 
     lines = (
         "rng, dropout_rng = jax.random.split(rng)",
-        'F.dropout(F.linear(x, **p["inp"]), key=dropout_rng)',
+        'F.dropout(F.linear(x, **p["inp"]), training=training, key=dropout_rng)',
         "jax.random.normal(normal_rng, h.shape, h.dtype)",
     )
 
@@ -171,7 +172,9 @@ def test_new_buffers_are_returned():
     torch.manual_seed(0)
     module = Statistics()
     ported = port(module, (X,), prove=False)
-    _, params = jax.jit(ported.fn)(ported.params(module.state_dict()), X)
+    _, params = jax.jit(functools.partial(ported.fn, training=True))(
+        ported.params(module.state_dict()), X
+    )
     module(torch.tensor(X))
 
     norm = params["units"][1][0]

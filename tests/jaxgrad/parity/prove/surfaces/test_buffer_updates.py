@@ -180,3 +180,34 @@ def test_an_equinox_module_with_state_needs_a_function():
 
     for report in (prove(Centred(), module, None, (X,)), prove(Centred(), module, state, (X,))):
         assert "takes its state as an argument: pass params=(module, state)" in str(report)
+
+
+class TwoNorms(nn.Module):
+    """Two running means, whose names in the inner module end alike."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.inner = Centred(), nn.ModuleDict({"norm": Centred()})
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inner["norm"](self.norm(x) * 2)
+
+
+@pytest.mark.parametrize("rate, verdict", [(0.1, "pass"), (0.2, "fail")])
+def test_a_path_that_ends_another_path_names_its_own_leaf(rate, verdict):
+    """`norm/mean` of the new state is not taken for `inner/norm/mean`."""
+    module = TwoNorms()
+    params = {"norm": arrays(Centred()), "inner": {"norm": arrays(Centred())}}
+
+    def centred(p: Any, x: Any, rate: float) -> Any:
+        new = {**p, "mean": (1 - rate) * p["mean"] + rate * x.mean(0)}
+        return p["scale"] * (x - p["mean"]), new
+
+    def port(p: Any, x: Any) -> Any:
+        x, norm = centred(p["norm"], x, 0.1)
+        x, inner = centred(p["inner"]["norm"], x * 2, rate)
+        return x, {"norm": norm, "inner": {"norm": inner}}
+
+    report = prove(module, port, params, (X,), has_state=True)
+    assert report.verdict == verdict
+    assert rate == 0.1 or failed(report) == ("updates", "inner.norm.mean")

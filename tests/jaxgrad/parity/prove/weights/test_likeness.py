@@ -2,7 +2,7 @@
 
 import pytest
 
-from jaxgrad.parity.prove.weights.likeness import likeness, natural, role, same_leaf
+from jaxgrad.parity.prove.weights.likeness import leaves_of, likeness, natural, role
 
 
 def test_synonyms_are_equal_words():
@@ -24,8 +24,10 @@ def test_names_are_sorted_by_number():
 
 def test_a_path_may_omit_outer_levels():
     """Two paths name the same leaf if one omits outer levels, but not parts of words."""
-    assert same_leaf("bn/mean", "batch_stats/bn/mean")
-    assert not same_leaf("n/mean", "batch_stats/bn/mean")
+    paths = ["batch_stats/bn/mean", "bn/mean"]
+    assert leaves_of("bn/mean", paths[:1]) == [0]
+    assert leaves_of("bn/mean", paths) == [1]  # the leaf of exactly this path
+    assert leaves_of("n/mean", paths) == []
 
 
 @pytest.mark.parametrize(
@@ -62,4 +64,4 @@ def test_the_part_of_a_fused_tensor_is_read_from_its_path(path, part):
 )  # fmt: skip
 def test_either_path_may_be_the_longer_one(path, other, same):
     """Both orders are compared."""
-    assert same_leaf(path, other) is same
+    assert leaves_of(path, [other]) == ([0] if same else [])
