@@ -75,8 +75,9 @@ deltas: $(STAMP) ## measure how far the obvious optax choice is from each torch 
 notebooks: $(STAMP) ## run the notebooks and write the reading copies; ARGS='hooks' runs one
 	@"$(BIN)" notebooks/build.py $(ARGS)
 
-pages: $(STAMP) ## run the programs of the cheat sheet and of two more pages, and write their results
+pages: $(STAMP) ## run the programs of the cheat sheet, the traps and two more pages, and write their results
 	@"$(BIN)" -m parity_tests.site.cheat_sheet.page
+	@"$(BIN)" -m parity_tests.site.traps.page
 	@"$(BIN)" -m parity_tests.site.chain_figure
 	@"$(BIN)" -m parity_tests.site.printed docs/tape_or_transform.md docs/five_questions.md
 

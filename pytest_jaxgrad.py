@@ -75,7 +75,7 @@ def pytest_terminal_summary(
         path = pathlib.Path(config.invocation_params.dir, page)
         text = render([Report.from_dict(proof) for proof in proofs])
         path.write_text(text, encoding="utf-8")
-        terminalreporter.write_line(f"{len(proofs)} proofs in {path}")
+        terminalreporter.write_line(f"{len(proofs)} proof{'s' * (len(proofs) != 1)} in {path}")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -10,7 +10,7 @@ import pathlib
 import platform
 import re
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jax
@@ -21,8 +21,9 @@ _ABOUT = """# What jaxgrad costs
 
 Written by `make bench`; do not edit. Unless stated otherwise, every number is a ratio of two
 programs that run alternately in one process: the median over the rounds. A ratio below 1 means that
-jaxgrad, or the first program named, is cheaper. The page `results.html` adds plots.
-"""
+jaxgrad, or the first program named, is cheaper. """
+_ADDS = "The page `results.html` adds plots.\n"
+_INK = "#010203"  # replaced by the colour of the page's text, which depends on the reader's scheme
 
 
 def machine() -> dict[str, Any]:
@@ -76,7 +77,7 @@ def write(folder: pathlib.Path, records: Mapping[str, Any], sections: Mapping[st
 
 
 def markdown(records: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
-    lines = [_about(records)]
+    lines = [_about(records) + _ADDS]
     for name, entry in records.items():
         lines += [f"## {sections[name].TITLE}", ""]
         lines += [*sections[name].markdown(entry["numbers"]), ""]
@@ -109,22 +110,46 @@ def quote(records: Mapping[str, Any]) -> str:
 
 
 def page(records: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
-    """Return a self-contained HTML page with the tables, and the plots as inline SVG."""
+    """Return a self-contained HTML page: each section's finding, its plots, and its numbers."""
     from markdown_it import MarkdownIt
 
     style = pathlib.Path(__file__).with_name("page.css").read_text()
-    body = MarkdownIt().enable("table").render(_about(records))
+    render = MarkdownIt().enable("table").render
+    body = render(_about(records))
     for name, entry in records.items():
         section = sections[name]
-        text = "\n".join([f"## {section.TITLE}", "", *section.markdown(entry["numbers"])])
-        body += MarkdownIt().enable("table").render(text)
-        drawn = [svg(figure) for _, figure in getattr(section, "figures", _none)(entry["numbers"])]
-        body += f'<div class="plots">{"".join(drawn)}</div>'
+        text = render("\n".join([f"## {section.TITLE}", "", *section.markdown(entry["numbers"])]))
+        finding, table, numbers = text.partition("<table>")
+        drawn = plots(getattr(section, "figures", _none), entry["numbers"])
+        body += f"{finding}{drawn}{_folded(table + numbers, section.TITLE, opened=not drawn)}"
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>What jaxgrad costs</title>'
         f'<meta name="viewport" content="width=device-width"><style>{style}</style>'
         f"<main>{body}</main></html>\n"
     )
+
+
+def _folded(html: str, title: str, *, opened: bool) -> str:
+    """Return tables as a folded part of the page; a wide table scrolls by itself."""
+    if not html:
+        return ""
+    box = f'<div class="scroll" tabindex="0" role="region" aria-label="Numbers: {title}"><table>'
+    html = html.replace("<table>", box).replace("</table>", "</table></div>")
+    return f"<details{' open' * opened}><summary>The numbers</summary>{html}</details>"
+
+
+def plots(figures: Callable[[Any], Iterable[tuple[str, Any]]], numbers: Any) -> str:
+    """Return the plots of a section, whose text has the colour of the page's text."""
+    import matplotlib as mpl
+
+    colors = ("text.color", "axes.labelcolor", "axes.edgecolor", "xtick.color", "ytick.color")
+    with mpl.rc_context(dict.fromkeys(colors, _INK)):
+        drawn = [
+            f'<div class="plot" tabindex="0" role="img" aria-label="Plot of {name}">'
+            f"{svg(figure).replace(_INK, 'currentColor')}</div>"
+            for name, figure in figures(numbers)
+        ]
+    return f'<div class="plots">{"".join(drawn)}</div>' if drawn else ""
 
 
 def svg(figure: Any) -> str:
@@ -133,7 +158,7 @@ def svg(figure: Any) -> str:
 
     buffer = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": "jaxgrad", "svg.fonttype": "none"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 

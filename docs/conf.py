@@ -20,6 +20,7 @@ sys.path.insert(0, str(ROOT))  # parity_tests is run from the checkout, never in
 from parity_tests.operators._harness import conventions  # noqa: E402 - the path comes first
 from parity_tests.site import api as docs_api  # noqa: E402 - likewise
 from parity_tests.site import pages as docs_pages  # noqa: E402 - likewise
+from parity_tests.site.traps import page as docs_traps  # noqa: E402 - likewise
 
 
 project = "jaxgrad"
@@ -53,7 +54,7 @@ napoleon_custom_sections = [f"Differs from {what} in" for what in ("jax", "optax
 WITH_CONTENTS = [
     *("api/*", "operators/*"),
     *("changelog", "contributing", "conventions", "deviations", "distributed"),
-    *("five_questions", "report_json", "tape_or_transform"),
+    *("five_questions", "pytest", "report_json", "tape_or_transform", "traps"),
 ]
 
 html_theme = "sphinx_book_theme"
@@ -143,6 +144,12 @@ def plain(text: str | None) -> str | None:
     )
 
 
+def within_site(_app: Sphinx, name: str, source: list[str]) -> None:
+    """Let the page of traps, which GitHub shows too, link to pages of the site."""
+    if name == "traps":
+        source[0] = docs_traps.within_site(source[0])
+
+
 def visit_math(self: Any, node: nodes.Element) -> None:
     """Write math as MathML, which browsers render without a script from a server."""
     block = isinstance(node, nodes.math_block)
@@ -153,5 +160,6 @@ def visit_math(self: Any, node: nodes.Element) -> None:
 def setup(app: Sphinx) -> None:
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
     app.connect("builder-inited", lambda _: docs_pages.write(HERE))
+    app.connect("source-read", within_site)
     app.connect("autodoc-process-docstring", docstring, priority=400)  # runs before napoleon (500)
     app.connect("autodoc-process-signature", signature)

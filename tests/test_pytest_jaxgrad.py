@@ -1,10 +1,12 @@
 """The pytest plugin, which proves ports in tests."""
 
 import pathlib
+import re
 import tomllib
 
 import pytest
 
+from jaxgrad.parity.prove.command import PortPair, run
 from tests.jaxgrad.parity.prove._helpers import PAIRS
 
 
@@ -25,6 +27,9 @@ def test_error(grad_parity):
     with pytest.raises(AssertionError, match="the first argument is int"):
         grad_parity(3, port, params, inputs)
 """
+ROOT = pathlib.Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "pytest.md").read_text(encoding="utf-8")
+SNIPPET, PAIR = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 PLUGIN = ("-p", "pytest_jaxgrad", "-p", "no:cacheprovider", "-W", "error", "--strict-markers")
 
 
@@ -41,21 +46,26 @@ def run_tests(pytester, monkeypatch):
 
 
 def test_the_fixture_proves_and_reports(run_tests, pytester):
-    """The fixture fails a test with a wrong port, and the summary and page list all proofs."""
+    """The fixture fails a test with a wrong port, and the summary and page list all proofs.
+
+    One of the tests is the snippet of the documentation, whose lines the summary prints.
+    """
+    pytester.makepyfile(test_port=SNIPPET)
     result = run_tests(TESTS, "--grad-parity-html", "proofs.html")
-    result.assert_outcomes(passed=2, failed=1)
+    result.assert_outcomes(passed=3, failed=1)
     result.stdout.fnmatch_lines_random(
         [
             "PASS         test_ports.py::test_good  Linear | port (pair_file.py:*",
             "FAIL         test_ports.py::test_wrong  Linear | wrong *forward: torch * | jax *",
             "ERROR        test_ports.py::test_error  int | port *the first argument is int, not a*",
-            "3 proofs in *proofs.html",
+            "PASS         test_port.py::test_my_port  Linear | port (test_port.py:9)",
+            "4 proofs in *proofs.html",
             "E *AssertionError: FAIL  Linear | wrong*",
         ]
     )
     page = (pytester.path / "proofs.html").read_text(encoding="utf-8")
 
-    assert "1 of 3 ports differs from torch; 1 could not be compared." in page
+    assert "1 of 4 ports differs from torch; 1 could not be compared." in page
     assert "test_ports.py::test_wrong" in page
 
 
@@ -97,3 +107,20 @@ def test_the_entry_point_is_the_module():
 
     assert project["entry-points"]["pytest11"] == {"pytest_jaxgrad": "pytest_jaxgrad"}
     assert (root / "pytest_jaxgrad.py").is_file()
+
+
+def test_the_documentation_has_what_is_printed():
+    """The README has the snippet of the page, and the page has the lines of the summary."""
+    proof = "PASS         test_port.py::test_my_port  Linear | port (test_port.py:9)"
+
+    assert f"```python\n{SNIPPET}```" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"{proof}\n1 proof in proofs.html\n" in PAGE
+    assert SNIPPET.splitlines()[8].strip().startswith("def port("), "the line that is printed"
+
+
+def test_the_pair_of_the_documentation_is_a_pair():
+    """The command line runs the function that the page shows."""
+    names = {}
+    exec(SNIPPET + PAIR, names)
+
+    assert run(PortPair("pair.py::pair_layer", names["pair_layer"]), 0, None).verdict == "pass"

@@ -1,17 +1,22 @@
-/* A field above a long list that hides what does not contain the typed words. */
+/* A field above a long list that hides what does not contain the typed words: rows of a table, names,
+   or whole cards on the page of traps. */
 document.addEventListener("DOMContentLoaded", () => {
   const article = document.querySelector(".bd-article > section");
   const inside = /\/(api|behaviours|operators)\/[^/]+\.html$/.test(location.pathname);
-  if (!article || !inside) return;
+  const isCards = location.pathname.endsWith("/traps.html");
+  if (!article || !(inside || isCards)) return;
 
   const all = (query) => [...article.querySelectorAll(query)];
   const isIndex = location.pathname.endsWith("/index.html");
+  const inSections = isIndex ? "tbody tr" : ":scope > section";
   const queries = [":scope > section", ":scope > dl.py"];
-  const items = isIndex ? all("tbody tr") : queries.flatMap(all);
+  const items = isIndex || isCards
+    ? all(":scope > section").flatMap((section) => [...section.querySelectorAll(inSections)])
+    : queries.flatMap(all);
   if (items.length < 8) return;
   const name = (item) => {
     const heading = item.querySelector(":scope > h2, :scope > dt");
-    return (heading ?? item).textContent.toLowerCase();
+    return ((isCards ? null : heading) ?? item).textContent.toLowerCase();
   };
   const names = new Map(items.map((item) => [item, name(item)]));
 
@@ -30,9 +35,9 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const item of items) item.hidden = !fits(item);
     const shown = items.filter((item) => !item.hidden).length;
     count.textContent = `${shown} of ${items.length}`;
-    if (!isIndex) return;
+    if (!isIndex && !isCards) return;
     for (const section of all(":scope > section")) {
-      section.hidden = ![...section.querySelectorAll("tbody tr")].some((row) => !row.hidden);
+      section.hidden = ![...section.querySelectorAll(inSections)].some((item) => !item.hidden);
     }
   };
   field.addEventListener("input", update);

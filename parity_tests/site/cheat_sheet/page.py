@@ -33,7 +33,8 @@ How a torch line is written in plain JAX and with jaxgrad. Unless a cell says mo
 is a loss, and the gradient is taken with respect to `x`. A test runs every cell: the torch, JAX and
 jaxgrad columns give the same gradient or result, and the line quoted as the trap does not. An empty
 jaxgrad cell needs no helper; a dash means that plain JAX has no short form. `functional` and
-`optim` are `jaxgrad.functional` and `jaxgrad.optim`.
+`optim` are `jaxgrad.functional` and `jaxgrad.optim`. The [traps](traps.md) have a page of their
+own, with what `prove` prints about each.
 """
 
 

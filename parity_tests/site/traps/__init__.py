@@ -1,0 +1,1 @@
+"""The gallery of traps: silent porting mistakes, each proved wrong and mended."""

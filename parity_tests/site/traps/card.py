@@ -1,0 +1,120 @@
+"""A card of the gallery of traps: a torch module, a wrong port and a right port, as three files.
+
+A file sees the names of `IMPORTS`. What a card does not define is taken from `SIMPLE`, so that a
+card on training shows only its optimizers.
+"""
+
+import ast
+import dataclasses
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from parity_tests.site.cheat_sheet.page import ROWS
+from parity_tests.site.cheat_sheet.row import Row
+
+
+IMPORTS = """\
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import torch
+from jax import lax
+from torch import nn
+from torch.nn import functional as F
+
+import jaxgrad
+from jaxgrad import functional, optim
+"""
+SIMPLE = """\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor([1.0, -2.0, 3.0]))
+
+    def forward(self, x):
+        return x @ self.w
+
+
+def port(params, x):
+    return x @ params["w"]
+
+
+inputs = (np.float32([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]),)
+"""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Card:
+    """A porting mistake that raises nothing.
+
+    Attributes:
+        name: What a torch user looks for.
+        torch: The file model.py: it defines `Model` and `inputs`, or `optimizer`, a factory.
+        wrong: The file port.py: it defines `port`, or `tx`, an optax transformation.
+        right: The same file without the mistake.
+        trap: A sentence on the mistake.
+        behaviours: Ids of the cases that prove the behaviour.
+        row: The row of the cheat sheet from which the programs are made.
+        options: Further arguments of `prove`.
+    """
+
+    name: str
+    torch: str
+    wrong: str
+    right: str
+    trap: str
+    behaviours: tuple[str, ...] = ()
+    row: Row | None = None
+    options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+def from_row(name: str, *behaviours: str) -> Card:
+    """Make a card from a row of the cheat sheet whose last line is a loss."""
+    (row,) = (row for row in ROWS if row.name == name)
+    others = [name for name in row.given if name != "x"]
+    arguments = "".join(f", {name}" for name in others)
+    arrays = "".join(f"{_array(row.given[name])}," for name in others)
+    module = (
+        f"{_before(row.torch_before)}class Model(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n"
+        f"        self.x = nn.Parameter(torch.tensor({_list(row.given['x'])}))\n\n"
+        f"    def forward(self{arguments}):\n{_body('x = self.x', row.torch, 8)}\n\n\n"
+        f"inputs = ({arrays.replace(',np', ', np')})"
+    )
+    head = f"{_before(row.jax_before)}def port(params{arguments}):\n"
+    wrong, right = (
+        head + _body('x = params["x"]', code, 4) for code in (row.wrong, row.programs[-1])
+    )
+    return Card(
+        name=name,
+        torch=module,
+        wrong=wrong,
+        right=right,
+        trap=row.trap,
+        behaviours=behaviours,
+        row=row,
+    )
+
+
+def _before(code: str) -> str:
+    return f"{code.strip()}\n\n\n" if code else ""
+
+
+def _body(first: str, code: str, margin: int) -> str:
+    """Return code as the body of a function that returns the value of its last line."""
+    lines = code.splitlines()
+    lines[ast.parse(code).body[-1].lineno - 1] = f"return {lines[-1]}"
+    return textwrap.indent("\n".join([first, *lines]), " " * margin)
+
+
+def _list(x: Any) -> str:
+    return repr(np.asarray(x, float).round(6).tolist())
+
+
+def _array(x: Any) -> str:
+    x = np.asarray(x)
+    return f"np.float32({_list(x)})" if x.dtype.kind == "f" else f"np.array({x.tolist()})"

@@ -1,0 +1,165 @@
+"""Cards on kinks, on the defaults of layers, and on precision."""
+
+from parity_tests.site.traps.card import Card, from_row
+
+
+KINKS = (
+    from_row("`relu` at 0"),
+    from_row("`clamp` at a bound"),
+    from_row("`abs` at 0"),
+    Card(
+        name="`norm` of a zero vector",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.tensor([[0.0, 0.0], [3.0, 4.0]]))
+
+    def forward(self):
+        return self.x.norm(dim=1)
+
+
+inputs = ()""",
+        wrong="""\
+def port(params):
+    return jnp.linalg.norm(params["x"], axis=1)""",
+        right="""\
+def port(params):
+    return functional.norm(params["x"], dim=1)""",
+        trap="JAX's gradient at a zero vector is NaN, torch's is 0.",
+    ),
+    from_row("`sqrt` at 0"),
+    Card(
+        name="`where` around a NaN",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.tensor([0.0, 0.5, 2.0]))
+
+    def forward(self):
+        safe = torch.where(self.x > 0, self.x, 2.0)
+        return torch.where(self.x > 0, safe.log(), 0.0)
+
+
+inputs = ()""",
+        wrong="""\
+def port(params):
+    x = params["x"]
+    return jnp.where(x > 0, jnp.log(x), 0.0)""",
+        right="""\
+def port(params):
+    x = params["x"]
+    safe = jnp.where(x > 0, x, 2.0)
+    return jnp.where(x > 0, jnp.log(safe), 0.0)""",
+        trap="The outer `where` hides the infinite value, and the gradient is 0 times infinity: "
+        "NaN, in torch too. Mask the argument as well as the result.",
+    ),
+    from_row("`max` over a dim, ties"),
+    from_row("`max()` of everything, ties"),
+    from_row("softmax of a masked row"),
+)
+
+LAYERS = (
+    from_row("`var`, `std`"),
+    from_row("`gelu`"),
+    from_row("`layer_norm`"),
+    Card(
+        name="a weight that is not transposed",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(2, 2, bias=False)
+        self.fc.weight.data = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+inputs = (np.float32([[1.0, 2.0], [0.5, -1.0]]),)""",
+        wrong="""\
+def port(params, x):
+    return x @ params["fc.weight"]""",
+        right="""\
+def port(params, x):
+    return x @ params["fc.weight"].T""",
+        trap="torch keeps `weight` as (out, in), flax keeps `kernel` as (in, out). A square matrix "
+        "fits either way.",
+    ),
+    Card(
+        name="half of the squared error",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor([1.0, -2.0]))
+
+    def forward(self, x, y):
+        return F.mse_loss(x @ self.w, y)
+
+
+inputs = (np.float32([[1.0, 2.0], [0.5, -1.0]]), np.float32([1.0, 2.0]))""",
+        wrong="""\
+def port(params, x, y):
+    return optax.l2_loss(x @ params["w"], y).mean()""",
+        right="""\
+def port(params, x, y):
+    return optax.squared_error(x @ params["w"], y).mean()""",
+        trap="`optax.l2_loss` is half of the squared error; `optax.squared_error` is torch's.",
+    ),
+    from_row("`padding_idx`"),
+    from_row("`ignore_index`"),
+)
+
+PRECISION = (
+    Card(
+        name="a product in float32 under autocast",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor([[1.0, 0.57], [2.3, 0.31]]))
+
+    def forward(self, x):
+        with torch.autocast("cpu", torch.bfloat16):
+            return torch.exp(x @ self.w).sum()
+
+
+inputs = (np.float32([[1.01, 0.2], [0.6, 0.33]]),)""",
+        wrong="""\
+def port(params, x):
+    return jnp.exp(x @ params["w"]).sum()""",
+        right="""\
+def loss(params, x):
+    return jnp.exp(x @ params["w"]).sum()
+
+
+port = jaxgrad.autocast(loss, jnp.bfloat16)""",
+        trap="torch runs the product in bfloat16, and so does `jaxgrad.autocast`.",
+        behaviours=("precision/autocast",),
+    ),
+    Card(
+        name="a cast that is left behind",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor([[1.0, 0.57], [2.3, 0.31]]))
+
+    def forward(self, x):
+        return (x @ self.w).softmax(1)
+
+
+inputs = (np.float32([[1.01, 0.2], [0.6, 0.33]]),)""",
+        wrong="""\
+def port(params, x):
+    scores = x.astype(jnp.bfloat16) @ params["w"].astype(jnp.bfloat16)
+    return jax.nn.softmax(scores.astype(x.dtype), 1)""",
+        right="""\
+def port(params, x):
+    scores = x @ params["w"]
+    return jax.nn.softmax(scores, 1)""",
+        trap="A cast to bfloat16, written for another device, keeps 8 bits of each factor.",
+    ),
+)

@@ -1,0 +1,82 @@
+"""Run a card: prove both ports, lint the wrong one."""
+
+import dataclasses
+import importlib.util
+import pathlib
+import re
+import sys
+import tempfile
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from jaxgrad.parity import LintReport, Report, Training, lint, prove
+from parity_tests.site.traps.card import IMPORTS, SIMPLE, Card
+
+
+FIELDS = ("scheduler", "schedule", "total", "clip", "accumulate")  # of `Training`
+FOLDER = re.compile(r"/[^\s/][^\s]*/(?=(?:model|port|simple)\.py)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """What `prove` says about both ports of a card, and `lint` about the wrong one."""
+
+    wrong: Report
+    right: Report
+    lint: LintReport
+
+
+def outcome(card: Card) -> Outcome:
+    """Write the files of a card, and run the provers on them."""
+    with tempfile.TemporaryDirectory() as folder:
+        names: dict[str, Any] = {}
+        exec(IMPORTS, names)
+        simple = vars(_load(pathlib.Path(folder, "simple.py"), SIMPLE, names))
+        simple = {name: simple[name] for name in ("Model", "port", "inputs")}
+        model = _load(pathlib.Path(folder, "model.py"), card.torch, names | simple)
+        wrong, right = (
+            _load(pathlib.Path(folder, name, "port.py"), getattr(card, name), names | simple)
+            for name in ("wrong", "right")
+        )
+        return Outcome(
+            _proof(model, wrong, card),
+            _proof(model, right, card),
+            lint(wrong.port, numpy_params(model.Model()), *model.inputs),
+        )
+
+
+def _proof(model: ModuleType, port: ModuleType, card: Card) -> Report:
+    module, options = model.Model(), dict(card.options)
+    if hasattr(model, "optimizer"):
+        files = vars(model) | vars(port)
+        fields = {name: files[name] for name in FIELDS if name in files}
+        if "average" in files:
+            fields["ema"] = (files["decay"], files["average"])
+        options |= {"optimizer": Training(model.optimizer, port.tx, **fields), "steps": 3}
+    return prove(module, port.port, numpy_params(module), model.inputs, **options)
+
+
+def numpy_params(module: Any) -> dict[str, np.ndarray]:
+    """Return the state dict of a module as numpy arrays."""
+    return {name: value.numpy().copy() for name, value in module.state_dict().items()}
+
+
+def printed(report: object) -> str:
+    """Return what a report prints, with the names of files instead of their paths."""
+    return FOLDER.sub("", str(report)).strip()
+
+
+def _load(path: pathlib.Path, text: str, names: dict[str, Any]) -> ModuleType:
+    """Import a file into a namespace that has these names."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"{text}\n", encoding="utf-8")
+    name = f"trap_{path.parent.name}_{path.stem}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    vars(module).update({k: v for k, v in names.items() if not k.startswith("__")})
+    sys.modules[name] = module  # inspect finds the source of its classes
+    spec.loader.exec_module(module)
+    return module

@@ -1,0 +1,156 @@
+"""Cards on grad modes, and on None and zero."""
+
+from parity_tests.site.traps.card import Card, from_row
+
+
+GRAD_MODES = (
+    from_row("`detach`", "grad_modes/detach"),
+    from_row("`no_grad`", "grad_modes/no_grad", "grad_modes/no_grad_part"),
+    from_row("detach in a loop"),
+    Card(
+        name="a target that is not detached",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor([[1.0], [-0.5]]))
+
+    def forward(self, s, next_s):
+        target = 1 + 0.9 * (next_s @ self.w).detach()
+        return F.mse_loss(s @ self.w, target)
+
+
+inputs = (np.float32([[1, 2], [0, 1]]), np.float32([[0, 1], [2, 1]]))""",
+        wrong="""\
+def port(params, s, next_s):
+    target = 1 + 0.9 * (next_s @ params["w"])
+    return jnp.mean((s @ params["w"] - target) ** 2)""",
+        right="""\
+def port(params, s, next_s):
+    target = 1 + 0.9 * lax.stop_gradient(next_s @ params["w"])
+    return jnp.mean((s @ params["w"] - target) ** 2)""",
+        trap="The target of temporal-difference learning is a constant. Without the stop, the "
+        "gradient also moves the target towards the prediction.",
+        behaviours=("actor_critic/critic_loss",),
+    ),
+    Card(
+        name="`sample` instead of `rsample`",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mean = nn.Parameter(torch.tensor([1.0, 2.0]))
+        self.log_std = nn.Parameter(torch.tensor([0.5, -1.0]))
+
+    def forward(self, noise):
+        action = self.mean + self.log_std.exp() * noise
+        return (action**2).mean()
+
+
+inputs = (np.float32([0.3, -0.7]),)""",
+        wrong="""\
+def port(params, noise):
+    std = lax.stop_gradient(jnp.exp(params["log_std"]))
+    return jnp.mean((params["mean"] + std * noise) ** 2)""",
+        right="""\
+def port(params, noise):
+    std = jnp.exp(params["log_std"])
+    return jnp.mean((params["mean"] + std * noise) ** 2)""",
+        trap="torch's `rsample` is differentiable with respect to the spread; a `stop_gradient` on "
+        "the sample or the spread removes that path.",
+    ),
+    from_row("straight-through", "surrogate/straight_through"),
+)
+
+NONE_OR_ZERO = (
+    Card(
+        name="decay of a parameter without a gradient",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor([1.0, -2.0, 3.0]))
+        self.unused = nn.Parameter(torch.tensor([4.0]))
+
+    def forward(self, x):
+        return x @ self.w
+
+
+def optimizer(params):
+    return torch.optim.AdamW(params, lr=0.1, weight_decay=0.1)""",
+        wrong="""\
+tx = optax.adamw(0.1, weight_decay=0.1)""",
+        right="""\
+tx = optax.partition(
+    {"train": optax.adamw(0.1, weight_decay=0.1), "skip": optax.set_to_zero()},
+    {"w": "train", "unused": "skip"},
+)""",
+        trap="`unused.grad` is `None`, and torch's optimizer skips it. `jax.grad` gives zeros, and "
+        "weight decay shrinks the parameter. `optim.adamw` skips it too, if the gradient is the "
+        "`None` that `jaxgrad.grad` returns.",
+        behaviours=("param_groups/none_gradient", "none_or_zero/none_or_zero"),
+    ),
+    Card(
+        name="a frozen layer that shrinks",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.tensor([1.0, -2.0, 3.0]))
+        self.b = nn.Parameter(torch.tensor([4.0]))
+        self.b.requires_grad_(False)
+
+    def forward(self, x):
+        return x @ self.w + self.b
+
+
+def optimizer(params):
+    return torch.optim.AdamW(params, lr=0.1, weight_decay=0.1)""",
+        wrong="""\
+def port(params, x):
+    return x @ params["w"] + lax.stop_gradient(params["b"])
+
+
+tx = optax.adamw(0.1, weight_decay=0.1)""",
+        right="""\
+def port(params, x):
+    return x @ params["w"] + lax.stop_gradient(params["b"])
+
+
+tx = optax.partition(
+    {"train": optax.adamw(0.1, weight_decay=0.1), "freeze": optax.set_to_zero()},
+    {"w": "train", "b": "freeze"},
+)""",
+        trap="`stop_gradient` makes the gradient zero, which does not freeze: decay and momentum "
+        "still move the parameter. Freeze it in the optimizer.",
+        behaviours=("param_groups/frozen", "freezing/filter_requires_grad"),
+    ),
+    Card(
+        name="a tied weight as two leaves",
+        torch="""\
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(3, 2)
+        self.head = nn.Linear(2, 3, bias=False)
+        self.embed.weight.data = torch.tensor([[1.0, 0.5], [-1, 2], [0.3, 1]])
+        self.head.weight = self.embed.weight
+
+    def forward(self, ids):
+        return self.head(torch.tanh(self.embed(ids)))
+
+
+inputs = (np.array([0, 2, 2]),)""",
+        wrong="""\
+def port(params, ids):
+    h = jnp.tanh(params["embed.weight"][ids])
+    return h @ params["head.weight"].T""",
+        right="""\
+def port(params, ids):
+    h = jnp.tanh(params["embed.weight"][ids])
+    return h @ params["embed.weight"].T""",
+        trap="torch's one parameter gets the sum of two gradients. Two leaves get a part each, "
+        "and no longer agree after a step.",
+        behaviours=("autograd/tied_weights",),
+    ),
+)

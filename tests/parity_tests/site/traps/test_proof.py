@@ -1,0 +1,33 @@
+"""The wrong port of a card fails, the right one passes, and the page shows what is printed."""
+
+import os
+import re
+
+import pytest
+
+from parity_tests.site.traps import page
+from parity_tests.site.traps.proof import outcome, printed
+
+
+NUMBER = re.compile(r"-?\b(?:\d[\d.]*(?:e-?\d+)?|nan|inf)\b")
+SAMPLE = ("`clamp` at a bound", "hook on a tensor", "a product in float32 under autocast")
+RUN = [card for card in page.CARDS if "TEST_ALL" in os.environ or card.name in SAMPLE]
+
+
+@pytest.mark.parametrize("card", RUN, ids=lambda card: card.name)
+def test_a_card_holds_and_the_page_is_current(card):
+    """`prove` fails the wrong port, passes the right one, and the page quotes its report."""
+    run = outcome(card)
+
+    assert run.wrong.verdict == "fail", run.wrong
+    assert run.right.verdict == "pass", run.right
+    # The last digits depend on how XLA compiles.
+    shown = NUMBER.sub("#", page.PATH.read_text())
+    assert NUMBER.sub("#", page.section(card, run)) in shown, "run: make pages"
+
+
+def test_paths_become_names_of_files():
+    """A report names the files of a card, and other paths stay."""
+    text = "jax: /tmp/a b/x, /tmp/tmp1/wrong/port.py:3 (add), /tmp/tmp1/model.py:7 | /opt/x.py:1"
+
+    assert printed(text) == "jax: /tmp/a b/x, port.py:3 (add), model.py:7 | /opt/x.py:1"
