@@ -54,7 +54,7 @@ napoleon_custom_sections = [f"Differs from {what} in" for what in ("jax", "optax
 WITH_CONTENTS = [
     *("api/*", "operators/*"),
     *("changelog", "contributing", "conventions", "deviations", "distributed"),
-    *("five_questions", "pytest", "report_json", "tape_or_transform", "traps"),
+    *("five_questions", "pytest", "report_json", "tape_or_transform"),
 ]
 
 html_theme = "sphinx_book_theme"

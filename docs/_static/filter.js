@@ -37,7 +37,8 @@ document.addEventListener("DOMContentLoaded", () => {
     count.textContent = `${shown} of ${items.length}`;
     if (!isIndex && !isCards) return;
     for (const section of all(":scope > section")) {
-      section.hidden = ![...section.querySelectorAll(inSections)].some((item) => !item.hidden);
+      const inside = [...section.querySelectorAll(inSections)];
+      section.hidden = inside.length > 0 && inside.every((item) => item.hidden);
     }
   };
   field.addEventListener("input", update);

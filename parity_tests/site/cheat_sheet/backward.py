@@ -59,7 +59,7 @@ ROWS = (
         name="hook on a parameter",
         torch="x.register_hook(lambda g: g.clamp(-1, 1))\nx**2 + 3 * x",
         jaxgrad="x = jaxgrad.hook(x, lambda g: g.clip(-1, 1))\nx**2 + 3 * x",
-        wrong="h = lambda: jaxgrad.hook(x, lambda g: g.clip(-1, 1))\nh()**2 + 3 * h()",
+        wrong="h = lambda: jaxgrad.hook(x, lambda g: g.clip(-1, 1))\nh() ** 2 + 3 * h()",
         trap="Wrap the parameter at the top of the loss, not where it is used.",
     ),
     Row(

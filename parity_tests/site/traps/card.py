@@ -77,13 +77,13 @@ def from_row(name: str, *behaviours: str) -> Card:
     (row,) = (row for row in ROWS if row.name == name)
     others = [name for name in row.given if name != "x"]
     arguments = "".join(f", {name}" for name in others)
-    arrays = "".join(f"{_array(row.given[name])}," for name in others)
+    arrays = ", ".join(_array(row.given[name]) for name in others) + "," * (len(others) == 1)
     module = (
         f"{_before(row.torch_before)}class Model(nn.Module):\n"
         "    def __init__(self):\n        super().__init__()\n"
         f"        self.x = nn.Parameter(torch.tensor({_list(row.given['x'])}))\n\n"
         f"    def forward(self{arguments}):\n{_body('x = self.x', row.torch, 8)}\n\n\n"
-        f"inputs = ({arrays.replace(',np', ', np')})"
+        f"inputs = ({arrays})"
     )
     head = f"{_before(row.jax_before)}def port(params{arguments}):\n"
     wrong, right = (

@@ -48,13 +48,17 @@ PICTURES = (  # of the first behaviour of the card
     *("`detach`", "`no_grad`", "straight-through", "a tied weight as two leaves"),
     *("hook on a parameter", "gradient reversal", "write in place"),
 )
-INTRO = f"""\
+INTRO = """\
 <!-- written by `make pages` -->
 # Traps
 
 Porting mistakes that raise nothing. Each card has a torch module, a port that looks right and is
 not, the right port, and what [`prove`](../README.md#prove-your-own-port) and `lint` print about
 the wrong one. A test runs the cards: the wrong port must fail and the right one must pass.
+[How to run a card](#run-a-card) is at the end.
+"""
+RUN = f"""\
+## Run a card
 
 The two files of a card are `model.py` and `port.py`. With these imports
 
@@ -90,7 +94,7 @@ def text() -> str:
     parts = [INTRO.strip(), contents]
     for room, cards in ROOMS.items():
         parts += [f"## {room}", *(section(card, outcome(card)) for card in cards)]
-    return "\n\n".join([*parts, ""])
+    return "\n\n".join([*parts, RUN])
 
 
 def section(card: Card, run: Outcome) -> str:
@@ -105,15 +109,19 @@ def section(card: Card, run: Outcome) -> str:
             f"**What you see:** {symptom(run)}{_figures(card)}",
             f"**Why:** {card.trap}",
             '<div class="side-by-side">',
+            "<div>",
             *_program("torch", "model.py", card.torch),
+            "</div>",
+            "<div>",
             *_program("the wrong port", "port.py", card.wrong),
             *_program("the right port", "port.py", card.right),
             "</div>",
-            *(image if card.name in PICTURES else []),
+            "</div>",
             f"`prove` prints{called}:",
             _block(printed(run.wrong.first)),
             *lint,
             *([f"Proved in {links(card)}."] if card.behaviours else []),
+            *(image if card.name in PICTURES else []),
         ]
     )
 
@@ -164,7 +172,7 @@ def _image(card: Card) -> str:
 
 
 def _program(title: str, file: str, code: str) -> list[str]:
-    return ["<div>", f"**{title}** · `{file}`", f"```python\n{code}\n```", "</div>"]
+    return [f"**{title}** · `{file}`", f"```python\n{code}\n```"]
 
 
 def _block(text: Any) -> str:

@@ -56,7 +56,7 @@ def test_several_inputs_and_code_before_a_program_are_kept():
     masked, function = from_row("softmax of a masked row"), from_row("`autograd.Function`")
 
     assert masked.torch.endswith(
-        "inputs = (np.float32([[1.0, 2.0], [0.5, 0.0]]), np.array([[False, True], [True, True]]),)"
+        "inputs = (np.float32([[1.0, 2.0], [0.5, 0.0]]), np.array([[False, True], [True, True]]))"
     )
     assert function.torch.startswith("class Cube(torch.autograd.Function):")
     assert function.right.startswith("class Cube:")
