@@ -8,7 +8,6 @@ import pytest
 from parity_tests.case import load
 from parity_tests.pictures.draw_case import picture
 from parity_tests.runner.settings import ROOT
-from parity_tests.site.pages import pages
 from parity_tests.site.traps import page
 
 
@@ -54,11 +53,11 @@ def test_a_card_can_be_pasted_into_a_session():
 
 def test_links_lead_to_behaviours_on_the_site():
     """On GitHub a behaviour links to its table, on the site to its two programs."""
-    site, targets = page.within_site(TEXT), "\n".join(pages().values())
+    site = page.within_site(TEXT)
     ids = re.findall(r"\]\(#(\w+/\w+)\)", site)
 
-    assert len(ids) > 25 and "behaviours.md" not in site and "../README" not in site
-    assert all(f"({id})=\n" in targets for id in ids)
+    assert len(ids) > 25 and set(ids) <= set(load())
+    assert "behaviours.md" not in site and "../README" not in site
 
 
 @pytest.mark.parametrize("path", ["README.md", "docs/index.md", "docs/cheat_sheet.md"])
