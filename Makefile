@@ -79,6 +79,7 @@ pages: $(STAMP) ## run the programs of the cheat sheet, the traps and two more p
 	@"$(BIN)" -m parity_tests.site.cheat_sheet.page
 	@"$(BIN)" -m parity_tests.site.traps.page
 	@"$(BIN)" -m parity_tests.site.chain_figure
+	@"$(BIN)" -m parity_tests.site.stepper.page
 	@"$(BIN)" -m parity_tests.site.printed docs/tape_or_transform.md docs/five_questions.md
 
 docs: $(VENV)/.docs ## build the site in docs/_build; a warning is an error
