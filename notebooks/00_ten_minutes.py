@@ -6,7 +6,8 @@
 # **The main difference.** torch *records* the operations that tensors go through; `backward()`
 # walks that record and stores its results in `.grad`. JAX *transforms functions*: `jax.grad(f)` is
 # a new function that returns the gradient. An array carries no record, so it has no `.grad`, no
-# `requires_grad` and no `grad_fn`.
+# `requires_grad` and no `grad_fn`. [The stepper](../docs/stepper.md) shows both, one operation at a
+# time.
 #
 # **You will be able to** translate a torch training loop to JAX, say which of torch's habits do not
 # carry over, and read the comparisons in all other notebooks.

@@ -33,7 +33,8 @@ from parity_tests.notebook.show import graph, network, show
 # differentiates: `Addmm` is a linear layer, `T` a transpose, and `AccumulateGrad` writes into the
 # `.grad` of a leaf. A box on JAX's side is an operation of the program. In torch, L1 is either on
 # the path of the loss, recorded but not reached from the loss, or never recorded. The sections
-# below go through these cases one by one.
+# below go through these cases one by one, and [the stepper](../docs/stepper.md) shows them one
+# operation at a time.
 
 # %%
 graph("grad_modes/recorded")

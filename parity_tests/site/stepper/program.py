@@ -23,7 +23,7 @@ class Line(NamedTuple):
 
     key: str  # what it computes or does; a leaf is its own key
     text: str
-    name: str = ""  # the variable that it assigns
+    name: str = ""  # the variable that it assigns or is about
     within: str = ""  # the `with` statement or the function around it
 
 
@@ -67,7 +67,7 @@ def torch_program(on: Setting) -> Program:
         Line("a", "a = x @ W1", "a", within),
         Line("h", "h = torch.relu(a)", "h", within),
         *([Line("stop", "h = h.detach()", "h")] if "detach" in on else []),
-        *([Line("hook", "h.register_hook(lambda g: 0.5 * g)")] if "hook" in on else []),
+        *([Line("hook", "h.register_hook(lambda g: 0.5 * g)", "h")] if "hook" in on else []),
         Line("y", "y = h @ W2", "y"),
         *([Line("in_place", "h += 1", "h")] if "in_place" in on else []),
         Line("s", "s = y.pow(2)", "s"),

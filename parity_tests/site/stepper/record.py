@@ -16,7 +16,7 @@ from parity_tests.site.stepper.program import (
     settings,
     torch_program,
 )
-from parity_tests.site.stepper.sentences import jax_sentence, torch_sentence
+from parity_tests.site.stepper.sentences import jax_sentence, listed, torch_sentence
 
 
 FORWARD = ("start", "a", "h", "stop", "hook", "y", "in_place", "s", "loss")
@@ -114,10 +114,17 @@ def _idle_torch(cells: Mapping[str, Any], key: str) -> str:
         for name, entries in cells.items()
         if name.endswith(".kept") and any(entry["state"] == "kept" for entry in entries)
     ]
-    if not kept:
-        return "torch keeps nothing any more: each node freed its tensors when it ran."
-    names = " and ".join(f"`{name}`" for name in kept)
-    return f"The saved tensors at {names} are still in memory."
+    waiting = [row for row in kept if f"{row}.ran" not in cells]
+    retained = [row for row in kept if f"{row}.ran" in cells]
+    text = []
+    if waiting:
+        rows = listed(waiting)
+        text.append(f"The nodes of {rows} never ran: their saved tensors are still in memory.")
+    if retained:
+        text.append(f"`retain_graph=True` left the saved tensors of {listed(retained)} in memory.")
+    return (
+        " ".join(text) or "torch keeps nothing any more: each node freed its tensors when it ran."
+    )
 
 
 def _idle_jax(key: str) -> str:

@@ -4,9 +4,19 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const panes = ["torch", "jax"].map((name) => document.getElementById(name));
 const captions = document.querySelectorAll(".captions p"); // on a phone
 const switches = [...document.querySelectorAll("#switches input")];
+const IDS = ["first", "back", "play", "next", "last", "slider", "count", "live"];
 const [first, back, play, next, last, slider, count, live] =
-  ["first", "back", "play", "next", "last", "slider", "count", "live"].map((id) => document.getElementById(id));
+  IDS.map((id) => document.getElementById(id));
+const NAMES = ["torch", "JAX"];
 const LEAVES = ["x", "W1", "W2"];
+const HEADS = [
+  ["Line", "Value ↓", "Node, saved tensors", "Gradient ↑"],
+  ["Line", "Value ↓", "Residuals, equations", "Cotangent ↑"],
+];
+const IMPORTS = [
+  ["import torch"],
+  ["import jax", "import jax.numpy as jnp", "from jax import lax", "", "import jaxgrad"],
+];
 const PAUSE = 1800; // milliseconds for each step while playing
 let name = ""; // of the scenario
 let step = 0;
@@ -20,6 +30,8 @@ function el(tag, attributes = {}, ...children) {
   element.append(...children);
   return element;
 }
+
+const span = (name, ...children) => el("span", {class: name}, ...children);
 
 // Text with code in backticks.
 function ticks(text) {
@@ -36,7 +48,8 @@ function matrix(value) {
   const rows = value.map((row) => row.map(digits));
   const label = rows.map((row) => row.join(", ")).join("; ");
   const style = `--n: ${rows[0].length}`;
-  return el("span", {class: "m", role: "img", "aria-label": label, style}, ...rows.flat().map((x) => el("span", {}, x)));
+  const numbers = rows.flat().map((x) => el("span", {}, x));
+  return el("span", {class: "m", role: "img", "aria-label": label, style}, ...numbers);
 }
 
 // ---- State
@@ -64,71 +77,79 @@ function failure(n) {
 // ---- Drawing
 
 function draw() {
-  const size = scenario().steps.length;
+  const end = scenario().steps.length - 1;
   panes.forEach((pane, side) => {
     const {say} = at(side, step);
     drawLadder(pane.querySelector(".ladder"), side);
     pane.querySelector(".say").replaceChildren(...ticks(say));
-    const caption = el("b", {}, side ? "JAX: " : "torch: ");
-    captions[side].replaceChildren(...(say ? [caption, ...ticks(say)] : []));
+    const label = el("b", {}, side ? "JAX: " : "torch: ");
+    captions[side].replaceChildren(...(say ? [label, ...ticks(say)] : []));
   });
-  slider.max = size - 1;
+  slider.max = end;
   slider.value = step;
-  slider.setAttribute("aria-valuetext", `step ${step} of ${size - 1}`);
-  count.textContent = `step ${step} of ${size - 1}`;
+  count.textContent = `step ${step} of ${end}`;
+  slider.setAttribute("aria-valuetext", count.textContent);
   first.disabled = back.disabled = step === 0;
-  next.disabled = last.disabled = step === size - 1;
-  const words = [0, 1].map((side) => at(side, step).say).filter(Boolean).join(" ");
+  next.disabled = last.disabled = step === end;
+  const words = [0, 1].map((side) => at(side, step).say).filter(Boolean);
   const error = at(0, step).error;
-  live.textContent = (error ? `${words} ${error.why} ${error.instead}` : words).replaceAll("`", "");
+  if (error) words.push(error.why, error.instead);
+  live.textContent = words.join(" ").replaceAll("`", "");
 }
 
 function drawLadder(place, side) {
   const state = cells(side, step);
   const part = at(side, step);
   const fresh = new Set([...Object.keys(part.set ?? {}), ...(part.gone ?? [])].map(column));
-  const heads = ["Line", "Value ↓", side ? "Residuals, equations" : "Node, saved tensors", side ? "Cotangent ↑" : "Gradient ↑"];
-  const head = el("div", {role: "row", class: "head"}, ...heads.map((text) => el("span", {role: "columnheader"}, text)));
-  const rows = [];
+  const failed = failure(step);
+  const heads = el("div", {role: "row", class: "head"});
+  for (const text of HEADS[side]) heads.append(el("span", {role: "columnheader"}, text));
+  const table = el("div", {role: "table", "aria-label": `${NAMES[side]}'s program`}, heads);
   let around = "";
-  for (const [key, text, , within] of lines(side)) {
-    if (within !== around && within) rows.push(el("div", {role: "row", class: "plain"}, code(within)));
+  for (const line of lines(side)) {
+    const [key, , , within] = line;
+    if (within && within !== around) {
+      table.append(el("div", {role: "row", class: "plain"}, code(within)));
+    }
     around = within;
-    rows.push(row(side, key, text, within, state, part, fresh));
-    if (key === failure(step)?.row) rows.push(failed(side, failure(step).error));
+    table.append(row(side, line, state, part.row === key, fresh));
+    if (key === failed?.row) table.append(failedRow(side, failed.error));
   }
-  place.replaceChildren(el("div", {role: "table", "aria-label": `${side ? "JAX" : "torch"}'s program`}, head, ...rows));
+  place.replaceChildren(table);
 }
 
 // The column of the screen in which a cell is shown.
 function column(cell) {
   const [key, what] = cell.split(".");
-  const shown = {value: "value", version: "value", node: "kept", kept: "kept", ran: "kept", arrived: "kept"};
-  return `${key}.${shown[what] ?? "gradient"}`;
+  const place = {value: "value", version: "value", gradient: "gradient", grad: "gradient"};
+  return `${key}.${place[what] ?? "kept"}`;
 }
 
 function code(text) {
   return el("span", {role: "cell", class: "code"}, text);
 }
 
-function row(side, key, text, within, state, part, fresh) {
+function row(side, [key, text, variable, within], state, isNow, fresh) {
   const isLeaf = LEAVES.includes(key);
+  const hasCells = Boolean(variable);
+  const computes = hasCells && !(side === 0 && key === "hook");
+  const classes = {
+    in: within, now: isNow, plain: !hasCells, end: key === "1", cut: key === "stop", leaf: isLeaf,
+    [key]: isLeaf, later: computes && !(`${key}.value` in state),
+  };
+  const names = Object.keys(classes).filter((word) => classes[word]).join(" ");
   const shown = isLeaf ? text.replace(/\(\[\[.*\]\]/, "(…") : text;
-  const hasCells = key === "hook" || lines(side).some(([other, , variable]) => other === key && variable);
-  const classes = [
-    within && "in", part.row === key && "now", !hasCells && "plain", key === "1" && "end", key === "stop" && "cut",
-    isLeaf && `leaf ${key}`, hasCells && key !== "hook" && !(`${key}.value` in state) && "later",
-  ];
-  const element = el("div", {role: "row", class: classes.filter(Boolean).join(" "), "data-row": key}, code(shown));
-  if (part.row === key) element.setAttribute("aria-current", "step");
+  const element = el("div", {role: "row", class: names, "data-row": key}, code(shown));
+  if (isNow) element.setAttribute("aria-current", "step");
   if (!hasCells) return element;
-  for (const [what, content] of [
-    ["value", valueOf(key, state)],
-    ["kept", side ? keptInJax(key, state) : keptInTorch(key, state)],
-    ["gradient", gradientOf(side, key, state)],
-  ]) {
-    const isNew = step > 0 && fresh.has(`${key}.${what}`);
-    element.append(el("div", {role: "cell", class: `cell ${what}${isNew ? " new" : ""}`}, ...content));
+  const contents = {
+    value: valueOf(key, state),
+    kept: side ? keptInJax(key, state) : keptInTorch(key, state, computes && !isLeaf),
+    gradient: gradientOf(side, key, state),
+  };
+  for (const [what, content] of Object.entries(contents)) {
+    const mark = step > 0 && fresh.has(`${key}.${what}`) ? " new" : "";
+    element.append(el("div", {role: "cell", class: `cell ${what}${mark}`}, ...content));
   }
   return element;
 }
@@ -136,33 +157,36 @@ function row(side, key, text, within, state, part, fresh) {
 function valueOf(key, state) {
   if (!(`${key}.value` in state)) return [];
   const version = state[`${key}.version`];
-  return [matrix(state[`${key}.value`]), ...(version ? [el("span", {class: "version"}, `version ${version}`)] : [])];
+  const note = version ? [span("version", `version ${version}`)] : [];
+  return [matrix(state[`${key}.value`]), ...note];
 }
 
-function keptInTorch(key, state) {
+function keptInTorch(key, state, records) {
   const node = state[`${key}.node`];
-  if (!node) {
-    const isData = LEAVES.includes(key) || key === "hook" || !(`${key}.value` in state);
-    return isData ? [] : [el("span", {class: "nothing"}, key === "stop" ? "no node" : "not recorded")];
+  if (node) {
+    const how = state[`${key}.ran`] ?? "";
+    return [span(`node ${how}`, node), ...chips(key, state), ...arrived(key, state, "arriving")];
   }
-  return [el("span", {class: `node ${state[`${key}.ran`] ?? ""}`}, node), ...chips(key, state), ...arrived(key, state, "arriving")];
+  const isNoted = records && `${key}.value` in state;
+  return isNoted ? [span("nothing", key === "stop" ? "no node" : "not recorded")] : [];
 }
 
 function keptInJax(key, state) {
   const ran = state[`${key}.ran`];
-  return [...chips(key, state), ...(ran ? [el("span", {class: "node ran"}, ran.join(", "))] : []), ...arrived(key, state, "cotangent")];
+  const equations = ran ? [span("node ran", ran.join(", "))] : [];
+  return [...chips(key, state), ...equations, ...arrived(key, state, "cotangent")];
 }
 
 // The gradient that reaches a weight, before it is added to `.grad` or returned.
 function arrived(key, state, tag) {
   const value = state[`${key}.arrived`];
-  return value ? [el("span", {class: "arrived"}, el("span", {class: "tag"}, tag), matrix(value))] : [];
+  return value ? [span("arrived", span("tag", tag), matrix(value))] : [];
 }
 
 function chips(key, state) {
   return (state[`${key}.kept`] ?? []).map((entry) => {
-    const words = entry.state === "kept" ? [matrix(entry.value)] : [entry.state];
-    return el("span", {class: `chip ${entry.state}`}, el("b", {}, entry.name), ...words);
+    const content = entry.state === "kept" ? matrix(entry.value) : entry.state;
+    return span(`chip ${entry.state}`, el("b", {}, entry.name), content);
   });
 }
 
@@ -170,24 +194,23 @@ function gradientOf(side, key, state) {
   if (!LEAVES.includes(key)) {
     return `${key}.gradient` in state ? [matrix(state[`${key}.gradient`])] : [];
   }
-  const weights = LEAVES.slice(1).filter((leaf) => lines(side).some(([, text]) => takesPart(side, text, leaf)));
-  if (!weights.includes(key)) return [];
   const grad = state[`${key}.grad`];
-  if (grad === undefined) return [];
+  const weights = LEAVES.slice(1).filter((leaf) => !name.includes(`freeze_${leaf}`));
+  if (grad === undefined || !weights.includes(key)) return [];
   const label = side ? `grads[${weights.indexOf(key)}]` : `${key}.grad`;
-  return [el("span", {class: "grad"}, el("span", {class: "tag"}, label), grad === null ? "None" : matrix(grad))];
-}
-
-// Whether a line makes a weight one that is differentiated.
-function takesPart(side, text, leaf) {
-  return side ? text.startsWith("loss, vjp") && text.includes(leaf) : text.startsWith(`${leaf} =`) && text.includes("requires_grad");
+  return [span("grad", span("tag", label), grad === null ? "None" : matrix(grad))];
 }
 
 // Below the line or node that raises: the exception, and what JAX does instead.
-function failed(side, error) {
-  const torch = [el("p", {}, el("b", {}, "RuntimeError")), el("p", {class: "message"}, error.message), el("p", {}, ...ticks(error.why))];
+function failedRow(side, error) {
+  const torch = [
+    el("p", {}, el("b", {}, "RuntimeError")),
+    el("p", {class: "message"}, error.message),
+    el("p", {}, ...ticks(error.why)),
+  ];
   const jax = [el("p", {}, el("b", {}, "JAX goes on. "), ...ticks(error.instead))];
-  return el("div", {role: "row", class: "failed"}, el("div", {role: "cell", class: "error"}, ...(side ? jax : torch)));
+  const cell = el("div", {role: "cell", class: "error"}, ...(side ? jax : torch));
+  return el("div", {role: "row", class: "failed"}, cell);
 }
 
 function drawScripts() {
@@ -199,8 +222,7 @@ function drawScripts() {
       text.push(within ? `    ${line}` : line);
       around = within;
     }
-    const imports = side ? "import jax\nimport jax.numpy as jnp\nfrom jax import lax\nimport jaxgrad\n" : "import torch\n";
-    pane.querySelector("pre").textContent = `${imports}\n${text.join("\n")}\n`;
+    pane.querySelector("pre").textContent = [...IMPORTS[side], "", ...text, ""].join("\n");
   });
 }
 
@@ -251,7 +273,8 @@ function open() {
   const words = decodeURIComponent(location.hash.slice(1)).split("&");
   const on = words.filter((word) => data.switches.includes(word));
   const stop = on.filter((word) => data.stops.includes(word)).at(-1);
-  const kept = data.switches.filter((word) => on.includes(word) && (word === stop || !data.stops.includes(word)));
+  const isOn = (word) => on.includes(word) && (word === stop || !data.stops.includes(word));
+  const kept = data.switches.filter(isOn);
   pause();
   choose(kept.join("&"));
   go(Number(words.find((word) => word.startsWith("step="))?.slice(5)) || 0);
@@ -259,12 +282,10 @@ function open() {
 
 for (const input of switches) {
   input.addEventListener("change", () => {
-    const isStop = data.stops.includes(input.name);
-    if (isStop && input.checked) {
-      for (const other of switches) if (other !== input && data.stops.includes(other.name)) other.checked = false;
-    }
+    const excluded = (other) => input.checked && other !== input
+      && [input, other].every((x) => data.stops.includes(x.name));
     pause();
-    choose(switches.filter((x) => x.checked).map((x) => x.name).join("&"));
+    choose(switches.filter((x) => x.checked && !excluded(x)).map((x) => x.name).join("&"));
   });
 }
 first.addEventListener("click", () => go(0));
@@ -276,7 +297,13 @@ slider.addEventListener("input", () => go(Number(slider.value)));
 addEventListener("hashchange", open);
 addEventListener("keydown", (event) => {
   if (event.altKey || event.ctrlKey || event.metaKey || event.target === slider) return;
-  const keys = {ArrowRight: () => go(step + 1), ArrowLeft: () => go(step - 1), Home: () => go(0), End: () => go(Infinity), " ": toggle};
+  const keys = {
+    ArrowRight: () => go(step + 1),
+    ArrowLeft: () => go(step - 1),
+    Home: () => go(0),
+    End: () => go(Infinity),
+    " ": toggle,
+  };
   const own = event.target.closest?.("button, a, input, summary");
   if (!(event.key in keys) || (event.key === " " && own)) return;
   event.preventDefault();

@@ -77,15 +77,15 @@ class _Tape:
 
     def computed(self, line: Line, names: dict[str, Any]) -> None:
         """Keep what a line computed, and listen to the node that it recorded."""
-        if line.name:
+        if line.key == "hook":
+            self.hooked = True
+            names["h"].register_hook(self.after_hook)
+        elif line.name:
             self.tensors[line.key] = names[line.name]
             node = names[line.name].grad_fn
             if node is not None:
                 self.nodes[line.key] = node
                 self.listen(line.key, node)
-        elif line.key == "hook":
-            self.hooked = True
-            names["h"].register_hook(self.after_hook)
 
     def listen(self, row: str, node: Any) -> None:
         """Begin a step when a node runs, and when it adds to the `.grad` of a weight."""

@@ -199,7 +199,12 @@ def test_a_sentence_tells_each_trap():
     assert said("detach", 0, "None") == [
         "`backward()` is done. `W1.grad` is still None: no gradient reached it."
     ]
-    assert said("detach", 0, "memory") == ["The saved tensors at `a` and `h` are still in memory."]
+    assert said("detach", 0, "memory") == [
+        "The nodes of `a` and `h` never ran: their saved tensors are still in memory."
+    ]
+    assert said("freeze_W1&retain_graph", 0, "memory") == [
+        "`retain_graph=True` left the saved tensors of `y` and `s` in memory."
+    ]
     assert said("retain_graph&second_backward", 0, "adds to")[0] == (
         "`AccumulateGrad` adds to `W2.grad`."
     )
