@@ -28,6 +28,12 @@ def page(data: dict[str, Any]) -> str:
     )
 
 
+def recorded() -> dict[str, Any]:
+    """Return the recorded states that the written page holds."""
+    _, _, rest = PAGE.read_text(encoding="utf-8").partition('id="data">')
+    return json.loads(rest.partition("</script>")[0])
+
+
 def _file(name: str) -> markupsafe.Markup:
     return markupsafe.Markup((HERE / name).read_text(encoding="utf-8"))
 

@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from parity_tests.site.stepper.page import PAGE
+from parity_tests.site.stepper.page import PAGE, recorded
 from tests._browser import CONTRAST
 
 
-DATA = json.loads(re.search(r'id="data">(.*?)</script>', PAGE.read_text())[1])
+DATA = recorded()
 # Steps through a scenario; what each pane shows is read from the elements of the page.
 SHOWN = """(names) => JSON.stringify(names.map((other) => {
   const number = (text) => ({true: true, false: false})[text] ?? Number(text.replace("−", "-"));

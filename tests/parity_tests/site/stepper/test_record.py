@@ -1,7 +1,6 @@
 """The recorded states are those of plain runs of both programs, without a recorder."""
 
 import json
-import re
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +11,7 @@ from jax import lax
 
 import jaxgrad
 from parity_tests.site.stepper.frame import numbers
-from parity_tests.site.stepper.page import PAGE, page
+from parity_tests.site.stepper.page import PAGE, page, recorded
 from parity_tests.site.stepper.program import STOPS, jax_program, settings, torch_program
 from parity_tests.site.stepper.record import ORDER, scenario
 
@@ -21,11 +20,7 @@ SETTINGS = {"&".join(on): on for on in settings()}
 SAVED = {"self": "_saved_self", "mat2": "_saved_mat2", "result": "_saved_result"}
 
 
-def _data():
-    return json.loads(re.search(r'id="data">(.*?)</script>', PAGE.read_text())[1])
-
-
-DATA = _data()
+DATA = recorded()
 
 
 def _sides(name, side):
