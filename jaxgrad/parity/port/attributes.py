@@ -19,6 +19,7 @@ from jaxgrad.parity.port.values import (
     Items,
     Method,
     Module,
+    Parent,
     Size,
     Tensor,
     TensorMethod,
@@ -42,8 +43,12 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
         return _of_container(value, name, scope)
     if isinstance(value, autograd_functions.Context):
         return autograd_functions.read(value, name, scope, node)
+    if isinstance(value, Parent):
+        return _of_parent(value, name, scope, node)
     if isinstance(value, Size):
         raise scope.refuse(f"`.{name}` of a number that depends on shapes", node)
+    if isinstance(value, Method) and name == "__func__":
+        return Folded(value.real)
     found = getattr(value.real, name)
     if isinstance(found, types.MethodType) and isinstance(value.real, _FUNCTION):
         return Folded(found)
@@ -118,6 +123,15 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     if isinstance(found, torch.Tensor):
         return _own(value, name, found, scope)
     return constant_value(found, name, scope)
+
+
+def _of_parent(value: Parent, name: str, scope: Scope, node: ast.AST) -> Value:
+    """Return a method that `super()` finds, bound to the module."""
+    order = type(value.owner.real).__mro__
+    for kind in order[order.index(value.real) + 1 :]:
+        if isinstance(found := vars(kind).get(name), types.FunctionType):
+            return Method(found, None, value.owner, kind)
+    raise scope.refuse(f"super() has no method {name!r}", node)
 
 
 def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor:

@@ -12,7 +12,7 @@ import torch
 import torch.overrides
 from torch import nn
 
-from jaxgrad.parity.port import attributes, syntax
+from jaxgrad.parity.port import attributes, source, syntax
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import CallSite, Scope
 from jaxgrad.parity.port.values import (
@@ -22,6 +22,7 @@ from jaxgrad.parity.port.values import (
     Items,
     Method,
     Module,
+    Parent,
     Size,
     Tensor,
     TensorMethod,
@@ -281,7 +282,12 @@ def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node:
 
 
 def _super(site: CallSite) -> Value:
-    raise site.refuse("super() in a forward pass is not ported")
+    function = site.scope.source.function
+    owner = next(iter(site.scope.values.values()), None)
+    kind = source.free_names(function).get("__class__")
+    if not isinstance(owner, Module) or kind is None:
+        raise site.refuse("super() outside of a method of a module; name the class")
+    return Parent(kind, None, owner)
 
 
 def _module_type(site: CallSite) -> Value:

@@ -15,14 +15,16 @@ from torch import nn
 from jaxgrad.parity.port import (
     autograd_functions,
     builtin_calls,
+    closures,
     hooks,
     inner_gradients,
     inplace,
     module_hooks,
     module_methods,
     recurrent_modules,
+    vectorized,
 )
-from jaxgrad.parity.port.functions import call_closure, call_function
+from jaxgrad.parity.port.functions import call_function
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.rules import names, table
 from jaxgrad.parity.port.scope import CallSite, Scope
@@ -31,6 +33,7 @@ from jaxgrad.parity.port.values import (
     Fields,
     Folded,
     Items,
+    Mapped,
     Method,
     Module,
     Tensor,
@@ -61,8 +64,10 @@ def call(
         if not callable(real):
             real = operator.attrgetter(function.real)  # `x.T`
         return _operator(name, real, [function.owner, *args], keywords, scope, node)
+    if isinstance(function, Mapped):
+        return vectorized.call(function, args, keywords, scope, node)
     if isinstance(function, Closure):
-        return call_closure(function, args, keywords, scope, node)
+        return closures.call(function, args, keywords, scope, node)
     if isinstance(function, Method):
         return _method(function, args, keywords, scope, node)
     return _callable(function.real, args, keywords, scope, node)
@@ -100,7 +105,7 @@ def _method(
         if found is not None:
             return found
     if isinstance(owner, Module) or _needs_reading(method.real, [owner, *args], keywords):
-        kind = type(owner.real)
+        kind = method.kind or type(owner.real)
         return call_function(method.real, [owner, *args], keywords, scope, node, kind)
     return _run(method.real, [owner, *args], keywords, scope, node)
 
@@ -112,6 +117,9 @@ def _callable(
         first = [Folded(x) for x in real.args]
         rest = {k: Folded(x) for k, x in real.keywords.items()} | keywords
         return _callable(real.func, [*first, *args], rest, scope, node)
+    mapped = vectorized.of_function(real, scope)
+    if mapped is not None:
+        return vectorized.call(mapped, args, keywords, scope, node)
     special = builtin_calls.special(real) or _special(real)
     if special is not None:
         return special(CallSite(args, keywords, scope, node))
@@ -133,9 +141,12 @@ def _special(real: Any) -> Any:
     if isinstance(real, autograd_functions.ContextCall):
         return real
     try:
-        return hooks.SPECIAL.get(real) or inner_gradients.SPECIAL.get(real)
+        return _SPECIAL.get(real)
     except TypeError:
         return None
+
+
+_SPECIAL = hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL
 
 
 def _needs_reading(function: Any, args: list[Value], keywords: dict[str, Value]) -> bool:

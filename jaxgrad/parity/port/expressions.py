@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import attributes, source, syntax
+from jaxgrad.parity.port import attributes, closures, source, syntax
 from jaxgrad.parity.port.binding import bind
 from jaxgrad.parity.port.comprehensions import comprehension
+from jaxgrad.parity.port.fixed import is_fixed
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
-    Closure,
     Fields,
     Folded,
     Items,
@@ -44,11 +44,16 @@ def evaluate(node: ast.expr, scope: Scope) -> Value:
 def truth(value: Value, node: ast.AST, scope: Scope) -> bool:
     """Return the truth of a test in the run; one that read a size is asserted in the port."""
     if isinstance(value, Tensor):
-        raise scope.refuse(
-            "this test depends on the values of a tensor; write it with torch.where, or pass the "
-            "decision as an argument",
-            node,
-        )
+        if not is_fixed_test(value):
+            raise scope.refuse(
+                "this test depends on the values of a tensor; write it with torch.where, or pass "
+                "the decision as an argument",
+                node,
+            )
+        answer = bool(value.real)
+        text = syntax.text(node)
+        scope.assume(node, text if answer else f"not ({text})")
+        return answer
     if isinstance(value, Items | Fields):
         return bool(value.items if isinstance(value, Items) else value.fields)
     if isinstance(value, Size):
@@ -65,6 +70,11 @@ def truth(value: Value, node: ast.AST, scope: Scope) -> bool:
     if isinstance(value, Module):
         return bool(value.real)
     return bool(real_of(value))
+
+
+def is_fixed_test(value: Value) -> bool:
+    """Return whether a test on a tensor has one answer for each size of the inputs."""
+    return isinstance(value, Tensor) and value.real.numel() == 1 and is_fixed(value.real)
 
 
 def _constant(node: ast.Constant, _: Scope) -> Value:
@@ -92,7 +102,20 @@ def _fresh(value: Value, node: ast.AST, scope: Scope) -> Value:
 
 
 def _tuple(node: ast.Tuple, scope: Scope) -> Value:
-    return Items(tuple, None, _elements(node.elts, scope))
+    if not any(isinstance(x, ast.Starred) for x in node.elts):
+        return Items(tuple, None, _elements(node.elts, scope))
+    sides = [_side(x, scope) for x in node.elts]
+    return Items(tuple, _spread(*sides), [x.at(n) for x in sides for n in range(len(x.items))])
+
+
+def _side(node: ast.expr, scope: Scope) -> Items:
+    """Return what an element of a tuple adds to it: `*x` all parts of `x`."""
+    if not isinstance(node, ast.Starred):
+        return Items(tuple, None, [evaluate(node, scope)])
+    value = evaluate(node.value, scope)
+    if isinstance(value, Items):
+        return value
+    return Items(tuple, None, attributes.iterate(value, scope, node))
 
 
 def _list(node: ast.List, scope: Scope) -> Value:
@@ -156,10 +179,22 @@ def binary(op: ast.operator, left: Value, right: Value, scope: Scope, node: ast.
         return _items_binary(op, compute, left, right)
     real = compute(real_of(left), real_of(right))
     if isinstance(left, Size) or isinstance(right, Size):
-        return Size(real, ast.BinOp(code_of(left), op, code_of(right)))
+        same = _unchanged(op, left, right)
+        return same or Size(real, ast.BinOp(code_of(left), op, code_of(right)))
     if isinstance(real, torch.Tensor):
         raise scope.refuse("a tensor that is made of constants in an operator", node)
     return Folded(real)
+
+
+def _unchanged(op: ast.operator, left: Value, right: Value) -> Value | None:
+    """Return the size of `size + 0`, `0 + size`, `size - 0`, `size * 1` and `1 * size`."""
+    if not isinstance(op, ast.Add | ast.Sub | ast.Mult):
+        return None
+    neutral = 1 if isinstance(op, ast.Mult) else 0
+    if isinstance(right, Folded) and right.code is None and right.real is neutral:
+        return left
+    turned = isinstance(left, Folded) and left.code is None and left.real is neutral
+    return right if turned and not isinstance(op, ast.Sub) else None
 
 
 def _items_binary(
@@ -173,7 +208,7 @@ def _items_binary(
     one, other = sides
     if isinstance(one, Items) and isinstance(other, Items):
         parts = [x.at(n) for x in (one, other) for n in range(len(x.items))]
-        return Items(one.real, None, parts)
+        return Items(one.real, _spread(one, other) if one.real is tuple else None, parts)
     items = one if isinstance(one, Items) else other
     assert isinstance(items, Items)
     number = real_of(other if items is one else one)
@@ -182,12 +217,25 @@ def _items_binary(
     return Items(items.real, code, [items.at(n) for n in again])
 
 
+def _spread(*sides: Items) -> ast.expr | None:
+    """Return `(*x.shape[:-1], 4)` for a sum of tuples, one of which is an expression."""
+    whole = [x for x in sides if x.code is not None and len(x.items) != 1]
+    if not whole:
+        return None
+    elements = [
+        part
+        for x in sides
+        for part in ([ast.Starred(code_of(x), ast.Load())] if x in whole else map(code_of, x.items))
+    ]
+    return ast.Tuple(elements, ast.Load())
+
+
 def _unary(node: ast.UnaryOp, scope: Scope) -> Value:
     value = evaluate(node.operand, scope)
     if isinstance(node.op, ast.Not):
         if isinstance(value, Size):
             return Size(not value.real, ast.UnaryOp(ast.Not(), code_of(value)))
-        return Folded(not truth(value, node, scope))
+        return Folded(not truth(value, node.operand, scope))
     if isinstance(value, Tensor):
         return operators.unary(node.op, value)
     real = _UNARY[type(node.op)](real_of(value))
@@ -254,8 +302,8 @@ def _bool(node: ast.BoolOp, scope: Scope) -> Value:
     last: Value = Folded(is_and)
     for part in node.values:
         value = evaluate(part, scope)
-        if isinstance(value, Tensor) and part is not node.values[-1]:
-            truth(value, part, scope)
+        if isinstance(value, Tensor) and (part is not node.values[-1] or is_fixed_test(value)):
+            value = Folded(truth(value, part, scope))
         if isinstance(value, Size):
             parts.append(value)
             if bool(value.real) != is_and:
@@ -281,7 +329,7 @@ def _joined(node: ast.BoolOp, parts: list[Value]) -> Value:
 
 def _if(node: ast.IfExp, scope: Scope) -> Value:
     test = evaluate(node.test, scope)
-    if isinstance(test, Tensor) and test.real.numel() == 1:
+    if isinstance(test, Tensor) and test.real.numel() == 1 and not is_fixed_test(test):
         return _either(node, test, scope)
     return evaluate(node.body if truth(test, node.test, scope) else node.orelse, scope)
 
@@ -314,7 +362,7 @@ def _call(node: ast.Call, scope: Scope) -> Value:
 
 
 def _lambda(node: ast.Lambda, scope: Scope) -> Value:
-    return Closure(node, None, scope)
+    return closures.define(node, scope)
 
 
 def _joined_text(node: ast.JoinedStr, scope: Scope) -> Value:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
 import inspect
 import re
 import types
+from collections.abc import Container
 from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import draws, state, syntax
+from jaxgrad.parity.port import closures, draws, state, syntax
 from jaxgrad.parity.port.cleaning import cleaned
 from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import RESERVED, Returned, Run, Scope, Written, port_name
+from jaxgrad.parity.port.scope import RESERVED, Run, Scope, Written, port_name
 from jaxgrad.parity.port.source import source_of
 from jaxgrad.parity.port.values import (
     Closure,
@@ -52,17 +54,61 @@ def call_function(
     source = source_of(function)
     inner = Scope(run, source, {})
     passed = _parameters(function, args, keywords, inner, scope, node)
-    place = function.__code__, _path(inner)
-    inner.stateful = place in run.other_mode.stateful
+    inner.stateful = (function.__code__, _path(inner)) in run.other_mode.stateful
     run.scopes.append(inner)
     try:
-        result = _interpret(source.node, inner)
+        result = closures.interpret(source.node, inner)
     except PortError as error:
         if error.place is None:
             raise PortError(error.reason, inner.place()) from error
         raise
     finally:
         run.scopes.pop()
+    if isinstance(result, Closure) and result.scope is inner:
+        return _leave(result, inner, function, passed, scope, node)
+    return _write(result, inner, function, owner, passed, scope, node)
+
+
+def _leave(
+    closure: Closure,
+    inner: Scope,
+    function: types.FunctionType,
+    passed: _Arguments,
+    scope: Scope,
+    node: ast.AST,
+) -> Value:
+    """Return a nested function to the caller: the port returns what it captured."""
+    held: dict[str, Value] = {}
+
+    def collect(name: str, value: Value) -> Value:
+        if is_dynamic(value):
+            held[_unique(name, held)] = value
+        return value
+
+    closures.moved(closure, inner, collect)
+    new: dict[int, Value] = {}
+    if held:
+        carried = Items(tuple, None, list(held.values()))
+        parts = _write(carried, inner, function, None, passed, scope, node, leaves=True)
+        assert isinstance(parts, Items)
+        for n, (name, old) in enumerate(held.items()):
+            part = parts.at(n)
+            new[id(old)] = renamed(part, scope.once(code_of(part), name))
+    return closures.moved(closure, scope, lambda _, value: new.get(id(value), value))
+
+
+def _write(
+    result: Value,
+    inner: Scope,
+    function: types.FunctionType,
+    owner: type | None,
+    passed: _Arguments,
+    scope: Scope,
+    node: ast.AST,
+    leaves: bool = False,
+) -> Value:
+    """Add the function that was interpreted to the port, and return the value of its call."""
+    run, place = scope.run, (function.__code__, _path(inner))
     returned = ast.Return(_returned(result))
     body = cleaned([*inner.body, returned])
     if inner.stateful:
@@ -70,7 +116,7 @@ def call_function(
     elif (
         not _is_entry(function, run)
         and place not in run.other_mode.written
-        and _is_inline(function, body, passed)
+        and _is_inline(function, body, passed, leaves)
     ):
         return _result(result, syntax.substitute(returned.value, passed))
     inner.emit(returned)
@@ -88,43 +134,6 @@ def call_function(
     if inner.stateful:
         return _result(result, state.call(result, code, passed["p"], scope, node))
     return _result(result, code)
-
-
-def call_closure(
-    closure: Closure, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
-) -> Value:
-    """Interpret a call of a lambda or of a nested function, in place."""
-    home: Scope = closure.scope
-    if home is not scope:
-        raise scope.refuse(
-            "a nested function is called outside of the function that defines it", node
-        )
-    names = [a.arg for a in closure.real.args.args]
-    defaults = closure.real.args.defaults
-    values = dict(zip(names, args, strict=False)) | keywords
-    for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
-        values.setdefault(name, scope.run.evaluate(default, scope))
-    if set(values) != set(names):
-        raise scope.refuse("this call of a nested function is not ported", node)
-    saved = dict(scope.values)
-    scope.values.update(values)
-    try:
-        return _interpret(closure.real, scope)
-    finally:
-        for name in set(scope.values) - set(saved) | set(values):
-            scope.values.pop(name, None)
-            if name in saved:
-                scope.values[name] = saved[name]
-
-
-def _interpret(node: ast.FunctionDef | ast.Lambda, scope: Scope) -> Value:
-    if isinstance(node, ast.Lambda):
-        return scope.run.evaluate(node.body, scope)
-    try:
-        scope.run.execute(node.body, scope)
-    except Returned as returned:
-        return returned.value
-    return Folded(None)
 
 
 def _parameters(
@@ -169,11 +178,11 @@ def _default(real: Any, name: str) -> Value:
 def _parameter(name: str, value: Value, inner: Scope, passed: _Arguments) -> Value:
     """Return the value of an argument inside of the function, under the name of its parameter."""
     if isinstance(value, Closure):
-        return value
+        return closures.moved(value, inner, lambda n, v: _parameter(n, v, inner, passed))
     if not is_dynamic(value):
         return value
     if isinstance(value, Method):
-        return Method(value.real, None, _parameter(name, value.owner, inner, passed))
+        return dataclasses.replace(value, owner=_parameter(name, value.owner, inner, passed))
     try:
         code = code_of(value)
     except PortError:
@@ -201,7 +210,7 @@ def _parts(name: str, value: Value, inner: Scope, passed: _Arguments) -> Value:
     return value
 
 
-def _unique(name: str, taken: _Arguments) -> str:
+def _unique(name: str, taken: Container[str]) -> str:
     number, found = 2, name
     while found in taken:
         found, number = f"{name}_{number}", number + 1
@@ -262,10 +271,12 @@ def _is_entry(function: types.FunctionType, run: Run) -> bool:
     return len(run.scopes) == 1 and getattr(forward, "__func__", None) is function
 
 
-def _is_inline(function: types.FunctionType, body: list[ast.stmt], passed: _Arguments) -> bool:
-    """Return whether a call of torch's own code is written as its one expression."""
-    is_lambda = function.__name__ == "<lambda>"
-    if not (is_lambda or is_torch(function)) or len(body) != 1:
+def _is_inline(
+    function: types.FunctionType, body: list[ast.stmt], passed: _Arguments, leaves: bool
+) -> bool:
+    """Return whether a call of torch's code, or of what returns a function, is one expression."""
+    is_short = function.__name__ == "<lambda>" or is_torch(function) or leaves
+    if not is_short or len(body) != 1:
         return False
     reads = syntax.names_in(body[0])
     for name, code in passed.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -62,20 +63,45 @@ def as_lambda(
     function: Value, reals: list[torch.Tensor], names: list[str], scope: Scope, node: ast.AST
 ) -> ast.expr | None:
     """Return a function of tensors as an expression of the port, or None if it returns nothing."""
-    if isinstance(function, Closure):
+    code, result = traced(function, reals, names, scope, node)
+    return None if isinstance(result, Folded) and result.real is None else code
+
+
+def traced(
+    function: Value, reals: list[torch.Tensor], names: list[str], scope: Scope, node: ast.AST
+) -> tuple[ast.expr, Value]:
+    """Interpret a function on tensors; return it as an expression of the port, and its result."""
+    label = "on_grad" if names == ["grad"] else "function"
+    if isinstance(function, Closure) and function.real is not None:
         names = [a.arg for a in function.real.args.args][: len(reals)]
     names = [scope.fresh(name) if name in scope.names else name for name in names]
     args: list[Value] = [Tensor(x, syntax.name(n)) for x, n in zip(reals, names, strict=True)]
     with scope.block() as body:
         result = scope.run.call(function, args, {}, scope, node)
     if isinstance(result, Folded) and result.real is None:
-        return None
-    inner = syntax.function("on_grad", names, [*body, ast.Return(code_of(result))])
+        return syntax.constant(None), result
+    code = code_of(result)
+    if _is_call_with(code, names) and not set(names) & _reads(body):
+        for statement in body:
+            scope.emit(statement)
+        return code.func, result  # pyright: ignore[reportAttributeAccessIssue]
+    inner = syntax.function(label, names, [*body, ast.Return(code)])
     if not body:
-        return ast.Lambda(inner.args, code_of(result))
-    inner.name = label = scope.fresh("on_grad")
+        return ast.Lambda(inner.args, code_of(result)), result
+    inner.name = label = scope.fresh(label)
     scope.emit(inner)
-    return syntax.name(label)
+    return syntax.name(label), result
+
+
+def _is_call_with(code: ast.expr, names: list[str]) -> bool:
+    """Return whether an expression is `f(a, b)`, so that `lambda a, b: f(a, b)` is `f`."""
+    if not isinstance(code, ast.Call) or code.keywords or set(names) & _reads([code.func]):
+        return False
+    return [a.id if isinstance(a, ast.Name) else None for a in code.args] == names
+
+
+def _reads(nodes: Sequence[ast.AST]) -> set[str]:
+    return {name for node in nodes for name in syntax.names_in(node)}
 
 
 SPECIAL: dict[Any, Any] = {torch.utils.checkpoint.checkpoint: checkpoint}

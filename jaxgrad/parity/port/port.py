@@ -19,6 +19,7 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.port import calls, draws, expressions, module_hooks, statements, syntax
 from jaxgrad.parity.port.binding import bind
+from jaxgrad.parity.port.fixed import Marking
 from jaxgrad.parity.port.merging import merged
 from jaxgrad.parity.port.mode_expressions import TRAINING
 from jaxgrad.parity.port.modes import MODES, in_mode, merge_modes
@@ -29,6 +30,7 @@ from jaxgrad.parity.port.proofs import proved
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Run, Scope, Written, port_name
 from jaxgrad.parity.port.source import Source
+from jaxgrad.parity.port.tidying import tidied
 from jaxgrad.parity.port.ties import tie
 from jaxgrad.parity.port.values import Fields, Items, Module, Tensor, Value
 from jaxgrad.parity.port.writer import write_file
@@ -78,7 +80,7 @@ def port(
         >>> print(ported.source.split("\\n")[-2].strip())
         return F.linear(x, **p)
     """
-    runs, notes = _in_both_modes(module, inputs)
+    runs, notes = _interpreted(module, inputs)
     used = frozenset().union(*(run.used for run in runs))
     constants = {path: x for run in runs for path, x in run.constants.items()}
     assumptions = tuple(dict.fromkeys(a for run in runs for a in run.assumptions))
@@ -98,15 +100,28 @@ def port(
     return proved(ported, module, inputs, also, seed) if prove else ported
 
 
-def _in_both_modes(module: nn.Module, inputs: PyTree) -> tuple[list[Run], list[str]]:
+def _interpreted(module: nn.Module, inputs: PyTree) -> tuple[list[Run], list[str]]:
+    """Interpret the module; if it asks what cannot be ported, let it take its way for tracers."""
+    try:
+        return _in_both_modes(module, inputs, tracing=False)
+    except PortError as refusal:
+        try:
+            return _in_both_modes(module, inputs, tracing=True)
+        except PortError:
+            raise refusal from None
+
+
+def _in_both_modes(
+    module: nn.Module, inputs: PyTree, *, tracing: bool
+) -> tuple[list[Run], list[str]]:
     """Interpret the module in train and in eval mode, and say which mode cannot be ported."""
     runs: list[Run] = []
     notes: list[str] = []
     borrowed = Borrowed(module)  # a run in train mode changes buffers and draws numbers
     try:
-        with borrowed.in_dtype(None):
+        with borrowed.in_dtype(None), Marking():
             for training in (True, False):
-                run = _run(module)
+                run = _run(module, tracing=tracing)
                 run.other_mode = runs[0].calls if runs else run.other_mode
                 try:
                     with in_mode(module, training):
@@ -122,8 +137,8 @@ def _in_both_modes(module: nn.Module, inputs: PyTree) -> tuple[list[Run], list[s
     return runs, notes
 
 
-def _run(module: nn.Module) -> Run:
-    run = Run(module, expressions.evaluate, statements.execute, calls.call)
+def _run(module: nn.Module, *, tracing: bool) -> Run:
+    run = Run(module, expressions.evaluate, statements.execute, calls.call, tracing=tracing)
     for path, child in module.named_modules():
         run.paths.setdefault(id(child), path)
     return run
@@ -146,6 +161,7 @@ def _interpret(run: Run, example: Any) -> Written:
     args, keywords = ([], dict(zip(names, values, strict=True))) if named else (values, {})
     run.call(root, args, keywords, top, tree)
     run.stateful = top.stateful
+    run.written[:] = tidied(run.written)
     entry = run.written[-1]
     entry.node.body[:0] = module_hooks.parameter_hooks(top, run.used, tree)
     _take_all(entry, module, named, names)

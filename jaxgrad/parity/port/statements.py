@@ -10,11 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.overrides import TorchFunctionMode
 
 from jaxgrad.parity.port import (
     attributes,
     autograd_functions,
     branches,
+    closures,
     expressions,
     inplace,
     loop_statements,
@@ -162,7 +164,8 @@ def _unpack_names(target: Any, value: Value, parts: list[Value], scope: Scope) -
     for name, part in zip(names, parts, strict=True):
         computed = is_dynamic(part) and not isinstance(part, Module | Closure)
         local = scope.local(name) if computed else "_"
-        elements.append(ast.Name(local, ast.Store()))
+        if computed or value.code is not None:
+            elements.append(ast.Name(local, ast.Store()))
         scope.values[name] = part
         if computed:
             bound = copy.copy(part)
@@ -173,7 +176,6 @@ def _unpack_names(target: Any, value: Value, parts: list[Value], scope: Scope) -
                 stop = scope.no_grad and isinstance(part, Tensor)
                 codes.append(syntax.call("lax.stop_gradient", code) if stop else code)
     if value.code is None:
-        elements = [e for e in elements if e.id != "_"]  # pyright: ignore[reportAttributeAccessIssue]
         code: ast.expr = codes[0] if len(codes) == 1 else ast.Tuple(codes, ast.Load())
     else:
         code = (
@@ -229,7 +231,7 @@ def _expression(node: ast.Expr, scope: Scope) -> None:
 
 def _if(node: ast.If, scope: Scope) -> None:
     test = scope.run.evaluate(node.test, scope)
-    if isinstance(test, Tensor):
+    if isinstance(test, Tensor) and not expressions.is_fixed_test(test):
         branches.branch(node, test, scope)
         return
     execute(node.body if expressions.truth(test, node.test, scope) else node.orelse, scope)
@@ -258,6 +260,10 @@ def _with(node: ast.With, scope: Scope) -> None:
         if isinstance(context.real, torch.autocast):
             regions.autocast(node, context.real, scope)
             return
+        if isinstance(context.real, TorchFunctionMode):
+            with context.real:
+                execute(node.body, scope)
+            return
         if not isinstance(context.real, _HARMLESS):
             raise scope.refuse(
                 f"the context manager {type(context.real).__name__} is not ported", node
@@ -278,7 +284,7 @@ def _without_grad(node: ast.With, context: Any, scope: Scope) -> None:
 
 
 def _define(node: ast.FunctionDef, scope: Scope) -> None:
-    scope.values[node.name] = Closure(node, None, scope)
+    scope.values[node.name] = closures.define(node, scope)
 
 
 def _import(node: ast.Import | ast.ImportFrom, scope: Scope) -> None:

@@ -55,7 +55,9 @@ class Items(Value):
 
     def at(self, index: int) -> Value:
         value = self.items[index]
-        return value if self.code is None else renamed(value, syntax.item(self.code, index))
+        if self.code is None or isinstance(self.code, ast.Tuple):
+            return value
+        return renamed(value, syntax.item(self.code, index))
 
 
 @dataclasses.dataclass(eq=False)
@@ -78,6 +80,14 @@ class Method(Value):
     """A Python function (`real`) bound to the value that it was read from."""
 
     owner: Value = dataclasses.field(default_factory=lambda: Folded(None))
+    kind: type | None = None  # the class that defines it, if it was reached by `super()`
+
+
+@dataclasses.dataclass(eq=False)
+class Parent(Value):
+    """`super()` of a module: `real` is the class after which methods are looked up."""
+
+    owner: Value = dataclasses.field(default_factory=lambda: Folded(None))
 
 
 @dataclasses.dataclass(eq=False)
@@ -91,7 +101,18 @@ class TensorMethod(Value):
 class Closure(Value):
     """A function that is defined inside of a function; `real` is its syntax tree."""
 
-    scope: Any = None
+    scope: Any = None  # where it can be called
+    source: Any = None  # of the function that defines it
+    captured: dict[str, Value] = dataclasses.field(default_factory=dict)  # in another scope
+
+
+@dataclasses.dataclass(eq=False)
+class Mapped(Closure):
+    """A function under `torch.vmap`."""
+
+    function: Value = dataclasses.field(default_factory=lambda: Folded(None))
+    in_dims: Any = 0
+    out_dims: Any = 0
 
 
 def folded(real: Any, origin: str = "") -> Folded:

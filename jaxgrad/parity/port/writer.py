@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import json
 import pathlib
 import re
 import textwrap
@@ -117,6 +118,8 @@ def _statement(node: ast.stmt, indent: int) -> list[str]:
         inner = [line for s in node.body for line in _statement(s, indent + 4)]
         return ["", *above, *decorators, *fit(head, indent), *inner, ""]
     lines = fit(_double_quotes(_text(node)), indent)
+    if isinstance(node, ast.Assert) and node.msg is not None and len(lines) > 1:
+        lines = _assertion(node, indent)
     trailing = node.__dict__.get("trailing", "")
     if trailing and len(lines) == 1 and len(lines[0]) + 2 + len(trailing) <= WIDTH:
         lines[0] += f"  {trailing}"
@@ -133,6 +136,14 @@ def _branch(node: ast.If, indent: int) -> list[str]:
         lines.append(f"{space}else:")
         lines += [line for s in node.orelse for line in _statement(s, indent + 4)]
     return lines
+
+
+def _assertion(node: ast.Assert, indent: int) -> list[str]:
+    assert isinstance(node.msg, ast.Constant)
+    space, inner = " " * indent, " " * (indent + 4)
+    parts = textwrap.wrap(node.msg.value, WIDTH - indent - 8, drop_whitespace=False)
+    test = fit(f"assert {_double_quotes(syntax.text(node.test))}, (", indent)
+    return [*test, *(f"{inner}{json.dumps(part)}" for part in parts), f"{space})"]
 
 
 def _text(node: ast.stmt) -> str:
@@ -178,7 +189,7 @@ def fit(source: str, indent: int) -> list[str]:
     space = " " * indent
     if len(source) + indent <= WIDTH:
         return [space + source]
-    found = _last_bracket(source)
+    found = _break(source, WIDTH - indent)
     if found is None:
         return [space + source]
     begin, end = found
@@ -203,8 +214,8 @@ def _ended(lines: list[str], end: str) -> list[str]:
     return [*lines[:-1], lines[-1] + end]
 
 
-def _last_bracket(source: str) -> tuple[int, int] | None:
-    """Return the last outermost pair of brackets that is not empty."""
+def _break(source: str, width: int) -> tuple[int, int] | None:
+    """Return the last outermost pair of brackets whose first line fits; none of them is empty."""
     pairs: list[tuple[int, int]] = []
     stack: list[int] = []
     quote = ""
@@ -220,7 +231,8 @@ def _last_bracket(source: str) -> tuple[int, int] | None:
             if not stack and n - begin > 1:
                 pairs.append((begin, n))
     wide = [p for p in pairs if p[1] - p[0] > 20]
-    return (wide or pairs or [None])[-1]
+    fitting = [p for p in wide if p[0] < width]
+    return (fitting or wide or pairs or [None])[-1]
 
 
 def _split(source: str) -> list[str]:

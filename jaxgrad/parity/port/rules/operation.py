@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import dataclasses
 from typing import Any
 
@@ -64,6 +65,8 @@ class Operation:
         """Return the code of each number of a `tail`."""
         value = self.tail(position, name)
         if isinstance(value, Items):
+            if isinstance(value.code, ast.Tuple):
+                return copy.deepcopy(value.code.elts)
             if value.code is not None:
                 return [ast.Starred(code_of(value), ast.Load())]
             return [code_of(x) for x in value.items]

@@ -1,0 +1,78 @@
+"""Leave out functions that only pass their arguments on, and functions that nothing calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.scope import Written
+
+
+def tidied(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions that the port needs; the last one is the entry.
+
+    A decorator of the torch program leaves a function that only calls another one. The other one
+    takes its place, with its name and its class.
+    """
+    kept = list(functions)
+    for written in functions:
+        target = _passes_on_to(written, kept)
+        if target is not None:
+            _take_place(target, written, kept)
+    return _called_from(kept[-1], kept)
+
+
+def _passes_on_to(written: Written, functions: Sequence[Written]) -> Written | None:
+    """Return the function that is called with the same arguments and does all the work."""
+    node = written.node
+    if not isinstance(node, ast.FunctionDef) or node.args.kwonlyargs:
+        return None
+    call = _only_call(node.body)
+    if call is None or call.keywords or not isinstance(call.func, ast.Name):
+        return None
+    given = [a.id if isinstance(a, ast.Name) else None for a in call.args]
+    if "written" not in call.func.__dict__ or given != [a.arg for a in node.args.args]:
+        return None
+    name = call.func.id
+    return next((w for w in functions if w.name == name and w is not written), None)
+
+
+def _only_call(body: list[ast.stmt]) -> ast.Call | None:
+    """Return `f(x)` of `return f(x)` and of `y = f(x); return y`."""
+    last = body[-1]
+    value = last.value if isinstance(last, ast.Return) else None
+    if len(body) == 2 and isinstance(body[0], ast.Assign) and value is not None:
+        if syntax.names_in(value) != [syntax.text(body[0].targets[0])]:
+            return None
+        value = body[0].value if isinstance(value, ast.Name) else None
+    elif len(body) != 1:
+        return None
+    return value if isinstance(value, ast.Call) else None
+
+
+def _take_place(target: Written, written: Written, functions: list[Written]) -> None:
+    """Let `target` be called under the name of the function that called it."""
+    old = target.name
+    target.name, target.pinned = written.name, target.pinned or written.pinned
+    if target.owner is None:
+        target.owner = written.owner
+    position = functions.index(written)
+    functions.remove(target)
+    functions[position - 1] = target
+    for other in functions:
+        for node in ast.walk(other.node):
+            if isinstance(node, ast.Name) and node.id == old and "written" in node.__dict__:
+                node.id = target.name
+
+
+def _called_from(entry: Written, functions: Sequence[Written]) -> list[Written]:
+    """Return the functions that the entry reaches, in their order."""
+    by_name = {w.name: w for w in functions}
+    reached, waiting = {entry.name}, [entry]
+    while waiting:
+        for name in syntax.names_in(waiting.pop().node):
+            if name in by_name and name not in reached:
+                reached.add(name)
+                waiting.append(by_name[name])
+    return [w for w in functions if w.name in reached]
