@@ -260,6 +260,8 @@ def _from_end(value: Items, position: int) -> Value:
 def _of_modules(value: Module, place: Value, scope: Scope, node: ast.AST) -> Value:
     names, key = list(value.real._modules), real_of(place)
     if isinstance(key, slice):
+        if names[key] == names:
+            return value
         return Items(list, None, [child(value, n) for n in names[key]])
     name = key if isinstance(key, str) else names[int(key)]
     if name not in value.real._modules:

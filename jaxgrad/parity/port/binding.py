@@ -69,6 +69,10 @@ def stop_all(value: Value) -> Value:
     """Return a value that is computed inside of `no_grad`, with each of its tensors stopped."""
     if isinstance(value, Tensor):
         return Tensor(value.real, stopped(value, code_of(value)))
+    if isinstance(value, Items) and isinstance(value.code, ast.Call):
+        whole = copy.copy(value)
+        whole.code = syntax.call("lax.stop_gradient", value.code)
+        return whole
     if isinstance(value, Items):
         return Items(value.real, None, [stop_all(value.at(n)) for n in range(len(value.items))])
     if isinstance(value, Fields):

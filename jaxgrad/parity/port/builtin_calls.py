@@ -196,6 +196,10 @@ def _no(_: CallSite) -> Value:
     return Folded(False)
 
 
+def _is_tracing(site: CallSite) -> Value:
+    return Folded(site.scope.run.tracing)
+
+
 def _size(site: CallSite) -> Value:
     return Items(tuple, None, attributes.iterate(site.args[0], site.scope, site.node))
 
@@ -308,7 +312,8 @@ _SPECIAL: dict[Any, Special] = {
     torch.overrides.has_torch_function: _no, torch.overrides.has_torch_function_unary: _no,
     torch.overrides.has_torch_function_variadic: _no, torch.Size: _size,
     torch.finfo: _limits, torch.iinfo: _limits, torch.is_tensor: _is_tensor,
-    torch._assert: _nothing,
+    torch._assert: _nothing, torch.jit.is_tracing: _is_tracing,
+    torch.compiler.is_compiling: _is_tracing, torch.compiler.is_exporting: _is_tracing,
     nn.Module.__call__: _super,
     **{f: _number(f) for f in _MATH},
 }  # fmt: skip

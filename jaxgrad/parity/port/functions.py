@@ -154,7 +154,13 @@ def _parameters(
     for number, (name, parameter) in enumerate(signature.parameters.items()):
         if parameter.kind == parameter.VAR_POSITIONAL:
             values = bound.arguments.get(name, ())
-            parts = [_parameter(f"{name}_{n}", v, inner, passed) for n, v in enumerate(values)]
+            labels = _wrapped_names(function, len(values)) or [
+                f"{name}_{n}" for n in range(len(values))
+            ]
+            parts = [
+                _parameter("self" if isinstance(v, Module) and n == 0 else k, v, inner, passed)
+                for n, (k, v) in enumerate(zip(labels, values, strict=True))
+            ]
             inner.values[name] = Items(tuple, None, parts)
         elif parameter.kind == parameter.VAR_KEYWORD:
             values = bound.arguments.get(name, {})
@@ -167,6 +173,14 @@ def _parameters(
         else:
             inner.values[name] = _default(parameter.default, name)
     return passed
+
+
+def _wrapped_names(function: types.FunctionType, count: int) -> list[str]:
+    """Return the names that a decorated function gives its first arguments."""
+    if not hasattr(function, "__wrapped__"):
+        return []
+    names = list(inspect.signature(function).parameters)[:count]
+    return names if len(names) == count else []
 
 
 def _default(real: Any, name: str) -> Value:

@@ -7,7 +7,7 @@ import copy
 
 from jaxgrad.parity.port import expressions, state, syntax
 from jaxgrad.parity.port.loops import Turn, resolve, turns
-from jaxgrad.parity.port.scope import Broken, Continued, Scope
+from jaxgrad.parity.port.scope import Broken, Continued, Returned, Scope
 from jaxgrad.parity.port.values import Module
 
 
@@ -20,7 +20,7 @@ def for_loop(node: ast.For, scope: Scope) -> None:
         raise scope.refuse(f"a loop of {len(around)} turns", node)
     names = set(scope.names)
     bodies: list[list[ast.stmt]] = []
-    broken = False
+    broken, returned = False, None
     for turn in around:
         turn.enter(scope)
         modules = {
@@ -37,11 +37,15 @@ def for_loop(node: ast.For, scope: Scope) -> None:
                 pass
             except Broken:
                 broken = True
+            except Returned as result:
+                broken, returned = True, Returned(resolve(result.value, turn.resolved))
         scope.turning -= modules
         bodies.append(body)
         if broken:
             break
     _write_loop(node, around, bodies, broken, scope)
+    if returned is not None:
+        raise returned
     if node.orelse and not broken:
         scope.run.execute(node.orelse, scope)
 

@@ -76,6 +76,7 @@ class Run:
     used: set[str] = dataclasses.field(default_factory=set)  # paths of the tensors that are read
     calls: Calls = dataclasses.field(default_factory=Calls)
     other_mode: Calls = dataclasses.field(default_factory=Calls)
+    tracing: bool = False  # what the module is told when it asks whether it is being traced
 
 
 @dataclasses.dataclass(eq=False)

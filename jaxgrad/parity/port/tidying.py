@@ -31,11 +31,25 @@ def _passes_on_to(written: Written, functions: Sequence[Written]) -> Written | N
     call = _only_call(node.body)
     if call is None or call.keywords or not isinstance(call.func, ast.Name):
         return None
-    given = [a.id if isinstance(a, ast.Name) else None for a in call.args]
-    if "written" not in call.func.__dict__ or given != [a.arg for a in node.args.args]:
+    given = [a.id if isinstance(a, ast.Name) else "" for a in call.args]
+    order = [a.arg for a in node.args.args]
+    if "written" not in call.func.__dict__ or sorted(given) != sorted(order):
         return None
     name = call.func.id
-    return next((w for w in functions if w.name == name and w is not written), None)
+    target = next((w for w in functions if w.name == name and w is not written), None)
+    if target is not None and given != order:
+        return _reordered(target, [given.index(x) for x in order], functions)
+    return target
+
+
+def _reordered(target: Written, order: list[int], functions: Sequence[Written]) -> Written | None:
+    """Give a function its parameters in another order, unless others call it too."""
+    calls = [syntax.names_in(w.node).count(target.name) for w in functions]
+    if sum(calls) != 1 or not isinstance(target.node, ast.FunctionDef):
+        return None
+    parameters = target.node.args.args
+    target.node.args.args = [parameters[n] for n in order]
+    return target
 
 
 def _only_call(body: list[ast.stmt]) -> ast.Call | None:

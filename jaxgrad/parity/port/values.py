@@ -55,7 +55,7 @@ class Items(Value):
 
     def at(self, index: int) -> Value:
         value = self.items[index]
-        if self.code is None or isinstance(self.code, ast.Tuple):
+        if self.code is None or _shows_parts(self.code):
             return value
         return renamed(value, syntax.item(self.code, index))
 
@@ -113,6 +113,12 @@ class Mapped(Closure):
     function: Value = dataclasses.field(default_factory=lambda: Folded(None))
     in_dims: Any = 0
     out_dims: Any = 0
+
+
+def _shows_parts(code: ast.expr) -> bool:
+    """Return whether each part of a container has an expression of its own: `x.shape[:2]`."""
+    is_slice = isinstance(code, ast.Subscript) and isinstance(code.slice, ast.Slice)
+    return isinstance(code, ast.Tuple) or is_slice
 
 
 def folded(real: Any, origin: str = "") -> Folded:

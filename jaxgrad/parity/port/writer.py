@@ -247,8 +247,13 @@ def _split(source: str) -> list[str]:
             depth += 1
         elif c in ")]}":
             depth -= 1
-        elif c == "," and depth == 0:
+        elif c == "," and depth == 0 and not _names_lambda(source[last:n]):
             parts.append(source[last:n].strip())
             last = n + 1
     rest = source[last:].strip()
     return [*parts, rest] if rest else parts
+
+
+def _names_lambda(part: str) -> bool:
+    """Return whether a comma after `part` is between the names of a lambda."""
+    return part.lstrip().startswith("lambda ") and ":" not in part

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import dataclasses
 from typing import Any
@@ -94,5 +95,6 @@ def _label(node: ast.AST) -> str:
     )
     if isinstance(base, ast.Call) and isinstance(base.func, ast.Attribute | ast.Name):
         label = base.func.attr if isinstance(base.func, ast.Attribute) else base.func.id
-        return label.strip("_") or "x"
+        label = label.strip("_")
+        return label if label and not hasattr(builtins, label) else "x"
     return "x"

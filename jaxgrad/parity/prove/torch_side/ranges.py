@@ -78,7 +78,11 @@ class Ranges(TorchFunctionMode):
 
 
 def _address(x: Tensor) -> int:
-    return x.untyped_storage().data_ptr()
+    """Return the address of a tensor's numbers; a slice under `torch.vmap` has none."""
+    try:
+        return x.untyped_storage().data_ptr()
+    except NotImplementedError:
+        return -id(x)
 
 
 def _uses(name: str, args: Any, kwargs: Any) -> Iterator[tuple[Any, Range]]:

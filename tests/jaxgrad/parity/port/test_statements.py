@@ -104,7 +104,8 @@ class Hooks(nn.Module):
 
     lines = (
         'jaxgrad.hook(p["a"]["weight"], lambda grad: grad * 0.5)',
-        'jaxgrad.backward_hook(lambda x_2: F.linear(x_2, **p["b"])',
+        'lambda x_2: F.linear(x_2, **p["b"]),',
+        "lambda grad_inputs, grad_outputs: (F.clamp(grad_inputs[0], min=-0.1, max=0.1),),",
     )
 
     def __init__(self):
