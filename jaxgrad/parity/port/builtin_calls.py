@@ -11,6 +11,7 @@ from typing import Any
 import torch
 import torch.overrides
 from torch import nn
+from torch.jit._trace import is_tracing
 
 from jaxgrad.parity.port import attributes, source, syntax
 from jaxgrad.parity.port.rules import operators
@@ -312,7 +313,7 @@ _SPECIAL: dict[Any, Special] = {
     torch.overrides.has_torch_function: _no, torch.overrides.has_torch_function_unary: _no,
     torch.overrides.has_torch_function_variadic: _no, torch.Size: _size,
     torch.finfo: _limits, torch.iinfo: _limits, torch.is_tensor: _is_tensor,
-    torch._assert: _nothing, torch.jit.is_tracing: _is_tracing,
+    torch._assert: _nothing, is_tracing: _is_tracing,
     torch.compiler.is_compiling: _is_tracing, torch.compiler.is_exporting: _is_tracing,
     nn.Module.__call__: _super,
     **{f: _number(f) for f in _MATH},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.scope import Written
 
 
@@ -28,10 +28,12 @@ def _passes_on_to(written: Written, functions: Sequence[Written]) -> Written | N
     node = written.node
     if not isinstance(node, ast.FunctionDef) or node.args.kwonlyargs:
         return None
-    call = _only_call(node.body)
+    body, key = _without_split(node.body)
+    call = _only_call(body)
     if call is None or call.keywords or not isinstance(call.func, ast.Name):
         return None
     given = [a.id if isinstance(a, ast.Name) else "" for a in call.args]
+    given = [draws.RNG if key and name == key else name for name in given]
     order = [a.arg for a in node.args.args]
     if "written" not in call.func.__dict__ or sorted(given) != sorted(order):
         return None
@@ -40,6 +42,18 @@ def _passes_on_to(written: Written, functions: Sequence[Written]) -> Written | N
     if target is not None and given != order:
         return _reordered(target, [given.index(x) for x in order], functions)
     return target
+
+
+def _without_split(body: list[ast.stmt]) -> tuple[list[ast.stmt], str]:
+    """Return a body without `rng, key = jax.random.split(rng)` at its start, and the key's name."""
+    first = body[0]
+    if not isinstance(first, ast.Assign) or not isinstance(first.targets[0], ast.Tuple):
+        return body, ""
+    names = [x.id for x in first.targets[0].elts if isinstance(x, ast.Name)]
+    is_split = syntax.text(first.value) == f"jax.random.split({draws.RNG})"
+    if not is_split or len(names) != 2 or names[0] != draws.RNG:
+        return body, ""
+    return body[1:], names[1]
 
 
 def _reordered(target: Written, order: list[int], functions: Sequence[Written]) -> Written | None:

@@ -139,7 +139,7 @@ def _branch(node: ast.If, indent: int) -> list[str]:
 
 
 def _assertion(node: ast.Assert, indent: int) -> list[str]:
-    assert isinstance(node.msg, ast.Constant)
+    assert isinstance(node.msg, ast.Constant) and isinstance(node.msg.value, str)
     space, inner = " " * indent, " " * (indent + 4)
     parts = textwrap.wrap(node.msg.value, WIDTH - indent - 8, drop_whitespace=False)
     test = fit(f"assert {_double_quotes(syntax.text(node.test))}, (", indent)

@@ -68,7 +68,7 @@ class Attention(Base):
     )
 
     @logged
-    def forward(self, x, keep):
+    def forward(self, x, keep):  # pyright: ignore[reportIncompatibleMethodOverride]
         h = super().forward(x)
         places = torch.arange(x.shape[1])
         rows = []
@@ -132,7 +132,7 @@ class Traced(nn.Module):
     """A test on the values of a mask, which the module leaves out where it is traced."""
 
     def forward(self, x, keep):
-        if not torch.jit.is_tracing() and keep.all():
+        if not torch.compiler.is_compiling() and keep.all():
             return x * 2
         return x * keep[..., None] * 2
 
