@@ -56,4 +56,5 @@ def instead(frame: Frame, program: Program, last: Mapping[str, Any]) -> str:
         return "`vjp` returns an empty tuple, because `f` has no arguments."
     if program.weights == ("W1",) and is_zero(last["W1.grad"]):
         return "`vjp` returns zeros for `W1`."
+    assert frame.error.startswith("Inference tensors cannot"), frame.error
     return "`stop_gradient` makes `h` a constant, and the VJP can keep a constant."

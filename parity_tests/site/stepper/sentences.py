@@ -143,9 +143,7 @@ def _jax_return(program: Program, frame: Frame) -> str:
     if frame.row == "2":
         text = "`vjp` returns the same gradients again, and the program adds them."
     if zero:
-        text += (
-            f" For {listed(zero)} they are zeros, where `jaxgrad.grad` returns None as torch does."
-        )
+        text += f" For {listed(zero)} they are zeros; `jaxgrad.grad` would return None."
     return text
 
 

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from parity_tests.runner.settings import ROOT
 from parity_tests.site.stepper.page import PAGE, recorded
 from tests._browser import CONTRAST
 
@@ -181,6 +182,13 @@ def test_a_link_opens_a_scenario_and_a_step(open_page):
     tab = open_page("hook&detach&nonsense&step=999")
     size = len(DATA["scenarios"]["detach&hook"]["steps"]) - 1
     assert tab.inner_text("#count") == f"step {size} of {size}"
+    shown = {link.get_attribute("href") for link in tab.locator(".questions a").all()}
+    text = (ROOT / "docs" / "stepper.md").read_text()
+    listed = re.findall(r'href="_static/stepper.html(#[^"]+)"', text)
+    for place in listed:
+        name, _, step = place[1:].replace("&amp;", "&").rpartition("&step=")
+        assert int(step) < len(DATA["scenarios"][name]["steps"])
+    assert len(listed) > 3 < len(shown)
     for link in tab.locator(".questions a").all():
         place = link.get_attribute("href")
         name, _, step = place[1:].rpartition("&step=")

@@ -10,6 +10,7 @@ import torch
 from jax import lax
 
 import jaxgrad
+from parity_tests.runner.settings import ROOT
 from parity_tests.site.stepper.frame import numbers
 from parity_tests.site.stepper.page import PAGE, page, recorded
 from parity_tests.site.stepper.program import STOPS, jax_program, settings, torch_program
@@ -64,6 +65,7 @@ def plain_jax():
 def test_every_setting_is_in_the_page():
     """The page has a scenario for every setting, and at most one way to stop the gradient in it."""
     assert list(DATA["scenarios"]) == list(SETTINGS)
+    assert f"all {len(SETTINGS)} settings" in (ROOT / "docs" / "stepper.md").read_text()
     assert len(SETTINGS) == 4 * 2**6
     assert all(len({*on} & {*STOPS}) <= 1 for on in SETTINGS.values())
 
@@ -150,10 +152,7 @@ def test_torch_and_jax_agree_where_torch_does_not_raise():
 
 
 def test_what_is_said_of_jax_where_torch_raises(plain_jax):
-    """Without the in-place change JAX's gradients are the same; a hook on a constant never runs.
-
-    `jaxgrad.grad` returns None where the page says so.
-    """
+    """Without the in-place change JAX's gradients are the same; a hook on a constant never runs."""
     for on in SETTINGS.values():
         names = plain_jax[jax_program(on).script]
         others = tuple(switch for switch in on if switch != "in_place")
@@ -163,10 +162,27 @@ def test_what_is_said_of_jax_where_torch_raises(plain_jax):
             others = tuple(switch for switch in on if switch != "hook")
             same = zip(names["grads"], plain_jax[jax_program(others).script]["grads"], strict=True)
             assert all(np.array_equal(a, b) for a, b in same)
-    names = plain_jax[jax_program(("detach",)).script]
-    first, second = jaxgrad.grad(names["f"], argnums=(0, 1))(names["W1"], names["W2"])
-    assert first is None
-    assert second is not None
+
+
+def test_none_in_jaxgrad_where_the_page_says_so(plain_jax):
+    """`jaxgrad.grad` returns None for the weights whose gradient `vjp` returns as zeros."""
+    programs = {jax_program(on): name for name, on in SETTINGS.items()}
+    said = set()
+    for program, name in programs.items():
+        names = plain_jax[program.script]
+        weights = [names[weight] for weight in program.weights]
+        places = tuple(range(len(weights)))
+        grads = jaxgrad.grad(names["f"], argnums=places)(*weights) if weights else ()
+        none = [w for w, grad in zip(program.weights, grads, strict=True) if grad is None]
+        sentence = f"For `{none[0]}` they are zeros; `jaxgrad.grad` would" if none else ""
+        returned = [part["say"] for part in _sides(name, 1) if "`vjp` returns" in part["say"]]
+
+        assert none in ([], ["W1"])
+        assert all(("zeros" in say) == bool(none) and sentence in say for say in returned), name
+        assert returned
+        said.add(bool(none))
+
+    assert said == {True, False}
 
 
 @pytest.mark.parametrize(
