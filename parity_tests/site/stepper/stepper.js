@@ -109,7 +109,7 @@ function drawLadder(place, side) {
   for (const line of lines(side)) {
     const [key, , , within] = line;
     if (within && within !== around) {
-      table.append(el("div", {role: "row", class: "plain"}, code(within)));
+      table.append(el("div", {role: "row", class: "plain"}, code(within, 4)));
     }
     around = within;
     table.append(row(side, line, state, part.row === key, fresh));
@@ -125,8 +125,8 @@ function column(cell) {
   return `${key}.${place[what] ?? "kept"}`;
 }
 
-function code(text) {
-  return el("span", {role: "cell", class: "code"}, text);
+function code(text, width = 1) {
+  return el("span", {role: "cell", class: "code", "aria-colspan": width}, text);
 }
 
 function row(side, [key, text, variable, within], state, isNow, fresh) {
@@ -139,7 +139,8 @@ function row(side, [key, text, variable, within], state, isNow, fresh) {
   };
   const names = Object.keys(classes).filter((word) => classes[word]).join(" ");
   const shown = isLeaf ? text.replace(/\(\[\[.*\]\]/, "(…") : text;
-  const element = el("div", {role: "row", class: names, "data-row": key}, code(shown));
+  const element = el("div", {role: "row", class: names, "data-row": key});
+  element.append(code(shown, hasCells ? 1 : 4));
   if (isNow) element.setAttribute("aria-current", "step");
   if (!hasCells) return element;
   const contents = {
@@ -209,7 +210,8 @@ function failedRow(side, error) {
     el("p", {}, ...ticks(error.why)),
   ];
   const jax = [el("p", {}, el("b", {}, "JAX goes on. "), ...ticks(error.instead))];
-  const cell = el("div", {role: "cell", class: "error"}, ...(side ? jax : torch));
+  const cell = el("div", {role: "cell", class: "error", "aria-colspan": 4});
+  cell.append(...(side ? jax : torch));
   return el("div", {role: "row", class: "failed"}, cell);
 }
 
