@@ -119,13 +119,14 @@ def _in_both_modes(
     notes: list[str] = []
     borrowed = Borrowed(module)  # a run in train mode changes buffers and draws numbers
     try:
-        with borrowed.in_dtype(None), Marking():
+        with borrowed.in_dtype(None):
             for training in (True, False):
                 run = _run(module, tracing=tracing)
                 run.other_mode = runs[0].calls if runs else run.other_mode
                 try:
-                    with in_mode(module, training):
-                        _interpret(run, _tensors(inputs, module))
+                    example = _tensors(inputs, module)  # made before the marking of tensors
+                    with in_mode(module, training), Marking():
+                        _interpret(run, example)
                     runs.append(run)
                 except PortError as error:
                     if training is module.training:
