@@ -67,30 +67,6 @@ def test_a_scaled_value_changes_the_outputs(kept, monkeypatch) -> None:
     np.testing.assert_allclose(scaled, 2 * plain, rtol=1e-13)
 
 
-RNG = np.random.default_rng
-
-
-def test_redrawn_weights_are_not_constant():
-    """Constant weights become random, and the others move by a fifth of their deviation."""
-    state = {"w": np.ones(400), "v": 10.0 * np.arange(400), "n": np.arange(3), "e": np.zeros(0),
-             "kept": np.ones(3)}  # fmt: skip
-    new = ports.redrawn(state, ["w", "v", "n", "e"], [], RNG(0))
-    assert 0.08 < np.std(new["w"]) < 0.12 and abs(np.mean(new["w"]) - 1) < 0.02
-    assert 0.18 < np.std(new["v"] - state["v"]) / np.std(state["v"]) < 0.22
-    assert all(new[name] is state[name] for name in ("n", "e", "kept"))
-
-
-def test_buffers_keep_their_sign():
-    """A variance stays positive and grows; a buffer with negative numbers is drawn as a weight."""
-    state = {"var": np.linspace(0, 1, 200), "mean": np.linspace(-1, 1, 200)}
-    new = ports.redrawn(state, list(state), list(state), RNG(0))
-    factor = new["var"][1:] / state["var"][1:]
-    assert factor.min() >= 1 and 0.1 < np.mean(factor - 1) < 0.2 and new["var"][0] == 0
-    assert np.any(np.sign(new["mean"]) != np.sign(state["mean"]))
-    weight = ports.redrawn(state, ["var"], [], RNG(0))
-    assert weight["var"].min() < 0
-
-
 @pytest.mark.parametrize(
     ("x", "rounded"),
     [
@@ -109,23 +85,6 @@ def test_buffers_keep_their_sign():
 def test_rounded_numbers_are_recognised(x, rounded):
     """A float32 number with a long fraction was rounded; short and huge ones were not."""
     assert ports.is_rounded(x) is rounded
-
-
-@pytest.mark.parametrize("name", ["w", "v"])
-def test_each_number_is_perturbed_by_one_ulp(name):
-    """Every factor is 1 - ulp, 1 or 1 + ulp; a rough tensor moves in float32."""
-    state = {"w": np.full(300, 1.0), "n": np.arange(3)}
-    draw = Draw(state, (np.full(300, 2.0), "text"), number=4)
-    moved = ports.perturbed(draw, [name], 0)
-    eps = np.finfo(np.float32 if name == "w" else np.float64).eps
-    steps = np.unique((moved.state["w"] - 1) / eps)
-    np.testing.assert_allclose(steps, [-1, 0, 1])
-    ulps = (moved.inputs[0] / 2 - 1) / np.finfo(float).eps
-    np.testing.assert_allclose(np.unique(ulps), [-1, 0, 1])
-    assert moved.state["n"] is state["n"] and moved.inputs[1] == "text" and moved.number == 4
-    again, other = (ports.perturbed(draw, [name], salt) for salt in (0, 1))
-    assert np.array_equal(again.inputs[0], moved.inputs[0])
-    assert not np.array_equal(other.inputs[0], moved.inputs[0])
 
 
 def test_cotangents_are_equal_for_both_frameworks():
@@ -153,8 +112,6 @@ def test_the_state_of_a_module_names_tied_weights_once():
     assert sorted(state) == ["a.weight", "count", "frozen", "table"]
     assert ports.names_of(module)["b.weight"] == "a.weight"
     assert "table" not in ports.names_of(module)
-    assert ports.rounded_buffers(module.double(), []) == ["table", "frozen"]
-    assert ports.rounded_buffers(module, ["table"]) == ["frozen"]
 
 
 def test_weights_are_loaded_in_place():

@@ -9,7 +9,7 @@ import torch
 
 from jaxgrad.parity import prove
 from jaxgrad.parity.prove.jax_side.port import Draw
-from jaxgrad.parity.prove.torch_side.draws import perturbed, redrawn
+from jaxgrad.parity.prove.torch_side.draws import perturbed, redrawn, rounded_buffers
 from tests.jaxgrad.parity.prove._helpers import arrays
 
 
@@ -73,3 +73,57 @@ def test_a_port_with_large_weights_is_judged(stopped):
 
     assert report.verdict == ("fail" if stopped else "pass")
     assert (report.first is not None and report.first.torch == "weight") == stopped
+
+
+def test_redrawn_weights_are_not_constant():
+    """Constant weights become random, and the others move by a fifth of their deviation."""
+    state = {"w": np.ones(400), "v": 10.0 * np.arange(400), "n": np.arange(3), "e": np.zeros(0),
+             "kept": np.ones(3)}  # fmt: skip
+    new = redrawn(state, ["w", "v", "n", "e"], [], np.random.default_rng(0))
+    assert 0.08 < np.std(new["w"]) < 0.12 and abs(np.mean(new["w"]) - 1) < 0.02
+    assert 0.18 < np.std(new["v"] - state["v"]) / np.std(state["v"]) < 0.22
+    assert all(new[name] is state[name] for name in ("n", "e", "kept"))
+
+
+def test_buffers_keep_their_sign():
+    """A variance stays positive and grows; a buffer with negative numbers is drawn as a weight."""
+    state = {"var": np.linspace(0, 1, 200), "mean": np.linspace(-1, 1, 200)}
+    new = redrawn(state, list(state), list(state), np.random.default_rng(0))
+    factor = new["var"][1:] / state["var"][1:]
+    assert factor.min() >= 1 and 0.1 < np.mean(factor - 1) < 0.2 and new["var"][0] == 0
+    assert np.any(np.sign(new["mean"]) != np.sign(state["mean"]))
+    weight = redrawn(state, ["var"], [], np.random.default_rng(0))
+    assert weight["var"].min() < 0
+
+
+@pytest.mark.parametrize("name", ["w", "v"])
+def test_each_number_is_perturbed_by_one_ulp(name):
+    """Every factor is 1 - ulp, 1 or 1 + ulp; a rough tensor moves in float32."""
+    state = {"w": np.full(300, 1.0), "n": np.arange(3)}
+    draw = Draw(state, (np.full(300, 2.0), "text"), number=4)
+    moved = perturbed(draw, [name], 0)
+    eps = np.finfo(np.float32 if name == "w" else np.float64).eps
+    steps = np.unique((moved.state["w"] - 1) / eps)
+    np.testing.assert_allclose(steps, [-1, 0, 1])
+    ulps = (moved.inputs[0] / 2 - 1) / np.finfo(float).eps
+    np.testing.assert_allclose(np.unique(ulps), [-1, 0, 1])
+    assert moved.state["n"] is state["n"] and moved.inputs[1] == "text" and moved.number == 4
+    again, other = (perturbed(draw, [name], salt) for salt in (0, 1))
+    assert np.array_equal(again.inputs[0], moved.inputs[0])
+    assert not np.array_equal(other.inputs[0], moved.inputs[0])
+
+
+class Tables(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.tensor([0.1, 0.2]))
+        self.register_buffer("count", torch.tensor(3))
+        self.frozen = torch.nn.Parameter(torch.tensor([0.3]), requires_grad=False)
+        self.weight = torch.nn.Parameter(torch.tensor([0.3]))
+
+
+def test_constants_in_float32_that_no_leaf_holds_are_listed():
+    """Buffers and frozen parameters may be tables; trained weights and integers are not."""
+    module = Tables().double()
+    assert rounded_buffers(module, []) == ["table", "frozen"]
+    assert rounded_buffers(module, ["table"]) == ["frozen"]
