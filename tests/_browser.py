@@ -1,7 +1,13 @@
-"""Measurements that tests make inside of a browser."""
+"""Checks of a page in a browser: width, contrast, errors, and what the keyboard reaches."""
 
+import functools
+import pathlib
+from typing import Any
+
+
+WIDTHS = (390, 1280, 1600)
 # The texts with too little contrast: their colour against the colours behind them, blended.
-CONTRAST = """() => {
+_CONTRAST = """() => {
   const canvas = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
   const rgba = (css) => {
     canvas.clearRect(0, 0, 1, 1);
@@ -43,8 +49,88 @@ CONTRAST = """() => {
     const ratio = (a + 0.05) / (b + 0.05);
     if (ratio < (large ? 3 : 4.5)) {
       const path = `${element.tagName.toLowerCase()}.${element.className}`;
-      bad.set(`${path} ${ratio.toFixed(2)}`, node.textContent.trim().slice(0, 40));
+      const key = `${path} ${ratio.toFixed(2)}`;
+      if (!bad.has(key)) bad.set(key, node.textContent.trim().slice(0, 40));
     }
   }
   return [...bad].slice(0, 8).map(([path, text]) => `${path}: ${text}`);
 }"""
+# What sticks out of the screen, and of no box that scrolls by itself.
+_WIDER = """() => {
+  const scrolls = (e) => e && (getComputedStyle(e).overflowX !== "visible" ||
+    scrolls(e.parentElement === document.body ? null : e.parentElement));
+  return [...document.querySelectorAll("body *")]
+    .filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !scrolls(e.parentElement))
+    .slice(0, 5).map((e) => `${e.tagName} ${e.className}: ${e.textContent.slice(0, 30)}`);
+}"""
+# Elements that a person can use, except those that are hidden or off the page's tab order. One
+# button of a radio group is enough.
+_WATCH = """() => {
+  const usable = "a[href], button, summary, input, select, textarea, [tabindex]";
+  const checks = {opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true};
+  const expected = [...document.querySelectorAll(usable)].filter((e) =>
+    e.tabIndex >= 0 && !e.disabled && e.checkVisibility(checks) &&
+    e.getClientRects().length && !(e.type === "radio" && !e.checked));
+  const text = (e) => e.textContent.trim().slice(0, 30);
+  const name = (e) => `${e.tagName.toLowerCase()}.${e.className} ${text(e)}`;
+  window.reached = new Set();
+  window.faint = new Set();
+  document.addEventListener("focusin", ({target}) => {
+    window.reached.add(target);
+    const style = getComputedStyle(target);
+    const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+    if (!outlined && style.boxShadow === "none") window.faint.add(name(target));
+  });
+  window.missed = () => expected.filter((e) => !window.reached.has(e) && e.isConnected).map(name);
+  return expected.length;
+}"""
+
+
+def wide(tab: Any, width: int) -> list[str]:
+    """Return what makes a page wider than its window."""
+    tab.set_viewport_size({"width": width, "height": 900})
+    if tab.evaluate("document.documentElement.scrollWidth") <= width:
+        return []
+    return [f"{width} px: {text}" for text in tab.evaluate(_WIDER) or ["the page"]]
+
+
+def low_contrast(tab: Any) -> list[str]:
+    """Return the texts whose contrast is below 4.5 to 1, or 3 to 1 if they are large."""
+    return tab.evaluate(_CONTRAST)
+
+
+def unreached(tab: Any) -> list[str]:
+    """Press Tab through a page; return what is not reached, or has no visible focus."""
+    count = tab.evaluate(_WATCH)
+    tab.evaluate("document.activeElement.blur()")
+    for _ in range(count + 5):
+        tab.keyboard.press("Tab")
+    missed = [f"not reached: {name}" for name in tab.evaluate("window.missed()")]
+    return missed + [f"no visible focus: {name}" for name in tab.evaluate("[...window.faint]")]
+
+
+def problems(browser: Any, page: pathlib.Path, place: str = "") -> list[str]:
+    """Return what is wrong with an offline page in any width and scheme; at best nothing."""
+    found: list[str] = []
+    for scheme in ("light", "dark"):
+        tab = browser.new_page(color_scheme=scheme)
+        listen(tab, found)
+        tab.goto(page.resolve().as_uri() + place)
+        found += [f"{scheme}: {text}" for text in low_contrast(tab)]
+        if scheme == "light":
+            found += [text for width in WIDTHS for text in wide(tab, width)]
+        found += [f"{scheme}: {text}" for text in unreached(tab)]
+        tab.close()
+    return found
+
+
+def listen(tab: Any, found: list[str]) -> None:
+    """Note the errors that a page logs and the addresses that it fetches from a network."""
+    tab.on("console", lambda message: message.type == "error" and found.append(message.text))
+    tab.on("pageerror", lambda error: found.append(str(error)))
+    tab.on("request", functools.partial(_note_address, found))
+
+
+def _note_address(found: list[str], request: Any) -> None:
+    if not request.url.startswith(("file:", "data:", "blob:")):
+        found.append(f"fetched {request.url}")

@@ -19,6 +19,7 @@ from benchmarks.behaviours import BEHAVIOURS
 from benchmarks.interleaved import over, rounds
 from benchmarks.networks import mlp, mobilenet, transformer
 from benchmarks.steps import jax_step, one_process, torch_step
+from tests._browser import problems
 
 
 SMALL = {
@@ -141,6 +142,24 @@ def test_the_results_page_is_current(tmp_path):
     readme = (HERE.parent / "README.md").read_text()
     assert " ".join(results.quote(records).split()) in " ".join(readme.split())
     assert not re.search(r'(src|href)="?https?:', page)
+
+
+@pytest.mark.parametrize("folder", [HERE, HERE / "gpu"], ids=["cpu", "gpu"])
+def test_the_results_page_can_be_read(browser, folder):
+    """The page of results fits each width, has contrast, and is reached by keyboard."""
+    page = folder / "results.html"
+
+    assert problems(browser, page) == []
+    assert "results.html" not in page.read_text(), "the page refers to itself as another one"
+
+
+def test_plots_come_first_and_have_the_colour_of_the_text():
+    """A section's plot is before its tables, and its text has no colour of its own."""
+    text = (HERE / "results.html").read_text()
+
+    assert text.index("<svg") < text.index("<table>")
+    assert "currentColor" in text and results._INK not in text
+    assert "<details open><summary>" in text, "a section without plots shows its numbers"
 
 
 def test_a_missing_gpu_is_named(capsys):

@@ -8,13 +8,15 @@ import pathlib
 
 import pytest
 
-from tests._browser import CONTRAST
+from tests._browser import WIDTHS, listen, low_contrast, unreached, wide
 
 
 SITE = pathlib.Path(os.environ.get("SITE", ""))
 PAGES = (
     "index",
     "cheat_sheet",
+    "traps",
+    "pytest",
     "tape_or_transform",
     "stepper",
     "five_questions",
@@ -30,15 +32,6 @@ PAGES = (
     "api/optim",
     "notebooks/grad_modes",
 )
-WIDTHS = (390, 1280, 1600)
-# What sticks out of the screen, and of no box that scrolls by itself.
-WIDER = """() => {
-  const scrolls = (e) => e && (getComputedStyle(e).overflowX !== "visible" ||
-    scrolls(e.parentElement === document.body ? null : e.parentElement));
-  return [...document.querySelectorAll("article *")]
-    .filter((e) => e.getBoundingClientRect().right > innerWidth + 1 && !scrolls(e.parentElement))
-    .slice(0, 5).map((e) => `${e.tagName} ${e.className}: ${e.textContent.slice(0, 30)}`);
-}"""
 
 
 pytestmark = pytest.mark.skipif("SITE" not in os.environ, reason="make docs-test sets SITE")
@@ -47,13 +40,11 @@ pytestmark = pytest.mark.skipif("SITE" not in os.environ, reason="make docs-test
 @pytest.fixture(scope="module")
 def open_page(browser):
     """Return a function that opens a page of the site; nothing may be logged or fetched."""
-    heard, fetched = [], []
+    heard: list[str] = []
 
     def open_page(name, width, scheme="light"):
         tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        tab.on("console", lambda message: message.type == "error" and heard.append(message.text))
-        tab.on("pageerror", lambda error: heard.append(str(error)))
-        tab.on("request", lambda request: fetched.append(request.url))
+        listen(tab, heard)
         tab.goto((SITE.resolve() / f"{name}.html").as_uri())
         tab.add_style_tag(content="* { transition: none !important }")
         tab.wait_for_timeout(200)  # the theme is chosen by a script
@@ -61,20 +52,16 @@ def open_page(browser):
 
     yield open_page
     assert heard == []
-    assert [url for url in fetched if not url.startswith(("file:", "data:"))] == []
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_nothing_is_wider_than_the_screen(open_page, name):
     """A page does not scroll sideways on a phone, a laptop or a wide screen."""
-    wide = []
-    for width in WIDTHS:
-        tab = open_page(name, width)
-        if tab.evaluate("document.documentElement.scrollWidth") > width:
-            wide.append((width, tab.evaluate(WIDER)))
-        tab.close()
+    tab = open_page(name, WIDTHS[0])
+    too_wide = [text for width in WIDTHS for text in wide(tab, width)]
+    tab.close()
 
-    assert wide == []
+    assert too_wide == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -82,10 +69,20 @@ def test_nothing_is_wider_than_the_screen(open_page, name):
 def test_text_can_be_read(open_page, name, scheme):
     """Text has a contrast of at least 4.5 to 1, or 3 to 1 if it is large."""
     tab = open_page(name, 1280, scheme)
-    low = tab.evaluate(CONTRAST)
+    low = low_contrast(tab)
     tab.close()
 
     assert low == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_keyboard_reaches_everything(open_page, name):
+    """Tab gives each link, button and field the focus, and the focus is visible."""
+    tab = open_page(name, 1280)
+    missed = unreached(tab)
+    tab.close()
+
+    assert missed == []
 
 
 def test_programs_are_side_by_side_on_a_laptop(open_page):
@@ -107,6 +104,21 @@ def test_a_long_page_can_be_filtered(open_page):
     tab.close()
 
     assert names and all("gelu" in name for name in names)
+
+
+def test_the_traps_can_be_filtered(open_page):
+    """Typing a word that a card prints leaves the cards with it, and hides the other rooms."""
+    tab = open_page("traps", 1280)
+    tab.locator(".filter input").fill("padding_idx")
+    cards = [s for s in tab.locator("article section section section").all() if s.is_visible()]
+    rooms = [s for s in tab.locator("article > section > section").all() if s.is_visible()]
+    tab.close()
+
+    assert ["padding_idx" in card.inner_text() for card in cards] == [True]
+    assert [room.locator("h2").inner_text().split("#")[0] for room in rooms] == [
+        "Layers and losses",
+        "Run a card",
+    ]
 
 
 def test_every_page_is_reachable():

@@ -13,6 +13,7 @@ from parity_tests.pictures.draw_case import picture
 from parity_tests.report import page
 from parity_tests.runner.engine import run
 from parity_tests.runner.torch_side import run_torch, split
+from tests._browser import problems
 
 
 EVIL = '<script>document.title="owned"</script>'
@@ -197,6 +198,14 @@ def test_nothing_is_wider_than_the_screen(browser, report, width):
                 title["y"] >= bar["y"] + bar["height"] or title["y"] + title["height"] <= bar["y"]
             )
     tab.close()
+
+
+@pytest.mark.parametrize("opened", (False, True))
+def test_the_page_can_be_read(browser, report, opened):
+    """The page and an opened case have contrast, log nothing, and are reached by keyboard."""
+    place = f"#{page.anchor('grad_modes/detach')}" if opened else ""
+
+    assert problems(browser, report, place) == []
 
 
 def test_a_click_opens_the_programs(tab):

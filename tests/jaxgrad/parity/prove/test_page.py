@@ -13,6 +13,7 @@ from torch import nn
 from jaxgrad.parity import Finding, Report, Surface, prove
 from jaxgrad.parity.prove import page
 from jaxgrad.parity.prove.report import headline, render
+from tests._browser import problems
 
 
 EVIL = '<script>document.title="owned"</script>'
@@ -167,6 +168,14 @@ def test_in_a_browser(browser, tmp_path, scheme):
     assert (levels[0] > levels[1]) == (scheme == "light")
     assert abs(levels[0] - levels[1]) > 400
     assert width <= 0, f"the page is {width} px wider than the window"
+
+
+def test_the_page_can_be_read(browser, tmp_path):
+    """A page of several proofs fits each width, has contrast, and is reached by keyboard."""
+    path = tmp_path / "proofs.html"
+    path.write_text(render([FAILED, PASSED, ERROR]), encoding="utf-8")
+
+    assert problems(browser, path) == []
 
 
 @pytest.mark.parametrize(

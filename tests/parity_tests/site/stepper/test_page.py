@@ -7,7 +7,7 @@ import pytest
 
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.stepper.page import PAGE, recorded
-from tests._browser import CONTRAST
+from tests._browser import low_contrast
 
 
 DATA = recorded()
@@ -226,7 +226,7 @@ def test_it_fits_the_screen_and_can_be_read(open_page, width, scheme):
         tab.evaluate("(place) => { location.hash = place; }", place)
         tab.wait_for_function("document.querySelector('.failed, .cut')")
         assert tab.evaluate("document.documentElement.scrollWidth") <= width
-        assert tab.evaluate(CONTRAST) == []
+        assert low_contrast(tab) == []
         bar = tab.locator(".bar").bounding_box()
         assert bar["y"] + bar["height"] <= 845
         assert tab.evaluate("document.getAnimations().length") == 0
