@@ -70,7 +70,8 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
         if program.tables:
             port = dataclasses.replace(port)  # its compiled functions contain the old tables
             jax_runs = [_watch(port, d.draw, side, clock) for d in drawn]
-    jax_runs = pairing.settled(port, drawn, jax_runs, lambda draw: _watch(port, draw, side, clock))
+    again = functools.partial(_watch, port, side=side, clock=clock)
+    jax_runs = pairing.settled(port, drawn, jax_runs, again, side)
     with clock("align"):
         alignments = aligned(drawn, jax_runs)
     notes = (*side.notes, *notes, *unmatched, *tables.notes(replaced, program))

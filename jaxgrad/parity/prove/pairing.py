@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from jaxgrad.parity.prove import checks
 from jaxgrad.parity.prove.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.jax_side.port import Draw, Port
-from jaxgrad.parity.prove.torch_side.side import Drawn
+from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
+from jaxgrad.parity.prove.weights.by_gradient import guessed_leaves, moved, rematched
 from jaxgrad.parity.prove.weights.by_name import exchangeable, exchanged
+from jaxgrad.parity.prove.weights.map import WeightMap
 
 
 RUNS = 200  # of the port, at most
@@ -18,23 +22,35 @@ _RTOL = 1e-9
 
 
 def settled(
-    port: Port, drawn: Sequence[Drawn], runs: list[Watched], watch: Callable[[Draw], Watched]
+    port: Port,
+    drawn: Sequence[Drawn],
+    runs: list[Watched],
+    watch: Callable[[Draw], Watched],
+    side: TorchSide,
 ) -> list[Watched]:
-    """Exchange constant weights of the port until its outputs on the second draw agree.
+    """Pair the constant weights of the port anew until its outputs on the second draw agree.
 
-    An exchange is kept if more of torch's values then occur in the port. Without an agreement the
-    first map is kept.
+    They are paired by their gradients, and then pairs are exchanged. An exchange is kept if more
+    of torch's values then occur in the port. Without an agreement the first map is kept.
 
     Returns:
         The port's runs on both draws.
     """
     original = port.weights
-    pairs = exchangeable(original)
-    if not pairs or drawn[1].agrees(runs[1].outputs):
+    if drawn[1].agrees(runs[1].outputs) or not guessed_leaves(original):
         return runs
     if not drawn[0].agrees(runs[0].outputs):
         return runs  # equal constants: a wrong pairing would not fail here
+    port.weights = _by_gradient(port, drawn[0].draw, side)
+    rerun = watch(drawn[1].draw)
+    if drawn[1].agrees(rerun.outputs):
+        return [runs[0], rerun]
     best, left, improves = _found(drawn[1], runs[1]), RUNS, True
+    if (count := _found(drawn[1], rerun)) > best:
+        best = count
+    else:
+        port.weights = original
+    pairs = exchangeable(port.weights)
     while improves and left:
         improves = False
         for i, k in pairs[:left]:
@@ -50,6 +66,16 @@ def settled(
                 port.weights = previous
     port.weights = original
     return runs
+
+
+def _by_gradient(port: Port, draw: Draw, side: TorchSide) -> WeightMap:
+    """Return the port's map with its constant leaves matched by their gradients."""
+    if side.module is None:
+        return port.weights  # a dump cannot be run on other weights
+    draw = dataclasses.replace(draw, state=moved(port.weights, draw.state))
+    gradients = checks.guarded(lambda: port.gradients(draw))
+    leaves = gradients.leaves[: len(port.weights.leaves)]
+    return rematched(port.weights, side.run(draw).grads, leaves)
 
 
 def _found(drawn: Drawn, watched: Watched) -> int:

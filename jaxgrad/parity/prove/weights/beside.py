@@ -30,7 +30,7 @@ def beside(
     for attempt, piece in itertools.product(("sum", "offset", "alone"), near):
         name = _bias_of(piece.name)
         rows = _rows(piece, tensors, name, x)
-        if rows is None:
+        if rows is None or (_is_constant(x) and _held(known, name, rows)):
             continue
         twin = _twin(name)
         recurrent = twin in tensors and tensors[twin].size == tensors[name].size
@@ -46,6 +46,15 @@ def beside(
                 for n, constant in zip(names, offsets, strict=False)
             ]
     return []
+
+
+def _is_constant(x: np.ndarray) -> bool:
+    return bool(np.all(x == x.flat[0]))
+
+
+def _held(known: Sequence[Piece], name: str, rows: np.ndarray) -> bool:
+    """Whether another leaf already holds some of these elements of a tensor."""
+    return any(piece.name == name and np.isin(piece.used, rows).any() for piece in known)
 
 
 def _near(path: str, known: Sequence[Piece], paths: Sequence[str]) -> list[Piece]:

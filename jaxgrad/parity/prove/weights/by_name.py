@@ -19,17 +19,38 @@ Score = Callable[[ParamLeaf, str], float]
 
 
 def constants(
-    tensors: Mapping[str, np.ndarray], leaves: Sequence[ParamLeaf], score: Score
+    tensors: Mapping[str, np.ndarray],
+    leaves: Sequence[ParamLeaf],
+    score: Score,
+    known: Sequence[Piece] = (),
 ) -> list[Piece]:
-    """Pair constant leaves with constant tensors, best scores first."""
-    pieces = _paired(tensors, [leaf for leaf in leaves if not varies(leaf.low)], score)
+    """Pair constant leaves with the elements of constant tensors that no known piece holds.
+
+    The best scores come first: first whole tensors, then stacks of layers, slices and, for leaves
+    that are still without a tensor, any elements with their value.
+    """
+    free = {name: np.ones(t.size, bool) for name, t in tensors.items()}
+    for piece in known:
+        _take(free, [piece])
+    whole = {name: t for name, t in tensors.items() if free[name].all()}
+    pieces = _paired(whole, [leaf for leaf in leaves if not varies(leaf.low)], score)
+    _take(free, pieces)
     for leaf in without(leaves, pieces):
-        taken = {piece.name for piece in pieces}
-        pieces += _stacked({n: t for n, t in tensors.items() if n not in taken}, leaf)
+        pieces += _take(free, _stacked({n: t for n, t in tensors.items() if free[n].all()}, leaf))
     rest = without(leaves, pieces)
     for leaf in sorted(rest, key=lambda leaf: role(leaf.path)):
         alone = sum(other.value.size == leaf.value.size for other in rest) == 1
-        pieces += _split(tensors, leaf, score, pieces, last=alone)
+        pieces += _take(free, _split(tensors, leaf, score, free, last=alone))
+    for leaf in without(leaves, pieces):
+        pieces += _take(free, _filled(tensors, leaf, score, free))
+    return pieces
+
+
+def _take(free: Mapping[str, np.ndarray], pieces: list[Piece]) -> list[Piece]:
+    """Mark the elements of some pieces as used, and return the pieces."""
+    for piece in pieces:
+        if piece.name in free:
+            free[piece.name][piece.used] = False
     return pieces
 
 
@@ -81,10 +102,12 @@ def _paired(
     for leaf, (name, t) in itertools.product(leaves, tensors.items()):
         x = leaf.value
         if x.size == t.size and (not x.size or np.allclose(x.flat[0], t.flat[0], atol=1e-7)):
-            ranked.append((-score(leaf, name), natural(leaf.path), natural(name), leaf, name))
+            other = _lengths(x) != _lengths(t)  # a reshaped tensor comes last
+            rank = other, -score(leaf, name), natural(leaf.path), natural(name)
+            ranked.append((rank, leaf, name))
     pieces: dict[int, Piece] = {}
     taken: set[str] = set()
-    for *_, leaf, name in sorted(ranked, key=lambda r: r[:3]):
+    for _, leaf, name in sorted(ranked, key=lambda r: r[0]):
         if leaf.number not in pieces and name not in taken:
             t, x = tensors[name], leaf.value
             index = np.arange(t.size).reshape(x.shape)
@@ -95,6 +118,11 @@ def _paired(
     return list(pieces.values())
 
 
+def _lengths(x: np.ndarray) -> list[int]:
+    """Return the lengths of an array's axes in ascending order, without those of length 1."""
+    return sorted(n for n in x.shape if n > 1)
+
+
 def _stacked(tensors: Mapping[str, np.ndarray], leaf: ParamLeaf) -> list[Piece]:
     """Match a leaf that stacks the same tensor of every layer."""
     x = leaf.value
@@ -102,8 +130,9 @@ def _stacked(tensors: Mapping[str, np.ndarray], leaf: ParamLeaf) -> list[Piece]:
     fitting = [n for n, t in tensors.items() if count and t.size * count == x.size]
     fitting = [n for n in fitting if np.allclose(tensors[n], x.flat[0], atol=1e-7)]
     groups: dict[str, list[str]] = {}
-    for name in fitting:
-        groups.setdefault(re.sub(r"\d+", "#", name), []).append(name)
+    for name, number in [(n, m) for n in fitting for m in re.finditer(r"\d+", n)]:
+        pattern = f"{name[: number.start()]}#{name[number.end() :]}"
+        groups.setdefault(pattern, []).append(name)
     ranked = sorted(groups.items(), key=lambda g: -likeness(g[0], leaf.path))
     for _, names in ranked:
         if len(names) == count:
@@ -124,7 +153,7 @@ def _split(
     tensors: Mapping[str, np.ndarray],
     leaf: ParamLeaf,
     score: Score,
-    matched: Sequence[Piece],
+    free: Mapping[str, np.ndarray],
     last: bool,
 ) -> list[Piece]:
     """Match a leaf that is a slice of a constant tensor, such as the bias of one of q, k and v.
@@ -132,21 +161,51 @@ def _split(
     A single slice is the `last`: equinox's GRU has the bias of the new gate in a leaf of its own.
     """
     x = leaf.value
-    used: dict[str, int] = {}
-    for piece in matched:
-        used[piece.name] = used.get(piece.name, 0) + piece.index.size
-    fitting = []
+    fitting: dict[str, list[int]] = {}
     for name, t in tensors.items():
-        unused = t.size - used.get(name, 0)
-        if x.size and t.size > x.size and unused >= x.size and t.size % x.size == 0:
-            if np.allclose(t.flat[0], x.flat[0], atol=1e-7):
-                fitting.append(name)
+        if x.size and t.size > x.size and t.size % x.size == 0 and _equal(t, x):
+            open_ = np.flatnonzero(free[name].reshape(-1, x.size).all(1))
+            if open_.size:
+                fitting[name] = [int(k) for k in open_]
     if not fitting:
         return []
-    name = max(fitting, key=lambda n: (score(leaf, n), used.get(n, 0)))
-    start = tensors[name].size - x.size if last else used.get(name, 0)
+    name = max(fitting, key=lambda n: (score(leaf, n), -len(fitting[n])))
+    start = fitting[name][-1 if last else 0] * x.size
     index = np.arange(start, start + x.size).reshape(x.shape)
     return [Piece(leaf.number, everything(x), name, index, guessed=True)]
+
+
+def _filled(
+    tensors: Mapping[str, np.ndarray],
+    leaf: ParamLeaf,
+    score: Score,
+    free: Mapping[str, np.ndarray],
+) -> list[Piece]:
+    """Match a leaf with several whole tensors of its value, side by side along an axis.
+
+    This is only a start: `by_gradient` finds the tensors that the port needs there.
+    """
+    x = leaf.value
+    names = [n for n, t in tensors.items() if t.size and free[n].all() and _equal(t, x)]
+    names.sort(key=lambda name: (-score(leaf, name), natural(name)))
+    for axis, length in enumerate(x.shape):
+        full, start, pieces = everything(x), 0, []
+        for name in names:
+            size, rest = divmod(length * tensors[name].size, x.size)
+            if rest or not size or start + size > length:
+                continue
+            region = (*full[:axis], slice(start, start + size), *full[axis + 1 :])
+            index = np.arange(tensors[name].size).reshape(x[region].shape)
+            pieces.append(Piece(leaf.number, region, name, index, guessed=True))
+            start += size
+        if start == length and pieces:
+            return pieces
+    return []
+
+
+def _equal(t: np.ndarray, x: np.ndarray) -> bool:
+    """Whether a constant tensor holds the number of a constant leaf."""
+    return bool(x.size and np.allclose(x, t.flat[0], atol=1e-7))
 
 
 def exchangeable(mapped: WeightMap) -> list[tuple[int, int]]:

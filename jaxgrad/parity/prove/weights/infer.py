@@ -45,9 +45,8 @@ def infer(
     for leaf in without(floating, pieces):
         pieces += beside(tensors, leaf, pieces, paths) or by_value.lookup(indexed, leaf)
     rest = without(floating, pieces)
-    varied = {piece.name for piece in pieces} | set(indexed.varied)
-    constant = {name: tensors[name] for name in tensors if name not in varied}
-    pieces += by_name.constants(constant, rest, by_name.scored(paths, pieces))
+    constant = {name: tensors[name] for name in tensors if name not in indexed.varied}
+    pieces += by_name.constants(constant, rest, by_name.scored(paths, pieces), pieces)
     pieces += list(summed_zeros(tensors, pieces))
     used = {piece.name for piece in pieces}
     return (
