@@ -43,7 +43,7 @@ def _traced(fun: Callable[..., Any], args: Any) -> Any:
     trace = jax.make_jaxpr(fun, return_shape=True)
     try:
         return trace(*args)
-    except TypeError as error:
+    except Exception as error:
         with compat.enable_x64(False):
             try:
                 return trace(*jax.tree.map(_narrow, args))

@@ -119,7 +119,7 @@ class Loop:
             lifted = self._lifted(*args)
         try:
             given = self._given(*args)
-        except TypeError:  # the update rejects float64
+        except Exception:  # the update rejects float64
             return lifted
         return lifted if _nearly_equal(given[0], lifted[0]) else given
 

@@ -6,6 +6,7 @@ listed in the report), so that the comparison has float64 precision.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import inspect
 from collections.abc import Callable, Container, Mapping, Sequence
@@ -175,7 +176,7 @@ def program(
     """Trace `fun(params, *inputs)` in float64, with the loss and new state as additional outputs.
 
     A function that can be traced only in float32 (a recurrent cell whose first carry has that
-    dtype) is traced in float32, and its casts are lifted.
+    dtype), or only in the dtypes of its params, is traced so, and its casts are lifted.
     """
     param_paths, param_leaves, fill_params = flat(params)
     input_paths, input_leaves, fill_inputs = flat(inputs)
@@ -208,17 +209,9 @@ def program(
         state_paths[:] = [_path_name(path) for path, _ in new_state]
         return [jnp.asarray(x) for _, x in (*outputs, *new_state)]
 
-    leaves, rejects = [*param_leaves, *input_leaves], False
-    try:
-        jaxpr = jax.make_jaxpr(flat_fun)(*leaves)
-    except TypeError as error:
-        narrow = cast(leaves, np.float32)
-        with compat.enable_x64(False):
-            try:
-                jaxpr = jax.make_jaxpr(flat_fun)(*narrow)
-            except Exception:
-                raise error from None
-        rejects = True
+    leaves = [*param_leaves, *input_leaves]
+    dtypes = [x.dtype for x in jax.tree.leaves(params) if is_array(x)]
+    jaxpr, rejects = _traced(flat_fun, leaves, dtypes)
     jaxpr = _released(jaxpr)
     traced = JaxProgram(
         fun=flat_fun,
@@ -230,12 +223,36 @@ def program(
         state_paths=state_paths,
         fill=lambda new: fill_params(new, None),
         layout=layout,
-        dtypes=[x.dtype for x in jax.tree.leaves(params) if is_array(x)],
+        dtypes=dtypes,
     )
     traced = with_jaxpr(traced, jaxpr)
     traced.casts = _casts(traced)
     traced.rejects_float64 = rejects
     return traced
+
+
+def _traced(fun: Any, leaves: Sequence[np.ndarray], dtypes: Sequence[Any]) -> tuple[Any, bool]:
+    """Trace a function in float64, or else in float32 or in the dtypes of its params.
+
+    Returns:
+        The jaxpr, and whether the function raised in float64.
+    """
+    try:
+        return jax.make_jaxpr(fun)(*leaves), False
+    except (ProofError, *compat.NEEDS_NUMBERS):
+        raise
+    except Exception as error:
+        own = [x for x in dtypes if jnp.issubdtype(x, jnp.floating)]
+        common = max(own, key=own.count, default=np.dtype(np.float32))
+        wanted = [*dtypes, *[common] * (len(leaves) - len(dtypes))]
+        mixed = [
+            x.astype(d) if jnp.issubdtype(x.dtype, jnp.floating) else x
+            for x, d in zip(leaves, wanted, strict=True)
+        ]
+        for narrow in (cast(leaves, np.float32), mixed):  # without x64, float64 becomes float32
+            with compat.enable_x64(False), contextlib.suppress(Exception):
+                return jax.make_jaxpr(fun)(*narrow), True
+        raise error from None
 
 
 def _released(jaxpr: Any) -> Any:
