@@ -88,7 +88,8 @@ def judge(
     changes = [max_difference(torch, x) if isinstance(x, np.ndarray) else x for x in reruns]
     rounding = ROUNDING_FACTOR * max(changes, default=0.0)
     zero = STRUCTURAL_ZERO * tree_scale
-    if tree_scale and own <= zero and scale_of(jax) <= max(zero, rounding):
+    finite = bool(np.isfinite(torch).all() and np.isfinite(jax).all())
+    if tree_scale and finite and own <= zero and scale_of(jax) <= max(zero, rounding):
         return Judged(name, "zero", 0.0, zero, tree_scale)
     allowed = max(RTOL * scale, rounding)
     off = distance(jax, torch)

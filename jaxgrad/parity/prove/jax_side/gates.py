@@ -29,7 +29,15 @@ class Gate(NamedTuple):
     path: Path
     operand: int = 0
     kind: str = "use"  # "use": scale the cotangent of an operand; "stop": open a stop_gradient;
-    # "tie": scale the cotangent of an operand where it equals the other operand
+    # "tie": scale the cotangent of an operand where it equals the other operand; "finite": drop the
+    # elements of an operand's cotangent that are NaN or infinite
+
+
+# Primitives whose derivative can be infinite.
+_UNBOUNDED = frozenset(
+    "sqrt rsqrt cbrt log log1p div pow integer_pow exp exp2 expm1 mul square asin acos acosh atanh "
+    "atan2 tan sinh cosh erf_inv lgamma digamma".split()
+)
 
 
 def stops(flow: Flow) -> list[Gate]:
@@ -46,6 +54,17 @@ def ties(flow: Flow) -> list[Gate]:
         if eqn.primitive.name in ("max", "min") and path not in flow.program.closed
         for k, operand in enumerate(eqn.invars)
         if is_inexact(operand) and abstract(operand).shape == abstract(eqn.outvars[0]).shape
+    ]
+
+
+def unbounded(flow: Flow) -> list[Gate]:
+    """Return the operands of calls whose derivative can be infinite."""
+    return [
+        Gate(path, k, "finite")
+        for path, eqn in flow.program.equations.items()
+        if eqn.primitive.name in _UNBOUNDED and path not in flow.program.closed
+        for k, operand in enumerate(eqn.invars)
+        if is_inexact(operand)
     ]
 
 
@@ -74,9 +93,11 @@ class Gated:
     def gradients(self, settings: Mapping[Gate, float], slots: Sequence[Key] = ()) -> Gradients:
         """Return the gradients with some gates set: 0 closes a use, 1 opens a stop_gradient.
 
+        1 also drops the elements that are not finite.
+
         With `slots` the cotangents of these values are returned too.
         """
-        default = [0.0 if gate.kind == "stop" else 1.0 for gate in self.gates]
+        default = [0.0 if gate.kind in ("stop", "finite") else 1.0 for gate in self.gates]
         numbers = [settings.get(g, x) for g, x in zip(self.gates, default, strict=True)]
         zeros = {key: evaluation.slot(self.port.program, key) for key in slots}
         (grads, cotangents), outputs = self._differentiate(
@@ -98,7 +119,9 @@ class Gated:
                 gated = list(ins)
                 for n, gate in placed.get(path, ()):
                     x = jnp.asarray(gated[gate.operand])
-                    if gate.kind != "stop" and jnp.issubdtype(x.dtype, jnp.inexact):
+                    if gate.kind == "finite":
+                        gated[gate.operand] = _finite(x, numbers[n])
+                    elif gate.kind != "stop" and jnp.issubdtype(x.dtype, jnp.inexact):
                         gated[gate.operand] = scale_cotangent(x, _scale(gate, ins, numbers[n]))
                 outs = lifting.equation(eqn, gated, program.numbers)
                 for n, gate in placed.get(path, ()):
@@ -124,3 +147,16 @@ def _scale(gate: Gate, ins: Sequence[Any], number: Any) -> Any:
         return number
     x, y = ins[gate.operand], ins[1 - gate.operand]
     return jnp.where(x == y, number, 1.0)
+
+
+@jax.custom_vjp
+def _finite(x: jax.Array, drops: jax.Array) -> jax.Array:
+    """Return `x`; if `drops` is 1, its cotangent is 0 where it is not finite."""
+    del drops
+    return x
+
+
+_finite.defvjp(
+    lambda x, drops: (x, drops),
+    lambda drops, g: (jnp.where((drops > 0) & ~jnp.isfinite(g), 0, g), jnp.zeros_like(drops)),
+)

@@ -13,8 +13,8 @@ from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import CONTROL_SIZE
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces import locate_backward
-from jaxgrad.parity.prove.surfaces.gradient_causes import Explanation
+from jaxgrad.parity.prove.surfaces import locate_backward, numbers
+from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
 from jaxgrad.parity.prove.torch_side.values import Value, rounding
 
@@ -39,6 +39,8 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         inside = [i for i in inside if i not in after]  # the others differ in a correct port too
     while inside and _stopped_too(evidence, draw, inside[-1]):
         inside.pop()
+    cotangents = evidence.jax_gradients[draw].cotangents
+    inside = [i for i in inside if _not_finite(evidence, draw, i, cotangents)] or inside
     if not inside:
         text = f"{count} intermediate cotangents agree"
         return Judgement(Surface("backward", "pass", text, control=_control(evidence)))
@@ -48,6 +50,18 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     finding, notes = evidence.locate(lambda: _locate(evidence, draw, inside[-1], why), plain)
     text = f"{len(inside)} of {count} intermediate cotangents differ"
     return Judgement(Surface("backward", "fail", text, (), (finding,)), notes)
+
+
+def _not_finite(
+    evidence: Evidence, draw: int, number: int, cotangents: Mapping[Key, np.ndarray]
+) -> bool:
+    """Whether a cotangent has NaN or infinite elements in one framework only."""
+    spot = evidence.spots(draw)[number]
+    actual = np.asarray(cotangents[spot.key])[spot.iteration]
+    expected = evidence.runs[draw].values[number].cotangent
+    counts = slice(1, 4)  # of NaN and infinite elements in a fingerprint
+    torchs = expected is not None and np.any(expected[counts])
+    return bool(torchs) != bool(np.any(fingerprint(actual)[counts]))
 
 
 def _described(value: Value) -> str:
@@ -140,6 +154,11 @@ def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None)
         sizes = f"torch has none, and JAX's largest element is {size:.6g}"
     else:
         sizes = f"its largest element is {torch_size:.6g} in torch and {size:.6g} in JAX"
+    expected = value.cotangent_data if evidence.rerunnable else None
+    infinite, first = numbers.not_finite(expected, actual)
+    if infinite:
+        sizes, worst = infinite, first
+        torch_size, size = expected[first].item(), actual[first].item()
     finding = Finding(
         "backward",
         at.module or ROOT,

@@ -11,7 +11,7 @@ from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import collectives, numbers
-from jaxgrad.parity.prove.surfaces.gradient_causes import Explanation
+from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 
 
 def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
@@ -25,11 +25,8 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     judged = evidence.judged_gradients[draw or 0]
     rows = tuple(j.row() for j in judged)
     if not judged:
-        raise ProofError(
-            "there is no gradient to compare: no torch tensor requires one, or the loss depends "
-            "on none that does"
-        )
-    if not any(j.torch or j.scale for j in judged if j.verdict != "zero"):
+        return _one_sided(evidence)
+    if draw is None and not any(j.torch or j.scale for j in judged if j.verdict != "zero"):
         raise ProofError(
             "all gradients are zero in torch, so the comparison would prove nothing. Pass a loss= "
             "or inputs with nonzero gradients (are all relus inactive, or the weights zero?)"
@@ -58,6 +55,36 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     return Judgement(Surface("gradients", "pass", text, rows, control=control), _ignored(masks))
 
 
+def _one_sided(evidence: Evidence) -> Judgement:
+    """Judge a pair of which one program, or neither, has a gradient."""
+    torchs = [n for n, g in evidence.torch_gradients(evidence.runs[0]).items() if g is not None]
+    grads = evidence.by_torch_name(evidence.jax_gradients[0]).items()
+    jaxs = [n for n, g in grads if g is not None]
+    result = "loss" if evidence.torch_side.has_loss else "output"
+    if not torchs and not jaxs:
+        raise ProofError(
+            f"there is no gradient to compare: neither torch's {result} nor JAX's depends on a "
+            "trained weight or a floating input in a way that lets a gradient through (is "
+            "everything frozen, detached or under no_grad?)"
+        )
+    if torchs and jaxs:
+        raise ProofError(
+            f"there is no gradient to compare: torch's {result} has gradients only with respect "
+            f"to {_listed(torchs)}, and JAX's only with respect to {_listed(jaxs)}"
+        )
+    names, has, lacks = (torchs, "torch", "JAX") if torchs else (jaxs, "JAX", "torch")
+    count = "1 gradient" if len(names) == 1 else f"{len(names)} gradients"
+    text = f"{has} computes {count}, but {lacks} computes none"
+    where = evidence.jax_place(names[0])
+    cause = f"{lacks}'s {result} is detached from all weights"
+    finding = Finding("gradients", names[0], where, text, cause=cause)
+    return Judgement(Surface("gradients", "fail", text, findings=(finding,)))
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+
+
 def _ignored(masks: Sequence[Judged]) -> tuple[str, ...]:
     """Name the inputs of zeros and ones whose gradients differ."""
     names = ", ".join(dict.fromkeys(j.name for j in masks))
@@ -80,13 +107,23 @@ def _finding(
         "gradients",
         bad.name,
         where,
-        f"the gradient is off by {bad.share:.2g} (relative to its scale)",
+        _difference(evidence, draw, bad),
         **bad.worst,
         cause=cause or _cause(evidence, draw, bad.name),
     )
     if why is None or not explained:
         return finding
     return quoted(finding, evidence.port.program, why.key, why.fix)
+
+
+def _difference(evidence: Evidence, draw: int, bad: Judged) -> str:
+    """Say how much a gradient is off, or which elements are NaN or infinite."""
+    actual = evidence.by_torch_name(evidence.jax_gradients[draw])[bad.name]
+    expected = evidence.torch_gradients(evidence.runs[draw])[bad.name]
+    infinite, _ = numbers.not_finite(expected, actual) if actual is not None else ("", ())
+    if infinite:
+        return f"the gradient differs: {infinite}"
+    return f"the gradient is off by {bad.share:.2g} (relative to its scale)"
 
 
 def _last_used(evidence: Evidence, wrong: Sequence[Judged]) -> Judged:

@@ -160,6 +160,8 @@ def culprit(
         return _likely(run, consumers), ""
     arranged = expected.ravel()[index] if expected.size == index.size else expected
     rest = _in_reals(actual - arranged)
+    if not np.isfinite(rest).all():
+        return _likely(run, consumers), ""  # no multiple of a contribution explains NaN
     norm = float(np.linalg.norm(rest)) or 1.0
     near = max(1e-6, min(0.01, 20 * noise * float(np.linalg.norm(arranged)) / norm))
     best: tuple[float, int, float] | None = None

@@ -38,6 +38,24 @@ def find_multiple(data: np.ndarray, prints: np.ndarray) -> tuple[int, float] | N
     return None
 
 
+def not_finite(expected: np.ndarray | None, actual: np.ndarray) -> tuple[str, tuple[int, ...]]:
+    """Describe the elements that are NaN or infinite in one framework only, and find the first.
+
+    >>> not_finite(np.array([1.0, 2.0]), np.array([1.0, np.nan]))
+    ('JAX gives nan in 1 of 2 elements, torch gives 2 at the first', (1,))
+    """
+    if expected is None or expected.shape != actual.shape:
+        return "", ()
+    at = np.argwhere(np.isfinite(expected) != np.isfinite(actual))
+    if not len(at):
+        return "", ()
+    first = tuple(int(i) for i in at[0])
+    pair = ("JAX", actual[first]), ("torch", expected[first])
+    (bad, value), (good, number) = pair if np.isfinite(expected[first]) else pair[::-1]
+    count = f"{len(at)} of {actual.size} elements" if actual.size > 1 else "its only element"
+    return f"{bad} gives {value:.6g} in {count}, {good} gives {number:.6g} at the first", first
+
+
 def as_written(x: float) -> str:
     """Format a number as a person would write it: 1/sqrt(8)."""
     if math.isclose(x, round(x), rel_tol=1e-9):

@@ -20,7 +20,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import native as jax_native
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.users import first_line
-from jaxgrad.parity.ulp import scale_of
+from jaxgrad.parity.ulp import distance, scale_of
 
 
 EPS = float(np.finfo(np.float32).eps)
@@ -42,8 +42,8 @@ class Float32Error(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """JAX's error relative to torch's."""
-        return self.jax / max(self.torch, self.floor)
+        """JAX's error relative to torch's; 1 where torch's own result is not finite."""
+        return self.jax / max(self.torch, self.floor) if np.isfinite(self.torch) else 1.0
 
     @property
     def clause(self) -> str:
@@ -187,9 +187,9 @@ def _wide(x: Any) -> np.ndarray:
 
 
 def relative_error(x: Any, exact: Any) -> float:
-    """Return the largest error of `x`, relative to the scale of `exact`."""
+    """Return the largest error of `x`, relative to the scale of `exact`; NaN equals NaN."""
     if x is None or exact is None:
         return 0.0
     exact = np.asarray(exact)
-    off = float(np.max(np.abs(np.reshape(x, exact.shape) - exact), initial=0.0))
+    off = float(np.max(distance(np.reshape(x, exact.shape), exact), initial=0.0))
     return off / (scale_of(exact) or 1.0) if np.isfinite(off) else float("inf")

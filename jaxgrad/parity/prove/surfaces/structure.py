@@ -13,7 +13,7 @@ from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.jax_side.port import Port
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces.gradient_causes import Explanation
+from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 
 
 def surface(evidence: Evidence, *, has_optimizer: bool = False) -> Judgement:

@@ -161,3 +161,13 @@ def test_the_noise_of_a_huge_array_is_relative_to_each_element():
     draws = [with_float32_noise(x, np.random.default_rng(seed)) - x for seed in range(8)]
 
     assert 0 < np.max(np.abs(draws)[:, 1]) <= 1.2e-7
+
+
+def test_nan_is_no_structural_zero():
+    """A gradient of NaN in one framework fails, and in both it passes as NaN."""
+    nan, zero = np.array([np.nan, 0.0]), np.zeros(2)
+
+    assert judge("x", nan, zero, tree_scale=1.0).verdict == "fail"
+    assert judge("x", zero, nan, tree_scale=1.0).verdict == "fail"
+    assert judge("x", nan, nan, tree_scale=1.0).verdict == "pass"
+    assert judge("x", zero, zero, tree_scale=1.0).verdict == "zero"

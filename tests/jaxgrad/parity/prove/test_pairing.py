@@ -142,3 +142,38 @@ def test_values_are_counted_by_their_mean_magnitude(means, count):
     assert pairing._found(drawn, Watched([], {((0,), 0): prints})) == count
     drawn.run.values[0].print[:] = 0.0
     assert pairing._found(drawn, Watched([], {((0,), 0): prints * 0})) == 0
+
+
+class Norms(nn.Module):
+    """Two norms in one block, both with scales of ones and offsets of zeros."""
+
+    def __init__(self):
+        super().__init__()
+        self.n1, self.n2 = nn.LayerNorm(D), nn.LayerNorm(D)
+        self.mix = nn.Linear(D, D)
+
+    def forward(self, x):
+        return self.n2(torch.tanh(self.mix(self.n1(x))))
+
+
+@pytest.mark.parametrize("cause", ["", "a missing offset"])
+def test_norms_are_paired_by_their_gradients(cause):
+    """Norms that are counted from 0 in JAX and from 1 in torch pass, and a wrong port fails."""
+    torch.manual_seed(0)
+    module = Norms()
+    state = {name: x.detach().numpy() for name, x in module.state_dict().items()}
+    ones, zeros = np.ones(D, np.float32), np.zeros(D, np.float32)
+    params = {f"norm_{k}": {"scale": ones, "bias": zeros} for k in range(2)}
+    params["mix_0"] = {"kernel": state["mix.weight"].T, "bias": state["mix.bias"]}
+
+    def norm(p: Any, x: Any, offset: float = 1.0) -> Any:
+        x = (x - x.mean(-1, keepdims=True)) / jax.numpy.sqrt(x.var(-1, keepdims=True) + 1e-5)
+        return x * p["scale"] + offset * p["bias"]
+
+    def port(p: Any, x: Any) -> Any:
+        x = norm(p["norm_0"], x) @ p["mix_0"]["kernel"] + p["mix_0"]["bias"]
+        return norm(p["norm_1"], jax.numpy.tanh(x), 0.0 if cause else 1.0)
+
+    report = prove(module, port, params, (draw(5, D),))
+
+    assert report.verdict == ("fail" if cause else "pass"), report

@@ -158,3 +158,17 @@ def test_a_value_gets_its_traced_dtype_only_if_that_is_of_the_kind():
     x, aval = np.ones(2), jax.ShapeDtypeStruct((2,), np.float32)
     assert lifting.as_traced(x, aval).dtype == np.float32
     assert lifting.as_traced(x, aval, jnp.integer) is x and lifting.as_traced(x, None) is x
+
+
+def test_a_function_that_raises_in_float64_is_lifted_from_float32():
+    """An update may check its dtypes and raise any error."""
+
+    def strict(x: Any) -> Any:
+        if x.dtype != jnp.float32:
+            raise ValueError("float32 only")
+        return x / 3
+
+    with jax.enable_x64(True):
+        y = lifting.lifted(strict)(jnp.ones(2, jnp.float64))
+
+    assert y.dtype == jnp.float64 and float(y[0]) == 1 / 3

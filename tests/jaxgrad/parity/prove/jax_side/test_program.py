@@ -11,6 +11,7 @@ import torch
 from jax import lax
 from torch import Tensor, nn
 
+from jaxgrad import functional
 from jaxgrad.parity import prove
 from jaxgrad.parity.prove.adapters import Held
 from jaxgrad.parity.prove.jax_side import program as jax_program
@@ -256,3 +257,54 @@ def test_another_trace_replaces_the_equations():
     again = jax_program.with_jaxpr(first, plain.jaxpr, numbers=[2.0])
     assert [e.primitive.name for e in again.equations.values()] == ["cos"]
     assert again.lengths == {(0,): ()} and again.closed == set() and again.numbers == [2.0]
+
+
+@pytest.mark.parametrize("error", [TypeError, RuntimeError, ValueError, AssertionError])
+def test_a_port_that_raises_in_float64_is_traced_in_float32(error):
+    """A port may raise anything for float64, as `functional.linear` does for mixed dtypes."""
+
+    def strict(p: Any, x: Any) -> Any:
+        if x.dtype != jnp.float32 or p["w"].dtype != jnp.float32:
+            raise error("float32 only")
+        return p["w"] * x
+
+    program = traced(strict, np.ones(3))
+
+    assert program.rejects_float64 and program.jaxpr.in_avals[0].dtype == np.float32
+
+
+def test_a_port_of_params_of_two_dtypes_is_traced_in_these():
+    """Params in bfloat16 and in float32 keep their dtypes if the port rejects any other."""
+
+    def strict(p: Any, x: Any) -> Any:
+        if (p["a"].dtype, p["b"].dtype) != (jnp.bfloat16, jnp.float32):
+            raise RuntimeError("mixed dtypes")
+        return p["a"] * p["b"] * x
+
+    params = {"a": jnp.ones(3, jnp.bfloat16), "b": np.ones(3)}
+    program = jax_program.program(strict, params, (np.ones(3),))
+
+    assert [str(a.dtype) for a in program.jaxpr.in_avals[:2]] == ["bfloat16", "float32"]
+
+
+def test_a_port_that_raises_in_every_dtype_raises_its_first_error():
+    """The error is that of the trace in float64."""
+
+    def broken(p: Any, x: Any) -> Any:
+        raise RuntimeError(f"{x.dtype} is wrong")
+
+    with pytest.raises(RuntimeError, match="float64 is wrong"):
+        traced(broken, np.ones(3))
+
+
+@pytest.mark.parametrize("stop", [identity, lax.stop_gradient])
+def test_a_port_that_casts_before_a_strict_layer_is_compared(stop):
+    """A cast to float32 before `functional.linear` passes; with a stop_gradient it fails."""
+    module = nn.Linear(3, 2)
+
+    def apply(p: Any, x: Any) -> Any:
+        return functional.linear(x.astype(jnp.float32), stop(p["weight"]), p["bias"])
+
+    report = prove(module, apply, arrays(module), (draw(4, 3),))
+
+    assert report.verdict == ("pass" if stop is identity else "fail")

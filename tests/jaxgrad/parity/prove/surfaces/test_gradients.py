@@ -83,3 +83,37 @@ def test_the_gradient_of_a_mask_is_judged_in_a_module_without_parameters():
     apply = lambda _, x, y: jnp.mean(jnp.abs(lax.stop_gradient(x) - y))  # noqa: E731
     inputs = np.array([1.0, 0.0, 1.0]), np.array([0.3, 0.6, -1.0])
     assert prove(module, apply, {}, inputs).verdict == "fail"
+
+
+class Looked(nn.Module):
+    """An embedding whose output may be detached; its inputs have no gradient."""
+
+    def __init__(self, detaches: bool):
+        super().__init__()
+        self.embed, self.detaches = nn.Embedding(5, 3), detaches
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return self.embed(ids).detach() if self.detaches else self.embed(ids)
+
+
+@pytest.mark.parametrize(
+    ("torchs", "jaxs", "verdict", "text"),
+    [
+        (False, True, "fail", "torch computes 1 gradient, but JAX computes none"),
+        (True, False, "fail", "JAX computes 1 gradient, but torch computes none"),
+        (True, True, "error", "neither torch's output nor JAX's depends on a trained weight"),
+    ],
+)
+def test_a_framework_without_any_gradient_is_named(torchs, jaxs, verdict, text):
+    """If one program stops every gradient the report says which; if both do, that both do."""
+    module = Looked(torchs)
+
+    def apply(p: Any, ids: Any) -> Any:
+        y = p["embed.weight"][ids]
+        return lax.stop_gradient(y) if jaxs else y
+
+    report = prove(module, apply, arrays(module), (np.array([0, 1, 4]),))
+
+    assert report.verdict == verdict and text in str(report)
+    if verdict == "fail":
+        assert report.first is not None and report.first.torch == "embed.weight"

@@ -70,3 +70,18 @@ def test_a_value_is_found_in_program_order():
     assert numbers.find(np.ones(4), prints) is None
     assert numbers.find(np.full((), 0.3), prints) == 4
     assert numbers.find(np.ones(()), prints) is None
+
+
+def test_elements_that_are_not_finite_in_one_framework_are_described():
+    """The sentence names the framework with NaN; NaN in both is no difference."""
+    good, bad = np.array([1.0, 2.0]), np.array([1.0, np.nan])
+
+    text, index = numbers.not_finite(good, bad)
+    assert (text, index) == ("JAX gives nan in 1 of 2 elements, torch gives 2 at the first", (1,))
+    assert numbers.not_finite(bad, good)[0].startswith("torch gives nan in 1 of 2 elements, JAX")
+    assert numbers.not_finite(np.array(3.0), np.array(np.inf)) == (
+        "JAX gives inf in its only element, torch gives 3 at the first",
+        (),
+    )
+    for expected, actual in ((bad, bad), (None, bad), (good, bad[:1])):
+        assert numbers.not_finite(expected, actual) == ("", ())

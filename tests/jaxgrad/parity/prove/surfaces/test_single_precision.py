@@ -77,3 +77,12 @@ def test_a_port_that_needs_float64_is_mentioned(arguments: dict[str, Any]):
     report = proved(arguments, fn=picky)
     assert "float32 is not compared: the port" in report.surfaces["gradients"].text, report
     assert "I need float64" in report.surfaces["forward"].text
+
+
+def test_nan_in_both_precisions_is_no_error():
+    """NaN equals NaN, and where torch's own error is infinite there is nothing to compare."""
+    nan = np.array([np.nan, 1.0])
+
+    assert single_precision.relative_error(nan, nan) == 0
+    assert single_precision.relative_error(np.ones(2), nan) == float("inf")
+    assert single_precision.Float32Error("x", float("inf"), float("inf")).ratio == 1

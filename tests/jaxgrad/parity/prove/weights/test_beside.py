@@ -113,3 +113,14 @@ def test_the_gru_of_equinox_is_inferred(size):
     assert not missing and not extra
     for x, y in zip(mapped.to_jax(fresh), convert(fresh), strict=True):
         np.testing.assert_allclose(x, y)
+
+
+def test_two_leaves_of_zeros_do_not_hold_the_same_bias():
+    """A second leaf of zeros beside a weight is not its bias again; an equal copy of values is."""
+    paths = ["0", "1", "2"]
+    kernel = Piece(0, ALL * 2, "l.weight", np.arange(6).reshape(2, 3))
+    held = Piece(1, ALL, "l.bias", np.arange(2))
+    for value, count in ((np.zeros(2), 0), (np.array([1.0, 2.0]), 1)):
+        tensors = {"l.weight": np.ones((2, 3)), "l.bias": value}
+        pieces = beside(tensors, ParamLeaf(2, "2", value), [kernel, held], paths)
+        assert len(pieces) == count

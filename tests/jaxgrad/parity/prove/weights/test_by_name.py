@@ -97,6 +97,48 @@ def test_a_stack_needs_one_tensor_for_each_layer():
     assert not constants(TENSORS, [leaf], scored(["norm/scale"], []))
 
 
+def test_the_number_of_a_layer_is_not_that_of_a_norm():
+    """Each stack takes one of two numbered norms of every layer."""
+    tensors = {f"layers.{i}.n{k}.weight": np.ones(4) for i in range(3) for k in (1, 2)}
+    leaves = [ParamLeaf(i, f"blocks/n{i + 1}/scale", np.ones((3, 4))) for i in range(2)]
+
+    pieces = constants(tensors, leaves, scored([leaf.path for leaf in leaves], []))
+
+    assert [p.name for p in pieces] == [f"layers.{i}.n{k}.weight" for k in (1, 2) for i in range(3)]
+
+
+def test_a_fused_leaf_of_constants_takes_whole_tensors():
+    """A zero bias of q, k and v is filled with the three biases of torch."""
+    tensors = {f"{name}.bias": np.zeros(2) for name in "qkv"} | {"o.bias": np.ones(2)}
+    leaf = ParamLeaf(0, "qkv/bias", np.zeros(6))
+
+    pieces = constants(tensors, [leaf], scored(["qkv/bias"], []))
+
+    assert sorted(p.region[0].start for p in pieces) == [0, 2, 4]
+    assert {p.name for p in pieces} == {"q.bias", "k.bias", "v.bias"}
+    assert not constants(tensors, [leaf._replace(value=np.zeros(5))], scored(["qkv/bias"], []))
+
+
+def test_a_slice_beside_a_known_slice_is_free():
+    """A tensor whose middle is held by a known piece still gives its other slices."""
+    known = Piece(9, (slice(None),), "f", np.arange(2, 4))
+    leaves = [ParamLeaf(i, path, np.zeros(2)) for i, path in enumerate("xy")]
+
+    pieces = constants({"f": np.zeros(6)}, leaves, scored(["x", "y"], []), [known])
+
+    assert sorted(p.index[0] for p in pieces) == [0, 4]
+
+
+def test_a_matrix_of_zeros_is_paired_with_a_tensor_of_its_shape():
+    """Two matrices of zeros with equal sizes differ in shape."""
+    tensors = {"a": np.zeros((6, 2)), "b": np.zeros((3, 4))}
+    leaves = [ParamLeaf(0, "p", np.zeros((4, 3))), ParamLeaf(1, "q", np.zeros((2, 6)))]
+
+    pieces = constants(tensors, leaves, scored(["p", "q"], []))
+
+    assert {p.leaf: p.name for p in pieces} == {0: "b", 1: "a"}
+
+
 def test_a_slice_needs_a_tensor_of_a_multiple_of_its_size():
     """A leaf of four zeros is not a slice of six zeros, nor a leaf of two ones one of zeros."""
     score = scored(["bias"], [])

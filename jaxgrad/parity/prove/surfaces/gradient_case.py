@@ -1,0 +1,140 @@
+"""The gradients of one draw, and the gates of the JAX program that are set to repair them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.jax_side import gates
+from jaxgrad.parity.prove.jax_side.flow import leaf_key, place
+from jaxgrad.parity.prove.jax_side.gates import Gate, Gated
+from jaxgrad.parity.prove.jax_side.program import Key
+from jaxgrad.parity.prove.judge import judge
+from jaxgrad.parity.prove.surfaces import numbers
+from jaxgrad.parity.prove.surfaces.locate_backward import stopped
+from jaxgrad.parity.prove.torch_side.values import TorchRun
+from jaxgrad.parity.ulp import scale_of
+
+
+MOST = 48  # gates of one kind
+_RERUNS = 150
+_WORK = 2e8  # numbers in all reruns together
+
+
+class Explanation(NamedTuple):
+    """A change of one program's backward pass after which gradients agree."""
+
+    text: str
+    fixed: frozenset[str]  # the gradients that agree only after the change
+    complete: bool  # whether all gradients agree after it
+    key: Key | None = None  # the equation in the JAX program
+    through: str = ""  # the call in the user's JAX code
+    fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
+    settings: Mapping[Gate, float] = {}  # the change of the JAX program
+    cotangents: Mapping[Key, np.ndarray] = {}  # of the compared values, if all gradients agree
+
+
+class Case:
+    """The gradients of one draw, which of them differ, and the gates of the JAX program."""
+
+    def __init__(self, evidence: Evidence, draw: int):
+        self.evidence, self.draw = evidence, draw
+        port, flow = evidence.port, evidence.flow
+        torchs = evidence.torch_gradients(evidence.runs[draw])
+        actual = evidence.by_torch_name(evidence.jax_gradients[draw])
+        self.not_finite = any(
+            g is not None and numbers.not_finite(torchs[name], g)[0] for name, g in actual.items()
+            if name in torchs
+        )  # fmt: skip
+        judged = evidence.judged_gradients[draw]
+        names = {j.name for j in judged if j.verdict == "fail"} | {
+            name for name, g in evidence.runs[draw].grads.items() if g is None
+        }
+        leaves = [leaf_key(i) for name in names for i in port.weights.leaves_of(name)]
+        alignment = evidence.alignments[draw]
+        values = [
+            alignment.spots[k].key
+            for i in detached_operands(evidence.runs[draw])
+            for k in alignment.candidates[i][:4]
+        ]
+        self.stops = gates.stops(flow)[:MOST]
+        self.uses = gates.uses(flow, [*leaves, *values])[: 2 * MOST]
+        self.ties = gates.ties(flow)[:MOST]
+        self.unbounded = gates.unbounded(flow)[: 2 * MOST] if self.not_finite else []
+        chosen = [*self.stops, *self.uses, *self.ties, *self.unbounded]
+        self.gated = Gated(port, evidence.draws[draw], chosen)
+        size = sum(np.size(x) for x in port.program.leaves) + sum(
+            float(value.print[0]) for value in evidence.runs[draw].values
+        )
+        self.left = int(min(_RERUNS, max(8.0, _WORK / max(size, 1.0))))
+        self.actual = self.rerun({})
+        self.wrong = self.differing(self.actual, evidence.runs[draw])
+
+    def rerun(self, settings: Mapping[Gate, float]) -> Mapping[str, Any]:
+        """Return the port's gradients by torch's names, zeros included."""
+        self.left -= 1
+        return self.evidence.by_torch_name(self.gated.gradients(settings))
+
+    def differing(self, actual: Mapping[str, Any], run: TorchRun) -> frozenset[str]:
+        """Return the names of the gradients that differ; no gradient counts as zero."""
+        expected = self.evidence.torch_gradients(run)
+        scale = max((scale_of(g) for g in expected.values() if g is not None), default=0.0)
+        near = self.evidence.drawn[self.draw].gradient_reruns
+        reruns = [self.evidence.torch_gradients(rerun) for rerun in near]
+        names = set()
+        for name, x in expected.items():
+            y = actual.get(name)
+            if y is None:
+                continue
+            torchs = np.zeros_like(y) if x is None else x
+            noise = [r[name] for r in reruns if r.get(name) is not None]
+            if judge(name, torchs, y, noise, tree_scale=scale).verdict == "fail":
+                names.add(name)
+        names -= self.evidence.masks
+        return frozenset(names)
+
+    def best(
+        self, groups: Sequence[Sequence[Gate]], number: float
+    ) -> tuple[list[Sequence[Gate]], frozenset[str]]:
+        """Return the fewest groups of gates that repair most gradients, and what they repair.
+
+        A group is kept only if it repairs a gradient and breaks none.
+        """
+        run = self.evidence.runs[self.draw]
+        kept: list[Sequence[Gate]] = []
+        left = self.wrong
+        trials = []
+        for group in groups:
+            if self.left > 0:
+                after = self.differing(self.rerun(dict.fromkeys(group, number)), run)
+                trials += [(group, after)] if after < self.wrong else []
+        for group, after in sorted(trials, key=lambda trial: (len(trial[1]), len(trial[0]))):
+            if not kept:
+                kept, left = [group], after
+            elif left - after:
+                joint = dict.fromkeys((g for other in (*kept, group) for g in other), number)
+                rest = self.differing(self.rerun(joint), run)
+                kept, left = ([*kept, group], rest) if rest < left else (kept, left)
+        return kept, self.wrong - left
+
+    def names(self, fixed: frozenset[str]) -> str:
+        """Describe the gradients that agree after a change."""
+        if fixed == self.wrong:
+            return "all gradients agree"
+        listed = ", ".join(sorted(fixed)[:4]) + (" and others" if len(fixed) > 4 else "")
+        return f"the gradients of {listed} agree, others still differ"
+
+    def place(self, key: Key) -> str:
+        """Return the place of a JAX value, and the line that called the function it is in."""
+        return place(self.evidence.port.program, key)
+
+
+def detached_operands(run: TorchRun) -> list[int]:
+    """Return the values that torch detaches, and the results of `no_grad` that it reads."""
+    stops = [value for value in run.values if value.op in ("detach", "data")]
+    results = stopped(run)
+    read = [i for v in run.values if v.requires_grad for i in v.inputs if i in results]
+    return list(dict.fromkeys([*(i for value in stops for i in value.inputs), *read]))
