@@ -156,7 +156,7 @@ def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None)
         sizes = f"its largest element is {torch_size:.6g} in torch and {size:.6g} in JAX"
     expected = value.cotangent_data if evidence.rerunnable else None
     infinite, first = numbers.not_finite(expected, actual)
-    if infinite:
+    if infinite and expected is not None:
         sizes, worst = infinite, first
         torch_size, size = expected[first].item(), actual[first].item()
     finding = Finding(
