@@ -35,6 +35,10 @@ def state_from_torch(
 ) -> PyTree:
     """Convert the state of a torch optimizer to the state of `tx`.
 
+    The learning rate, betas and eps stay those of `tx` and are not compared with
+    `state_dict["param_groups"]`: a transformation holds them in its functions, where they cannot be
+    read. The state of `optax.inject_hyperparams` does hold them: set its `hyperparams` afterwards.
+
     Args:
         tx: The same optimizer with the same options, bare, in `param_groups` or in an optax chain;
             or optax's own optimizer, if its state is made of the same moments as torch's.

@@ -37,19 +37,21 @@ def settled(
         The port's runs on both draws.
     """
     original = port.weights
-    if drawn[1].agrees(runs[1].outputs) or not guessed_leaves(original):
+    if drawn[1].agrees(runs[1].outputs) or not any(piece.guessed for piece in original.pieces):
         return runs
     if not drawn[0].agrees(runs[0].outputs):
         return runs  # equal constants: a wrong pairing would not fail here
-    port.weights = _by_gradient(port, drawn[0].draw, side)
-    rerun = watch(drawn[1].draw)
-    if drawn[1].agrees(rerun.outputs):
-        return [runs[0], rerun]
     best, left, improves = _found(drawn[1], runs[1]), RUNS, True
-    if (count := _found(drawn[1], rerun)) > best:
-        best = count
-    else:
-        port.weights = original
+    found = _by_gradient(port, drawn[0].draw, side)
+    if found is not original:
+        port.weights = found
+        rerun = watch(drawn[1].draw)
+        if drawn[1].agrees(rerun.outputs):
+            return [runs[0], rerun]
+        if (count := _found(drawn[1], rerun)) > best:
+            best = count
+        else:
+            port.weights = original
     pairs = exchangeable(port.weights)
     while improves and left:
         improves = False
@@ -70,7 +72,7 @@ def settled(
 
 def _by_gradient(port: Port, draw: Draw, side: TorchSide) -> WeightMap:
     """Return the port's map with its constant leaves matched by their gradients."""
-    if side.module is None:
+    if side.module is None or not guessed_leaves(port.weights):
         return port.weights  # a dump cannot be run on other weights
     draw = dataclasses.replace(draw, state=moved(port.weights, draw.state))
     gradients = checks.guarded(lambda: port.gradients(draw))

@@ -1,4 +1,8 @@
-"""Weights that JAX uses in each other's place: a gate for a projection, a direction for another."""
+"""Weights that the port's code uses in each other's place, as trials that rerun torch.
+
+A gate stands for a projection, or a direction for another, in all blocks alike. `swapped_weights`
+finds the other mistake: leaves of params that were loaded with each other's tensors.
+"""
 
 from __future__ import annotations
 

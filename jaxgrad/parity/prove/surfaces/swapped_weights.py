@@ -1,4 +1,7 @@
-"""Find weights that a port uses in place of others, by exchanging them in the weight map."""
+"""Find leaves of params that hold each other's tensors, by exchanging them in the weight map.
+
+`exchanges` finds the other mistake: code that reads two weights the wrong way round.
+"""
 
 from __future__ import annotations
 

@@ -94,7 +94,9 @@ class Scripted:
 def settle(port: Scripted, first: Any, second: Any) -> list[Watched]:
     start = [Watched([port.order], {}), port.watch("second")]
     port.runs = 0
-    return pairing.settled(port, [first, second], start, port.watch)  # pyright: ignore[reportArgumentType]
+    dump: Any = SimpleNamespace(module=None)
+    made: Any = port
+    return pairing.settled(made, [first, second], start, port.watch, dump)
 
 
 @pytest.mark.parametrize("right", ["bac", "cba", "bca", "cab"])
