@@ -20,7 +20,7 @@ from jaxgrad.parity.prove.prove import Clock
 from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import backward
-from jaxgrad.parity.prove.surfaces.gradient_causes import Explanation
+from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 from jaxgrad.parity.prove.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.torch_side.values import TorchRun, Value
 from parity_tests.case import identity
@@ -172,6 +172,7 @@ def test_the_last_difference_inside_that_matters_is_located(
     monkeypatch.setattr(backward, "_matters", lambda _, __, i: i != 4)
     monkeypatch.setattr(backward, "_stopped_too", lambda _, __, i: i in stopped)
     monkeypatch.setattr(backward, "_control", lambda _: "control")
+    monkeypatch.setattr(backward, "_not_finite", lambda *_: False)
     why: Any = WHY._replace(cotangents={"then": X}) if after else None
     surface, _ = backward.surface(fake, why)
 

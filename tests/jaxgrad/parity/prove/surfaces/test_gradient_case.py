@@ -1,18 +1,60 @@
-"""The values that torch detaches are the places where a port may lack a stop_gradient."""
+"""Gates that repair wrong gradients are found, and the values that torch detaches are listed."""
 
-import numpy as np
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
 
 from jaxgrad.parity.prove.surfaces.gradient_case import detached_operands
-from jaxgrad.parity.prove.torch_side.values import TorchRun, Value
+from tests.jaxgrad.parity.prove.surfaces._helpers import Made
 
 
-def value(op: str, *inputs: int) -> Value:
-    return Value("", op, inputs, (2,), np.zeros(16))
+def paths(groups: Any) -> list[str]:
+    return ["".join(gate.path for gate in group) for group in groups]
 
 
-def test_operands_of_detach_and_data_are_listed_once():
-    """A value that is detached twice is listed once, and other operands are not listed."""
-    values = [value("a"), value("b"), value("detach", 1), value("data", 0), value("detach", 1)]
-    run = TorchRun([*values, value("mul", 2)], [], {}, [], {}, [], {}, None, [], [], {})
+@pytest.mark.parametrize(
+    ("repairs", "kept", "fixed"),
+    [
+        ({"a": "x", "b": "xy"}, ["b"], "xy"),
+        ({"a": "x", "b": "y"}, ["a", "b"], "xy"),
+        ({"a": "x", "b": "x"}, ["a"], "x"),
+        ({"a": "x", "b": "y1"}, ["a"], "x"),  # the second one breaks another gradient
+        ({"a": "", "b": "1"}, [], ""),
+    ],
+)
+def test_the_fewest_gates_that_repair_most_gradients_are_kept(repairs, kept, fixed):
+    """A gate that breaks a gradient is never one of them."""
+    case = Made("xyz", repairs, 0.0)
+    found, names = case.best([(gate,) for gate in case.uses], 0.0)
+    assert paths(found) == kept and names == frozenset(fixed)
 
-    assert detached_operands(run) == [1, 0]
+
+def test_no_gate_is_tried_without_reruns_left():
+    """Each rerun counts."""
+    case = Made("x", {"a": "", "b": "x"}, 0.0, left=1)
+    assert case.best([(gate,) for gate in case.uses], 0.0) == ([], frozenset())
+    case = Made("x", {"a": "", "b": "x"}, 0.0, left=2)
+    assert paths(case.best([(gate,) for gate in case.uses], 0.0)[0]) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("fixed", "text"),
+    [
+        ("abcdef", "all gradients agree"),
+        ("ab", "the gradients of a, b agree, others still differ"),
+        ("abcd", "the gradients of a, b, c, d agree, others still differ"),
+        ("abcde", "the gradients of a, b, c, d and others agree, others still differ"),
+    ],
+)
+def test_at_most_four_gradients_are_listed(fixed, text):
+    """All of them are not listed at all."""
+    assert Made("abcdef", {}, 0.0).names(frozenset(fixed)) == text
+
+
+def test_the_operands_that_torch_detaches():
+    """Each value is listed once, in torch's order."""
+    ops = [("input", ()), ("detach", (0,)), ("data", (2,)), ("mul", (1,)), ("detach", (0,))]
+    values = [SimpleNamespace(op=o, inputs=i, weights=(), requires_grad=True) for o, i in ops]
+    record: Any = SimpleNamespace(values=values, grads={})
+    assert detached_operands(record) == [0, 2]

@@ -1,8 +1,7 @@
 """Wrong gradients are explained by a change of the backward pass that was tested by rerunning."""
 
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +15,7 @@ from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove.surfaces import gradient_causes
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
+from tests.jaxgrad.parity.prove.surfaces._helpers import Made
 
 
 Through = Callable[[Any], Any]
@@ -189,85 +189,6 @@ def test_a_cotangent_that_stays_different_after_the_cause_is_removed_is_not_blam
     assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")
 
 
-class Use(NamedTuple):
-    path: str
-
-
-class Made(gradient_causes._Case):
-    """A case whose gradients differ unless certain gates are changed to certain numbers."""
-
-    def __init__(self, wrong: str, repairs: dict[str, str], number: float, left: int = 99):
-        self.wrong, self.left = frozenset(wrong), left
-        self.repairs, self.number = repairs, number
-        self.evidence: Any = SimpleNamespace(
-            runs=[None],
-            port=SimpleNamespace(
-                program=SimpleNamespace(
-                    equations={g: SimpleNamespace(primitive=SimpleNamespace(name=g)) for g in "abc"}
-                )
-            ),
-        )
-        self.draw = 0
-        gates: Any = [Use(path) for path in repairs]
-        self.stops = self.uses = self.ties = gates
-
-    def rerun(self, settings: Any) -> Any:
-        self.left -= 1
-        return settings
-
-    def differing(self, actual: Any, run: Any) -> frozenset[str]:
-        assert run is None and set(actual.values()) <= {self.number}
-        good = {name for gate in actual for name in self.repairs[gate.path]}
-        broken = {name.upper() for name in good if name.isdigit()}
-        return (self.wrong - good) | broken
-
-    def place(self, key: Any) -> str:
-        return f"line {key[0]}"
-
-
-def paths(groups: Any) -> list[str]:
-    return ["".join(gate.path for gate in group) for group in groups]
-
-
-@pytest.mark.parametrize(
-    ("repairs", "kept", "fixed"),
-    [
-        ({"a": "x", "b": "xy"}, ["b"], "xy"),
-        ({"a": "x", "b": "y"}, ["a", "b"], "xy"),
-        ({"a": "x", "b": "x"}, ["a"], "x"),
-        ({"a": "x", "b": "y1"}, ["a"], "x"),  # the second one breaks another gradient
-        ({"a": "", "b": "1"}, [], ""),
-    ],
-)
-def test_the_fewest_gates_that_repair_most_gradients_are_kept(repairs, kept, fixed):
-    """A gate that breaks a gradient is never one of them."""
-    case = Made("xyz", repairs, 0.0)
-    found, names = case.best([(gate,) for gate in case.uses], 0.0)
-    assert paths(found) == kept and names == frozenset(fixed)
-
-
-def test_no_gate_is_tried_without_reruns_left():
-    """Each rerun counts."""
-    case = Made("x", {"a": "", "b": "x"}, 0.0, left=1)
-    assert case.best([(gate,) for gate in case.uses], 0.0) == ([], frozenset())
-    case = Made("x", {"a": "", "b": "x"}, 0.0, left=2)
-    assert paths(case.best([(gate,) for gate in case.uses], 0.0)[0]) == ["b"]
-
-
-@pytest.mark.parametrize(
-    ("fixed", "text"),
-    [
-        ("abcdef", "all gradients agree"),
-        ("ab", "the gradients of a, b agree, others still differ"),
-        ("abcd", "the gradients of a, b, c, d agree, others still differ"),
-        ("abcde", "the gradients of a, b, c, d and others agree, others still differ"),
-    ],
-)
-def test_at_most_four_gradients_are_listed(fixed, text):
-    """All of them are not listed at all."""
-    assert Made("abcdef", {}, 0.0).names(frozenset(fixed)) == text
-
-
 @pytest.mark.parametrize(
     ("repairs", "text", "complete"),
     [
@@ -306,14 +227,6 @@ def test_ties_get_none_or_all_of_the_gradient(number, torchs):
     assert "the operands of aimum are equal in some elements" in why.text
     assert f"torch passes {torchs} of it here" in why.text and why.key == ("a", 0)
     assert gradient_causes._ties(Made("x", {}, 0.0)) is None
-
-
-def test_the_operands_that_torch_detaches():
-    """Each value is listed once, in torch's order."""
-    ops = [("input", ()), ("detach", (0,)), ("data", (2,)), ("mul", (1,)), ("detach", (0,))]
-    values = [SimpleNamespace(op=o, inputs=i, weights=(), requires_grad=True) for o, i in ops]
-    record: Any = SimpleNamespace(values=values, grads={})
-    assert gradient_causes._detached_operands(record) == [0, 2]
 
 
 def test_padding_is_taken_out_of_a_call():
