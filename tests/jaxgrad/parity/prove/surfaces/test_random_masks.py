@@ -54,6 +54,7 @@ def evidence(*wrong: int) -> Any:
 @pytest.mark.parametrize(("wrong", "where"), [((1,), "drop2"), ((2,), "drop1"), ((1, 2), "drop2")])
 def test_the_first_mask_with_another_probability_is_reported(monkeypatch, wrong, where):
     """The finding has the module, the call and the worst element."""
+    monkeypatch.setattr(random_masks, "quoted", lambda finding, *_: finding)
     monkeypatch.setattr(random_masks, "place", lambda _, key: f"line of {key}")
     surface = random_masks.surface(evidence(*wrong))
     assert surface is not None
@@ -71,3 +72,24 @@ def test_right_masks_and_other_numbers_are_no_finding(wrong):
     case = evidence(*wrong)
     assert random_masks.surface(case) is None
     assert case.port.injection.tight is None
+
+
+@pytest.mark.parametrize(("shape", "fails"), [((2,), False), ((1,), False), ((3, 1), True)])
+def test_one_number_of_torch_may_not_stand_for_several(monkeypatch, shape, fails):
+    """Numbers of every kind count, and the sentence has both shapes."""
+    monkeypatch.setattr(random_masks, "quoted", lambda finding, *_: finding)
+    monkeypatch.setattr(random_masks, "place", lambda _, key: f"line of {key}")
+    case = evidence()
+    first, *others = case.port.injection.sites
+    wider = (dataclasses.replace(first, shape=shape), *others)
+    case.port.injection = dataclasses.replace(case.port.injection, sites=wider)
+    surface = random_masks.surface(case)
+
+    assert (surface is not None) == fails
+    if surface is not None:
+        (finding,) = surface.surface.findings
+        assert finding.text.startswith(
+            "torch draws [2] normal numbers in drop0 (dropout), the port"
+        )
+        assert "the port draws [3, 1] numbers" in finding.text
+        assert finding.jax == "line of ((0,), 0)"

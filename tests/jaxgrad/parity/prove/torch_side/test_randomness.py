@@ -69,3 +69,12 @@ def test_attention_without_dropout_draws_nothing():
         functional.scaled_dot_product_attention(Q, Q, Q)
         functional.dropout(X, 0.5, training=False)
     assert not record.noise
+
+
+def test_normal_numbers_without_a_deviation_have_finite_standard_numbers():
+    """They are all equal to their mean."""
+    with Randomness() as record:
+        torch.normal(torch.full((3,), 2.0), torch.tensor([0.0, 1.0, 2.0]))
+    (noise,) = record.noise
+    np.testing.assert_allclose(noise.standard * [0, 1, 2], noise.drawn - 2)
+    assert noise.standard[0] == 0

@@ -15,6 +15,7 @@ from jaxgrad.parity.prove.torch_side.redraws import Range
 
 TABLE = torch.zeros(7, 3)
 SCORES = torch.zeros(4, 5)
+MAP = torch.zeros(1, 5, 4, 2)  # the classes are the second dimension
 LABELS = torch.tensor([1, 2, 3, 1])
 
 
@@ -37,6 +38,8 @@ class Calls(nn.Module):
         (lambda i: functional.embedding(i.long() + 2, TABLE, -1), Range(-2, 5, (4,))),
         (lambda i: functional.cross_entropy(SCORES, i), Range(0, 5, rare=(-100,))),
         (lambda i: functional.cross_entropy(SCORES, i, ignore_index=0), Range(0, 5, (0,))),
+        (lambda i: functional.cross_entropy(MAP, i[None, :, None].expand(1, 4, 2)),
+         Range(0, 5, rare=(-100,))),
         (lambda i: functional.nll_loss(SCORES[0], i[0]), Range(0, 5, rare=(-100,))),
         (lambda i: functional.one_hot(i, 9), Range(0, 9)),
         (lambda i: functional.one_hot(i, 9) + SCORES[0, i.clamp(max=2)].sum(), Range(0, 9)),
@@ -50,7 +53,7 @@ class Calls(nn.Module):
         (lambda i: TABLE.scatter(0, i[:, None], SCORES), Range(0, 7, distinct=True)),
         (lambda i: i * 1.5, None),
     ],
-)
+)  # fmt: skip
 def test_the_range_of_an_index_is_found(call, expected):
     """An input that is used as an index has the size of the dimension that it indexes."""
     module = Calls(call)
