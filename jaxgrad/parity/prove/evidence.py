@@ -64,7 +64,7 @@ def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
     jax_runs = [_watch(port, d.draw, side, clock) for d in drawn]
     checks.same_outputs(drawn[0].run.outputs, program, jax_runs[0].outputs)
     failed = not drawn[0].agrees(jax_runs[0].outputs)
-    if failed and side.module is not None:
+    if failed and side.rerunnable:
         kept = side.run(drawn[0].draw, keep=True)
         program.tables = tables.for_jax(program, kept, drawn[1].run)
         if program.tables:
@@ -144,7 +144,7 @@ class Evidence:
     @property
     def rerunnable(self) -> bool:
         """Whether torch can be run again; a dump cannot."""
-        return self.torch_side.module is not None
+        return self.torch_side.rerunnable
 
     def locate(self, find: Callable[[], T], otherwise: T) -> tuple[T, tuple[str, ...]]:
         """Return the location of a failure, and a note if the search for it raised.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -50,14 +50,13 @@ class Borrowed:
             _Lent(x, x.data, x.grad if x.is_leaf else None, x.requires_grad)
             for x in (*named.values(), *views)
         ]
-        self._in(torch.float64)
+        self._freed: list[_Lent] = []  # tensors that have the user's data for now
+        self._set(converted([lent.data for lent in self._lent], torch.float64))
 
-    def _in(self, dtype: torch.dtype | None) -> None:
-        tensors = [lent.tensor for lent in self._lent]
-        values = [lent.data if dtype is None else lent.tensor.data for lent in self._lent]
-        for x, data in zip(tensors, converted(values, dtype), strict=True):
-            x.grad = None
-            x.data = data
+    def _set(self, values: Sequence[Tensor]) -> None:
+        for lent, data in zip(self._lent, values, strict=True):
+            lent.tensor.grad = None
+            lent.tensor.data = data
 
     @property
     def shares_memory(self) -> bool:
@@ -83,36 +82,48 @@ class Borrowed:
     @contextlib.contextmanager
     def in_dtype(self, dtype: torch.dtype | None) -> Iterator[None]:
         """Give the module another dtype inside a `with` block; None restores the user's dtypes."""
-        wide = [(lent.tensor, lent.tensor.data) for lent in self._lent]
-        try:
-            self._in(dtype)
+        values = [lent.data if dtype is None else lent.tensor.data for lent in self._lent]
+        with self._holding(converted(values, dtype)):
             yield
-        finally:
-            for x, data in wide:
-                x.grad = None
-                x.data = data
+
+    def as_given(self) -> contextlib.AbstractContextManager[None]:
+        """Give the module the user's own data inside a `with` block, which must not change it."""
+        return self._holding([lent.data for lent in self._lent])
 
     @contextlib.contextmanager
-    def idle(self, load: Callable[[], None]) -> Iterator[None]:
-        """Give the parameters the user's data inside a `with` block, to free their float64 copies.
-
-        Afterwards `load` sets their numbers. Tensors that share memory stay as they are.
-        """
-        parameters = {id(p) for p in self.module.parameters()} if not self.shares_memory else set()
-        freed = [lent for lent in self._lent if id(lent.tensor) in parameters]
-        for lent in freed:
-            lent.tensor.grad = None
-            lent.tensor.data = lent.data
+    def _holding(self, values: Sequence[Tensor]) -> Iterator[None]:
+        before, freed = [lent.tensor.data for lent in self._lent], self._freed
+        self._freed = []  # these tensors have other data inside the block
         try:
+            self._set(values)
             yield
         finally:
-            for lent in freed:
-                lent.tensor.data = _copy(lent.data, torch.float64)
-            if freed:
-                load()
+            self._set(before)
+            self._freed = freed
+
+    def free(self) -> None:
+        """Free the float64 copies of the parameters, which have the user's data until `widen`.
+
+        Tensors that share memory stay as they are.
+        """
+        if self._freed or self.shares_memory:
+            return
+        parameters = {id(p) for p in self.module.parameters()}
+        self._freed = [lent for lent in self._lent if id(lent.tensor) in parameters]
+        for lent in self._freed:
+            lent.tensor.grad = None
+            lent.tensor.data = lent.data
+
+    def widen(self) -> bool:
+        """Give parameters that are free the user's numbers in float64; whether there are any."""
+        freed, self._freed = self._freed, []
+        for lent in freed:
+            lent.tensor.data = _copy(lent.data, torch.float64)
+        return bool(freed)
 
     def give_back(self) -> None:
         """Give the module back with the data, gradients, attributes and hooks that it had."""
+        self._freed = []
         for lent in self._lent:
             lent.give_back()
         self._snapshot.restore()

@@ -157,6 +157,7 @@ class Dumped:
     """The torch model as stored in a dump."""
 
     module: Any = None
+    rerunnable = False
 
     def __init__(self, path: str | os.PathLike[str]):
         self.path = pathlib.Path(path)

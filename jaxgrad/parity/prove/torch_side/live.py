@@ -42,12 +42,14 @@ from jaxgrad.parity.prove.users import ProofError, running
 class Live:
     """A module, its inputs, and the functions that select its outputs and its loss."""
 
+    rerunnable = True
+
     def __init__(self, module: Any, inputs: Any, pick: Function, loss: Function, seed: int):
         module = getattr(module, "_orig_mod", module)  # the module that `torch.compile` wrapped
         check_module(module)
         self.pick, self.loss, self.seed = pick, loss, seed
         self.has_loss = loss is not None
-        self.module: Any = module
+        self._module: Any = module
         self.inputs: Any = as_arrays(inputs)
         self.jax_inputs: Any = None
         self.versions: Mapping[str, str] = {}
@@ -55,6 +57,7 @@ class Live:
         self._borrowed = Borrowed(module)
         self.state: State = self._borrowed.state()
         self._loaded = self.state
+        self._kept = False  # whether a search holds the calls of a run, and their parameters
         try:
             self._open()
         except BaseException:
@@ -90,12 +93,26 @@ class Live:
         """Give the user's module back as it was."""
         self._borrowed.give_back()
 
-    def idle(self) -> contextlib.AbstractContextManager[None]:
-        """Free the module's float64 weights inside a `with` block, in which torch is not run."""
-        return self._borrowed.idle(lambda: load(self.module, self._loaded, buffers=False))
+    @property
+    def module(self) -> Any:
+        """The module in float64, with the weights of its last run."""
+        if self._borrowed.widen():
+            load(self._module, self._loaded, buffers=False)
+        return self._module
+
+    @contextlib.contextmanager
+    def idle(self) -> Iterator[None]:
+        """Free the module's float64 weights in a `with` block and until torch is next used."""
+        self._borrowed.free()
+        try:
+            yield
+        finally:
+            if self._kept:
+                _ = self.module  # a search repeats calls without asking for the module
 
     def _load(self, state: State) -> None:
         """Set the weights, and everything else to what it was before the first run."""
+        self._borrowed.widen()
         self._borrowed.rewind()
         torch_tables.set_attributes(self.module, self._attributes)
         load(self.module, state)
@@ -205,6 +222,7 @@ class Live:
     def run(self, draw: Draw, *, forward: bool = False, **options: Any) -> TorchRun:
         """Run torch forward and backward on a draw, or only `forward`, with the draw's noise."""
         options |= self._noise(draw)
+        self._kept |= options.get("keep", False)
         self._load(draw.state)
         cotangents = None if forward else self._cotangent
         with running(f"torch: a forward and backward run of {type(self.module).__name__}"):
@@ -221,7 +239,7 @@ class Live:
     def single_precision(self, draw: Draw) -> list[TorchRun]:
         """Run torch in float32 on a draw, and with every weight perturbed by a float32 ULP."""
         runs = []
-        with self._borrowed.in_dtype(torch.float32):
+        with self.idle(), self._borrowed.in_dtype(torch.float32):
             for near in (draw, *(perturbed(draw, list(draw.state), salt) for salt in (0, 1))):
                 self._load(near.state)
                 inputs = cast(near.inputs, np.float32)
@@ -236,15 +254,17 @@ class Live:
 
         A module that rounds nothing below float32 is run only if `always` is true.
         """
-        with self._borrowed.in_dtype(None):
+        with self._borrowed.as_given():
             low = torch_native.is_low(self.module) or self._casts_low
-            chosen = draws if low or always else ()
+            if not (low or always):
+                return torch_native.run(self.module, (), self.pick, self.loss, low)
+        with self.idle(), self._borrowed.in_dtype(None):
             self._borrowed.rewind()
-            return torch_native.run(self.module, chosen, self.pick, self.loss, low)
+            return torch_native.run(self.module, draws, self.pick, self.loss, low)
 
     def state_dtypes(self, training: Training) -> Mapping[str, str]:
         """Return the dtypes in which a torch optimizer stores the state of each parameter."""
-        with self._borrowed.in_dtype(None):
+        with self.idle(), self._borrowed.in_dtype(None):
             try:
                 optimizer = build_optimizer(training.torch, self.module)
             except ProofError:  # the updates surface reports it
@@ -292,7 +312,7 @@ class Live:
         """Yield the learning rates and new weights of steps whose gradients are given."""
         self._borrowed.rewind()
         narrow = self._borrowed.in_dtype(torch.float32) if single else contextlib.nullcontext()
-        with narrow:
+        with self.idle(), narrow:
             self._load(draw.state)
             loop = Loop(dataclasses.replace(training, ema=None), self.module)
             self.module.zero_grad()

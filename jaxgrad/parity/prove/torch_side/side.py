@@ -74,7 +74,7 @@ def compared_steps(steps: int) -> tuple[int, ...]:
 class TorchSide(Protocol):
     """Everything that a proof asks of the torch model."""
 
-    module: Any  # the user's module, for now in float64; None in a dump, which cannot be rerun
+    rerunnable: bool  # whether torch can be run again; a dump cannot
     seed: int
     has_loss: bool
     inputs: Any
@@ -86,6 +86,11 @@ class TorchSide(Protocol):
     notes: list[str]
     versions: Mapping[str, str]
 
+    @property
+    def module(self) -> Any:
+        """The user's module, for now in float64; None in a dump."""
+        ...
+
     def on(self, inputs: Any, jax_inputs: Any = None) -> TorchSide:
         """Return the same model with other inputs."""
         ...
@@ -95,7 +100,7 @@ class TorchSide(Protocol):
         ...
 
     def idle(self) -> contextlib.AbstractContextManager[None]:
-        """Free the module's float64 weights inside a `with` block, in which torch is not run."""
+        """Free the module's float64 weights in a `with` block and until torch is next used."""
         ...
 
     def tables(self, mapped: Sequence[str]) -> Mapping[str, np.ndarray]:

@@ -57,7 +57,7 @@ def gathered(arguments: dict[str, Any], module: Any, fn: Any) -> Iterator[Eviden
 
 def without_module(evidence: Evidence) -> Evidence:
     """Return evidence that has no module to run, as that of a dump."""
-    side: Any = SimpleNamespace(**vars(evidence.torch_side) | {"module": None, "idle": nullcontext})
+    side: Any = SimpleNamespace(**vars(evidence.torch_side) | {"rerunnable": False, "idle": nullcontext})
     return dataclasses.replace(evidence, torch_side=side)
 
 

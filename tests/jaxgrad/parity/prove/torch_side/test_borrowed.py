@@ -13,9 +13,7 @@ from torch import nn
 from torch.nn.utils import weight_norm
 
 from jaxgrad.parity import prove
-from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed, converted
-from jaxgrad.parity.prove.torch_side.live import Live
 from tests.jaxgrad.parity.prove._helpers import arrays
 
 
@@ -245,48 +243,68 @@ def test_the_users_weights_are_read_in_float64():
     borrowed.give_back()
 
 
-def test_an_idle_module_holds_the_users_parameters():
-    """They take no memory of their own, and afterwards have their numbers in float64 again."""
+def test_a_freed_module_holds_the_users_parameters():
+    """They take no memory of their own until `widen` copies them to float64 again."""
     module = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
     weight, mean = next(module.parameters()), next(module.buffers())
-    data = weight.data_ptr()
+    data, numbers = weight.data_ptr(), weight.tolist()
     borrowed = Borrowed(module)
     with torch.no_grad():
+        weight.fill_(5.0)
         mean.fill_(7.0)
 
-    def load() -> None:
-        weight.data.fill_(5.0)
-
-    with borrowed.idle(load):
-        assert weight.data_ptr() == data
-        assert weight.dtype == torch.float32
+    borrowed.free()
+    borrowed.free()
+    assert weight.data_ptr() == data
+    assert weight.dtype == torch.float32
+    assert borrowed.widen()
+    assert not borrowed.widen()
     assert weight.dtype == torch.float64
     assert weight.data_ptr() != data
-    assert weight.tolist() == [[5.0] * 3] * 2
+    assert weight.tolist() == numbers
     assert mean.tolist() == [7.0] * 2
+    borrowed.free()
     borrowed.give_back()
+    assert not borrowed.widen()  # the report asks for the module afterwards
     assert weight.data_ptr() == data
 
 
-def test_parameters_that_share_memory_do_not_idle():
+def test_parameters_that_share_memory_are_not_freed():
     module = nn.Linear(3, 3)
     module.row = module.weight.detach()[0]
     borrowed = Borrowed(module)
-    with borrowed.idle(lambda: pytest.fail("there is nothing to load")):
-        assert module.weight.dtype == torch.float64
+    borrowed.free()
+    assert module.weight.dtype == torch.float64
+    assert not borrowed.widen()
     with torch.no_grad():
         module.weight.fill_(5.0)
     assert module.row.tolist() == [5.0] * 3
     borrowed.give_back()
 
 
-def test_after_idling_the_module_has_the_weights_of_its_last_run():
-    """A search for a cause calls torch's functions again, with the weights of the failed draw."""
+@pytest.mark.parametrize("dtype", [torch.float32, None])
+def test_a_freed_module_takes_another_dtype_without_its_float64_weights(dtype):
+    """In the other dtype it has copies, so that the user's own numbers stay."""
     module = nn.Linear(3, 2)
-    live = Live(module, (X,), None, None, 0)
-    state = {name: np.full(x.shape, 2.0) for name, x in live.state.items()}
-    live.run(Draw(state, (X,), 1))
-    with live.idle():
+    numbers = module.weight.tolist()
+    borrowed = Borrowed(module)
+    borrowed.free()
+    with borrowed.in_dtype(dtype):
+        assert not borrowed.widen()
         assert module.weight.dtype == torch.float32
-    assert module.weight.tolist() == [[2.0] * 3] * 2
-    live.close()
+        module.weight.data.fill_(5.0)
+    assert module.weight.tolist() == numbers
+    assert borrowed.widen()
+    assert module.weight.dtype == torch.float64
+    borrowed.give_back()
+
+
+def test_a_module_as_given_has_the_users_own_memory():
+    module = nn.Linear(3, 2)
+    data = module.weight.data_ptr()
+    borrowed = Borrowed(module)
+    wide = module.weight.data_ptr()
+    with borrowed.as_given():
+        assert module.weight.data_ptr() == data
+    assert module.weight.data_ptr() == wide
+    borrowed.give_back()

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from jaxgrad.parity import ProofError, Training
+from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.torch_side.live import Live
 
 
@@ -327,3 +328,47 @@ def test_values_are_returned_as_a_state_dict():
         assert state["1.bias"].tolist() == own.tolist()
     assert state["0.weight"].tolist() == state["1.weight"].tolist() == [[3.0, 3.0]] * 2
     assert state["0.weight"] is not state["1.weight"] and state["0.weight"].dtype == torch.float64
+
+
+def test_an_idle_module_is_widened_when_torch_is_next_used():
+    """It then has the weights of its last run, whether it is asked for or run again."""
+    module = Layer()
+    with opened(module) as side:
+        draw = Draw({**side.state, "weight": np.full(2, 2.0)}, (X,), 1)
+        (expected,) = side.run(draw).outputs.values()
+        with side.idle():
+            assert module.weight.dtype == torch.float32
+        assert module.weight.dtype == torch.float32
+        assert side.module.weight.tolist() == [2.0] * 2
+        assert module.weight.dtype == torch.float64
+        with side.idle():
+            pass
+        (actual,) = side.run(draw).outputs.values()
+        assert np.array_equal(actual, expected)
+
+
+def test_an_idle_module_is_widened_at_once_if_a_run_is_kept():
+    """A search for a cause repeats torch's calls, which hold the parameters."""
+    module = Layer()
+    with opened(module) as side:
+        side.run(Draw({**side.state, "weight": np.full(2, 2.0)}, (X,), 1), keep=True)
+        with side.idle():
+            assert module.weight.dtype == torch.float32
+        assert module.weight.dtype == torch.float64
+        assert module.weight.tolist() == [2.0] * 2
+
+
+def test_an_idle_module_runs_in_its_own_dtypes_and_in_float32():
+    """Neither run needs its float64 weights, or changes the user's."""
+    module = Layer()
+    with opened(module) as side:
+        draw = Draw({**side.state, "weight": np.full(2, 2.0)}, (X,), 1)
+        with side.idle():
+            pass
+        runs = side.single_precision(draw)
+        assert {x.dtype for run in runs for x in run.outputs.values()} == {np.dtype("float32")}
+        assert side.native([draw]).dtypes["weight"] == "float32"
+        assert not side.native([draw]).runs
+        assert len(side.native([draw], always=True).runs) == 1
+        assert module.weight.dtype == torch.float32
+    assert module.weight.tolist() == [1.0] * 2
