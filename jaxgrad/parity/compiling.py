@@ -20,7 +20,7 @@ if jax.__version_info__ < (0, 11):  # JAX 0.11 removed this option, which halves
 DEEP = {**QUICK, "xla_disable_hlo_passes": "fusion", "xla_cpu_use_fusion_emitters": True}
 if jax.__version_info__ >= (0, 11):
     del DEEP["xla_cpu_use_fusion_emitters"]
-_DEEP = 1200  # equations; from here on `DEEP` compiles faster than `QUICK`
+_DEEP = 1500  # equations; from here on `DEEP` compiles faster than `QUICK`
 
 
 def quick_jit(fun: Callable[..., Any], equations: int = 0, donate: tuple[int, ...] = ()) -> Any:

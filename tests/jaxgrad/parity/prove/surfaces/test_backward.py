@@ -57,7 +57,8 @@ def gathered(arguments: dict[str, Any], module: Any, fn: Any) -> Iterator[Eviden
 
 def without_module(evidence: Evidence) -> Evidence:
     """Return evidence that has no module to run, as that of a dump."""
-    side: Any = SimpleNamespace(**vars(evidence.torch_side) | {"rerunnable": False, "idle": nullcontext})
+    as_dumped = {"rerunnable": False, "idle": nullcontext}
+    side: Any = SimpleNamespace(**vars(evidence.torch_side) | as_dumped)
     return dataclasses.replace(evidence, torch_side=side)
 
 
