@@ -56,6 +56,7 @@ def test_the_first_mask_with_another_probability_is_reported(monkeypatch, wrong,
     """The finding has the module, the call and the worst element."""
     monkeypatch.setattr(random_masks, "quoted", lambda finding, *_: finding)
     monkeypatch.setattr(random_masks, "place", lambda _, key: f"line of {key}")
+    monkeypatch.setattr(random_masks, "quoted", lambda finding, _, __: finding)
     surface = random_masks.surface(evidence(*wrong))
     assert surface is not None
     (finding,) = surface.surface.findings
