@@ -59,7 +59,7 @@ mutants-sample: $(STAMP) ## do the same for a fixed sample of 20
 	@"$(BIN)" -m parity_tests.audits.mutants --sample 20 $(SAMPLED)
 
 kill-table: $(STAMP) ## run `prove` and common checks on planted porting bugs: benchmarks/KILL_TABLE.md
-	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.planted_bugs --markdown benchmarks/KILL_TABLE.md $(ARGS)
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.planted_bugs --workers $(WORKERS) --markdown benchmarks/KILL_TABLE.md $(ARGS)
 
 kill-sample: $(STAMP) ## do the same for a fixed sample of 12
 	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.planted_bugs --sample 12 --no-checks

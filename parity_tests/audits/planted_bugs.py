@@ -2,19 +2,21 @@
 
 python -m parity_tests.audits.planted_bugs               every bug of every port
 python -m parity_tests.audits.planted_bugs --sample 12   a fixed sample
-python -m parity_tests.audits.planted_bugs gpt2 --correct --seeds 0 1 2 --wraps jit
+python -m parity_tests.audits.planted_bugs gpt2 --correct --seeds 0 1 2 --wraps jit --workers 2
 """
 
 import argparse
+import concurrent.futures
 import fnmatch
 import importlib
 import json
+import multiprocessing
 import pathlib
 import random
 import sys
 import time
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 from flax import nnx
@@ -29,6 +31,7 @@ from parity_tests.runner.settings import ROOT, configure
 FOLDER = ROOT / "parity_tests" / "ports"
 WRAPS = {"eager": lambda fn: fn, "jit": jax.jit, "remat": jax.checkpoint}
 NNX_WRAPS = {"jit": nnx.jit, "remat": nnx.remat}
+Result = TypeVar("Result")
 
 
 class BugResult(NamedTuple):
@@ -119,24 +122,57 @@ def bugs(patterns: Sequence[str] = ()) -> list[tuple[str, Bug]]:
     ]
 
 
-def correct(patterns: Sequence[str], seeds: Sequence[int], wraps: Sequence[str]) -> int:
+def judge_named(name: str, label: str, checks: bool) -> BugResult:
+    """Judge a bug of a port by its name, as another process is asked to."""
+    (bug,) = [bug for bug in load(name).BUGS if bug.name == label]
+    return judge(name, bug, checks=checks)
+
+
+def correct(
+    patterns: Sequence[str], seeds: Sequence[int], wraps: Sequence[str], workers: int = 1
+) -> int:
     """Run `prove` on every correct configuration and return the number of false alarms."""
-    alarms = count = 0
-    for name in names():
-        if patterns and not any(p in name for p in patterns):
-            continue
-        port = load(name)
-        for label, options in port.CONFIGURATIONS.items():
-            for seed in seeds:
-                for wrap in wraps:
-                    report = prove_pair(port.pair(seed, **options), wrap, seed)
-                    count += 1
-                    if report.verdict != "pass":
-                        alarms += 1
-                        print(f"ALARM {name}/{label} seed {seed} {wrap}\n{report}", flush=True)
-            print(f"{name}/{label}: {len(seeds)} seeds x {len(wraps)}", flush=True)
-    print(f"{count - alarms} passed, {alarms} failed")
+    tasks = [
+        (name, label, seeds, wraps)
+        for name in names()
+        if not patterns or any(p in name for p in patterns)
+        for label in load(name).CONFIGURATIONS
+    ]
+    alarms = 0
+    for (name, label, *_), found in zip(tasks, _each(alarms_of, tasks, workers), strict=True):
+        print("".join(found) + f"{name}/{label}: {len(seeds)} seeds x {len(wraps)}", flush=True)
+        alarms += len(found)
+    print(f"{len(tasks) * len(seeds) * len(wraps) - alarms} passed, {alarms} failed")
     return alarms
+
+
+def alarms_of(name: str, label: str, seeds: Sequence[int], wraps: Sequence[str]) -> list[str]:
+    """Return the reports of a correct configuration that do not pass."""
+    port = load(name)
+    options = port.CONFIGURATIONS[label]
+    reports = {
+        (seed, wrap): prove_pair(port.pair(seed, **options), wrap, seed)
+        for seed in seeds
+        for wrap in wraps
+    }
+    return [
+        f"ALARM {name}/{label} seed {seed} {wrap}\n{report}\n"
+        for (seed, wrap), report in reports.items()
+        if report.verdict != "pass"
+    ]
+
+
+def _each(
+    function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], workers: int
+) -> Iterator[Result]:
+    """Yield a function's result for each tuple of arguments, computed by several processes."""
+    if workers == 1:
+        yield from (function(*task) for task in tasks)
+        return
+    context = multiprocessing.get_context("spawn")
+    pool = concurrent.futures.ProcessPoolExecutor(workers, context, configure)
+    with pool:
+        yield from pool.map(function, *zip(*tasks, strict=True))
 
 
 def table(rows: Sequence[BugResult]) -> str:
@@ -190,23 +226,28 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-checks", action="store_true", help="skip the common checks")
     text = "take the common checks from an earlier run; they do not depend on `prove`"
     parser.add_argument("--checks-from", type=pathlib.Path, metavar="JSON", help=text)
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="use N processes")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--markdown", type=pathlib.Path)
     options = parser.parse_args(argv)
     configure()
     if options.correct:
-        return 1 if correct(options.patterns, options.seeds, options.wraps) else 0
+        alarms = correct(options.patterns, options.seeds, options.wraps, options.workers)
+        return 1 if alarms else 0
     chosen = bugs(options.patterns)
     if options.sample is not None and options.sample < len(chosen):
         chosen = sorted(
             random.Random(0).sample(chosen, options.sample), key=lambda c: (c[0], c[1].name)
         )
     known = _checks_of(options.checks_from) if options.checks_from else {}
+    tasks = [
+        (name, bug.name, not options.no_checks and (name, bug.name) not in known)
+        for name, bug in chosen
+    ]
     rows = []
-    for k, (name, bug) in enumerate(chosen, 1):
-        before = known.get((name, bug.name))
-        row = judge(name, bug, checks=not options.no_checks and before is None)
-        row = row._replace(checks=before) if before is not None else row
+    results = _each(judge_named, tasks, options.workers)
+    for k, ((name, bug), result) in enumerate(zip(chosen, results, strict=True), 1):
+        row = result._replace(checks=known.get((name, bug.name), result.checks))
         mark = "found" if row.found else "MISSED"
         where = (
             ""
