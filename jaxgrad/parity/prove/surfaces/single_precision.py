@@ -107,11 +107,16 @@ def unavailable(evidence: Evidence) -> str:
         return "another call of the port gives another program"
     if evidence.port.injection.sites:
         return "the port draws its own random numbers there"
+    return too_large(evidence)
+
+
+def too_large(evidence: Evidence) -> str:
+    """Return the reason why the model is too large for a run in float32, or an empty string."""
     count = sum(np.size(x) for x in evidence.draws[0].state.values())
-    if count > _LARGEST:
-        millions = f"{count / 1e6:.0f} million weights, more than {_LARGEST // 1_000_000} million"
-        return f"the model has {millions}"
-    return ""
+    if count <= _LARGEST:
+        return ""
+    millions = f"{count / 1e6:.0f} million weights, more than {_LARGEST // 1_000_000} million"
+    return f"the model has {millions}"
 
 
 def _stated(judgement: Judgement, result: Float32Error | str) -> Judgement:

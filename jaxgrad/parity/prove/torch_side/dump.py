@@ -25,7 +25,7 @@ from jaxgrad.parity.prove.training import Training
 if TYPE_CHECKING:
     from torch import nn
 
-FORMAT = 2
+FORMAT = 3
 
 
 @dataclasses.dataclass
@@ -242,6 +242,10 @@ class Dumped:
         """Return no runs: a dump contains only float64."""
         del draw
         return []
+
+    def in_float32(self, draw: Draw) -> NoReturn:
+        """Raise an error, because a dump cannot run torch."""
+        self.run(draw)
 
     def native(self, draws: Sequence[Draw], always: bool = False) -> Native:
         """Return the dtypes in the dump."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import sys
+from types import FrameType
 
 import torch
 
@@ -16,7 +17,13 @@ def user_line() -> str:
     """Return `file:line` of the innermost line of the module's own code, or "" if it has none."""
     frame = sys._getframe(1)
     while frame is not None and (path := frame.f_code.co_filename) != _RUN:
-        if not path.startswith(_HIDDEN) and path[:1] != "<" and not path.endswith("/functools.py"):
+        if is_users(frame):
             return f"{pathlib.Path(path).name}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
+
+
+def is_users(frame: FrameType) -> bool:
+    """Whether a frame runs the user's code, not torch's, jaxgrad's or generated code."""
+    path = frame.f_code.co_filename
+    return not path.startswith(_HIDDEN) and path[:1] != "<" and not path.endswith("/functools.py")

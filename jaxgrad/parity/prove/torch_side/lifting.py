@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -14,12 +15,14 @@ from torch.overrides import TorchFunctionMode
 
 from jaxgrad.parity.prove.judge import with_float32_noise
 from jaxgrad.parity.prove.torch_side import opened
+from jaxgrad.parity.prove.torch_side.frames import is_users
 from jaxgrad.parity.prove.torch_side.randomness import Randomness, replaying
 from jaxgrad.parity.prove.torch_side.values import Change
 from jaxgrad.parity.prove.torch_side.watcher import Watcher
 
 
 _LOW = (torch.float32, torch.float16, torch.bfloat16)
+_READS_DTYPE = ("dtype", "type", "element_size", "itemsize")
 _LOWER = ("float", "half", "bfloat16")  # the methods that cast to these dtypes
 
 
@@ -41,6 +44,7 @@ class Lifting(TorchFunctionMode):
         self.changes = {change.number: change.apply for change in changes}
         self.casts: list[str] = []
         self.low = False  # whether a call casts below float32, or runs under autocast
+        self.reads_dtype = False  # whether the user's code asks for the dtype of a tensor
         self.numbers: set[float] = set()
         self.randomness = randomness
         if randomness is not None:
@@ -56,6 +60,8 @@ class Lifting(TorchFunctionMode):
             with _python_functions_opened(), self:
                 return func(*args, **kwargs)
         name = self._name = _name_of(func)
+        if name in _READS_DTYPE and not self.reads_dtype:
+            self.reads_dtype = is_users(sys._getframe(1))
         if self.opens and self.watcher and self.watcher.on:
             compute = opened.steps(name, args, kwargs, self.watcher.label)
             if compute is not None:

@@ -249,6 +249,14 @@ class Live:
                 runs.append(run)
         return runs
 
+    def in_float32(self, draw: Draw) -> TorchRun:
+        """Run torch forward in float32 on a draw, and keep its values."""
+        with self._borrowed.in_dtype(torch.float32):
+            self._load(draw.state)
+            inputs = cast(draw.inputs, np.float32)
+            return torch_run.run(self.module, inputs, self.pick, self.loss, keep=True,
+                                 dtype=torch.float32, **self._noise(draw))  # fmt: skip
+
     def native(self, draws: Sequence[Draw], always: bool = False) -> Native:
         """Run torch in the module's own dtypes, and record which values are rounded.
 

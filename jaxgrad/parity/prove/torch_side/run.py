@@ -123,6 +123,7 @@ def run(
         loss=float(total.detach()) if total is not None else None,
         casts=lifting.casts,
         low=lifting.low,
+        reads_dtype=lifting.reads_dtype,
         numbers=sorted(lifting.numbers),
         noise=[] if drawn is None else drawn.noise,
         contributions={k: to_numpy(g) for k, g in watcher.contributions.items()} if watcher else {},

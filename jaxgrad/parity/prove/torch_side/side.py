@@ -139,6 +139,10 @@ class TorchSide(Protocol):
         """Run torch in float32, on a draw and on perturbations of it."""
         ...
 
+    def in_float32(self, draw: Draw) -> TorchRun:
+        """Run torch forward in float32 on a draw, and keep its values."""
+        ...
+
     def native(self, draws: Sequence[Draw], always: bool = False) -> Native:
         """Run torch in the module's own dtypes, and record which values are rounded.
 

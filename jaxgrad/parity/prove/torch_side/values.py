@@ -98,6 +98,7 @@ class TorchRun:
     contributions: dict[int, np.ndarray]  # a call's first result -> cotangent through that call
     low: bool = False  # whether the module casts below float32, itself or through autocast
     noise: Sequence[Noise] = ()  # the random numbers of the forward pass
+    reads_dtype: bool = False  # whether the user's code asks for the dtype of a tensor
 
 
 def rounding(
