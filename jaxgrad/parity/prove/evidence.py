@@ -22,7 +22,7 @@ from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, flat
 from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import locate_backward, locate_forward
+from jaxgrad.parity.prove.surfaces import compared, locate_forward
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
 from jaxgrad.parity.prove.torch_side.values import Native, TorchRun
 from jaxgrad.parity.prove.tracing import traced
@@ -181,9 +181,7 @@ class Evidence:
 
     def spots(self, number: int = 0) -> dict[int, Spot]:
         """Map each torch value to the JAX value with which its cotangent is compared."""
-        return locate_backward.compared(
-            self.runs[number], self.alignments[number], self.port.program
-        )
+        return compared.compared(self.runs[number], self.alignments[number], self.port.program)
 
     @functools.cached_property
     def slots(self) -> tuple[Key, ...]:

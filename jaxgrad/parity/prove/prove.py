@@ -187,7 +187,6 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
     """Judge the six surfaces; if the forward pass differs, skip the later surfaces."""
     from jaxgrad.parity.prove.surfaces import (
         backward,
-        dtype_branches,
         forward,
         gradient_causes,
         gradients,
@@ -200,7 +199,7 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
 
     judgements = {
         "structure": structure.surface(evidence, has_optimizer=request.optimizer is not None),
-        "forward": dtype_branches.noted(evidence, forward.surface(evidence)),
+        "forward": forward.surface(evidence),
     }
     if judgements["forward"].surface.verdict == "fail":
         texts = dict.fromkeys(SURFACES[2:], "the forward pass already differs")

@@ -15,6 +15,7 @@ from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import (
     collectives,
+    dtype_branches,
     extra_masks,
     locate_forward,
     numbers,
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 
 
 def surface(evidence: Evidence) -> Judgement:
+    """Judge every output, and note that torch takes another branch in float32."""
+    return dtype_branches.noted(evidence, _judged(evidence))
+
+
+def _judged(evidence: Evidence) -> Judgement:
     """Judge every output on the first draw on which one differs, or else on the first draw."""
     draw = evidence.failed_output_draw
     judged = evidence.judge_outputs(draw or 0, evidence.jax_runs[draw or 0].outputs)

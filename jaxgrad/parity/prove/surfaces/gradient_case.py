@@ -14,7 +14,7 @@ from jaxgrad.parity.prove.jax_side.gates import Gate, Gated
 from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import judge
 from jaxgrad.parity.prove.surfaces import numbers
-from jaxgrad.parity.prove.surfaces.locate_backward import stopped
+from jaxgrad.parity.prove.surfaces.compared import stopped
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 from jaxgrad.parity.ulp import scale_of
 

@@ -14,78 +14,16 @@ from jaxgrad.parity.prove.align.fingerprint import (
     magnitude,
     print_distance,
 )
-from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_of
-from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot
+from jaxgrad.parity.prove.jax_side.flow import Flow
+from jaxgrad.parity.prove.jax_side.program import Key, Spot
+from jaxgrad.parity.prove.surfaces.compared import VIEWS, inside_functions
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 from jaxgrad.parity.prove.weights.layout import layout
 
 
 SAME = 1e-9
 NEGLIGIBLE = 1e-13  # relative to the largest cotangent; less is only rounding error
-_VIEWS = frozenset(
-    "getitem reshape view transpose permute flatten contiguous clone to unsqueeze squeeze split "
-    "chunk unbind result".split()
-)
-_PROPERTIES = ("T", "mT", "H", "mH", "real", "imag", "t", "float", "double", "type")
 _PLAIN = ("add", "sub", "radd", "reshape", "view", "transpose", "permute", "dropout", "result")
-
-
-def compared(run: TorchRun, alignment: Alignment, program: JaxProgram) -> dict[int, Spot]:
-    """Return for each distinct torch value the JAX value whose cotangent is compared with it."""
-    chosen: dict[int, Spot] = {}
-    served: set[int] = set()
-    carried = {alignment.first[i] for i, v in enumerate(run.values) if v.cotangent is not None}
-    without_gradient = stopped(run)
-    for i, value in enumerate(run.values):
-        spot, first = alignment.spot(i), alignment.first[i]
-        # A value that is constant on this draw alone is known from the other draw.
-        if spot is None or alignment.trivial[i] or value.print[0] <= 1 or first in served:
-            continue
-        if not value.requires_grad and i not in without_gradient:
-            continue  # depends only on data, for which torch computes no gradient
-        if not value.inputs and value.op in (*_VIEWS, *_PROPERTIES):
-            continue  # a view of a weight, which the gradients surface compares
-        if run.values[first].cotangent is None and value.cotangent is not None:
-            # The first copy was detached (a straight-through estimator); the last one has the
-            # gradient.
-            spot = alignment.spots[alignment.candidates[i][-1]]
-        elif first != i or (value.cotangent is None and i in carried):
-            continue
-        if value.cotangent is not None:
-            served.add(first)
-        if (
-            leaf_of(spot.key) is None
-            and spot.path not in program.closed
-            and not _has_siblings(run, i)
-        ):
-            chosen[i] = spot
-    return chosen
-
-
-def stopped(run: TorchRun) -> set[int]:
-    """Return the values that torch computes under `no_grad` from values that have a gradient."""
-    trained = {name for name, gradient in run.grads.items() if gradient is not None}
-    stopped: set[int] = set()
-    for i, value in enumerate(run.values):
-        reads = (k for k in value.inputs if k < i)
-        if not value.requires_grad and (
-            trained & set(value.weights)
-            or any(run.values[k].requires_grad or k in stopped for k in reads)
-        ):
-            stopped.add(i)
-    return stopped
-
-
-def _has_siblings(run: TorchRun, number: int) -> bool:
-    """Whether the call that returned this value also returned other values.
-
-    A port may read the last state of an LSTM from its outputs; the cotangent of one value is
-    then included in the other's.
-    """
-    value = run.values[number]
-    near = (number - 2, number - 1, number + 1, number + 2)
-    calls = [run.values[k].call_number for k in near if 0 <= k < len(run.values)]
-    return value.call_number >= 0 and value.call_number in calls and value.op not in _VIEWS
 
 
 def wrong(
@@ -151,7 +89,8 @@ def culprit(
     Returns:
         The first result of the consumer, and the likely cause.
     """
-    consumers = [i for i, value in enumerate(run.values) if number in value.inputs]
+    inside = inside_functions(run)
+    consumers = [i for i, v in enumerate(run.values) if number in v.inputs and i not in inside]
     if expected is None:
         stops = [i for i in consumers if run.values[i].op in ("detach", "data", "requires_grad")]
         return (stops or consumers or [None])[0], "torch stops the gradient here, JAX does not"
@@ -278,7 +217,7 @@ def past_views(
 
 def is_view(run: TorchRun, number: int) -> bool:
     """Whether a value only selects or rearranges, so that an error may be upstream of it."""
-    return run.values[number].op in _VIEWS
+    return run.values[number].op in VIEWS
 
 
 def first_equation(

@@ -30,6 +30,7 @@ class Value:
     call_number: int = -1  # equal for all results of one call
     requires_grad: bool = True
     line: str = ""  # file:line of the user's code, if values are kept
+    own_gradient: bool = False  # whether a custom autograd.Function returned it
     part: str = ""  # of an attention or a recurrent layer that is computed step by step
 
     @property

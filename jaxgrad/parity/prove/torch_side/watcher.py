@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
+from torch.autograd.function import BackwardCFunction
 from torch.jit import ScriptModule
 
 from jaxgrad.parity.interop import to_numpy
@@ -78,17 +80,36 @@ class Watcher:
     def adopt(self, tree: Any) -> None:
         """Record values that were not computed in Python, e.g. in a scripted function.
 
-        Their operands are found in autograd's graph.
+        Their operands are found in autograd's graph. The result of a custom Function is recorded
+        again: its `forward` returned it without a gradient.
         """
         inside, self.on = self.on, False
         try:
             for x in leaves(tree):
-                known = not isinstance(x, Tensor) or id(x) in self.index or id(x) in self.weights
-                if not known and is_inexact(x) and x.grad_fn is not None:
-                    read, weights = self._sources(x.grad_fn)
-                    self._add(x.grad_fn.name(), weights, read, x, None)
+                if isinstance(x, Tensor) and x.grad_fn is not None and id(x) not in self.weights:
+                    if is_inexact(x) and not self._recorded(x):
+                        self._adopt(x, x.grad_fn)
         finally:
             self.on = inside
+
+    def _recorded(self, x: Tensor) -> bool:
+        """Whether a value is recorded, with its gradient."""
+        if isinstance(x.grad_fn, BackwardCFunction):
+            return (x.grad_fn, x.output_nr) in self._nodes
+        return id(x) in self.index
+
+    def _adopt(self, x: Tensor, node: Any) -> None:
+        read, weights = self._sources(node)
+        if not isinstance(node, BackwardCFunction):
+            self._add(node.name(), weights, read, x, None)
+            return
+        before = self.index.get(id(x))
+        self._add(type(node).__name__.removesuffix("Backward"), weights, read, x, None)
+        value = self.values[-1]
+        value.own_gradient = True
+        if before is not None:
+            value.inputs = tuple(dict.fromkeys((before, *read)))
+            value.line = self.values[before].line
 
     def _sources(self, node: Any) -> tuple[tuple[int, ...], tuple[str, ...]]:
         """Return the recorded values and the weights nearest to a node of autograd's graph."""
@@ -114,12 +135,13 @@ class Watcher:
         number = self.split
         if number is None or number not in read:
             return args, kwargs
+        grads = torch.is_grad_enabled()
 
         def own(x: Any) -> Any:
             if isinstance(x, list | tuple):
                 return type(x)(own(y) for y in x) if type(x) in (list, tuple) else x
             known = isinstance(x, Tensor) and self.index.get(id(x)) == number
-            if not known or not x.requires_grad or id(x) in self._copies:
+            if not known or not x.requires_grad or id(x) in self._copies or not grads:
                 return x
             copy = x.view_as(x)
             self.index[id(copy)] = number  # returning the copy must not record a new value
@@ -232,6 +254,7 @@ class Watcher:
         self._stack.append((name, len(self.values), ()))
 
     def _enter(self, name: str, args: Any) -> None:
+        self.adopt(args)
         self._stack.append((name, len(self.values), self.known_values(args)))
 
     def _leave(self, out: Any) -> None:

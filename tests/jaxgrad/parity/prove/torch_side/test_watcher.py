@@ -162,3 +162,43 @@ def test_a_cotangent_is_kept_with_its_value():
     value = next(v for v in run.values if v.op == "tanh")
 
     assert value.cotangent_data is not None and list(value.cotangent_data) == [1, 1, 1]
+
+
+class Shift(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor) -> Any:
+        del ctx
+        return x + w, x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        del ctx
+        return grads[0] + 3 * grads[1], grads[0].sum(0)
+
+
+class Shifting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(2, dtype=torch.float64))
+        self.last = nn.Tanh()
+
+    def forward(self, x: Tensor) -> Tensor:
+        shifted, same = Shift.apply(x.exp(), self.w)
+        return self.last(shifted) * same
+
+
+def test_the_results_of_a_custom_function_are_recorded_with_their_gradients():
+    """Each result reads the value inside `forward` and the Function's operands, on its line."""
+    made = torch_run.run(Shifting(), (np.ones((3, 2)),), cotangents=np.ones_like, keep=True)
+    shifts = [v for v in made.values if v.op == "Shift"]
+    assert [v.own_gradient for v in made.values] == [v.op == "Shift" for v in made.values]
+    ops = [[made.values[k].op for k in v.inputs] for v in shifts]
+    assert ops == [["add", "exp"], ["view_as", "exp"]]
+    assert [v.weights for v in shifts] == [("w",), ("w",)]
+    assert all(v.cotangent is not None for v in shifts)
+    assert [v.module for v in shifts] == ["", ""]
+    lines = {v.line for v in made.values if v.op in ("add", "view_as")}
+    assert {v.line for v in shifts} == lines
+    (tanh,) = (c for c in made.calls if c.module == "last")
+    assert [made.values[k].op for k in tanh.inputs] == ["Shift"]
+    assert [made.values[k].op for k in made.values[-1].inputs] == ["tanh", "Shift"]
