@@ -146,6 +146,7 @@ def judged_outputs(*verdicts: str, first: str = "pass") -> Any:
         return [Judged(f"y{n}", v, 0.5, 3.0, 2.0) for n, v in enumerate(given)]
 
     return types.SimpleNamespace(
+        rerunnable=False,
         failed_output_draw=failed,
         judge_outputs=judge_outputs,
         jax_runs=[types.SimpleNamespace(outputs=[])] * 2,

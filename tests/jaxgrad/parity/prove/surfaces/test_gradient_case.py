@@ -55,6 +55,7 @@ def test_at_most_four_gradients_are_listed(fixed, text):
 def test_the_operands_that_torch_detaches():
     """Each value is listed once, in torch's order."""
     ops = [("input", ()), ("detach", (0,)), ("data", (2,)), ("mul", (1,)), ("detach", (0,))]
-    values = [SimpleNamespace(op=o, inputs=i, weights=(), requires_grad=True) for o, i in ops]
+    plain = {"weights": (), "requires_grad": True, "own_gradient": False}
+    values = [SimpleNamespace(op=o, inputs=i, **plain) for o, i in ops]
     record: Any = SimpleNamespace(values=values, grads={})
     assert detached_operands(record) == [0, 2]
