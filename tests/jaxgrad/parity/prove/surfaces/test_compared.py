@@ -36,9 +36,9 @@ class Reverse(torch.autograd.Function):
         return x.view_as(x)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, *grads: Tensor) -> Any:
         del ctx
-        return -0.5 * grad
+        return -0.5 * grads[0]
 
 
 class Round(torch.autograd.Function):
@@ -48,9 +48,9 @@ class Round(torch.autograd.Function):
         return (4 * x).round() / 4
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Any:
+    def backward(ctx: Any, *grads: Tensor) -> Any:
         del ctx
-        return grad
+        return grads[0]
 
 
 class Adversarial(nn.Module):
