@@ -357,6 +357,8 @@ def _function_name(function: types.FunctionType, owner: type | None, run: Run, p
     """Return a name that no function of the port has yet."""
     base = _base_name(function, owner, path)
     taken = {w.name for w in run.written} | RESERVED
+    if not _is_entry(function, run):
+        taken.add(snake(type(run.module).__name__))
     if base in taken and owner is not None and function.__name__ != "forward":
         base = f"{snake(owner.__name__)}_{base}"
     found, number = base, 2

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import inspect
 import pathlib
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
-from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.port import calls, draws, expressions, module_hooks, statements, syntax
-from jaxgrad.parity.port.binding import bind
+from jaxgrad.parity.port.deviations import deviations_of
 from jaxgrad.parity.port.fixed import Marking
+from jaxgrad.parity.port.inputs import input_value, tensors
 from jaxgrad.parity.port.merging import merged
 from jaxgrad.parity.port.mode_expressions import TRAINING
 from jaxgrad.parity.port.modes import MODES, in_mode, merge_modes
@@ -28,11 +25,12 @@ from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.proofs import proved
 from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import Run, Scope, Written, port_name
-from jaxgrad.parity.port.source import Source
+from jaxgrad.parity.port.scope import Run, Written, port_name, top_scope
+from jaxgrad.parity.port.step_proofs import step_proved
+from jaxgrad.parity.port.steps import Recipe, Step, write_step
 from jaxgrad.parity.port.tidying import tidied
 from jaxgrad.parity.port.ties import tie
-from jaxgrad.parity.port.values import Fields, Items, Module, Tensor, Value
+from jaxgrad.parity.port.values import Module
 from jaxgrad.parity.port.writer import write_file
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
 
@@ -45,6 +43,11 @@ def port(
     inputs: PyTree,
     *,
     also: Sequence[PyTree] = (),
+    optimizer: torch.optim.Optimizer | Callable[..., torch.optim.Optimizer] | None = None,
+    loss: Callable[..., Any] | None = None,
+    targets: tuple[Any, ...] = (),
+    scheduler: Callable[[Any], Any] | None = None,
+    clip: float | None = None,
     prove: bool = True,
     seed: int = 0,
 ) -> Ported:
@@ -59,6 +62,14 @@ def port(
             alone, and the file says so.
         inputs: A tuple of numpy arrays or tensors, or a mapping for named arguments.
         also: Further inputs, of other sizes, on which the port is proved too.
+        optimizer: torch's optimizer, or a factory of it, a function of the parameters. With it the
+            file has `train_step` too, which does what torch's training loop does.
+        loss: torch's loss, a function of the outputs and the targets, for the training step; None
+            if the module returns its loss.
+        targets: A tuple of example targets for `loss`, numpy arrays or tensors.
+        scheduler: Factory of torch's scheduler, a function of the optimizer. It is stepped after
+            each optimizer step.
+        clip: Maximum norm for torch's `clip_grad_norm_`.
         prove: Whether to prove the port.
         seed: Seed of the proof.
 
@@ -80,6 +91,46 @@ def port(
         >>> print(ported.source.split("\\n")[-2].strip())
         return F.linear(x, **p)
     """
+    recipe = _recipe(module, optimizer, loss, targets, scheduler, clip)
+    ported = _written(module, inputs, recipe)
+    if not prove:
+        return ported
+    ported = proved(ported, module, inputs, also, seed)
+    return ported if recipe is None else step_proved(ported, recipe, inputs, seed)
+
+
+def _recipe(
+    module: nn.Module, optimizer: Any, loss: Any, targets: Any, scheduler: Any, clip: Any
+) -> Recipe | None:
+    """Return the arguments of the training step, and check them.
+
+    Raises:
+        PortError: One of them has a wrong type, or needs another one.
+    """
+    if optimizer is None:
+        given = {"loss": loss, "targets": targets or None, "scheduler": scheduler, "clip": clip}
+        wrong = next((name for name, value in given.items() if value is not None), None)
+        if wrong is not None:
+            raise PortError(f"{wrong}= needs optimizer=, as in optimizer=torch.optim.AdamW(params)")
+        return None
+    if callable(optimizer) and not isinstance(optimizer, torch.optim.Optimizer):
+        optimizer = optimizer(list(module.parameters()))
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise PortError(
+            f"optimizer= needs a torch optimizer or a function of the parameters that returns one, "
+            f"got {type(optimizer).__name__}"
+        )
+    if not isinstance(targets, tuple):
+        raise PortError(f"targets= needs a tuple of arrays, got {type(targets).__name__}")
+    for name, value in (("loss", loss), ("scheduler", scheduler)):
+        if value is not None and not callable(value):
+            raise PortError(f"{name}= needs a function, got {type(value).__name__}")
+    if clip is not None and (isinstance(clip, bool) or not isinstance(clip, int | float)):
+        raise PortError(f"clip= needs a maximum norm, got {type(clip).__name__}")
+    return Recipe(optimizer, loss, targets, scheduler, clip)
+
+
+def _written(module: nn.Module, inputs: PyTree, recipe: Recipe | None) -> Ported:
     runs, notes = _interpreted(module, inputs)
     used = frozenset().union(*(run.used for run in runs))
     constants = {path: x for run in runs for path, x in run.constants.items()}
@@ -88,16 +139,23 @@ def port(
     entry = written[-1]
     layout = Layout(module, used, constants)
     tie(entry, layout.ties())
-    functions = named(merged(written))
-    functions = [dataclasses.replace(w, doc=w.doc or _doc(w)) for w in functions]
+    step = Step([], [], (), ())
+    if recipe is not None:
+        step = write_step(recipe, runs[0], written, layout, has_state=runs[0].stateful)
+    tail = [w for w in step.section if isinstance(w, Written)]
+    functions = named(merged([*step.functions, *written, *tail]))
+    for function in functions:
+        function.doc = function.doc or _doc(function)
     title = f"The JAX port of torch's {type(module).__name__}, written by jaxgrad.port."
-    source = write_file(title, functions[::-1], assumptions, notes)
+    own = [w for w in functions if w not in tail]
+    source = write_file(
+        title, own[::-1], assumptions, notes, step.section, deviations_of(functions)
+    )
     arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
-    ported = Ported(
+    return Ported(
         source, entry.name, assumptions, layout, draws.RNG in arguments, runs[0].stateful,
-        TRAINING in arguments,
+        TRAINING in arguments, step.order,
     )  # fmt: skip
-    return proved(ported, module, inputs, also, seed) if prove else ported
 
 
 def _interpreted(module: nn.Module, inputs: PyTree) -> tuple[list[Run], list[str]]:
@@ -124,7 +182,7 @@ def _in_both_modes(
                 run = _run(module, tracing=tracing)
                 run.other_mode = runs[0].calls if runs else run.other_mode
                 try:
-                    example = _tensors(inputs, module)  # made before the marking of tensors
+                    example = tensors(inputs, module)  # made before the marking of tensors
                     with in_mode(module, training), Marking():
                         _interpret(run, example)
                     runs.append(run)
@@ -148,23 +206,20 @@ def _run(module: nn.Module, *, tracing: bool) -> Run:
 def _interpret(run: Run, example: Any) -> Written:
     """Interpret the module on its inputs, and return the function that is the entry."""
     module = run.module
-    tree = ast.parse(f"def call(): return {type(module).__name__}").body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    top = Scope(run, Source(tree, "", {}, frozenset(), _nothing), {})
-    run.scopes.append(top)
+    top = top_scope(run, type(module).__name__)
     root = Module(module, syntax.name("p"))
     named = isinstance(example, Mapping)
     names = list(example) if named else [f"x{n}" for n in range(len(example))]
     values = [
-        _input(name, x, top)
+        input_value(name, x, top)
         for name, x in zip(names, example.values() if named else example, strict=True)
     ]
     args, keywords = ([], dict(zip(names, values, strict=True))) if named else (values, {})
-    run.call(root, args, keywords, top, tree)
+    run.output = run.call(root, args, keywords, top, top.source.node)
     run.stateful = top.stateful
     run.written[:] = tidied(run.written)
     entry = run.written[-1]
-    entry.node.body[:0] = module_hooks.parameter_hooks(top, run.used, tree)
+    entry.node.body[:0] = module_hooks.parameter_hooks(top, run.used, top.source.node)
     _take_all(entry, module, named, names)
     return entry
 
@@ -181,31 +236,6 @@ def _take_all(entry: Written, module: nn.Module, named: bool, names: list[str]) 
     entry.node.args.args = [
         ast.arg(n) for n in ["p", *wanted, *(h for h in have if h not in ("p", *wanted))]
     ]
-
-
-def _nothing() -> None: ...
-
-
-def _input(name: str, value: Any, scope: Scope) -> Value:
-    if isinstance(value, torch.Tensor):
-        return Tensor(value, syntax.name(name))
-    if isinstance(value, Mapping):
-        return Fields(dict, syntax.name(name), {k: _input(k, x, scope) for k, x in value.items()})
-    if isinstance(value, list | tuple):
-        return Items(type(value), syntax.name(name), [_input(name, x, scope) for x in value])
-    return bind(name, Value(value), scope)
-
-
-def _tensors(inputs: Any, module: nn.Module) -> Any:
-    """Return inputs as tensors of their own; floating ones in the dtype of the module."""
-    dtypes = [p.dtype for p in module.parameters() if p.is_floating_point()]
-    dtype = dtypes[0] if dtypes else torch.get_default_dtype()
-
-    def one(x: Any) -> torch.Tensor:
-        tensor = torch.tensor(np.asarray(copy_to_numpy(x)))
-        return tensor.to(dtype) if tensor.is_floating_point() else tensor
-
-    return map_leaves(one, inputs)
 
 
 def _doc(written: Written) -> str:

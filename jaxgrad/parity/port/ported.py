@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import linecache
 import os
 import pathlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from jaxgrad.grad_modes import partition
+from jaxgrad.optim import state_from_torch
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.scope import Assumption
 from jaxgrad.parity.prove.report import Report
@@ -29,6 +32,8 @@ class Ported:
         draws: Whether the entry draws random numbers, and takes a key as `rng=`.
         has_state: Whether the entry returns (outputs, params), with new buffers in the params.
         takes_mode: Whether the entry takes `training=`, False by default.
+        order: The names of the parameters of torch's optimizer in its order, if the file has a
+            training step.
         reports: The proofs of its gradients by mode, "train" and "eval"; empty with `prove=False`.
     """
 
@@ -39,17 +44,38 @@ class Ported:
     draws: bool = False
     has_state: bool = False
     takes_mode: bool = False
+    order: tuple[str, ...] = ()
     reports: Mapping[str, Report] = dataclasses.field(default_factory=dict)
 
-    @property
-    def fn(self) -> Callable[..., Any]:
-        """The entry of the port, compiled from its source."""
+    @functools.cached_property
+    def space(self) -> Mapping[str, Any]:
+        """The names that the source defines, compiled from it."""
         file = f"<port of {self.name}>"
         lines = self.source.splitlines(keepends=True)
         linecache.cache[file] = (len(self.source), None, lines, file)
         space: dict[str, Any] = {"__name__": self.name}
         exec(compile(self.source, file, "exec"), space)
-        return space[self.name]
+        return space
+
+    @property
+    def fn(self) -> Callable[..., Any]:
+        """The entry of the port."""
+        return self.space[self.name]
+
+    @property
+    def train_step(self) -> Callable[..., Any]:
+        """The function `train_step(params, opt_state, *batch) -> (params, opt_state, loss)`."""
+        if not self.order:
+            raise AttributeError("this port has no training step; pass optimizer= to port")
+        return self.space["train_step"]
+
+    def opt_state(self, state_dict: Mapping[str, Any]) -> Any:
+        """Return the state of the port's optimizer from a state_dict of torch's optimizer."""
+        params = self.params(self.layout.module.state_dict())
+        is_trained = self.space.get("is_trained")
+        if is_trained is not None:
+            params, _ = partition(params, is_trained)
+        return state_from_torch(self.space["OPTIMIZER"], params, state_dict, order=self.order)
 
     @property
     def report(self) -> Report | None:

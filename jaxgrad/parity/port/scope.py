@@ -19,7 +19,7 @@ from jaxgrad.parity.port.values import Value
 
 
 RESERVED = frozenset(
-    {"F", "jax", "jnp", "lax", "jaxgrad", "math", "p", "np", "partial", "rng", "training"}
+    {"F", "jax", "jnp", "lax", "jaxgrad", "math", "p", "np", "optim", "partial", "rng", "training"}
 )
 
 
@@ -74,6 +74,7 @@ class Run:
     paths: dict[int, str] = dataclasses.field(default_factory=dict)  # id of a module -> its path
     stateful: bool = False  # whether the entry returns its params too
     used: set[str] = dataclasses.field(default_factory=set)  # paths of the tensors that are read
+    output: Value | None = None  # of the module
     calls: Calls = dataclasses.field(default_factory=Calls)
     other_mode: Calls = dataclasses.field(default_factory=Calls)
     tracing: bool = False  # what the module is told when it asks whether it is being traced
@@ -186,6 +187,18 @@ class CallSite:
 
     def refuse(self, reason: str) -> PortError:
         return self.scope.refuse(reason, self.node)
+
+
+def top_scope(run: Run, name: str) -> Scope:
+    """Return the scope that calls the module, or its loss; it has no source of its own."""
+    tree = ast.parse(f"def call(): return {name}").body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    scope = Scope(run, Source(tree, "", {}, frozenset(), _nothing), {})
+    run.scopes.append(scope)
+    return scope
+
+
+def _nothing() -> None: ...
 
 
 def port_name(name: str) -> str:

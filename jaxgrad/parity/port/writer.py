@@ -24,6 +24,7 @@ _IMPORTS = (
     ("lax", "from jax import lax"),
     ("jaxgrad", "import jaxgrad"),
     ("F", "from jaxgrad import functional as F"),
+    ("optim", "from jaxgrad import optim"),
 )
 _STANDARD = ("import math", "from functools import partial")
 
@@ -33,23 +34,34 @@ def write_file(
     functions: Sequence[Written],
     assumptions: Sequence[Assumption],
     notes: Sequence[str] = (),
+    section: Sequence[Written | ast.stmt] = (),
+    deviations: Sequence[str] = (),
 ) -> str:
-    """Return the source of the port; the first function is the entry."""
-    bodies = [function_text(w) for w in functions]
-    used = {n for w in functions for n in syntax.names_in(w.node)}
+    """Return the source of the port; the first function is the entry, and `section` is last."""
+    parts = [*functions, *section]
+    bodies = [
+        function_text(x) if isinstance(x, Written) else "\n".join(_statement(x, 0)) for x in parts
+    ]
+    nodes = [x.node if isinstance(x, Written) else x for x in parts]
+    used = {n for node in nodes for n in syntax.names_in(node)}
     lines = [text for name, text in _IMPORTS if name in used]
     standard = [x for x in lines if x in _STANDARD]
     others = [x for x in lines if x not in _STANDARD]
     blocks = ["\n".join(block) for block in (standard, others) if block]
     return (
-        "\n\n".join([_header(title, assumptions, notes), *blocks])
+        "\n\n".join([_header(title, assumptions, notes, deviations), *blocks])
         + "\n\n\n"
         + "\n\n\n".join(bodies)
         + "\n"
     )
 
 
-def _header(title: str, assumptions: Sequence[Assumption], notes: Sequence[str]) -> str:
+def _header(
+    title: str,
+    assumptions: Sequence[Assumption],
+    notes: Sequence[str],
+    deviations: Sequence[str],
+) -> str:
     lines = [f'"""{title}', *(line for note in notes for line in ("", note))]
     if assumptions:
         lines += ["", "It holds where these tests of the torch program have the same answer:"]
@@ -57,6 +69,8 @@ def _header(title: str, assumptions: Sequence[Assumption], notes: Sequence[str])
             f"- {a.place.file and pathlib.Path(a.place.file).name}:{a.place.line}: {a.text}"
             for a in dict.fromkeys(assumptions)
         ]
+    if deviations:
+        lines += ["", "Differences from torch by design:", *(f"- {text}" for text in deviations)]
     wrapped = [y for x in lines for y in (textwrap.wrap(x, WIDTH, subsequent_indent="  ") or [""])]
     return "\n".join(wrapped) + ('\n"""' if len(wrapped) > 1 else '"""')
 
@@ -130,7 +144,7 @@ def _statement(node: ast.stmt, indent: int) -> list[str]:
 
 def _branch(node: ast.If, indent: int) -> list[str]:
     space = " " * indent
-    lines = fit(f"if {syntax.text(node.test)}:", indent)
+    lines = fit(_double_quotes(f"if {syntax.text(node.test)}:"), indent)
     lines += [line for s in node.body for line in _statement(s, indent + 4)]
     if node.orelse:
         lines.append(f"{space}else:")

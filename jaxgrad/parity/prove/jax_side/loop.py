@@ -124,11 +124,15 @@ class Loop:
         return lifted if _nearly_equal(given[0], lifted[0]) else given
 
     def _store_state(self, outputs: Sequence[np.ndarray]) -> None:
-        """Write the new state to the leaves of params that hold it."""
+        """Write the new state to the leaves of params that hold it, which are not trained.
+
+        A port may return all of its params as the state, with the weights before the step.
+        """
         program = self.port.program
         for path, x in zip(program.state_paths, outputs[len(program.out_paths) :], strict=True):
             for i in leaves_of(path, program.param_paths):
-                self.params[i] = jnp.asarray(x)
+                if not self.trained[i]:
+                    self.params[i] = jnp.asarray(x)
 
 
 def _nearly_equal(given: Any, lifted: Any) -> bool:

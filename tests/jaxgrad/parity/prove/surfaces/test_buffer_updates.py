@@ -5,6 +5,7 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 import torch
 from flax import linen, nnx
@@ -211,3 +212,17 @@ def test_a_path_that_ends_another_path_names_its_own_leaf(rate, verdict):
     report = prove(module, port, params, (X,), has_state=True)
     assert report.verdict == verdict
     assert rate == 0.1 or failed(report) == ("updates", "inner.norm.mean")
+
+
+@pytest.mark.parametrize("rate, verdict", [(0.1, "pass"), (0.2, "fail")])
+def test_a_port_may_return_all_of_its_params_as_the_state(rate, verdict):
+    """The optimizer's new weights are kept where the state contains the weights before the step."""
+    optimizer = (lambda params: torch.optim.SGD(params, lr=0.1), optax.sgd(rate))
+
+    def port(p: Any, x: Any) -> Any:
+        return p["scale"] * (x - p["mean"]), {**p, "mean": 0.9 * p["mean"] + 0.1 * x.mean(0)}
+
+    report = prove(Centred(), port, arrays(Centred()), (X,), has_state=True, optimizer=optimizer,
+                   trainable={"scale": True, "mean": False}, steps=2)  # fmt: skip
+    assert report.verdict == verdict
+    assert rate == 0.1 or failed(report) == ("updates", "scale")
