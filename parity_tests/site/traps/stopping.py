@@ -121,8 +121,8 @@ tx = optax.partition(
     {"train": optax.adamw(0.1, weight_decay=0.1), "freeze": optax.set_to_zero()},
     {"w": "train", "b": "freeze"},
 )""",
-        trap="`stop_gradient` makes the gradient zero, which does not freeze: decay and momentum "
-        "still move the parameter. Freeze it in the optimizer.",
+        trap="`stop_gradient` makes the gradient zero, which does not freeze: weight decay still "
+        "moves the parameter. Freeze it in the optimizer.",
         behaviours=("param_groups/frozen", "freezing/filter_requires_grad"),
     ),
     Card(
