@@ -56,6 +56,19 @@ def not_finite(expected: np.ndarray | None, actual: np.ndarray) -> tuple[str, tu
     return f"{bad} gives {value:.6g} in {count}, {good} gives {number:.6g} at the first", first
 
 
+def largest(x: np.ndarray) -> tuple[int, ...]:
+    """Return the index of the element with the largest magnitude; NaN counts as 0."""
+    if not x.size:
+        return ()
+    at = int(np.argmax(np.where(np.isnan(x), 0, np.abs(x))))
+    return tuple(map(int, np.unravel_index(at, x.shape)))
+
+
+def equal(a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether two values have the same shape and, up to rounding, the same elements in order."""
+    return a.shape == b.shape and np.allclose(a, b, rtol=1e-6, atol=1e-9, equal_nan=True)
+
+
 def as_written(x: float) -> str:
     """Format a number as a person would write it: 1/sqrt(8)."""
     if math.isclose(x, round(x), rel_tol=1e-9):

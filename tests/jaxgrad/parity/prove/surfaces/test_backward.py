@@ -47,6 +47,14 @@ def tripled(x: Any) -> Any:
 tripled.defvjp(lambda x: (x, None), lambda _, g: (3 * g,))
 
 
+@jax.custom_vjp
+def negated(x: Any) -> Any:
+    return x
+
+
+negated.defvjp(lambda x: (x, None), lambda _, g: (-g,))
+
+
 @contextlib.contextmanager
 def gathered(arguments: dict[str, Any], module: Any, fn: Any) -> Iterator[Evidence]:
     module.load_state_dict(arguments["module"].state_dict())
@@ -77,13 +85,23 @@ def test_the_call_with_the_wrong_gradient_is_located(wrong):
     assert (surface.verdict, surface.text) == ("fail", "3 of 5 intermediate cotangents differ")
     assert (finding.torch, finding.op) == ("norm", "layer_norm") and not notes
     assert finding.jax.endswith("(custom_vjp_call)") and "_helpers.py:" in finding.torch_line
+    sizes = [f"{abs(value):.6g}" for value in (finding.torch_value, finding.jax_value)]
     assert finding.text == (
         "the gradient flowing into the output of torch's norm (layer_norm) differs: its largest "
-        f"element is {finding.torch_value:.6g} in torch and {finding.jax_value:.6g} in JAX"
+        f"element is {sizes[0]} in torch and {sizes[1]} in JAX"
     )
     assert finding.jax_value == pytest.approx(3 * finding.torch_value) and len(finding.index) == 2
     assert finding.cause == "JAX's gradient through this call is 3 times torch's"
     assert "stop(h) + x" in finding.source
+
+
+def test_a_gradient_with_the_wrong_sign_has_both_signs(arguments):
+    """The sizes are equal, so the sentence says so, and the numbers have their signs."""
+    with gathered(arguments, Net(), functools.partial(port, stop=negated)) as found:
+        (finding,) = backward.surface(found).surface.findings
+
+    assert finding.text.endswith("differs: the largest elements have the same size")
+    assert finding.torch_value == pytest.approx(-finding.jax_value) and finding.torch_value
 
 
 def test_a_tested_cause_is_reported_with_its_place(wrong):

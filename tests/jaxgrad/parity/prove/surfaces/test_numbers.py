@@ -72,6 +72,20 @@ def test_a_value_is_found_in_program_order():
     assert numbers.find(np.ones(()), prints) is None
 
 
+def test_the_largest_element_is_found():
+    """NaN is not the largest, and an empty array has no element."""
+    assert numbers.largest(np.array([[1.0, -3.0], [np.nan, 2.0]])) == (0, 1)
+    assert numbers.largest(np.array(2.0)) == () == numbers.largest(np.zeros(0))
+
+
+def test_values_are_equal_if_their_elements_are_in_the_same_order():
+    """A transposed value has the same fingerprint, and is not equal."""
+    x = np.array([[1.0, 2.0], [3.0, np.nan]])
+
+    assert numbers.equal(x, x * (1 + 1e-12))
+    assert not numbers.equal(x, x.T) and not numbers.equal(x, x[:1])
+
+
 def test_elements_that_are_not_finite_in_one_framework_are_described():
     """The sentence names the framework with NaN; NaN in both is no difference."""
     good, bad = np.array([1.0, 2.0]), np.array([1.0, np.nan])
