@@ -82,7 +82,8 @@ def test_a_scalar_that_changes_with_the_draw_is_matched():
 @pytest.mark.parametrize(
     ("values", "trivial"),
     [((1.5, 1.5), True), ((1.5, 2.5), False), ((0.0, 0.0), True), ((1.5, 0.0), True),
-     ((0.0, 1.5), False), ((1.5, 1.5 + 1e-7), True), ((1.5, 1.51), False)],
+     ((0.0, 1.5), False), ((1.5, 1.5 + 1e-7), True), ((1.5, 1.51), False),
+     ((1.0, 1 + 1.9e-6), False), ((1.0, 1 + 0.9e-6), True)],
 )  # fmt: skip
 def test_a_constant_that_differs_by_draw_is_not_trivial(values, trivial):
     """A constant is trivial if it is equal on both draws, or zero on the second one."""

@@ -4,7 +4,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxgrad.parity.prove.jax_side.layouts import SAME, channel_orders, channels_moved, related
+from jaxgrad.parity.prove.jax_side.layouts import (
+    SAME,
+    Layout,
+    Move,
+    channel_orders,
+    channels_moved,
+    related,
+)
 from jaxgrad.parity.prove.users import ProofError
 
 
@@ -100,3 +107,67 @@ def test_an_output_is_moved_only_to_its_shape():
     assert channel_orders((2, 4, 5, 3), (2, 3, 4, 5)) == [(0, 3, 1, 2)]
     assert not channel_orders((2, 4, 5, 3), (2, 5, 4, 3))
     assert not channel_orders((2, 3), (3, 2))
+
+
+def test_each_move_of_the_channels_is_tried():
+    """Channels go from either side to either side; volumes and sequences are moved too."""
+    shapes = [np.shape(layout.inputs((IMAGE,))[0]) for layout in channels_moved((IMAGE,))]
+    assert shapes == 2 * [(2, 4, 5, 3), (3, 4, 5, 2), (2, 5, 3, 4), (5, 2, 3, 4)]
+
+    sequence = IMAGE[..., 0]
+    (first, *_) = channels_moved((sequence,))
+    assert first.inputs((sequence,))[0].shape == (2, 4, 3)
+    both = [
+        [np.shape(x) for x in layout.inputs((IMAGE, sequence))]
+        for layout in channels_moved((IMAGE, sequence))
+    ]
+    assert both[4] == [(2, 3, 4, 5), (2, 4, 3)] and both[8] == [(2, 4, 5, 3), (2, 4, 3)]
+    (volume, *_) = channels_moved((IMAGE[..., None],))
+    assert volume.inputs((IMAGE[..., None],))[0].shape == (2, 4, 5, 1, 3)
+
+
+def test_a_sequence_has_channels_and_a_matrix_has_none():
+    """An output of three axes is the smallest one that is moved."""
+    assert channel_orders((2, 5, 3), (2, 3, 5)) == [(0, 2, 1)]
+    assert not channel_orders((2, 5, 3), (2, 3, 5, 1))
+    assert channel_orders((2, 3, 4), (2, 3, 4)) == []
+
+
+@pytest.mark.parametrize(
+    ("axes", "permuted", "shape", "words"),
+    [
+        ((0, 1), (2, 6), (2, 3, 2), "in the shape (2, 3, 2)"),
+        ((1, 0), (6, 2), (6, 2), "with its axes permuted by (1, 0)"),
+        ((1, 0), (6, 2), (12,), "with its axes permuted by (1, 0), in the shape (12,)"),
+        ((0, 1), (2, 6), (2, 6), ""),
+    ],
+)
+def test_a_moved_input_is_described(axes, permuted, shape, words):
+    """An input that keeps its axes and its shape is not mentioned."""
+    move = Move(0, "x", axes, permuted, shape, np.dtype(float))
+    assert move.changes is bool(words)
+    layout = Layout(leaves=[move, 3])
+    notes = [f"the port is given torch's input x {words}, why"] if words else []
+    assert list(layout.notes(", why")) == notes
+
+
+def test_outputs_are_compared_in_torchs_order():
+    """A permuted output is permuted back, and named outputs are sorted only if torch has names."""
+    layout = Layout(axes={"": (1, 0), "b": (0, 1)}, order=("b", "a"))
+    assert layout.output("", np.ones((2, 3))).shape == (3, 2)
+    assert layout.output("c", np.ones((2, 3))).shape == (2, 3)
+    assert layout.ordered([("a", 1), ("b", 2)]) == [("b", 2), ("a", 1)]
+    assert SAME.ordered([("b", 2), ("a", 1)]) == [("b", 2), ("a", 1)]
+    assert list(layout.notes()) == [
+        "the port's output 0 is compared with its axes permuted by (1, 0)",
+        "the port's output b is compared with its axes permuted by (0, 1)",
+    ]
+
+
+def test_an_input_of_six_axes_is_only_reshaped():
+    """Five axes are permuted, and six would have too many orders."""
+    five = RNG.standard_normal((2, 1, 3, 1, 2))
+    six = five[None]
+    assert related((five,), (five.transpose(4, 1, 2, 3, 0),)).constant == ()
+    assert related((six,), (six.reshape(12),)).constant == ()
+    assert related((six,), (six.transpose(0, 5, 2, 3, 4, 1),)).constant == ("0",)

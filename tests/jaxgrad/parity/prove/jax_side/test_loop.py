@@ -10,7 +10,7 @@ import pytest
 from jaxgrad.optim import swa_utils
 from jaxgrad.parity import ProofError, Training
 from jaxgrad.parity.prove.jax_side import program as jax_program
-from jaxgrad.parity.prove.jax_side.loop import Loop
+from jaxgrad.parity.prove.jax_side.loop import Loop, _nearly_equal
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap
 
@@ -159,3 +159,19 @@ def test_a_wrong_update_and_average_are_one_sentence():
     steps = loop(optax.sgd(0.5), ema=(0.5, lambda average, new: 1 / 0))
     with pytest.raises(ProofError, match=r"Training\(ema=\): the port's average raised Zero"):
         steps.step(constant(1.0))
+
+
+@pytest.mark.parametrize("name", ["init", "update"])
+def test_an_optimizer_with_half_of_the_functions_is_named(name):
+    """An optax transformation has both `init` and `update`."""
+    half = type("Half", (), {name: print})()
+    with pytest.raises(ProofError, match="optimizer=: Half is not an optax transformation"):
+        loop(half)
+
+
+@pytest.mark.parametrize(("off", "near"), [(0.9e-4, True), (1.1e-4, False), (1.9e-4, False)])
+def test_an_update_may_be_rounded_by_a_ten_thousandth_of_its_scale(off, near):
+    """The scale is the largest number of each leaf, and an empty leaf is equal."""
+    lifted = {"a": np.array([1.0, 0.0]), "b": np.ones(0)}
+    given = {"a": np.array([1.0, off]), "b": np.ones(0)}
+    assert _nearly_equal(given, lifted) is near

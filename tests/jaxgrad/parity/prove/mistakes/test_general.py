@@ -505,3 +505,57 @@ def test_the_running_dimension_is_the_first_by_default():
     calls = list(general.running(TorchCall(lambda x, dim=0: flat(x), (X,), {}, "cumsum")))
 
     check(calls[:1], {"cumsum runs backwards": X.flip(0).cumsum(0).flip(0)})
+
+
+def clamps(**bounds: tuple[float | None, float | None]) -> dict[str, Tensor]:
+    return {text.replace("_", " "): X.clamp(*b) for text, b in bounds.items()}
+
+
+def test_every_other_pair_of_bounds_is_tried():
+    """A bound may be missing, on the other side or of the other sign, but bounds do not cross."""
+    calls = tried(general.clamped, torch.clamp, X, -0.5, 1.0, op="clamp")
+    used = "torch's has the minimum -0.5 and the maximum 1"
+    low, high = (None, -0.5, 1.0, 0.5, -1.0), (None, -0.5, 1.0, 0.5, -1.0)
+    pairs = [
+        (a, b) for a in low for b in high
+        if (a, b) not in ((None, None), (-0.5, 1.0)) and (a is None or b is None or a < b)
+    ]  # fmt: skip
+
+    def said(a: float | None, b: float | None) -> str:
+        sides = zip(("minimum", "maximum"), (a, b), strict=True)
+        return " and ".join(f"the {side} {x:g}" for side, x in sides if x is not None)
+
+    check(calls, {f"clamp has {said(*b)}, {used}": X.clamp(*b) for b in pairs})
+
+
+def test_bounds_are_given_by_place_or_by_name():
+    """One bound by name has no other, and bounds that are tensors are not changed."""
+    calls = tried(general.clamped, torch.clamp, X, min=0.0, op="clamp")
+    assert texts(calls) == ["clamp has the maximum 0, torch's has the minimum 0"]
+    calls = tried(general.clamped, torch.clamp, X, max=0.25, op="clamp")
+    assert len(calls) == 4
+    assert not tried(general.clamped, torch.clamp, X, torch.zeros(4), op="clamp")
+    assert not tried(general.clamped, torch.clamp, X, 0.0, torch.ones(4), op="clamp")
+
+
+def test_at_most_six_numbers_of_jax_are_bounds():
+    """The numbers of the JAX program are bounds of a clamp too."""
+    numbers = tuple(2.0 + n for n in range(8))
+    call = TorchCall(torch.clamp, (X,), {"min": 0.0}, "clamp", numbers=numbers)
+    found = texts(general.clamped(call))
+    assert "clamp has the maximum 7, torch's has the minimum 0" in found
+    assert not any("8" in text or "9" in text for text in found)
+
+
+def test_a_number_that_only_jax_has_replaces_each_float():
+    """Floats by place and by name are replaced one at a time; integers stay."""
+    call = TorchCall(lambda x, n, a, b, c=1.0: n * x + a + b + c, (X, 2, 0.5, 0.25), {"c": 3.0},
+                     "f", numbers=(7.0,))  # fmt: skip
+    check(
+        general.other_numbers(call),
+        {
+            "the number in f is 7, torch uses 0.5": 2 * X + 7 + 0.25 + 3,
+            "the number in f is 7, torch uses 0.25": 2 * X + 0.5 + 7 + 3,
+            "c is 7, torch uses 3": 2 * X + 0.5 + 0.25 + 7,
+        },
+    )

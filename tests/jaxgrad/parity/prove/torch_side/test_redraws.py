@@ -213,6 +213,7 @@ TRIL = np.tril(np.ones((3, 3), bool))
         ("_is_falling", [[0, 1, 1]], False),
         ("_is_falling", [[0, 0]], False),
         ("_is_triangular", TRIL, True),
+        ("_is_triangular", [[1, 0], [1, 1]], True),
         ("_is_triangular", ~TRIL, True),
         ("_is_triangular", np.tril(TRIL, -1), True),
         ("_is_triangular", TRIL.T, True),

@@ -297,3 +297,46 @@ def test_equal_biases_of_one_element_have_their_own_leaves():
         return (q - 0.9 * (following @ frozen["w"] + frozen["b"])) ** 2
 
     prove(module, apply, p, (draw(4, 3), draw(4, 3)[::-1])).check()
+
+
+def test_the_middle_of_a_leaf_may_hold_one_bias_alone():
+    """Only the elements that hold a bias get its offset, although its region covers the others."""
+    x = BIASES["b_ih"] + BIASES["b_hh"]
+    x[2:4] = BIASES["b_hh"][2:4] - 1
+    x[4:] += 1
+    pieces = sums(Tensors(BIASES), leaf(x))
+
+    assert [np.broadcast_to(p.offset, 6).tolist() for p in pieces] == [
+        [0, 0, 0, 0, 1, 1], [0, 0, -1, -1, 0, 0]
+    ]  # fmt: skip
+    assert np.allclose(restored(pieces, BIASES, (6,)), x, atol=1e-6)
+
+
+@pytest.mark.parametrize("change", [1e-9, -1e-9])
+def test_a_sum_beside_the_smallest_and_the_largest_one_is_matched(change):
+    """Rounding may move a sum beyond all sums of torch."""
+    x = BIASES["b_ih"] + BIASES["b_hh"] + change
+    pieces = sums(Tensors(BIASES), leaf(x))
+
+    assert [piece.index.tolist() for piece in pieces] == [list(range(6))] * 2
+
+
+@pytest.mark.parametrize(("change", "matches"), [(1.05e-6, True), (1.15e-6, False)])
+def test_a_sum_may_be_rounded_to_float32(change, matches):
+    """A sum of 1 may be off by 1.1e-6."""
+    tensors = {"a": np.array([0.25, 2.3, 6.7]), "b": np.array([0.75, 3.2, 4.43])}
+    x = tensors["a"] + tensors["b"]
+    x[0] += change
+
+    assert bool(sums(Tensors(tensors), leaf(x))) is matches
+
+
+@pytest.mark.parametrize("reverse", [True, False], ids=["reversed", "in order"])
+def test_the_first_element_of_all_tensors_may_be_a_twin(reverse):
+    """A repeated value is taken from the very first element if its neighbours suggest it."""
+    t = A.copy()
+    t[2, 3] = t[0, 0]
+    order = np.arange(24)[:: -1 if reverse else 1].reshape(3, 8)
+    (piece,) = lookup(Tensors({"a": t}), leaf(t.ravel()[order]))
+
+    assert np.array_equal(piece.index, order)

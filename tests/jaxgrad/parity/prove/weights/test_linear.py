@@ -5,10 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxgrad.parity.prove.weights.linear import NotLinear, pieces_of, read_names
+from jaxgrad.parity.prove.weights.linear import (
+    CALLS,
+    NotLinear,
+    _digits,
+    pieces_of,
+    read_names,
+)
 
 
-SHAPES = {"a": (4, 3), "b": (6,), "c": (6,)}
+SHAPES = {"a": (4, 3), "b": (6,), "c": (6,), "d": (2,)}
 
 
 def recovered(convert: Any) -> None:
@@ -35,8 +41,9 @@ def recovered(convert: Any) -> None:
         lambda t: np.repeat(t["b"], 2) - 1,
         lambda t: np.concatenate([t["b"] + t["c"], t["c"][:2]]),
         lambda t: np.outer(np.arange(3.0), t["b"]),
+        lambda t: t["d"][:1] + t["d"][1:],
     ],
-    ids=["scale", "sum", "axis", "mean", "halves", "pad", "repeat", "part", "outer"],
+    ids=["scale", "sum", "axis", "mean", "halves", "pad", "repeat", "part", "outer", "two"],
 )
 def test_a_linear_converter_is_recovered(convert):
     """Scaled, summed, padded and repeated tensors have exact pieces."""
@@ -92,8 +99,15 @@ def test_a_complex_leaf_has_no_pieces():
 def test_a_dense_map_takes_too_many_calls():
     """A product with a dense matrix is given up after a number of calls."""
     dense = np.random.default_rng(0).standard_normal((200, 200))
+    calls = []
+
+    def convert(t: Any) -> Any:
+        calls.append(None)
+        return {0: dense @ t["w"]}
+
     with pytest.raises(NotLinear):
-        pieces_of(lambda t: {0: dense @ t["w"]}, {"w": (200,)})
+        pieces_of(convert, {"w": (200,)})
+    assert len(calls) == CALLS
 
 
 def test_the_tensors_that_a_converter_reads_are_searched_in_halves():
@@ -106,3 +120,11 @@ def test_the_tensors_that_a_converter_reads_are_searched_in_halves():
 
     assert list(read_names(changed, names)) == ["3", "40"]
     assert len(calls) < 30
+
+
+@pytest.mark.parametrize(
+    ("size", "digits"), [(0, 1), (1, 1), (2, 1), (2048, 1), (2049, 2), (2048**2 - 1, 2)]
+)
+def test_a_digit_numbers_2048_elements(size, digits):
+    """Each digit takes one call of the converter, so there are no more than needed."""
+    assert _digits(size) == digits

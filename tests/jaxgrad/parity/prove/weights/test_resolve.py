@@ -181,7 +181,8 @@ def test_a_mapping_must_cover_the_leaves():
     """A floating leaf that no entry names is an error; an integer one is not."""
     _, mapped = resolved({"kernel": W.T, "n": np.arange(2)}, {"fc.weight": ("kernel", (1, 0))})
     assert mapped.names_of(0) == ["fc.weight"]
-    with pytest.raises(ProofError, match=r"JAX leaf 'other' \[2\] holds no torch tensor\n"):
+    words = r"JAX leaf 'other' \[2\] holds no torch tensor\nLoad the same"
+    with pytest.raises(ProofError, match=words):
         resolved({"kernel": W.T, "other": np.ones(2)}, {"fc.weight": ("kernel", (1, 0))})
 
 
@@ -240,3 +241,10 @@ def test_random_weights_keep_sign_and_kind():
     assert not np.array_equal(values["w"], others["w"]) and values["e"].shape == (0,)
     np.testing.assert_array_equal(values["w"], np.float32(values["w"]))
     assert np.std(values["c"].imag) > 0.5
+
+
+def test_a_leaf_without_numbers_is_named():
+    """The first leaf of strings is named; the leaves beside it hold numbers."""
+    params = {"a": W.T, "b": np.array(["x"]), "c": np.array(["y"])}
+    with pytest.raises(ProofError, match="params: leaf 'b' holds no numbers, but objects or str"):
+        resolved(params)
