@@ -174,3 +174,29 @@ def test_only_weights_that_the_port_reads_are_mapped():
     port: Any = SimpleNamespace(weights=WeightMap(pieces, (ONES,) * 3, tensors, tuple("abc")))
     flags = {"a": False, "b": True, "d": True}
     assert _mapped(port, Flow(program), flags) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("spots", "outputs", "controls", "key"),
+    [
+        ({i: (i,) for i in range(9)}, {8}, [4, 3, 5, 2, 6, 1], "k4"),
+        ({0: (0,), 1: (1,)}, {0, 1}, [0, 1], "k0"),
+        ({0: (0,), 1: (1,), 2: (2,)}, {2}, [1, 0], "k1"),
+        ({0: (), 1: (1,)}, {9}, [1], "k1"),
+        ({0: ()}, set(), [], None),
+        ({}, set(), [], None),
+    ],
+)
+def test_controls_are_injected_in_the_middle_of_the_program(spots, outputs, controls, key):
+    """At most six values are tried; outputs only if nothing else is compared, loops never."""
+    listed = {i: SimpleNamespace(iteration=not at, key=f"k{i}") for i, at in spots.items()}
+    evidence: Any = SimpleNamespace(spots=lambda: listed, output_values=outputs)
+    evidence.control_values = Evidence.control_values.func(evidence)
+    assert evidence.control_values == controls
+    assert Evidence.control_key.func(evidence) == key
+
+
+def test_the_positions_of_outputs_leave_out_those_without_a_value():
+    """An output that no call computed has no position."""
+    evidence: Any = SimpleNamespace(runs=[SimpleNamespace(output_values=[3, None, 0])])
+    assert Evidence.output_values.func(evidence) == {0, 3}

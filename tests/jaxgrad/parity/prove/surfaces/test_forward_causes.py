@@ -1,16 +1,26 @@
 """A wrong value is explained only by a mistake with which torch reproduces what JAX computes."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+import pytest
 import torch
 from jax import lax
 from torch import nn
 from torch.nn import functional
 
 from jaxgrad.parity import prove
+from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.jax_side.port import Draw
+from jaxgrad.parity.prove.jax_side.program import Spot
+from jaxgrad.parity.prove.surfaces import forward_causes
+from jaxgrad.parity.prove.surfaces.forward_causes import Guess, Search, guess
+from jaxgrad.parity.prove.surfaces.trials import Trial
+from jaxgrad.parity.prove.torch_side.values import Value
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -212,3 +222,329 @@ def test_a_call_that_jax_leaves_out_is_named():
     assert first is not None
     assert first.op == "div"
     assert first.cause.startswith("torch's div is missing (skipping it in torch reproduces JAX's")
+
+
+X = np.random.default_rng(0).standard_normal((9, 3))
+CALL = (torch.tanh, (), {})
+
+
+def made(*values: tuple[str, tuple[int, ...]], hidden: str = "", **fields: Any) -> Any:
+    """Return a search in calls of torch, some of whose values (by number) JAX does not have."""
+    search: Any = object.__new__(Search)
+    search.run = SimpleNamespace(
+        values=[
+            Value(
+                "", op, inputs, (3,), fingerprint(X[i % 9]), data=X[i % 9], call=CALL, line=f"l{i}"
+            )
+            for i, (op, inputs) in enumerate(values)
+        ]
+    )
+    search.visible = lambda i: str(i) not in hidden
+    search.draw, search.left, search.tried, search.merged = 0, 9, {}, set()
+    search.numbers, search.prints = (), np.stack([fingerprint(x) for x in X])
+    vars(search).update(fields)
+    return search
+
+
+def chain(count: int, op: str = "tanh") -> list[tuple[str, tuple[int, ...]]]:
+    """Return an input and calls that each read the value before."""
+    return [("input", ()), *((op, (i,)) for i in range(count))]
+
+
+def test_lost_values_depend_on_each_other():
+    """A value that JAX has ends the search, and one that depends on no start is not lost."""
+    values = ("input", ()), ("a", (0,)), ("b", (1,)), ("c", (0,)), ("d", (1, 3)), ("e", ())
+    assert made(*values, hidden="2345").lost([0]) == [3, 4]
+    assert made(*values, hidden="12345").lost([0]) == [1, 2, 3, 4]
+    many = made(*chain(70), visible=lambda i: False)
+    assert many.lost([0]) == list(range(1, 65))
+
+
+def test_later_values_are_one_or_two_calls_away():
+    """The starts themselves and values that a correct port may merge are left out."""
+    search = made(*chain(4), ("far", (3, 0)))
+    assert search.after([0], 9) == [1, 2, 5]
+    assert search.after([0, 1], 9) == [2, 3, 5]
+    assert search.after([0], 2) == [1, 2]
+    search.merged = {1}
+    assert search.after([0], 9) == [2, 5]
+
+
+def test_calls_that_move_elements_are_followed_backwards():
+    """At most four moves in a row before a value are returned, each once, the nearest first."""
+    search = made(*chain(6, "transpose"), ("add", (6, 5)))
+    assert search._moves(7) == [6, 5, 4, 3]
+    assert search._moves(2) == [1]
+    assert made(("input", ()), ("tanh", (0,)), ("add", (1,)))._moves(2) == []
+    search.run.values[5].call = None
+    assert search._moves(7) == [6, 4, 3, 2]
+
+
+def test_one_mistake_of_each_call_is_tried_in_turn(monkeypatch):
+    """Moves before a call are tried with it, and nothing is tried once all reruns are used."""
+
+    def in_call(run: Any, i: int, numbers: Any, shown: int = -1) -> Any:
+        return iter([f"{i}{letter} at {shown}" for letter in "ab"])
+
+    monkeypatch.setattr(forward_causes.trials, "in_call", in_call)
+    search = made(("input", ()), ("transpose", (0,)), ("tanh", (1,)), ("exp", (0,)))
+    assert list(search.all_trials([2, 3])) == [
+        "2a at -1", "3a at -1", "1a at 2", "2b at -1", "3b at -1", "1b at 2"
+    ]  # fmt: skip
+    search.left = 0
+    assert list(search.all_trials([2, 3])) == []
+
+
+def test_weights_are_exchanged_near_a_start(monkeypatch):
+    """Values up to two calls after a start, and the two calls before each of them, are near it."""
+    given: list[Any] = []
+    monkeypatch.setattr(
+        forward_causes.exchanges,
+        "exchanged",
+        lambda run, shapes, starts, near: [given.append((shapes, starts, sorted(near)))],
+    )
+    evidence = SimpleNamespace(port=SimpleNamespace(weights=SimpleNamespace(shapes={"w": (2,)})))
+    search = made(*chain(9), evidence=evidence)
+    list(search.exchanged([5]))
+    assert given == [({"w": (2,)}, [5], [3, 4, 5, 6, 7])]
+
+
+def side(run: Callable[..., Any]) -> Any:
+    draw = Draw({"a": np.ones(1), "b": np.zeros(1), "c": np.full(1, 2.0)}, ())
+    return SimpleNamespace(draws=[draw], opened="opened", torch_side=SimpleNamespace(run=run))
+
+
+def test_torch_is_rerun_with_changes_or_exchanged_weights():
+    """Each rerun is counted, and one that raises gives nothing."""
+    search = made(evidence=side(lambda draw, **options: (draw.state, options)), left=2)
+    state, options = search._rerun(["change"], [("a", "b")])
+    assert {name: float(x[0]) for name, x in state.items()} == {"a": 0, "b": 1, "c": 2}
+    assert options == {"changes": ["change"], "forward": True, "opened": "opened"}
+    state, _ = search._rerun([])
+    assert search.left == 0 and float(state["a"][0]) == 1
+    assert search._rerun([]) is None
+    failing = made(evidence=side(lambda draw, **options: 1 / 0))
+    assert failing._rerun([]) is None and failing.left == 8
+
+
+@pytest.mark.parametrize(
+    ("change", "rounds", "agrees"),
+    [(0.0, 0.0, True), (1e-6, 0.0, False), (1e-6, 1e-6, True), (1e-3, 1e-6, False)],
+)
+def test_outputs_agree_within_their_rounding(change, rounds, agrees):
+    """An output may differ by the noise of torch's reruns, and may be reshaped, not resized."""
+    expected = {"0": X[0], "1": X[1]}
+    near = SimpleNamespace(outputs={"0": X[0], "1": X[1] + rounds})
+    drawn = SimpleNamespace(run=SimpleNamespace(outputs=expected), reruns=[near])
+    actual = [X[0][None], X[1] + change]
+    runs = [SimpleNamespace(outputs=actual)]
+    search = made(evidence=SimpleNamespace(drawn=[drawn], jax_runs=runs))
+    rerun: Any = SimpleNamespace(outputs=expected)
+    assert search._outputs_agree(rerun) is agrees
+    runs[0].outputs = [X[0], np.ones(4)]
+    assert search._outputs_agree(rerun) is False
+
+
+@pytest.mark.parametrize(
+    ("ops", "options", "advances"),
+    [
+        (("tanh", "exp"), {}, True),
+        (("tanh", "reshape"), {}, False),
+        (("tanh", "result"), {}, False),
+        (("tanh", "reshape", "exp"), {}, True),
+        (("tanh", "exp", "reshape"), {}, True),
+        (("tanh", "add"), {}, True),
+        (("tanh", "add"), {"partial": True}, False),
+        (("tanh", "exp"), {"partial": True}, True),
+        (("tanh", "add", "exp"), {"partial": True}, True),
+        (("tanh", "exp"), {"changed": 2}, False),
+        (("tanh", "exp", "log"), {"changed": 2}, True),
+        (("tanh",), {}, False),
+    ],
+)
+def test_a_value_after_the_changed_one_must_occur_in_jax(ops, options, advances):
+    """Views of the changed value, and sums in another order, prove nothing."""
+    values = [("input", ()), *((op, (i,)) for i, op in enumerate(ops))]
+    search = made(*values)
+    trial = Trial(1, "", (), **options)
+    assert search._advances(trial, search.run) is advances
+    hidden = made(*values, prints=np.zeros((0, len(search.prints[0]))))
+    assert hidden._advances(trial, search.run) is False
+
+
+def test_a_constant_or_unrelated_value_proves_nothing():
+    """A constant occurs everywhere, and an unrelated value occurs in JAX without the change."""
+    search = made(("input", ()), ("tanh", (0,)), ("exp", (1,)), ("log", (0,)))
+    search.run.values[2].print = fingerprint(np.ones(3))
+    assert search._advances(Trial(1, "", ()), search.run) is False
+    search.run.values[2].op = "copy"
+    search.run.values[2].print = search.run.values[1].print
+    assert search._advances(Trial(1, "", ()), search.run) is False
+
+
+class Confirming(Search):
+    """A search whose first and second reruns of torch have given outcomes."""
+
+    def _rerun(self, changes: Any, exchanged: Any = ()) -> Any:
+        return self.reruns.pop(0)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def _outputs_agree(self, rerun: Any) -> bool:
+        return rerun.agrees
+
+    def _advances(self, trial: Any, rerun: Any) -> bool:
+        return rerun.advances
+
+
+@pytest.mark.parametrize(
+    ("calls", "reruns", "text"),
+    [
+        (1, [(True, 2, True)], "JAX's outputs"),
+        (1, [(False, 2, True)], "JAX's value"),
+        (1, [(False, 3, True)], ""),
+        (1, [(False, 2, False)], ""),
+        (1, [None], ""),
+        (2, [(False, 3, False), (True, 3, False)], "JAX's outputs if all 2 calls"),
+        (2, [(False, 3, False), (False, 3, True)], ""),
+        (2, [(False, 3, False), None], ""),
+        (
+            64,
+            [(False, 0, False), (True, 0, False)],
+            "JAX's outputs if all 64 calls",
+        ),
+        (65, [(False, 0, False), (True, 0, False)], ""),
+    ],
+)
+@pytest.mark.parametrize("changed", [-1, 1])
+def test_a_mistake_is_confirmed_by_outputs_or_by_a_later_value(calls, reruns, text, changed):
+    """A rerun with other calls has outputs only, and at most 64 calls are changed together."""
+    outcomes = [
+        r and SimpleNamespace(agrees=r[0], values=[None] * r[1], advances=r[2]) for r in reruns
+    ]
+    search = made(("input", ()), *[("f", (0,))] * calls, reruns=outcomes)
+    search.__class__ = Confirming
+    trial = Trial(1 if changed < 0 else 0, "", (), lambda: ["all"], changed=changed)  # pyright: ignore[reportArgumentType]
+    all_ = " of f are changed" if "calls" in text else ""
+    assert search.confirmed(trial) == text + all_
+
+
+def trial(text: str, row: int | None = None, *, partial: bool = False, **fields: Any) -> Trial:
+    return Trial(1, text, (), partial=partial, row=row, **fields)
+
+
+def test_mistakes_whose_result_occurs_in_jax_come_first(monkeypatch):
+    """A result that a correct port computes on its way comes last, and an equal result never."""
+    found = [
+        (trial("partial", partial=True), X[3]),
+        (trial("same"), X[1]),
+        (trial("absent"), X[1] + 1),
+        (trial("sure"), X[4]),
+    ]
+    monkeypatch.setattr(forward_causes.trials, "with_results", lambda *_: iter(found))
+    monkeypatch.setattr(forward_causes.trials, "reordered", lambda *_: iter(["reordered"]))
+    monkeypatch.setattr(forward_causes.trials, "rewired", lambda *_: iter([(trial("r"), X[5])]))
+    search = made(("input", ()), ("tanh", (0,)))
+    assert [getattr(t, "text", t) for t in search.visible_trials(1)] == [
+        "sure", "r", "reordered", "partial"
+    ]  # fmt: skip
+    assert [t.row for t in search.visible_trials(1) if t != "reordered"] == [4, 5, 3]
+    assert list(search.tried) == ["partial", "same", "absent", "sure"]
+    found.pop(0)
+    assert [t.text for t in search.visible_trials(1)] == ["sure", "r"]
+    for field in ("call", "data"):
+        search = made(("input", ()), ("tanh", (0,)))
+        setattr(search.run.values[1], field, None)
+        assert list(search.visible_trials(1)) == []
+
+
+def test_numbers_that_only_jax_has_are_tried(monkeypatch):
+    """At most 24 literals that torch's calls do not contain with either sign are used."""
+    literals = [float(n) for n in range(40)]
+    monkeypatch.setattr(forward_causes, "literals", lambda jaxpr: literals)
+    program = SimpleNamespace(numbers=[-3.0, 5.0], jaxpr=None)
+    evidence: Any = SimpleNamespace(port=SimpleNamespace(program=program))
+    numbers = forward_causes._only_in_jax(evidence)
+    assert numbers == tuple(x for x in literals if x not in (3, 5))[:24]
+
+
+class Trying:
+    """A search that confirms one mistake, named by its text."""
+
+    def __init__(self, evidence: Any, draw: int):
+        self.evidence, self.draw = evidence, draw
+        self.__dict__.update(vars(made(*chain(20))))
+        self.right = evidence.right
+
+    def visible_trials(self, i: int) -> Any:
+        return [trial(f"visible {i}", 0), trial(f"merged {i}", partial=True)._replace(value=i)]
+
+    def rewired(self, numbers: Any) -> Any:
+        return [trial(f"rewired {i}") for i in numbers]
+
+    def all_trials(self, starts: Any) -> Any:
+        return [trial(f"call {i}") for i in starts]
+
+    def exchanged(self, starts: Any) -> Any:
+        return [trial("exchanged")]
+
+    def lost(self, starts: Any) -> Any:
+        return [19]
+
+    def after(self, starts: Any, limit: int) -> Any:
+        return [18]
+
+    def multiple(self, i: int) -> Any:
+        return trial(f"multiple {i}", changed=2)
+
+    def confirmed(self, trial: Trial) -> str:
+        return "all" if trial.text == self.right else ""
+
+    def spot(self, row: int) -> Spot:
+        return Spot((row,), 0)
+
+
+TEXTS = ["visible 3", "merged 3", "visible 4", "merged 4", "exchanged", "call 3", "call 4",
+         "call 18", "rewired 19", "multiple 3", "multiple 4"]  # fmt: skip
+
+
+@pytest.mark.parametrize("right", [*TEXTS, "none"])
+def test_mistakes_are_tried_until_one_is_confirmed(right, monkeypatch):
+    """The surest ones come first; values that a correct port may merge lead to earlier origins."""
+    monkeypatch.setattr(forward_causes, "Search", Trying)
+    monkeypatch.setattr(forward_causes.trials, "reordered", lambda *_: iter(()))
+    alignment = SimpleNamespace(spot=lambda i: Spot((7, i), 0))
+    evidence: Any = SimpleNamespace(right=right, alignments=[alignment])
+    origins = lambda merged: [i for i in (3, 4) if i not in merged]  # noqa: E731
+    actual = guess(evidence, 0, origins)
+
+    if right == "none":
+        assert actual == Guess(3, None, tried=tuple(TEXTS[:-2]), line="l3")
+        return
+    before = tuple(TEXTS[: min(TEXTS.index(right), len(TEXTS) - 2)])
+    text = f"{right} (rerunning torch with this change reproduces all)"
+    if right.startswith("multiple"):
+        assert actual == Guess(2, ((7, 2), 0), text, tried=before, line="l2")
+    elif right.startswith("merged"):
+        assert actual == Guess(int(right[-1]), None, text, tried=before, line=f"l{right[-1]}")
+    else:
+        key = ((0,), 0) if right.startswith("visible") else None
+        assert actual == Guess(1, key, text, tried=before, line="l1")
+
+
+def test_without_an_origin_there_is_no_guess(monkeypatch):
+    """No mistake is tried if torch has no value at which the difference may begin."""
+    monkeypatch.setattr(forward_causes, "Search", Trying)
+    evidence: Any = SimpleNamespace(right="")
+    assert guess(evidence, 0, lambda merged: []) is None
+
+
+def test_twelve_origins_are_tested(monkeypatch):
+    """Later origins are tested only if the values of the earlier ones may be merged."""
+    monkeypatch.setattr(forward_causes, "Search", Trying)
+    monkeypatch.setattr(Trying, "visible_trials", lambda self, i: [trial(f"visible {i}")])
+    monkeypatch.setattr(forward_causes.trials, "reordered", lambda *_: iter(()))
+    evidence: Any = SimpleNamespace(right="")
+    actual = guess(evidence, 0, lambda merged: list(range(14)), limit=12)
+    assert actual is not None
+    for name, count in (("visible", 14), ("call", 12)):
+        tried = [int(t.split()[1]) for t in actual.tried if t.startswith(name)]
+        assert tried[:count] == list(range(count))

@@ -1,5 +1,6 @@
 """Weights that are trained or tied in only one framework are found."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,15 @@ from jax import lax
 from torch import Tensor, nn
 
 from jaxgrad.parity import Finding, prove
+from jaxgrad.parity.prove.report import Judgement, Surface
+from jaxgrad.parity.prove.surfaces.structure import (
+    _copies,
+    _is_zero,
+    _unreached,
+    explained,
+    surface,
+)
+from jaxgrad.parity.prove.weights.map import Piece, WeightMap
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
@@ -160,3 +170,172 @@ def test_an_optimizer_that_trains_a_buffer_is_found():
     assert report.first is not None and (report.first.torch, report.first.jax) == ("mean", "mean")
     assert "a tree of its own" in report.first.cause
     assert prove(*arguments, **options, trainable="scale").verdict == "pass"
+
+
+ONES, ZEROS = np.ones(2), np.zeros(2)
+
+
+def made(
+    grads: dict[str, Any],
+    pieces: dict[str, Any],
+    *,
+    flags: Any = None,
+    reached: str = "",
+    trainable: str | None = None,
+    jax: Any = None,
+    failed: int | None = None,
+    tensors: dict[str, Any] | None = None,
+    state: str = "",
+    declared: str = "",
+) -> Any:
+    """Return made evidence, in which a leaf has the name of its tensor and a number of its own.
+
+    Leaf `a` holds tensor `a`, and leaf `a1` holds it too.
+    """
+    paths = list(pieces)
+    held = [
+        Piece(i, (slice(None),), path[0], np.asarray(index), guessed=path in "gh")
+        for i, (path, index) in enumerate(pieces.items())
+    ]
+    values = dict(zip("abcdefgh", np.eye(8)[:, :2] + 1, strict=True))
+    values |= tensors or {}
+    weights = WeightMap(tuple(held), (ONES,) * len(paths), values, tuple(paths))
+    names = flags if flags is not None else dict.fromkeys(grads, True)
+    return SimpleNamespace(
+        port=SimpleNamespace(
+            weights=weights,
+            reachable=[path in reached.split() for path in paths],
+            program=SimpleNamespace(param_paths=paths),
+            gradients=lambda draw: {"again": ONES},
+        ),
+        torch_side=SimpleNamespace(flags=names, state=[*names, *state.split()]),
+        runs=[SimpleNamespace(grads=grads)],
+        draws=[None],
+        trainable=None if trainable is None else [path in trainable.split() for path in paths],
+        failed_output_draw=failed,
+        jax_gradients=[jax or {}],
+        by_torch_name=lambda gradients: gradients,
+        flow=SimpleNamespace(outputs=[], between=lambda *_: []),
+        model=SimpleNamespace(declared=declared.split()),
+    )
+
+
+BOTH = [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("evidence", "texts"),
+    [
+        (made({"a": ONES}, {"a": BOTH}, reached="a"), []),
+        (made({"a": ONES}, {}), ["torch trains the parameter, but no JAX leaf"]),
+        (made({"a": ZEROS}, {}), []),
+        (made({"a": None}, {}), []),
+        (made({"a": ONES}, {}, failed=0), []),
+        (made({"a": ONES, "b": ONES}, {"a": BOTH}, reached="a",
+              tensors={"b": np.array([2.0, 1.0])}), ["(a, b), but JAX has one leaf for both"]),
+        (made({"a": ONES}, {"a": BOTH}), ["no derivative path leads to the leaf"]),
+        (made({"a": ZEROS}, {"a": BOTH}), []),
+        (made({"a": None}, {"a": BOTH}, reached="a", jax={"a": ONES}), ["no gradient (None)"]),
+        (made({"a": None}, {"a": BOTH}, reached="a", jax={"a": ZEROS}), []),
+        (made({"a": None}, {"a": BOTH}, reached="a"), []),
+        (made({"a": None}, {"a": BOTH}, jax={"a": ONES}), []),
+        (made({"a": None}, {"a": BOTH}, reached="a", trainable="", jax={"a": ONES}),
+         ["no gradient (None)"]),
+        (made({"a": ONES}, {"a": BOTH}, reached="a", trainable=""), ["trainable= excludes it"]),
+        (made({"a": ONES}, {"a": BOTH}, reached="a", trainable="a"), []),
+        (made({"a": None}, {"a": BOTH}, flags={"a": False}, reached="a"), ["frozen in torch"]),
+        (made({"a": None}, {"a": BOTH}, flags={"a": False}), []),
+        (made({"a": None}, {"a": BOTH}, flags={"a": False}, reached="a", trainable=""), []),
+        (made({"a": None}, {"a": BOTH}, flags={"a": False}, reached="a", trainable="a"),
+         ["frozen in torch"]),
+        (made({"a": None}, {"a": BOTH}, flags={"a": False}, trainable="a"), []),
+        (made({"a": ONES}, {"a": BOTH, "a1": BOTH}, reached="a a1"), ["2 leaves that are not"]),
+        (made({"a": ONES}, {"a": BOTH, "a1": BOTH}, reached="a"), []),
+        (made({}, {"a": BOTH}, state="a", reached="a", declared="a"), ["torch has a buffer"]),
+        (made({}, {"a": BOTH}, state="a", declared="a"), []),
+        (made({}, {"a": BOTH}, state="a", reached="a"), []),
+        (made({}, {"a": BOTH}, state="a", trainable="a"), ["torch has a buffer"]),
+        (made({}, {"a": BOTH}, state="a", reached="a", declared="a", trainable=""), []),
+        (made({}, {"a": BOTH}, reached="a", declared="a"), []),
+    ],
+)  # fmt: skip
+def test_each_difference_in_training_has_its_sentence(evidence, texts):
+    """A weight may be missing, frozen, stopped, excluded or tied in one framework alone."""
+    judged = surface(evidence).surface
+    assert [text in f.text for f, text in zip(judged.findings, texts, strict=True)] == [True] * len(
+        texts
+    )
+    assert judged.verdict == ("fail" if texts else "pass")
+
+
+def test_an_optimizer_trains_leaves_that_are_not_declared():
+    """A leaf that holds a buffer is trained if it is reached."""
+    evidence = made({}, {"a": BOTH, "b": BOTH}, state="a b", reached="a")
+    assert [f.torch for f in surface(evidence, has_optimizer=True).surface.findings] == ["a"]
+
+
+def test_the_parameters_are_counted():
+    """Parameters without a gradient and constants paired by name are counted apart."""
+    grads = {"a": ONES, "b": None, "c": None, "g": ZEROS, "h": ZEROS}
+    evidence = made(grads, {"a": BOTH, "b": BOTH, "c": BOTH, "g": BOTH, "h": BOTH}, reached="a")
+    text = "5 parameters, 2 without a gradient; 2 constant tensors paired by name"
+    assert surface(evidence).surface.text == text
+    judgement = surface(made(dict.fromkeys("abcde", ONES), {}))
+    assert judgement.surface.text == "5 differences in 5 parameters"
+    assert judgement.notes == ("no JAX leaf holds a, b, c, d, which torch trains",)
+    assert surface(made({"a": ZEROS}, {})).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("pieces", "reached", "grad", "leaves"),
+    [
+        ({"a": [0], "a1": [1]}, "a", [1.0, 1.0], [1]),
+        ({"a": [0], "a1": [1]}, "a", [1.0, 0.0], []),
+        ({"a": [0, 1], "a1": [1]}, "a", [1.0, 1.0], []),
+        ({"a": [0], "a1": [1]}, "", [1.0, 1.0], [0, 1]),
+        ({"a": [0], "a1": [1]}, "", [1.0, 0.0], [0]),
+        ({"b": [0, 1], "a": [0, 1]}, "b", [1.0, 1.0], [1]),
+    ],
+)
+def test_only_elements_with_a_gradient_need_a_derivative_path(pieces, reached, grad, leaves):
+    """A second copy of an element that is reached once needs none."""
+    evidence = made({}, pieces, reached=reached)
+    assert _unreached(evidence.port, "a", np.array(grad)) == leaves
+
+
+@pytest.mark.parametrize(
+    ("pieces", "reached", "leaves"),
+    [
+        ({"a": [0, 1], "a1": [0, 1]}, "a a1", [0, 1]),
+        ({"a": [0], "a1": [1]}, "a a1", []),
+        ({"a": [0, 1], "a1": [1]}, "a a1", [0, 1]),
+        ({"a": [0, 1], "a1": [0, 1]}, "a", []),
+        ({"a": [0, 1], "b": [0, 1]}, "a b", []),
+        ({"a": [], "a1": []}, "a a1", []),
+    ],
+)
+def test_copies_share_elements(pieces, reached, leaves):
+    """Two leaves with different parts of a tensor are not copies, nor are unreached ones."""
+    assert _copies(made({}, {k: np.array(v, int) for k, v in pieces.items()}, reached=reached).port,
+                   "a") == leaves  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "failed", "zero"),
+    [("a", None, False), ("b", None, True), ("c", None, True), ("again", 0, False), ("a", 0, True)],
+)
+def test_a_gradient_is_zero_if_it_is_missing(name, failed, zero):
+    """The gradients of the given weights decide, computed apart if the outputs differ."""
+    evidence = made({}, {}, jax={"a": np.array([0.0, 1.0]), "b": ZEROS}, failed=failed)
+    assert _is_zero(evidence, name) is zero
+
+
+def test_a_tested_cause_is_named_in_the_findings_that_it_explains():
+    """The other findings keep their own cause."""
+    findings = tuple(Finding("structure", name, "leaf", "text", cause="own") for name in "ab")
+    judgement = Judgement(Surface("structure", "fail", "text", findings=findings))
+    why: Any = SimpleNamespace(fixed={"b"}, text="tested", key=None, fix=("", ""))
+    program: Any = SimpleNamespace(equations={})
+    causes = [f.cause for f in explained(judgement, program, why).surface.findings]
+    assert causes == ["own", "tested"]
+    assert explained(judgement, program, None) == judgement
