@@ -1,15 +1,21 @@
 """Each kind of trial is a change of torch's calls that gives what the port computes."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+import pytest
 import torch
 from torch import nn
 
 from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.report import Finding
+from jaxgrad.parity.prove.surfaces import trials
+from jaxgrad.parity.prove.torch_side.values import Value
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
@@ -141,3 +147,199 @@ def test_a_repeated_weight_is_not_where_a_difference_begins():
     )
 
     assert wrong.op == "sin"
+
+
+X = torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(2, 3)
+
+
+def value(op: str, inputs: tuple[int, ...], x: Any, call: Any = None, number: int = -1) -> Value:
+    data = x.detach().numpy()
+    return Value("", op, inputs, tuple(x.shape), fingerprint(data), data=data, call=call,
+                 call_number=number)  # fmt: skip
+
+
+def calls(*functions: Callable[..., Any]) -> Any:
+    """Return a run of functions that each take the result before."""
+    values, x = [value("input", (), X)], X
+    for i, func in enumerate(functions):
+        call = (func, (x,), {})
+        x = func(x)
+        values.append(value(func.__name__, (i,), x, call, i + 10))
+    return SimpleNamespace(values=values)
+
+
+def test_two_calls_are_made_in_the_other_order():
+    """Each of the two calls makes what the other one made, with its own operand."""
+    run = calls(torch.sin, torch.exp)
+    (trial,) = trials.reordered(run, 1)
+    first, second = trial.changes
+
+    assert trial.text == "exp comes before sin, torch calls sin first"
+    assert (trial.value, first.number, second.number) == (1, 10, 11)
+    assert torch.equal(first.apply(torch.sin, (X,), {}), X.exp())
+    assert torch.equal(second.apply(torch.exp, (X,), {}), X.sin())
+    assert [change.number for change in trial.everywhere()] == [10, 11]
+
+
+def test_all_pairs_of_calls_change_their_order():
+    """Only pairs of the same two functions are changed together."""
+    run = calls(torch.sin, torch.exp, torch.tanh, torch.sin, torch.exp, torch.sin)
+    (trial,) = trials.reordered(run, 1)
+    assert [change.number for change in trial.everywhere()] == [10, 11, 13, 14]
+    assert [t.text.split()[0] for t in trials.reordered(run, 5)] == ["sin"]
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [(torch.sin, torch.sin), (torch.sin, torch.sum), (torch.sin, torch.clone), (torch.sin,)],
+    ids=["same function", "other shape", "no call", "last call"],
+)
+def test_two_calls_that_cannot_be_exchanged_are_left(functions):
+    """Equal functions, results of another shape and calls that are not known are left out."""
+    run = calls(*functions)
+    if functions[-1] is torch.clone:
+        run.values[2].call = None
+    assert list(trials.reordered(run, 1)) == []
+
+
+@pytest.mark.parametrize("which", [1, 2])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"op": "reshape"},
+        {"op": "input"},
+        {"inputs": ()},
+        {"call": (torch.sin, (), {"input": X})},
+        {"call": (torch.sin, (1.0,), {})},
+        {"call": (torch.Tensor.sin_, (X,), {})},
+        {"call": None},
+    ],
+    ids=str,
+)
+def test_a_pair_consists_of_two_calls_of_a_tensor(which, change):
+    """Views, inputs, calls in place and calls without a tensor in first place have no order."""
+    run = calls(torch.sin, torch.exp)
+    assert trials._pair(run.values[1], run.values[2])
+    vars(run.values[which]).update(change)
+    assert trials._pair(run.values[1], run.values[2]) == ()
+
+
+def added() -> Any:
+    """Return a run of a sum of the sine and the exponential, beside their sum of squares."""
+    a, b = X.sin(), X.exp()
+    values = [
+        value("input", (), X),
+        value("sin", (0,), a, (torch.sin, (X,), {}), 1),
+        value("exp", (0,), b, (torch.exp, (X,), {}), 2),
+        value("ones", (), torch.ones_like(X)),
+        value("sum", (0,), X.sum()),
+        value("clone", (2,), b.clone()),
+        value("add", (1, 2), a + b, (torch.add, (a, b), {"alpha": 2}), 3),
+    ]
+    return SimpleNamespace(values=values)
+
+
+def test_each_operand_may_be_another_visible_value():
+    """A value of the same shape before the call takes an operand's place, each value once."""
+    run = added()
+    found = [(t.text, x) for t, x in trials.rewired(run, 6, lambda k: k != 1)]
+
+    assert [text for text, _ in found] == [
+        "JAX's add reads input 0, torch's reads the result of sin",
+        "JAX's add reads the result of exp, torch's reads the result of sin",
+        "JAX's add reads input 0, torch's reads the result of exp",
+    ]
+    np.testing.assert_allclose(found[0][1], X + 2 * X.exp())
+    np.testing.assert_allclose(found[1][1], 3 * X.exp())
+    np.testing.assert_allclose(found[2][1], X.sin() + 2 * X)
+    trial, x = next(trials.rewired(run, 6, lambda k: True))
+    (change,) = trial.changes
+    assert change.number == 3 and trial.value == 6
+    again = change.apply(torch.add, (X.sin(), X.exp()), {"alpha": 2})
+    np.testing.assert_array_equal(again, x)
+
+
+def test_a_call_without_another_operand_is_not_rewired():
+    """Views, calls in place, calls that reject the value and results of no tensor are left out."""
+    run = added()
+    assert list(trials.rewired(run, 1, lambda k: True)) == []
+    assert list(trials.rewired(run, 0, lambda k: True)) == []
+    value = run.values[6]
+    for change in (
+        {"op": "reshape"},
+        {"call": (torch.Tensor.add_, (X.sin(), X.exp()), {})},
+        {"call": (lambda a, b: 1 / 0, value.call[1], {})},
+        {"call": (lambda a, b: [a, b], value.call[1], {})},
+        {"call": (torch.add, (X, X), {})},
+    ):
+        other = SimpleNamespace(values=[*run.values[:6], Value(**{**vars(value), **change})])
+        assert list(trials.rewired(other, 6, lambda k: k != 1)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "fits"),
+    [
+        ({}, True),
+        ({"data": None}, False),
+        ({"shape": (3, 2)}, False),
+        ({"data": X.float().numpy()}, False),
+        ({"print": fingerprint(np.ones(6))}, False),
+        ({"print": fingerprint(X.numpy())}, False),
+    ],
+)
+def test_an_operand_is_replaced_by_a_value_of_its_kind(change, fits):
+    """The value has the operand's shape and dtype, other elements and is not constant."""
+    other = Value(**{**vars(value("exp", (0,), X.exp())), **change})
+    run: Any = SimpleNamespace(values=[other])
+    assert trials._fits(run, 0, value("input", (), X)) is fits
+    given = value("input", (), X)
+    given.data = None
+    assert trials._fits(run, 0, given) is False
+
+
+@pytest.mark.parametrize(
+    ("x", "same"),
+    [(X.clone(), True), (X + 1, False), (X.reshape(3, 2), False), (X.numpy(), False),
+     (torch.arange(6).reshape(2, 3), False), (None, False)],
+)  # fmt: skip
+def test_an_operand_is_recognised_by_its_elements(x, same):
+    """Only floating tensors of the same shape are compared."""
+    assert trials._is(x, value("input", (), X)) is same
+    integers = torch.arange(6).reshape(2, 3)
+    assert trials._is(integers, value("input", (), integers)) is False
+    assert trials._is(1j * X, value("input", (), 1j * X)) is True
+
+
+def test_values_are_named_by_their_module_or_by_their_place():
+    """Inputs are numbered among the inputs, and copies of a value count once."""
+    values = [value("sin", (), X), value("input", (), X), value("input", (), X + 1)]
+    values[0].module = "net.0"
+    run: Any = SimpleNamespace(values=values)
+    assert [trials._named(run, k) for k in range(3)] == [
+        "the result of net.0 (sin)", "input 0", "input 1"
+    ]  # fmt: skip
+    assert trials._distinct(run, [0, 1, 2]) == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("func", "is_in_place"),
+    [(torch.Tensor.add_, True), (torch.add, False), (torch.Tensor.__add__, False), (None, False)],
+)
+def test_calls_in_place_are_recognised(func, is_in_place):
+    """The name of such a function ends with one underscore."""
+    call = None if func is None else (func, (X,), {})
+    assert trials.in_place(value("op", (), X, call)) is is_in_place
+
+
+@pytest.mark.parametrize("func", [torch.exp, torch.Tensor.exp_])
+def test_a_multiple_is_made_by_scaling_the_result(func):
+    """A call in place scales its operand too."""
+    run: Any = SimpleNamespace(values=[value("exp", (), X.exp(), (func, (X,), {}), 5)])
+    trial = trials.scaled(run, 0, 7, 0.5)
+    (change,) = trial.changes
+    operand = X.clone()
+    out = change.apply(func, (operand,), {})
+
+    assert (trial.row, change.number, trial.tested) == (7, 5, "scaling it in torch")
+    assert trial.text == "JAX's value is torch's times 1/2"
+    assert torch.equal(out, X.exp() / 2) and (out is operand) == (func is torch.Tensor.exp_)
