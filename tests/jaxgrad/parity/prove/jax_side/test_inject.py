@@ -1,6 +1,7 @@
 """Ports draw the random numbers that torch drew, so that train mode is compared."""
 
 import functools
+from types import SimpleNamespace
 from typing import Any
 
 import equinox as eqx
@@ -13,7 +14,11 @@ from flax import linen, nnx
 from torch import nn
 from torch.nn import functional
 
-from jaxgrad.parity import dump, prove
+from jaxgrad.parity import ProofError, dump, prove
+from jaxgrad.parity.prove.jax_side import inject as inject_module
+from jaxgrad.parity.prove.jax_side.inject import _choices
+from jaxgrad.parity.prove.jax_side.sites import Injection, Site
+from jaxgrad.parity.prove.noise import Noise
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
@@ -237,3 +242,108 @@ def test_a_dump_holds_torchs_random_numbers(net, tmp_path):
     """A dump of a module in train mode is proved with the numbers that torch drew."""
     dump(net, (X,), tmp_path / "net.npz")
     assert prove(tmp_path / "net.npz", port, arrays(net)).verdict == "pass"
+
+
+def site(line: str, *shape: int) -> Site:
+    return Site((0,), "uniform", shape, (), (line,))
+
+
+@pytest.mark.parametrize(
+    ("lines", "shape", "choices"),
+    [
+        ("", (2, 3), []),
+        ("a", (2, 3), [("", 0), ("a", 0)]),
+        ("a", (3, 3), [("", 0), ("", 1), ("a", 0), ("a", 1)]),
+        ("a", (3,), [("", 0), ("a", 0)]),
+        ("ab", (2, 3), [("", 0), ("ab", 0), ("a", 0), ("b", 0)]),
+        ("abc", (2, 3), [(x, 0) for x in ("", "abc", "a", "b", "c", "ab", "ac", "bc")]),
+        ("abcd", (2, 3), [("", 0), ("abcd", 0)]),
+    ],
+)
+def test_each_set_of_lines_is_reflected(lines, shape, choices):
+    """With more than three lines all or none are; only equal axes are swapped."""
+    injection = Injection(sites=tuple(site(line, *shape) for line in lines))
+    assert [
+        ("".join(line for (line,) in chosen), int(swapped))
+        for chosen, swapped in _choices(injection)
+    ] == choices
+
+
+def noise(kind: str, size: int = 2) -> Noise:
+    return Noise(kind, np.zeros(size), np.zeros(size), where="net")
+
+
+PORT: Any = SimpleNamespace(
+    program=SimpleNamespace(
+        equations={(7,): SimpleNamespace(outvars=[jax.ShapeDtypeStruct((5, 3), jnp.float32)])}
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "unused", "extra", "words"),
+    [
+        ("normal", (), (), ""),
+        ("normal", (0,), (), ""),
+        ("normal", (), ((7,),), ""),
+        ("normal uniform", (1,), ((7,),), "torch draws [3] uniform numbers in net, but the port"),
+        ("normal randperm", (), (), "torch draws [3] randperm numbers in net, which cannot be"),
+    ],
+)
+def test_numbers_of_both_frameworks_without_a_counterpart_are_an_error(
+    kinds, unused, extra, words, monkeypatch
+):
+    """Numbers that only one framework draws may be numbers that the output does not need."""
+    monkeypatch.setattr(inject_module, "_site", lambda port, injection: "[5] random numbers")
+    given: Any = SimpleNamespace(noise=[noise(k, 2 + n) for n, k in enumerate(kinds.split())])
+    injection = Injection(unused=unused, extra=extra)
+    if not words:
+        inject_module._check(PORT, injection, given)
+        return
+    with pytest.raises(ProofError) as error:
+        inject_module._check(PORT, injection, given)
+    assert str(error.value).startswith(words)
+
+
+def test_numbers_are_counted_in_notes(monkeypatch):
+    """The names of at most three arrays that only torch draws are listed."""
+    monkeypatch.setattr(inject_module, "place", lambda program, key: f"line {key}")
+    monkeypatch.setattr(inject_module, "abstract", lambda v: v)
+    given: Any = SimpleNamespace(noise=[noise("normal", n) for n in range(1, 7)])
+    injection = Injection(sites=(site("a", 2),), unused=(1, 2, 3, 4), extra=((7,), (8,)))
+    assert inject_module._notes(PORT, injection, given) == [
+        "the port was given the random numbers that torch drew: 2 of 6 arrays",
+        "torch draws numbers that the port does not draw: [2] normal numbers in net; [3] normal "
+        "numbers in net; [4] normal numbers in net",
+        "the port draws [5, 3] random numbers at line ((7,), 0), which torch does not draw",
+    ]
+    assert inject_module._notes(PORT, Injection(), given) == []
+
+
+@pytest.mark.parametrize(
+    ("offs", "best", "runs"),
+    [([3.0, 1.0, 2.0, 2.0], ("a", False), 4), ([1.0, 1.0, 1.0, 1.0], ("", False), 4),
+     ([3.0, 1e-10], ("a", False), 2), ([1e-9, 1e-8, 1e-8, 1e-8], ("", False), 4),
+     ([2.0, 2.0, 2.0, 1.0], ("b", False), 4)],
+)  # fmt: skip
+def test_the_nearest_choice_is_kept(offs, best, runs, monkeypatch):
+    """The first of equal choices is kept, and equal outputs end the search."""
+    injection = Injection(sites=(site("a", 2), site("b", 2)))
+    order = [("", False), ("ab", False), ("a", False), ("b", False)]
+    if best[0] == "a":
+        best = ("ab", False)
+    monkeypatch.setattr(inject_module, "sites", lambda program, used: ["site"])
+    monkeypatch.setattr(inject_module, "matched", lambda *_: injection)
+    seen: list[Any] = []
+    port: Any = SimpleNamespace(program=None, injection=None)
+    port.outputs = lambda draw, scales: seen.append(port.injection)
+    flow: Any = SimpleNamespace(outputs=[], back=lambda ends, stop: [])
+    given: Any = SimpleNamespace(noise=[noise("normal")])
+    left = iter(offs)
+    inject_module.inject(port, flow, given, lambda outputs: next(left))
+
+    def described(x: Injection) -> tuple[str, bool]:
+        return "".join(sorted(line for (line,) in x.reflected)), x.swapped
+
+    assert described(port.injection) == best
+    assert [described(x) for x in seen] == order[:runs]

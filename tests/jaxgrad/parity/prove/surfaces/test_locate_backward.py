@@ -1,17 +1,20 @@
 """Backward divergences are located, even in a quantizer that computes a difference twice."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import torch
 from jax import lax
 from torch import Tensor, nn
 
 from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.jax_side.program import Spot
 from jaxgrad.parity.prove.surfaces import locate_backward
 from jaxgrad.parity.prove.torch_side.values import TorchRun, Value
 from parity_tests.case import identity
@@ -216,3 +219,214 @@ def test_a_difference_that_no_factors_explain_has_no_consumers():
     few = run(value("input"), value("mul", 0), value("exp", 0), v1=A[0], v2=B[0])
     rest = 2 * A[0] + 3 * B[0]
     assert locate_backward._several(few, [1, 2], A[0] + B[0], rest, np.arange(4)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "noise", "size", "differs"),
+    [
+        (0.0, 0.0, 1.0, False),
+        (1e-3, 0.0, 1.0, True),
+        (1e-9, 0.0, 1.0, True),
+        (1e-9, 1e-9, 1.0, False),
+        (1e-7, 1e-9, 1.0, True),
+        (1e-3, 1.0, 1.0, False),
+        (1e-3, 0.0, 1e-14, False),
+        (1e-3, 0.0, 1e-12, True),
+    ],
+)
+def test_a_wrong_cotangent_is_larger_than_rounding(change, noise, size, differs):
+    """A cotangent that rounding changes by much, or that is negligible, is not wrong."""
+    record = run(value("input"), value("tanh", 0))
+    record.values[1].cotangent = fingerprint(size * X)
+    keys = [((i,), 0) for i in range(2)]
+    spots = {i: Spot((i,), 0) for i in range(2)}
+    cotangents = {keys[0]: X, keys[1]: size * X * (1 + change)}
+    numbers = locate_backward.wrong(record, spots, cotangents, {1: noise})
+    assert numbers == ([1] if differs else [])
+
+
+def test_a_cotangent_of_one_framework_is_wrong():
+    """A value without a cotangent in torch has one of zeros, and no values have none."""
+    record = run(value("input"), value("tanh", 0))
+    record.values[0].cotangent = None
+    spots = {i: Spot((i,), 0) for i in range(2)}
+    found = locate_backward.wrong(record, spots, {((0,), 0): X, ((1,), 0): X}, {})
+    assert found == [0]
+    found = locate_backward.wrong(record, spots, {((0,), 0): 0 * X, ((1,), 0): 0 * X}, {})
+    assert found == [1]
+    assert locate_backward.wrong(record, {}, {}, {}) == []
+
+
+def test_weights_behind_a_value_without_a_gradient_are_not_near():
+    """The search ends at calls with weights and at values that torch detaches."""
+    values = [value("input"), value("linear", 0), value("detach", 1), value("linear", 0),
+              value("add", 2, 3)]  # fmt: skip
+    values[1].weights, values[3].weights = ("a",), ("b",)
+    values[2].cotangent = None
+    assert locate_backward.nearest_weights(run(*values), 4) == {"b"}
+    assert locate_backward.nearest_weights(run(*values), 2) == {"a"}
+
+
+@pytest.mark.parametrize(
+    ("factor", "text"),
+    [
+        (3.0, "JAX's gradient through this call is 3 times torch's"),
+        (-1.0, "JAX's gradient through this call is -1 times torch's"),
+        (1.5, "JAX's gradient through this call is 1.5 times torch's"),
+        (0.0, "JAX passes no gradient through this call"),
+    ],
+)
+def test_the_factor_of_one_consumer_is_said(factor, text):
+    """The consumer with the wrong contribution is found among several."""
+    record = run(value("input"), value("tanh", 0), value("exp", 0), v1=A, v2=B)
+    assert culprit(record, A + B, A + factor * B) == (2, text)
+
+
+def test_a_consumer_is_found_within_rounding():
+    """Noise of the cotangent widens the match, up to a hundredth of the difference."""
+    record = run(value("input"), value("tanh", 0), value("exp", 0), v1=A, v2=B)
+    off = A + 2 * B + 1e-5 * C
+
+    def found(noise: float, actual: np.ndarray = off) -> Any:
+        return locate_backward.culprit(0, A + B, actual, record, (X, X), noise)[1]
+
+    text = "JAX's gradient through this call is 2"
+    assert found(0.0) == "" and found(1e-5).startswith(text)
+    assert found(1.0, A + 2 * B + 0.005 * C).startswith("JAX's gradient through this call is ")
+    assert found(1.0, A + 2 * B + 0.5 * C) == ""
+
+
+def test_a_call_without_a_contribution_has_the_rest():
+    """A custom function contributes what the other consumers do not."""
+    record = run(value("input"), value("tanh", 0), value("apply", 0), v1=A)
+    parts = locate_backward._contributions(record, [1, 2], A + B)
+    assert sorted(parts) == [1, 2]
+    np.testing.assert_allclose(parts[2], B)
+    assert locate_backward._contributions(record, [1], A) is record.contributions
+    assert culprit(record, A + B, A + 2 * B)[0] == 2
+    alone = run(value("input"), value("apply", 0))
+    np.testing.assert_allclose(locate_backward._contributions(alone, [1], B)[1], B)
+
+
+def test_consumers_that_only_rearrange_are_not_likely():
+    """The first call that does more is the likely one; otherwise the first consumer."""
+    record = run(value("input"), value("reshape", 0), value("tanh", 0), value("exp", 0))
+    assert locate_backward._likely(record, [1, 2, 3]) == 2
+    assert locate_backward._likely(record, [1]) == 1 and locate_backward._likely(record, []) is None
+    other = np.full((3, 4), np.nan)
+    v1, v2 = A, B
+    record = run(value("input"), value("reshape", 0), value("tanh", 0), v1=v1, v2=v2)
+    assert culprit(record, A + B, other) == (2, "")
+    assert culprit(record, A + B, A + B + C) == (2, "")
+    unlike = locate_backward.culprit(0, A + B, A, record, (X, X + 1))
+    assert unlike == (2, "")
+
+
+def test_the_detach_of_a_silent_consumer_is_named():
+    """Consumers without a contribution are searched for a detach if no factor fits."""
+    record = run(value("input"), value("tanh", 0), value("exp", 0), value("detach", 0), v1=A, v2=B)
+    record.values[3].cotangent = None
+    text = "torch stops the gradient here, JAX does not; add a stop_gradient"
+    assert culprit(record, A + B, A + B + C) == (3, text)
+    none = run(value("input"), value("tanh", 0))
+    assert culprit(none, None, A) == (1, "torch stops the gradient here, JAX does not")
+    alone = run(value("input"))
+    assert culprit(alone, None, A)[0] is None
+
+
+def alignment(*first: int, **fields: Any) -> Any:
+    return SimpleNamespace(first=first, **fields)
+
+
+@pytest.mark.parametrize(
+    ("ops", "first", "end"),
+    [
+        (("reshape", "transpose"), (0, 0, 0), 2),
+        (("reshape", "tanh"), (0, 0, 2), 1),
+        (("tanh",), (0, 1), 0),
+        (("getitem",), (0, 1), 0),
+        ((), (0,), 0),
+    ],
+)
+def test_views_of_a_value_are_followed(ops, first, end):
+    """A view that only a part of the value, a second consumer and a call end the chain."""
+    values = [value("input"), *(value(op, i) for i, op in enumerate(ops))]
+    assert locate_backward.last_view(run(*values), alignment(*first), 0) == end
+    branched = run(*values, value("exp", 0), value("log", 0))
+    assert locate_backward.last_view(branched, alignment(*first, 9, 9), 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("ops", "first", "cotangents", "end"),
+    [
+        (("reshape", "tanh"), (0, 0, 2), (X, X, X), 2),
+        (("dropout", "tanh"), (0, 0, 2), (X, X, X), 2),
+        (("relu", "tanh"), (0, 0, 2), (X, X, X), 1),
+        (("reshape", "tanh"), (0, 0, 2), (X, -X, X), 1),
+        (("reshape", "tanh"), (0, 0, 2), (X, None, X), 1),
+        (("reshape", "tanh"), (0, 0, 2), (None, X, X), 2),
+        (("reshape",), (0, 0), (X, X), None),
+        (("tanh",), (0, 1), (X, X), 1),
+    ],
+)
+def test_a_consumer_behind_views_is_found(ops, first, cotangents, end):
+    """A call that changes the cotangent but not the value is a consumer of its own."""
+    values = [value("input"), *(value(op, i) for i, op in enumerate(ops))]
+    for v, c in zip(values, cotangents, strict=True):
+        v.cotangent = None if c is None else fingerprint(c)
+    record = run(*values)
+    assert locate_backward.past_views(record, alignment(*first), 0, 1) == end
+    assert locate_backward.past_views(record, alignment(*first), 0, None) is None
+    assert locate_backward.first_consumer(record, 0) == 1
+    assert locate_backward.first_consumer(record, len(ops)) is None
+
+
+def test_the_contribution_of_a_view_decides_with_several_consumers():
+    """The cotangent of a view is compared with its part of the value's cotangent."""
+    record = run(value("input"), value("reshape", 0), value("tanh", 1), value("exp", 0), v1=A, v3=B)
+    record.values[1].cotangent = fingerprint(A)
+    assert locate_backward.past_views(record, alignment(0, 0, 2, 3), 0, 1) == 2
+    record.contributions = {1: B}
+    assert locate_backward.past_views(record, alignment(0, 0, 2, 3), 0, 1) == 1
+
+
+class Graph:
+    """A flow in which the values 0 to 2 have two consumers each, and some values are stops."""
+
+    def __init__(self, stops: Any = ()):
+        self.stops = stops
+        self.children = {((i,), 0): [((i + 1,), 0), ((i + 5,), 0)] for i in range(3)}
+        self.order = {((i,), 0): -i if i < 5 else i for i in range(20)}
+
+    def between(self, start: Any, goal: Any, barrier: Any, name: str) -> Any:
+        assert name == "stop_gradient"
+        return [key for key in self.stops if key not in barrier]
+
+    def ahead(self, start: Any, barrier: Any) -> Any:
+        found, todo = set(), list(start)
+        while todo:
+            for key in self.children.get(todo.pop(), []):
+                found.add(key)
+                todo.append(key)
+        return found
+
+
+def test_the_first_equation_on_a_path_is_returned():
+    """A stop_gradient on the path comes first, then the consumer that leads to the target."""
+    key = lambda i: ((i,), 0)  # noqa: E731
+    aligned = alignment(
+        spots=[Spot((i,), 0) for i in range(12)], candidates=((3,), (5,), ()), known=set()
+    )
+
+    def first(target: Any, start: int = 0, stops: Any = ()) -> Any:
+        flow: Any = Graph(stops)
+        return locate_backward.first_equation(flow, aligned, Spot((start,), 0), target)
+
+    assert first(0) == key(1) and first(1) == key(5) and first(2) == key(1)
+    assert first(None) == key(0) and first(0, start=9) == key(9)
+    assert first(0, stops=[key(2)]) == key(2)
+    aligned.known = {key(2)}
+    assert first(0, stops=[key(2)]) == key(1)
+    same: Any = {key(2)}
+    stop: Any = Graph([key(2)])
+    assert locate_backward.first_equation(stop, aligned, Spot((0,), 0), 0, same) == key(2)

@@ -99,3 +99,111 @@ def test_elements_that_are_not_finite_in_one_framework_are_described():
     )
     for expected, actual in ((bad, bad), (None, bad), (good, bad[:1])):
         assert numbers.not_finite(expected, actual) == ("", ())
+
+
+G = np.random.default_rng(1).standard_normal((3, 4))
+
+
+@pytest.mark.parametrize(
+    ("x", "others", "found"),
+    [
+        (G, [G, 2 * G], (1, 2.0)),
+        (G, [-0.5 * G], (0, -0.5)),
+        (G, [2 * G[:2], 3 * G], (1, 3.0)),
+        (G, [2 * G + 1e-7], None),
+        (G, [2 * G * (1 + 1e-11)], (0, 2.0)),
+        (G, [0 * G], None),
+        (G, [], None),
+        (G[0, :2], [4 * G[0, :2]], (0, 4.0)),
+        (G[0, :1], [4 * G[0, :1]], None),
+        (np.ones(4), [2 * np.ones(4)], None),
+        (np.zeros(4), [np.zeros(4)], None),
+        (np.array([1.0, np.inf]), [np.array([2.0, np.inf])], None),
+    ],
+)
+def test_only_several_different_numbers_have_a_multiple(x, others, found):
+    """The factor is not 1, may be negative, and holds for every element."""
+    prints = np.stack([fingerprint(y) for y in (*others, np.ones(99))])
+    actual = numbers.find_multiple(x, prints if others else prints[:0])
+    assert (actual is None) == (found is None)
+    if actual and found:
+        assert actual[0] == found[0] and actual[1] == pytest.approx(found[1], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("x", "text"),
+    [
+        (2 * (1 + 0.9e-9), "2"),
+        (3 * (1 + 1.5e-9), "3.0000000045"),
+        ((1 + 1.5e-9) / 2**0.5, "0.707107"),
+        ((1 + 0.9e-9) / 3**0.5, "1/sqrt(3)"),
+        ((1 + 1.5e-9) * 2**0.5, "1.41421"),
+        ((1 + 1.5e-9) / 3, "0.333333"),
+        (1 / 3, "1/3"),
+        (1 / 4096, "1/4096"),
+        (1 / 4097, "0.000244081"),
+        (4095**0.5, "sqrt(4095)"),
+        (4098**0.5, "64.0156"),
+        (4095**-0.5, "1/sqrt(4095)"),
+        (4099**-0.5, "0.0156193"),
+        (0.1230001, "0.1230001"),
+        (0.123, "0.123"),
+        (0.1234567, "0.123457"),
+        (0.0, "0"),
+    ],
+)
+def test_numbers_up_to_4096_have_roots_and_reciprocals(x, text):
+    """Other numbers have six digits, or more if they would read as a simple number."""
+    assert numbers.as_written(x) == text
+
+
+def rows(count: int, *wrong: int, by: float = 1.0) -> str:
+    """Describe a gradient of some rows, some of which differ."""
+    expected = np.random.default_rng(0).standard_normal((count, 3))
+    actual = expected.copy()
+    actual[list(wrong)] += by
+    return numbers.ratio(expected, actual)
+
+
+def test_a_quarter_of_the_rows_may_differ():
+    """At most four rows are listed, and rounding is not a difference."""
+    assert rows(3, 1) == "only row 1 differs"
+    assert rows(3, 1, 2) == "" == rows(8, 1, 2, 3)
+    assert rows(8, 1, 5) == "only rows 1, 5 differ"
+    assert rows(16, 0, 1, 2, 3) == "only rows 0, 1, 2, 3 differ"
+    assert rows(20, 0, 1, 2, 3, 4) == "only rows 0, 1, 2, 3, ... differ"
+    rounded = G + 1e-10 * np.arange(3.0)[:, None]
+    rounded[1, 2] += 1
+    assert numbers.ratio(G, rounded) == "only row 1 differs"
+    vector = np.arange(1.0, 9.0)
+    assert numbers.ratio(vector, np.where(vector == 2, 5, vector)) == ""
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "text"),
+    [
+        (G, 2 * G * (1 + 1e-11), "JAX's gradient is torch's times 2"),
+        (G, 2 * G + 1e-7 * G[::-1], ""),
+        (G[0, :2], 3 * G[0, :2], "JAX's gradient is torch's times 3"),
+        (0 * G, G, ""),
+        (G, None, ""),
+        (1j * G + 1, (1j * G + 1) * (2 + 1j), ""),
+        (1j * G + 1, (1 - 1j * G) + 1e-7 * G, ""),
+        (1j * G[0] + 1, 1 - 1j * G[1], ""),
+    ],
+)
+def test_a_relation_holds_for_all_elements(expected, actual, text):
+    """A gradient of zeros has no multiple, and a complex factor is none."""
+    assert numbers.ratio(expected, actual) == text
+
+
+@pytest.mark.parametrize(
+    ("x", "found"),
+    [(0.25, None), (0.5, None), (-1.0, None), (3.0, None), (0.3, 0)],
+)
+def test_quarters_occur_in_any_program(x, found):
+    """A single number identifies a value unless it is a multiple of a quarter."""
+    prints = fingerprint(np.full(1, x))[None]
+    assert numbers.find(np.full((), x), prints) == found
+    assert numbers.find(np.full((), x), prints[:0]) is None
+    assert numbers.find(G, fingerprint(G * (1 + 1e-7))[None]) is None

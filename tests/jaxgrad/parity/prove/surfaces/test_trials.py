@@ -272,7 +272,7 @@ def test_a_call_without_another_operand_is_not_rewired():
         {"call": (lambda a, b: [a, b], value.call[1], {})},
         {"call": (torch.add, (X, X), {})},
     ):
-        other = SimpleNamespace(values=[*run.values[:6], Value(**{**vars(value), **change})])
+        other: Any = SimpleNamespace(values=[*run.values[:6], Value(**{**vars(value), **change})])
         assert list(trials.rewired(other, 6, lambda k: k != 1)) == []
 
 

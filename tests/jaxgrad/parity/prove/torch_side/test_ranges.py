@@ -70,3 +70,77 @@ def test_only_the_input_that_is_an_index_has_a_range():
     assert ranges.found == {2: Range(0, 5, rare=(-100,))}
     assert not module._forward_pre_hooks
     np.testing.assert_array_equal(LABELS, [1, 2, 3, 1])
+
+
+CUBE = torch.zeros(7, 8, 9)
+FOUR = torch.zeros(7, 8, dtype=torch.bool)
+FOUR[0, :4] = True
+
+
+def stored(i: torch.Tensor) -> torch.Tensor:
+    table = TABLE.clone()
+    table[i] = 1
+    return table
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda i: functional.embedding_bag(i[None], TABLE, padding_idx=3), Range(0, 7, (3,))),
+        (lambda i: functional.embedding(input=i, weight=TABLE, padding_idx=6), Range(0, 7, (6,))),
+        (lambda i: functional.nll_loss(SCORES, i, ignore_index=-1), Range(0, 5, (-1,))),
+        (lambda i: functional.nll_loss(SCORES, i, None, None, -100), Range(0, 5, rare=(-100,))),
+        (lambda i: functional.one_hot(i + 1, 5), Range(-1, 4)),
+        (lambda i: torch.index_select(SCORES, dim=1, index=i), Range(0, 5)),
+        (lambda i: torch.zeros(7, 5).index_add(0, i, SCORES), Range(0, 7)),
+        (lambda i: torch.zeros(7, 5).index_copy(0, i, SCORES), Range(0, 7, distinct=True)),
+        (lambda i: torch.zeros(7, 5).index_fill_(0, i, 1.0), Range(0, 7, distinct=True)),
+        (stored, Range(0, 7, distinct=True)),
+        (lambda i: CUBE[..., i], Range(0, 9)),
+        (lambda i: CUBE[..., i, :], Range(0, 8)),
+        (lambda i: CUBE[:, i], Range(0, 8)),
+        (lambda i: CUBE[0, i], Range(0, 8)),
+        (lambda i: CUBE[None, i], Range(0, 7)),
+        (lambda i: CUBE[None, ..., i], Range(0, 9)),
+        (lambda i: CUBE[i, ..., 0], Range(0, 7)),
+        (lambda i: CUBE[i, ..., i], Range(0, 7)),
+        (lambda i: CUBE[FOUR, i], Range(0, 9)),
+        (lambda i: CUBE[None, FOUR, i], Range(0, 9)),
+        (lambda i: TABLE[i - 1], Range(1, 8)),
+        (lambda i: TABLE[(i + 1).view(2, 2) + 1], Range(-2, 5)),
+    ],
+)
+def test_each_form_of_an_index_has_its_dimension(call, expected):
+    """Axes are counted from either side of an ellipsis, a mask covers its axes, and None none."""
+    module = Calls(call)
+    with Ranges(module) as ranges:
+        module(LABELS)
+    assert ranges.found.get(0) == expected
+
+
+def test_only_integers_are_followed():
+    """Inputs of floats, complex numbers and bools are no indices."""
+    module = Calls(lambda x, z, b, i: (TABLE[b], TABLE[i], x + z))
+    with Ranges(module) as ranges:
+        module(SCORES[0], 1j * SCORES[0], torch.ones(7, dtype=torch.bool), LABELS)
+    assert ranges.found == {3: Range(0, 7)}
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        functional.one_hot,
+        lambda i: torch.take_along_dim(SCORES, i),
+        lambda i: CUBE[..., FOUR[:, :4].any(1).repeat(2)[:9].any()],
+        lambda i: TABLE[2 * i % 7],
+        lambda i: TABLE[i.repeat(2)],
+        lambda i: TABLE[i.float().long()],
+    ],
+    ids=range(6),
+)
+def test_other_integers_are_not_followed(call):
+    """A class count, flattened indices and a product or repetition of an index have no range."""
+    module = Calls(call)
+    with Ranges(module) as ranges:
+        module(LABELS)
+    assert ranges.found == {}
