@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional
 
 from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
@@ -343,3 +344,63 @@ def test_a_multiple_is_made_by_scaling_the_result(func):
     assert (trial.row, change.number, trial.tested) == (7, 5, "scaling it in torch")
     assert trial.text == "JAX's value is torch's times 1/2"
     assert torch.equal(out, X.exp() / 2) and (out is operand) == (func is torch.Tensor.exp_)
+
+
+def leaky(slope: float = 0.2) -> Any:
+    """Return a run of three calls of one function, of which one has no number, and another call."""
+    call = (functional.leaky_relu, (X, slope), {})
+    out = functional.leaky_relu(X, slope)
+    values = [value("input", (), X)]
+    values += [value("leaky_relu", (0,), out, call, number) for number in (0, 3, -1)]
+    values += [value("tanh", (0,), X.tanh(), (torch.tanh, (X,), {}), 4)]
+    values += [value("transpose", (0,), X.T, (torch.transpose, (X, 0, 1), {}), 5)]
+    return SimpleNamespace(values=values)
+
+
+def test_the_mistakes_of_a_call_are_trials():
+    """Each trial changes its call alone, or all calls of the function if that is asked for."""
+    run = leaky()
+    found = {trial.text: trial for trial in trials.in_call(run, 1, ())}
+    trial = found["negative_slope is 0.1, torch uses 0.2"]
+    (change,) = trial.changes
+
+    assert (trial.value, trial.changed, change.number) == (1, 1, 0)
+    wrong = functional.leaky_relu(X, 0.1)
+    assert torch.equal(change.apply(functional.leaky_relu, (X, 0.2), {}), wrong)
+    everywhere = trial.everywhere()
+    assert [change.number for change in everywhere] == [0, 3]
+    for change in everywhere:
+        assert torch.equal(change.apply(functional.leaky_relu, (X, 0.2), {}), wrong)
+    used = everywhere[1].apply(functional.leaky_relu, (X, 0.1), {})
+    assert torch.equal(used, wrong)
+    assert list(trials.in_call(run, 0, ())) == []
+
+
+@pytest.mark.parametrize("shown", [0, 4])
+def test_a_mistake_of_a_view_is_shown_where_it_is_used(shown):
+    """Only a mistake that moves elements can show in a later value."""
+    run = leaky()
+    moved = list(trials.in_call(run, 5, (), shown))
+    assert moved and {(trial.value, trial.changed) for trial in moved} == {(shown, 5)}
+    alone = list(trials.in_call(run, 5, ()))
+    assert {(trial.value, trial.changed) for trial in alone} == {(5, 5)}
+    assert list(trials.in_call(run, 1, (), shown)) == []
+
+
+def test_results_are_computed_from_kept_values():
+    """The wrong result is that of the call's recorded operands; calls in place have none."""
+    run = leaky()
+    results = {trial.text: x for trial, x in trials.with_results(run, 1, (0.5,))}
+    text = "the number in leaky_relu is 0.5, torch uses 0.2"
+    np.testing.assert_allclose(results[text], functional.leaky_relu(X, 0.5))
+    for change in ({"call": None}, {"data": None}, {"call": (torch.Tensor.exp_, (X,), {})}):
+        vars(run.values[1]).update(leaky().values[1].__dict__ | change)
+        assert list(trials.with_results(run, 1, ())) == []
+
+
+def test_a_partial_mistake_is_not_tried_everywhere():
+    """A correct port may compute an operand of the call, so the other calls are not changed."""
+    run = leaky()
+    (trial, *_) = (t for t in trials.in_call(run, 4, ()) if t.partial)
+    assert trial.text == "torch's tanh is missing" and trial.tested == "skipping it in torch"
+    assert list(trial.everywhere()) == []
