@@ -6,9 +6,11 @@ import ast
 import functools
 import inspect
 import operator
+import random
 import types
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -179,11 +181,25 @@ def _run(
         raise scope.refuse(
             f"{label} has no counterpart in JAX; write it as tensor operations", node
         )
+    before = _generators()
     result = real(*map(real_of, args), **{k: real_of(v) for k, v in keywords.items()})
+    if _generators() != before:
+        label = getattr(real, "__qualname__", repr(real))
+        raise scope.refuse(
+            f"{label} draws from the generator of Python or numpy, and the port would have this "
+            "one number for ever; draw with torch",
+            node,
+        )
     if _has_tensor(result):
         label = getattr(real, "__qualname__", repr(real))
         raise scope.refuse(f"{label} makes a tensor, and its source cannot be read", node)
     return Folded(result)
+
+
+def _generators() -> tuple[Any, ...]:
+    """Return the states of the generators of Python and numpy."""
+    kind, keys, *rest = np.random.get_state()  # noqa: NPY002  # a module may use it
+    return random.getstate(), kind, np.asarray(keys).tobytes(), *rest
 
 
 def _construct(

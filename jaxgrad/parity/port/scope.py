@@ -95,6 +95,7 @@ class Scope:
     turning: set[str] = dataclasses.field(default_factory=set)  # modules that a loop goes over
     stateful: bool = False  # whether the function changes buffers, and returns its params too
     shown: int = 0  # the last source line whose comments were kept
+    held: list[str] = dataclasses.field(default_factory=list)  # comments above an `if`
 
     def place(self, node: ast.AST | None = None) -> Place:
         return self.source.place(node or self.line or self.source.node)
@@ -112,6 +113,13 @@ class Scope:
         statement.__dict__["comments"], statement.__dict__["trailing"] = comments, trailing
         self.body.append(statement)
 
+    def comments_above(self, line: int) -> list[str]:
+        """Return the comments on the lines directly above a line."""
+        first = line
+        while first - 1 in self.source.own_lines:
+            first -= 1
+        return [self.source.comments[n] for n in range(first, line)]
+
     def _comments(self) -> tuple[list[str], str]:
         node, source = self.line, self.source
         if node is None or getattr(node, "lineno", 0) <= self.shown:
@@ -120,11 +128,7 @@ class Scope:
         if isinstance(node, ast.For | ast.With | ast.If | ast.While):
             last = first
         self.shown = last
-        above = []
-        line = first - 1
-        while line in source.own_lines:
-            above.insert(0, source.comments[line])
-            line -= 1
+        above, self.held = [*self.held, *self.comments_above(first)], []
         inside = [source.comments[n] for n in range(first, last) if n in source.own_lines]
         trailing = source.comments.get(last, "") if last not in source.own_lines else ""
         return above + inside, trailing

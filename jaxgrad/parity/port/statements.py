@@ -234,7 +234,10 @@ def _if(node: ast.If, scope: Scope) -> None:
     if isinstance(test, Tensor) and not expressions.is_fixed_test(test):
         branches.branch(node, test, scope)
         return
-    execute(node.body if expressions.truth(test, node.test, scope) else node.orelse, scope)
+    arm = node.body if expressions.truth(test, node.test, scope) else node.orelse
+    scope.held = scope.comments_above(node.lineno) if arm else []
+    execute(arm, scope)
+    scope.held = []
 
 
 def _assert(node: ast.Assert, scope: Scope) -> None:

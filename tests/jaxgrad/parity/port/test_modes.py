@@ -1,5 +1,6 @@
 """A port is written for train and for eval mode, with `training=` where the mode matters."""
 
+import random
 from typing import Any
 
 import jax
@@ -90,6 +91,7 @@ class Noisy(nn.Module):
         return x * kept / 0.8
 
     def forward(self, x):
+        # noise that only training has
         if self.training:
             x = x + 0.1 * torch.randn_like(x)
         return x + self.drop_path(self.fc(x))
@@ -171,6 +173,7 @@ def test_noise_of_train_mode_is_inside_of_a_branch():
     source = port(Noisy(), (X,), prove=False).source
     branch = """\
     if training:
+        # noise that only training has
         rng, normal_rng = split_rng(rng)
         x = x + 0.1 * jax.random.normal(normal_rng, x.shape, x.dtype)
 """
@@ -216,3 +219,23 @@ def test_both_modes_are_proved(monkeypatch):
     monkeypatch.setattr(mode_expressions, "choice", lambda train, _: train)
     with pytest.raises(PortError, match="the port of Scaled is not proved in eval mode:\nFAIL"):
         port(Scaled(), (X,))
+
+
+class DropsLayers(nn.Module):
+    def __init__(self, draw):
+        super().__init__()
+        self.fc, self.draw = nn.Linear(3, 3), draw
+
+    def forward(self, x):
+        if self.training and self.draw() < 0.5:
+            return x
+        return self.fc(x)
+
+
+@pytest.mark.parametrize("draw", [random.random, np.random.rand])
+def test_numbers_of_other_generators_are_refused(draw):
+    """A number that Python or numpy draws would be the same in every call of the port."""
+    with pytest.raises(PortError, match="draws from the generator of Python or numpy"):
+        port(DropsLayers(draw).train(), (X,), prove=False)
+    header = port(DropsLayers(draw).eval(), (X,), prove=False).source.split('"""')[1]
+    assert "It is for eval mode only." in header
