@@ -23,7 +23,7 @@ sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
-from parity_tests.notebook.practice import question
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, show
 
 
@@ -87,6 +87,17 @@ plt.show()
 
 # %% [markdown]
 # For training part of a single network see [freezing](freezing.ipynb).
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("actor_critic/train_the_actor_only")
+
+# %%
+exercise("actor_critic/follow_slowly")
 
 # %% [markdown]
 # ## What to take away

@@ -20,6 +20,7 @@ if not pathlib.Path("../parity_tests").is_dir():
     raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, show
 
 
@@ -55,6 +56,9 @@ show("control_flow/data_dependent_depth")
 # the point of the measurement.
 
 # %%
+question("control_flow/static_and_dynamic")
+
+# %%
 show("control_flow/static_and_dynamic", only="built/* *refuses* */loss")
 
 # %% [markdown]
@@ -70,6 +74,17 @@ show("checkpointing/cheapest_stop", only="*no_grad_* *as_no_grad *shares*")
 
 # %% [markdown]
 # For more about saved memory and ways to reduce it see [memory](memory.ipynb).
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("control_flow/branch_on_a_value")
+
+# %%
+exercise("control_flow/halve_until_small")
 
 # %% [markdown]
 # ## What to take away

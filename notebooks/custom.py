@@ -22,7 +22,7 @@ if not pathlib.Path("../parity_tests").is_dir():
     raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
-from parity_tests.notebook.practice import question
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, show
 
 
@@ -128,6 +128,17 @@ graph("surrogate/gradient_reversal")
 
 # %%
 show("surrogate/gradient_reversal_twice")
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("custom/slower_gradient")
+
+# %%
+exercise("custom/binary_weights")
 
 # %% [markdown]
 # ## What to take away

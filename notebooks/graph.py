@@ -21,7 +21,7 @@ if not pathlib.Path("../parity_tests").is_dir():
     raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
-from parity_tests.notebook.practice import question
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, nodes, show
 
 
@@ -111,6 +111,17 @@ question("graph/parameter_of_intermediate")
 
 # %%
 show("graph/parameter_of_intermediate")
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("graph/bytes_that_are_kept")
+
+# %%
+exercise("graph/read_both_graphs")
 
 # %% [markdown]
 # ## What to take away

@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 
-from parity_tests.notebook.practice import question
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import show, without
 
 
@@ -129,6 +129,17 @@ show("higher_order/hvp")
 
 # %%
 show("higher_order/per_sample_gradients")
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("higher_order/hessian_times_vector")
+
+# %%
+exercise("higher_order/norm_at_zero")
 
 # %% [markdown]
 # ## What to take away

@@ -23,6 +23,7 @@ sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import show, without
 
 
@@ -73,8 +74,15 @@ plot(
 plt.show()
 
 # %% [markdown]
-# ## A cosine that rises again
+# ## A cosine after its minimum
 #
+# A cosine takes the learning rate from its initial value to `eta_min` in `T_max` steps. Training
+# goes on.
+
+# %%
+question("lr_scheduler/cosine_annealing_lr")
+
+# %% [markdown]
 # `CosineAnnealingLR` is a recursion without an end, so the learning rate rises again after `T_max`.
 # `optax.cosine_decay_schedule` stays at its minimum.
 
@@ -153,6 +161,17 @@ plt.show()
 # %% [markdown]
 # `scaler.state_dict(state)` returns the same dict as torch's `scaler.state_dict()`, and
 # `scaler.load_state_dict` accepts it.
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("lr_scheduler/warm_up")
+
+# %%
+exercise("lr_scheduler/average_from_the_first_model")
 
 # %% [markdown]
 # ## What to take away

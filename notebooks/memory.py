@@ -27,7 +27,7 @@ import matplotlib.pyplot as plt
 import jaxgrad
 from parity_tests.audits import networks
 from parity_tests.audits.memory_growth import DEPTHS, arguments, in_segments, plain
-from parity_tests.notebook.practice import question
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import programs, show, without
 
 
@@ -172,6 +172,17 @@ show("checkpointing/step_by_layer", only="*/0/bias")
 
 # %%
 show("checkpointing/per_sample_in_chunks", only="*/l2/bias")
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("memory/two_segments")
+
+# %%
+exercise("memory/uneven_micro_batches")
 
 # %% [markdown]
 # ## What to take away

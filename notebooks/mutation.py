@@ -20,7 +20,7 @@ if not pathlib.Path("../parity_tests").is_dir():
     raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
-from parity_tests.notebook.practice import question
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import show
 
 
@@ -131,6 +131,17 @@ show("retain_graph/slices")
 
 # %%
 show("retain_graph/slices_outside")
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("mutation/which_one_raises")
+
+# %%
+exercise("mutation/keep_the_activation")
 
 # %% [markdown]
 # ## What to take away

@@ -21,7 +21,7 @@ sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
-from parity_tests.notebook.practice import question
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import show, without
 
 
@@ -86,6 +86,17 @@ without("optim/scale_under_condition")
 
 # %% [markdown]
 # For an optimizer that is given only some of the parameters see [freezing](freezing.ipynb).
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("optim/momentum_by_hand")
+
+# %%
+exercise("optim/skip_a_step")
 
 # %% [markdown]
 # ## What to take away

@@ -20,6 +20,7 @@ if not pathlib.Path("../parity_tests").is_dir():
     raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import show
 
 
@@ -64,10 +65,24 @@ show("optim/sparse_adam", only="2")
 show("optim/muon", only="2")
 
 # %%
+question("optim/muon_of_a_vector")
+
+# %%
 show("optim/muon_of_a_vector")
 
 # %%
 show("optim/lbfgs")
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("optimizers/adamw_with_torchs_decay")
+
+# %%
+exercise("optimizers/rmsprop_with_torchs_defaults")
 
 # %% [markdown]
 # ## What to take away

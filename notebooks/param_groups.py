@@ -19,6 +19,7 @@ if not pathlib.Path("../parity_tests").is_dir():
     raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import show
 
 
@@ -52,6 +53,12 @@ show("param_groups/frozen", only="params/*/bias")
 # %% [markdown]
 # ## None versus zero
 #
+# An optimizer treats a parameter without a gradient differently from one whose gradient is zero.
+
+# %%
+question("param_groups/none_gradient")
+
+# %% [markdown]
 # torch skips a parameter whose gradient is `None`: no weight decay, no update from old momentum,
 # and no increment of its step count, which determines Adam's bias correction. A zero gradient
 # triggers all three.
@@ -84,6 +91,17 @@ show("optimizers/rmsprop_eps", only="losses")
 
 # %%
 show("param_groups/resume", only="step params/2/*/bias")
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("param_groups/biases_without_decay")
+
+# %%
+exercise("param_groups/frozen_but_moving")
 
 # %% [markdown]
 # ## What to take away

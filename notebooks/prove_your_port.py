@@ -37,6 +37,7 @@ from jax import lax
 from torch import nn
 
 from jaxgrad.parity import Report, prove
+from parity_tests.notebook.practice import exercise, predict
 
 
 # %% [markdown]
@@ -163,7 +164,7 @@ print_report(report)
 # ## Second bug: one `stop_gradient` too many
 #
 # The gradient of the branch is stopped, for example because someone misread a comment in the torch
-# code. Outputs and loss are identical to the last digit, but the block never learns.
+# code.
 
 
 # %%
@@ -174,6 +175,16 @@ def port_stopped(p, x):
 
 
 report = prove_port(port_stopped)
+predict(
+    "Which of the six surfaces differ?",
+    {name: surface.verdict for name, surface in report.surfaces.items()},
+    "The values of the forward pass do not depend on where gradients are stopped.",
+)
+
+# %% [markdown]
+# Outputs and loss are identical to the last digit, but the block never learns.
+
+# %%
 assert report.surfaces["forward"].verdict == "pass" and report.first
 assert report.first.surface == "structure"
 print_report(report)
@@ -228,6 +239,14 @@ except AssertionError as error:
 #
 # The other notebooks explain each of these mistakes; [README.md](README.md) lists them in reading
 # order.
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("prove_your_port/default_of_gelu")
 
 # %% [markdown]
 # ## What to take away

@@ -1,6 +1,7 @@
 """Questions and exercises whose answers are folded, and computed rather than written down.
 
 question("grad_modes/detach")                    a result of this case
+predict("Which surfaces fail?", verdicts, "...")   results that the notebook has computed
 exercise("grad_modes/one_term_of_a_sum")         a function in `solutions/grad_modes.py`
 """
 
@@ -11,10 +12,11 @@ import inspect
 import io
 import pkgutil
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import jax
 
+from jaxgrad.parity.compare import flatten
 from parity_tests.notebook import solutions
 from parity_tests.notebook.definitions import Definitions
 from parity_tests.notebook.display import Folded, cells, output, prose, table
@@ -22,7 +24,7 @@ from parity_tests.notebook.highlight import block
 from parity_tests.notebook.questions import QUESTIONS
 from parity_tests.notebook.show import observe
 from parity_tests.notebook.source_edits import definition, free_names
-from parity_tests.report.rows import compared
+from parity_tests.report.rows import TextRow, compared
 
 
 SOLUTIONS = solutions.__name__
@@ -39,13 +41,34 @@ def question(id: str) -> Folded:
     """
     asked = QUESTIONS[id]
     cell = observe(id, None, None, 0)
-    sides = [cell.values["torch"], cell.values["JAX"]]
-    rows = list(compared(sides, cell.result.dtype, asked.at))
+    sides, at = [cell.values["torch"], cell.values["JAX"]], asked.at
+    if asked.element is not None:
+        name = f"{at}/{asked.element}"
+        sides, at = [{name: flatten(side)[at][asked.element]} for side in sides], name
+    rows = list(compared(sides, cell.result.dtype, at))
     assert rows, f"no result of {id} matches {asked.at!r}"
-    answer = table(("", "torch", "", "JAX"), map(cells, rows))
+    return _folded(asked.text, ("", "torch", "", "JAX"), rows, asked.because)
+
+
+def predict(text: str, results: Mapping[str, object], because: str) -> Folded:
+    """Ask for results that the notebook has computed.
+
+    Args:
+        text: The question.
+        results: The results by name.
+        because: A sentence that explains the answer.
+    """
+    rows = [(name, str(value)) for name, value in results.items()]
+    return _folded(text, ("", "result"), rows, because)
+
+
+def _folded(text: str, columns: Sequence[str], rows: Iterable[TextRow], because: str) -> Folded:
+    """Fold a table of results and the reason below a question."""
+    rows = list(rows)
+    answer = table(columns, map(cells, rows))
     plain = "\n".join(f"  {row[0]}: {' | '.join(row[1:])}" for row in rows)
-    reason = f"<p>{prose(asked.because)}</p>"
-    return Folded("Predict", asked.text, "answer", f"{answer}{reason}", f"{plain}\n{asked.because}")
+    reason = f"<p>{prose(because)}</p>"
+    return Folded("Predict", text, "answer", f"{answer}{reason}", f"{plain}\n{because}")
 
 
 def exercises() -> list[str]:

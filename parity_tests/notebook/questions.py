@@ -11,11 +11,13 @@ class Question:
         text: The question.
         at: Globs over the paths of the results that answer it.
         because: A sentence that explains the answer.
+        element: The element of the array at the path `at` that answers it, instead of all results.
     """
 
     text: str
     at: str
     because: str
+    element: int | None = None
 
 
 QUESTIONS = {
@@ -146,5 +148,29 @@ QUESTIONS = {
         " if the loss is summed over the ranks?",
         "grad",
         "Each rank's loss contains all four, so every gradient is four times as large.",
+    ),
+    "control_flow/static_and_dynamic": Question(
+        "The same loss is called three times with one input shape, and then once with another. "
+        "How often is its graph built if it is dynamic, and if it is static?",
+        "built/*",
+        "A dynamic graph is built at every call, a static one once for each input shape.",
+    ),
+    "lr_scheduler/cosine_annealing_lr": Question(
+        "`CosineAnnealingLR` starts at a learning rate of 0.1, with `T_max=25` and "
+        "`eta_min=0.01`. What is the learning rate at step 50: 0.01, 0.055 or 0.1?",
+        "lr",
+        "The minimum is at step 25. After it the cosine rises again, for as long as it fell.",
+        element=50,
+    ),
+    "optim/muon_of_a_vector": Question(
+        "Muon is given a vector, such as a bias. Does torch update it, skip it or refuse it?",
+        "refused",
+        "Muon orthogonalizes matrices. `optax.contrib.muon` silently updates a vector with AdamW.",
+    ),
+    "param_groups/none_gradient": Question(
+        "AdamW takes four steps, and in the second and third the gradient of L1 is `None`. What "
+        "is L1's step count after each of the four?",
+        "step/*",
+        "torch skips a parameter without a gradient, and does not count the step either.",
     ),
 }
