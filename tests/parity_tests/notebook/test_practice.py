@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from parity_tests.notebook.practice import exercise, exercises, question
+from parity_tests.notebook.practice import exercise, exercises, predict, question
 
 
 @pytest.mark.parametrize("name", exercises())
@@ -25,6 +25,23 @@ def test_a_question_is_answered_by_the_results_of_its_case():
     assert "18" not in asked and "derivative of" in asked
     assert folded.count("<code>18</code>") == 2
     assert "<code>a</code> is the constant 6" in folded
+
+
+def test_a_question_about_one_element_of_an_array():
+    """The answer is that element alone: torch's cosine is back at its start at step 50."""
+    shown = question("lr_scheduler/cosine_annealing_lr")
+
+    assert shown.plain.startswith("  lr/50: 0.1 | ")
+    assert shown.plain.count("lr/") == 1
+
+
+def test_a_question_about_results_of_the_notebook():
+    """The answer has the results that are given, folded, and the reason."""
+    shown = predict("Which?", {"forward": "pass"}, "It is.")
+    asked, folded = shown._repr_html_().split("<details>")
+
+    assert "Which?" in asked and "pass" not in asked
+    assert "<code>pass</code>" in folded and "It is." in folded
 
 
 def test_a_question_without_an_answer_is_an_error(monkeypatch):
