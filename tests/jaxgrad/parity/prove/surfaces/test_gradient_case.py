@@ -3,9 +3,10 @@
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
-from jaxgrad.parity.prove.surfaces.gradient_case import detached_operands
+from jaxgrad.parity.prove.surfaces.gradient_case import Case, detached_operands
 from tests.jaxgrad.parity.prove.surfaces._helpers import Made
 
 
@@ -59,3 +60,34 @@ def test_the_operands_that_torch_detaches():
     values = [SimpleNamespace(op=o, inputs=i, **plain) for o, i in ops]
     record: Any = SimpleNamespace(values=values, grads={})
     assert detached_operands(record) == [0, 2]
+
+
+ONES = np.ones(2)
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "rerun", "masks", "wrong"),
+    [
+        (ONES, ONES, None, "", ""),
+        (ONES, 2 * ONES, None, "", "a"),
+        (ONES, 2 * ONES, None, "a", ""),
+        (ONES, None, None, "", ""),
+        (None, 0 * ONES, None, "", ""),
+        (None, ONES, None, "", "a"),
+        (ONES, ONES + 1e-9, None, "", "a"),
+        (ONES, ONES + 1e-9, ONES + 1e-9, "", ""),
+        (1e-20 * ONES, 2e-20 * ONES, None, "", ""),
+    ],
+)
+def test_a_gradient_differs_by_more_than_rounding(expected, actual, rerun, masks, wrong):
+    """No gradient in torch counts as zeros, and one that JAX does not have is not compared."""
+    case: Any = object.__new__(Case)
+    near: Any = [{"a": rerun}, {}]
+    case.evidence = SimpleNamespace(
+        torch_gradients=lambda run: run,
+        drawn=[SimpleNamespace(gradient_reruns=near)],
+        masks=set(masks),
+    )
+    case.draw = 0
+    run: Any = {"a": expected, "b": ONES}
+    assert case.differing({"a": actual, "b": ONES}, run) == frozenset(wrong)
