@@ -1,5 +1,6 @@
 """The mistakes that people make with optimizers are named, each after torch was run with them."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -11,6 +12,8 @@ import torch
 import jaxgrad
 from jaxgrad.parity import Training
 from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.surfaces import update_causes
+from jaxgrad.parity.prove.surfaces.trajectories import Trajectories
 from jaxgrad.parity.prove.surfaces.update_causes import near, near_states, proportion
 from tests.jaxgrad.parity.prove._helpers import updated
 
@@ -193,3 +196,178 @@ def test_near_is_relative_to_the_change():
     assert near_states(states, {1: {"w": after}}, {"w": before})
     assert near_states(states, {1: {}}, {"w": before})
     assert not near_states(states, {1: {"w": before}}, {"w": before})
+
+
+OWN = {"a": 0.01, "b": 0.01, "n": 0.0, "m": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("own", "decays", "text"),
+    [
+        (OWN, "0.01 0.01 0.01 0.01", "applies to all weights"),
+        (OWN, "0.1 0.1 0.1 0.1", "is 0.1 for all weights, torch uses 0.01 for 2 of 4"),
+        (OWN, "1e-4 1e-4 1e-4 1e-4",
+         "is 0.0001 for all weights (optax.adamw's default), torch uses 0.01 for 2 of 4"),
+        (OWN, "0 0 0 0", "is missing"),
+        (OWN, "0.1 0.1 0 0", "is 0.1, torch uses 0.01"),
+        (OWN, "1e-4 1e-4 0 0", "is 0.0001 (optax.adamw's default), torch uses 0.01"),
+        (OWN, "0.1 0.01 0 0", "of a has another value"),
+        (OWN, "0 0.01 0 0", "is not applied to a, which torch decays"),
+        (OWN, "0.01 0.01 0.2 0", "is applied to n, which torch does not decay"),
+        (OWN, "0.1 0 0.2 0", "is not applied to b, which torch decays and is applied to n, which "
+         "torch does not decay and of a has another value"),
+        (dict.fromkeys("abcd", 0.01), "0 0 0 0", "is missing"),
+        (dict.fromkeys("abcd", 0.01), "0 0 0 0.01",
+         "is not applied to a, b, c, which torch decays"),
+        (dict.fromkeys("abcde", 0.01), "0 0 0 0 0.01",
+         "is not applied to a, b, c and 1 more, which torch decays"),
+        (dict.fromkeys("ab", 0.0), "0.1 0.1", "applies to all weights"),
+        (dict.fromkeys("ab", 0.0), "0.1 0", "is applied to a, which torch does not decay"),
+        ({"a": 0.01, "b": 0.02}, "0.02 0.02", "of a has another value"),
+    ],
+    ids=range(16),
+)  # fmt: skip
+def test_weight_decays_are_described_together(own, decays, text):
+    """One value for all decayed weights, or for all weights, is said in one clause."""
+    values = dict(zip(own, map(float, decays.split()), strict=True))
+    assert update_causes._decay_text(own, values) == f"the weight decay {text}"
+
+
+@pytest.mark.parametrize(
+    ("scale", "off", "factor"),
+    [(2.0, 0.0, 2.0), (2.0, 1e-10, 2.0), (2.0, 1e-8, None), (1 + 1.5e-6, 0.0, 1 + 1.5e-6),
+     (1 + 0.9e-6, 0.0, None), (0.0, 0.0, None), (-1.0, 0.0, -1.0)],
+)  # fmt: skip
+def test_a_proportion_is_exact_up_to_rounding(scale, off, factor):
+    """A factor differs from 1 by more than 1e-6, and the rest is below 1e-9."""
+    x, across = np.array([3.0, 4.0]), np.array([4.0, -3.0])
+    expected = None if factor is None else pytest.approx(factor, rel=1e-12)
+    assert proportion(x, scale * x + off * across) == expected
+    assert proportion(x[:0], x[:0]) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "off", "is_near"),
+    [
+        (1.0, 0.9e-9, True),
+        (1.0, 1.1e-9, False),
+        (0.0, 3.9 * 2**-52, True),
+        (0.0, 4.1 * 2**-52, False),
+    ],
+)  # fmt: skip
+def test_weights_are_near_within_a_billionth_of_their_change(change, off, is_near):
+    """A weight of 1 that does not change is rounded by a few units in the last place."""
+    before = np.array([1.0, 0.0])
+    x = before + np.array([0.0, change])
+    assert near(x, x + np.array([0.0, off]), before) is is_near
+
+
+class Clock:
+    """A clock that advances by a fixed number of seconds at each reading."""
+
+    def __init__(self, seconds: float):
+        self.now, self.seconds = 0.0, seconds
+
+    def perf_counter(self) -> float:
+        self.now += self.seconds
+        return self.now
+
+
+BEFORE = {"w": np.array([1.0, 2.0])}
+
+
+def trained(torch_move: float = 1.0, jax_move: float = 3.0, other: float = 0.0) -> Trajectories:
+    move, bend = np.array([0.5, -0.25]), np.array([0.25, 0.5])
+    left, right = (
+        {step: {"w": BEFORE["w"] + step * size * move + off * bend} for step in (1, 2)}
+        for size, off in ((torch_move, 0.0), (jax_move, other))
+    )
+    return Trajectories(BEFORE, left, right, [], {}, [], None, ({}, {}))
+
+
+def variant(text: str, **fields: Any) -> Any:
+    return SimpleNamespace(text=text, training=text, **fields)
+
+
+@pytest.mark.parametrize(
+    ("right", "seconds", "tried", "text"),
+    [
+        ("a", 1.0, ["a"], "a (rerunning torch with this change reproduces JAX's weights)"),
+        ("b", 1.0, ["a", "fails", "b"], "b (rerunning torch with this change reproduces"),
+        ("b", 61.0, ["a"], "the first step is 3 times torch's"),
+        ("", 1.0, ["a", "fails", "b"], "the first step is 3 times torch's"),
+    ],
+)
+def test_variants_are_tried_until_one_agrees(monkeypatch, right, seconds, tried, text):
+    """A variant that torch rejects is skipped, and the search ends after a minute."""
+    texts: list[str] = []
+
+    def rerun(evidence: Any, variant: Any, steps: int) -> Any:
+        assert steps == 2
+        texts.append(variant.text)
+        return None if variant.text == "fails" else variant.text
+
+    variants = [variant(name) for name in ("a", "fails", "b")]
+    monkeypatch.setattr(update_causes, "_variants", lambda *_: iter(variants))
+    monkeypatch.setattr(update_causes, "_rerun", rerun)
+    monkeypatch.setattr(update_causes, "time", Clock(seconds))
+    proof: Any = SimpleNamespace(rerunnable=True)
+    agrees: Any = lambda taken: taken == right  # noqa: E731
+    cause = update_causes.guess(proof, Training(None), trained(), agrees, "w")
+    assert cause.startswith(text) and texts == tried
+
+
+@pytest.mark.parametrize(
+    ("taken", "training", "text"),
+    [
+        (trained(), Training(None), "the first step is 3 times torch's"),
+        (trained(other=0.1), Training(None), ""),
+        (trained(torch_move=0.0), Training(None), "torch skips the weight, which has no gradient"),
+        (trained(), Training(None, accumulate=2), "the transformation updates the weights at each"),
+    ],
+)
+def test_an_unexplained_difference_is_described(taken, training, text):
+    """A dump cannot be trained again, but its first step may be a multiple."""
+    proof: Any = SimpleNamespace(rerunnable=False)
+    cause = update_causes.guess(proof, training, taken, lambda taken: True, "w")
+    assert cause.startswith(text) and bool(cause) == bool(text)
+
+
+def test_micro_batches_are_counted_in_the_state_of_multi_steps():
+    """A state that counts them needs no other transformation."""
+    params = np.ones(2)
+    counts = update_causes._counts_micro_batches
+    assert counts(optax.MultiSteps(optax.sgd(0.1), 2).init(params))
+    assert not counts(optax.adam(0.1).init(params))
+    state = optax.MultiSteps(optax.sgd(0.1), 2).init(params)
+    taken = trained()._replace(opt_state=state)
+    proof: Any = SimpleNamespace(rerunnable=False)
+    training = Training(None, accumulate=2)
+    cause = update_causes.guess(proof, training, taken, lambda taken: True, "w")
+    assert cause == "the first step is 3 times torch's"
+
+
+@pytest.mark.parametrize(
+    ("moves", "text"),
+    [
+        ([(1.0, 3.0), (2.0, 6.0)], "the learning rate is 3 times torch's"),
+        ([(1.0, 3.0), (2.0, 5.0)], ""),
+        ([(1.0, 3.0), (0.0, 5.0)], "the learning rate is 3 times torch's"),
+        ([(1.0, 1.0), (2.0, 2.0)], ""),
+        ([(1.0, 3.0), (2.0, 6.0 * (1 + 1e-7))], "the learning rate is 3 times torch's"),
+        ([(1.0, 3.0), (2.0, 6.0 * (1 + 1e-5))], ""),
+        ([(1.0, 3.0), (1.0, None)], "the learning rate is 3 times torch's"),
+    ],
+)
+def test_one_factor_of_all_first_steps_is_a_learning_rate(moves, text):
+    """A weight that does not move, or that the port lacks, is left out."""
+    move = np.array([0.5, -0.25])
+    names = "ab"
+    before = {n: np.array([1.0, 2.0]) for n in names}
+    left, right = (
+        {n: before[n] + m[k] * move for n, m in zip(names, moves, strict=True) if m[k] is not None}
+        for k in (0, 1)
+    )
+    taken = Trajectories(before, {1: left}, {1: right}, [], {}, [], None, ({}, {}))
+    found = [v.text for v in update_causes._rates(Training(sgd), taken)]
+    assert found == ([text] if text else [])
