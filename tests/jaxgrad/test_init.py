@@ -56,7 +56,17 @@ def test_type_checkers_see_exactly_the_lazy_names():
     )
     imported = [alias.asname for node in block.body for alias in getattr(node, "names", ())]
 
-    assert tuple(imported) == jaxgrad._LAZY == LAZY
+    assert tuple(imported) == (*jaxgrad._LAZY, *jaxgrad._LAZY_FUNCTIONS)
+    assert jaxgrad._LAZY == LAZY
+
+
+def test_a_lazy_function_is_the_one_of_its_module():
+    """`jaxgrad.port` is the function of its module, is listed, and is imported when it is used."""
+    names = run("import sys, jaxgrad\nnames = set(sys.modules) | set(dir(jaxgrad))")
+
+    assert "port" in names and "jaxgrad.parity.port.port" not in names
+    for name, module in jaxgrad._LAZY_FUNCTIONS.items():
+        assert getattr(jaxgrad, name) is getattr(sys.modules[module], name)
 
 
 def test_namespaces_may_load_while_a_function_is_traced():

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from jaxgrad.parity.port import autograd_functions, syntax
+from jaxgrad.parity.port import autograd_functions, objects, syntax
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
     Fields,
@@ -19,6 +19,7 @@ from jaxgrad.parity.port.values import (
     Items,
     Method,
     Module,
+    Object,
     Parent,
     Size,
     Tensor,
@@ -39,6 +40,8 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
         return _of_module(value, name, scope, node)
     if isinstance(value, Tensor):
         return _of_tensor(value, name, scope, node)
+    if isinstance(value, Object):
+        return objects.read(value, name, scope, node)
     if isinstance(value, Items | Fields):
         return _of_container(value, name, scope)
     if isinstance(value, autograd_functions.Context):
@@ -120,6 +123,7 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     found = getattr(module, name)
     if isinstance(found, types.MethodType) and found.__self__ is module:
         return Method(found.__func__, None, value)
+    scope.run.settings.read.add((module, name))
     if isinstance(found, torch.Tensor):
         return _own(value, name, found, scope)
     return constant_value(found, name, scope)
@@ -127,11 +131,17 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
 
 def _of_parent(value: Parent, name: str, scope: Scope, node: ast.AST) -> Value:
     """Return a method that `super()` finds, bound to the module."""
-    order = type(value.owner.real).__mro__
+    is_object = isinstance(value.owner, Object)
+    order = (value.owner.real if is_object else type(value.owner.real)).__mro__
     for kind in order[order.index(value.real) + 1 :]:
         if isinstance(found := vars(kind).get(name), types.FunctionType):
             return Method(found, None, value.owner, kind)
+    if is_object and name == "__init__":
+        return Folded(_nothing)
     raise scope.refuse(f"super() has no method {name!r}", node)
+
+
+def _nothing(*_: Any, **__: Any) -> None: ...
 
 
 def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor:
@@ -147,15 +157,15 @@ def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor
 
 
 def _constant_tensor(tensor: torch.Tensor, name: str, scope: Scope) -> Value:
-    if tensor.numel() == 1 and not tensor.requires_grad:
-        return Tensor(tensor, _scalar(tensor))
+    if tensor.numel() <= syntax.LARGEST and not tensor.requires_grad:
+        return Tensor(tensor, _literal(tensor))
     raise scope.refuse(
         f"the tensor {name!r} is neither an argument nor an attribute of a module; register it as "
-        "a buffer"
+        "a buffer of the module, and read it there"
     )
 
 
-def _scalar(tensor: torch.Tensor) -> ast.expr:
+def _literal(tensor: torch.Tensor) -> ast.expr:
     nested = syntax.literal(tensor.tolist())
     return syntax.call("jnp.array", nested, dtype=syntax.literal(tensor.dtype))
 

@@ -15,6 +15,7 @@ from jaxgrad.parity.port.values import (
     Fields,
     Items,
     Module,
+    Object,
     Size,
     Tensor,
     Value,
@@ -25,6 +26,8 @@ from jaxgrad.parity.port.values import (
 
 def bind(name: str, value: Value, scope: Scope) -> Value:
     """Assign a value to a local variable of both programs, and return it under its name."""
+    if scope.no_grad and not isinstance(value, Tensor):
+        value = stopped_parts(value)
     scope.values[name] = value
     is_list = isinstance(value, Items) and value.real is list
     if isinstance(value, Module | Closure) or not (is_dynamic(value) or is_list):
@@ -75,9 +78,19 @@ def stop_all(value: Value) -> Value:
         return whole
     if isinstance(value, Items):
         return Items(value.real, None, [stop_all(value.at(n)) for n in range(len(value.items))])
+    if isinstance(value, Object):
+        return value  # its attributes were stopped when they were set
     if isinstance(value, Fields):
         return Fields(value.real, None, {key: stop_all(value.at(key)) for key in value.fields})
     return value
+
+
+def stopped_parts(value: Value) -> Value:
+    """Return a container that is made inside of `no_grad`; a list stays the same object."""
+    if isinstance(value, Items) and value.real is list and value.code is None:
+        value.items[:] = [stop_all(x) for x in value.items]
+        return value
+    return stop_all(value)
 
 
 def _name_parts(name: str, value: Value, scope: Scope) -> None:

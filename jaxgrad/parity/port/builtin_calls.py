@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import copy
 import math
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from torch import nn
 from torch.jit._trace import is_tracing
 
 from jaxgrad.parity.port import attributes, source, syntax
+from jaxgrad.parity.port.binding import stop_all
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import CallSite, Scope
 from jaxgrad.parity.port.values import (
@@ -23,6 +25,7 @@ from jaxgrad.parity.port.values import (
     Items,
     Method,
     Module,
+    Object,
     Parent,
     Size,
     Tensor,
@@ -267,11 +270,12 @@ def container_method(
 
 def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node: ast.AST) -> Value:
     if name in ("append", "extend"):
-        new = [args[0]] if name == "append" else attributes.iterate(args[0], scope, node)
+        added = stop_all(args[0]) if scope.no_grad else args[0]
+        new = [added] if name == "append" else attributes.iterate(added, scope, node)
         owner.items += new
         if owner.code is not None:
             method = syntax.attribute(code_of(owner), name)
-            scope.emit(ast.Expr(syntax.call(method, code_of(args[0]))))
+            scope.emit(ast.Expr(syntax.call(method, code_of(added))))
         return Folded(None)
     if name == "numel":
         return Size(
@@ -290,8 +294,10 @@ def _super(site: CallSite) -> Value:
     function = site.scope.source.function
     owner = next(iter(site.scope.values.values()), None)
     kind = source.free_names(function).get("__class__")
-    if not isinstance(owner, Module) or kind is None:
+    if not isinstance(owner, Module | Object) or kind is None:
         raise site.refuse("super() outside of a method of a module; name the class")
+    if site.args:
+        kind, owner = real_of(site.args[0]), site.args[1]
     return Parent(kind, None, owner)
 
 
@@ -307,6 +313,7 @@ _SPECIAL: dict[Any, Special] = {
     len: _len, isinstance: _isinstance, getattr: _getattr, hasattr: _hasattr, int: _number(int),
     float: _number(float), bool: _number(bool), round: _number(round), min: _extreme(min),
     max: _extreme(max), sum: _sum, tuple: _container(tuple), list: _container(list), dict: _dict,
+    collections.OrderedDict: _dict,
     callable: _callable,
     any: _quantified(any), all: _quantified(all), abs: _abs, print: _nothing, zip: _zip,
     enumerate: _enumerate, reversed: _reversed, super: _super, type: _module_type,

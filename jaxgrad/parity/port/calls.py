@@ -18,11 +18,14 @@ from jaxgrad.parity.port import (
     autograd_functions,
     builtin_calls,
     closures,
+    context_managers,
+    functional_calls,
     hooks,
     inner_gradients,
     inplace,
     module_hooks,
     module_methods,
+    objects,
     recurrent_modules,
     vectorized,
 )
@@ -38,6 +41,7 @@ from jaxgrad.parity.port.values import (
     Mapped,
     Method,
     Module,
+    Object,
     Tensor,
     TensorMethod,
     Value,
@@ -102,6 +106,8 @@ def _method(
     if isinstance(method.real, str):
         assert isinstance(owner, Items | Fields)
         return builtin_calls.container_method(owner, method.real, args, keywords, scope, node)
+    if isinstance(owner, Object):
+        return objects.call_method(method, args, keywords, scope, node)
     if isinstance(owner, Module):
         found = module_methods.of_base(owner, method.real.__name__, args, scope, node)
         if found is not None:
@@ -122,6 +128,10 @@ def _callable(
     mapped = vectorized.of_function(real, scope)
     if mapped is not None:
         return vectorized.call(mapped, args, keywords, scope, node)
+    manager = context_managers.of_call(real, args, keywords)
+    if manager is not None:
+        return manager
+    real = getattr(real, "_torchdynamo_inline", real)  # the function that was scripted
     special = builtin_calls.special(real) or _special(real)
     if special is not None:
         return special(CallSite(args, keywords, scope, node))
@@ -148,7 +158,7 @@ def _special(real: Any) -> Any:
         return None
 
 
-_SPECIAL = hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL
+_SPECIAL = hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL | functional_calls.SPECIAL
 
 
 def _needs_reading(function: Any, args: list[Value], keywords: dict[str, Value]) -> bool:
@@ -213,6 +223,8 @@ def _construct(
     is_record = (
         hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields") or issubclass(kind, dict)
     )
+    if not is_record and objects.is_plain(kind):
+        return objects.construct(kind, args, keywords, scope, node)
     if not is_record:
         raise scope.refuse(f"an object of type {kind.__name__} is made of tensors", node)
     fields = dict(bound.arguments)

@@ -26,14 +26,17 @@ def call(
         )
     values = _arguments(closure, args, keywords, scope, node)
     saved, source, shown = dict(scope.values), scope.source, scope.shown
+    renamed = scope.renamed
+    own = syntax.assigned(closure.real) - syntax.nonlocals(closure.real)
+    scope.renamed = renamed | {n: scope.fresh(n) for n in sorted(own) if n in saved}
     scope.values.update(closure.captured | values)
     if closure.source is not source:
         scope.source, scope.shown = closure.source, 0
     try:
         return interpret(closure.real, scope)
     finally:
-        scope.source, scope.shown = source, shown
-        for name in set(scope.values) - set(saved) | set(values) | set(closure.captured):
+        scope.source, scope.shown, scope.renamed = source, shown, renamed
+        for name in set(scope.values) - set(saved) | set(values) | set(closure.captured) | own:
             scope.values.pop(name, None)
             if name in saved:
                 scope.values[name] = saved[name]

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import attributes, closures, source, syntax
+from jaxgrad.parity.port import attributes, closures, context_managers, source, syntax
 from jaxgrad.parity.port.binding import bind
 from jaxgrad.parity.port.comprehensions import comprehension
 from jaxgrad.parity.port.fixed import is_fixed
@@ -235,6 +235,8 @@ def _unary(node: ast.UnaryOp, scope: Scope) -> Value:
     if isinstance(node.op, ast.Not):
         if isinstance(value, Size):
             return Size(not value.real, ast.UnaryOp(ast.Not(), code_of(value)))
+        if isinstance(value, Tensor) and value.real.numel() == 1 and not is_fixed_test(value):
+            return Tensor(~value.real.bool(), syntax.call("jnp.logical_not", code_of(value)))
         return Folded(not truth(value, node.operand, scope))
     if isinstance(value, Tensor):
         return operators.unary(node.op, value)
@@ -381,6 +383,11 @@ def _named(node: ast.NamedExpr, scope: Scope) -> Value:
     return bind(node.target.id, value, scope)
 
 
+def _yield(node: ast.Yield, scope: Scope) -> Value:
+    value = Folded(None) if node.value is None else evaluate(node.value, scope)
+    return context_managers.yielded(value, scope, node)
+
+
 _BINARY: dict[type[ast.operator], Callable[..., Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
@@ -400,6 +407,7 @@ _HANDLERS: dict[type[ast.expr], Callable[..., Value]] = {
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice, ast.BinOp: _binary,
     ast.UnaryOp: _unary, ast.Compare: _compare, ast.BoolOp: _bool, ast.IfExp: _if,
     ast.Call: _call, ast.Lambda: _lambda, ast.JoinedStr: _joined_text, ast.NamedExpr: _named,
+    ast.Yield: _yield,
     ast.ListComp: comprehension, ast.GeneratorExp: comprehension, ast.SetComp: comprehension,
     ast.DictComp: comprehension,
 }  # fmt: skip

@@ -25,6 +25,7 @@ from jaxgrad.parity.port.values import (
     Items,
     Method,
     Module,
+    Object,
     Value,
     code_of,
     is_dynamic,
@@ -219,7 +220,15 @@ def _parts(name: str, value: Value, inner: Scope, passed: _Arguments) -> Value:
         ]
         return Items(value.real, None, parts)
     if isinstance(value, Fields):
-        fields = {k: _parameter(f"{name}_{k}", value.at(k), inner, passed) for k in value.fields}
+        is_self = name == "self"
+        fields = {
+            k: _parameter(
+                str(k).strip("_") if is_self else f"{name}_{k}", value.at(k), inner, passed
+            )
+            for k in value.fields
+        }
+        if isinstance(value, Object):
+            return Object(value.real, None, fields, passed=True)
         return Fields(value.real, None, fields)
     return value
 

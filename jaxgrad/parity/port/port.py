@@ -85,9 +85,8 @@ def port(
     and names.
 
     Example:
-        >>> import numpy as np, torch
-        >>> from jaxgrad.parity.port.port import port
-        >>> ported = port(torch.nn.Linear(3, 2), (np.ones((4, 3), np.float32),))
+        >>> import jaxgrad, numpy as np, torch
+        >>> ported = jaxgrad.port(torch.nn.Linear(3, 2), (np.ones((4, 3), np.float32),))
         >>> print(ported.source.split("\\n")[-2].strip())
         return F.linear(x, **p)
     """
@@ -183,8 +182,15 @@ def _in_both_modes(
                 run.other_mode = runs[0].calls if runs else run.other_mode
                 try:
                     example = tensors(inputs, module)  # made before the marking of tensors
-                    with in_mode(module, training), Marking():
-                        _interpret(run, example)
+                    try:
+                        with in_mode(module, training), Marking():
+                            _interpret(run, example)
+                    except PortError:
+                        raise
+                    except Exception as error:
+                        raise _unexpected(error) from error
+                    finally:
+                        run.settings.rewind()
                     runs.append(run)
                 except PortError as error:
                     if training is module.training:
@@ -194,6 +200,11 @@ def _in_both_modes(
     finally:
         borrowed.give_back()
     return runs, notes
+
+
+def _unexpected(error: Exception) -> PortError:
+    """Return the error for an exception of the module's code on the example inputs."""
+    return PortError(f"this raised {type(error).__name__}: {error}", getattr(error, "place", None))
 
 
 def _run(module: nn.Module, *, tracing: bool) -> Run:

@@ -14,6 +14,7 @@ from torch import nn
 
 from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.refusals import Place, PortError
+from jaxgrad.parity.port.settings import Settings
 from jaxgrad.parity.port.source import Source
 from jaxgrad.parity.port.values import Value
 
@@ -77,7 +78,19 @@ class Run:
     output: Value | None = None  # of the module
     calls: Calls = dataclasses.field(default_factory=Calls)
     other_mode: Calls = dataclasses.field(default_factory=Calls)
+    settings: Settings = dataclasses.field(default_factory=Settings)
     tracing: bool = False  # what the module is told when it asks whether it is being traced
+
+
+@dataclasses.dataclass(eq=False)
+class Frame:
+    """The variables of a function that is interpreted where it is called."""
+
+    values: dict[str, Value]
+    source: Source
+    renamed: dict[str, str] = dataclasses.field(default_factory=dict)
+    resume: Callable[[Value], None] | None = None  # runs the block of `with`, at a `yield`
+    shown: int = 0
 
 
 @dataclasses.dataclass(eq=False)
@@ -96,6 +109,8 @@ class Scope:
     stateful: bool = False  # whether the function changes buffers, and returns its params too
     shown: int = 0  # the last source line whose comments were kept
     held: list[str] = dataclasses.field(default_factory=list)  # comments above an `if`
+    renamed: dict[str, str] = dataclasses.field(default_factory=dict)  # variable -> port's name
+    resume: Callable[[Value], None] | None = None  # runs the block of `with`, at a `yield`
 
     def place(self, node: ast.AST | None = None) -> Place:
         return self.source.place(node or self.line or self.source.node)
@@ -144,9 +159,16 @@ class Scope:
 
     def local(self, name: str) -> str:
         """Return the port's name of a local variable."""
-        local = port_name(name)
+        local = self.renamed.get(name) or port_name(name)
         self.names.add(local)
         return local
+
+    def enter(self, frame: Frame) -> Frame:
+        """Interpret in another frame, and return the one that is left."""
+        left = Frame(self.values, self.source, self.renamed, self.resume, self.shown)
+        self.values, self.source, self.renamed = frame.values, frame.source, frame.renamed
+        self.resume, self.shown = frame.resume, frame.shown
+        return left
 
     def fresh(self, name: str) -> str:
         """Return a name that the function does not use yet."""
@@ -225,3 +247,13 @@ class Broken(Exception):
 
 class Continued(Exception):
     """A `continue` of the innermost loop."""
+
+
+class Left(Exception):
+    """The block of a context manager was left by one of the others, `how`."""
+
+    def __init__(self, how: Exception) -> None:
+        self.how = how
+
+
+LEAVING = (Returned, Broken, Continued, Left)

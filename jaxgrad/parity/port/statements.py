@@ -5,26 +5,23 @@ from __future__ import annotations
 import ast
 import copy
 import importlib
-import warnings
 from collections.abc import Callable
 from typing import Any
 
-import torch
-from torch.overrides import TorchFunctionMode
-
 from jaxgrad.parity.port import (
     attributes,
-    autograd_functions,
     branches,
     closures,
     expressions,
     inplace,
     loop_statements,
-    regions,
+    stores,
     syntax,
+    with_statements,
 )
-from jaxgrad.parity.port.binding import bind, stop_all
-from jaxgrad.parity.port.scope import Broken, Continued, Returned, Scope
+from jaxgrad.parity.port.binding import bind
+from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.scope import LEAVING, Broken, Continued, Returned, Scope
 from jaxgrad.parity.port.values import (
     Closure,
     Fields,
@@ -52,7 +49,13 @@ def execute(body: list[ast.stmt], scope: Scope) -> None:
         if handler is None:
             raise scope.refuse(f"{type(node).__name__} statements are not ported", node)
         scope.line = node
-        handler(node, scope)
+        try:
+            handler(node, scope)
+        except (PortError, *LEAVING):
+            raise
+        except Exception as error:
+            error.__dict__.setdefault("place", scope.place(node))
+            raise
 
 
 def _assign(node: ast.Assign, scope: Scope) -> None:
@@ -76,38 +79,12 @@ def _store(target: ast.expr, value: Value, scope: Scope) -> None:
     elif isinstance(target, ast.Subscript):
         owner = scope.run.evaluate(target.value, scope)
         key = scope.run.evaluate(target.slice, scope)
-        if isinstance(owner, Tensor):
-            inplace.set_item(owner, key, value, scope, target)
-        else:
-            _store_item(owner, key, value, scope, target)
+        stores.set_item(owner, key, value, scope, target)
     elif isinstance(target, ast.Attribute):
         owner = scope.run.evaluate(target.value, scope)
-        if isinstance(owner, autograd_functions.Context):
-            autograd_functions.store(owner, target.attr, value, scope)
-            return
-        if isinstance(owner, Module) and not is_dynamic(value):
-            raise scope.refuse(
-                f"`{target.attr}` is set on a module while it runs; a port has no such state",
-                target,
-            )
-        raise scope.refuse(
-            f"`{target.attr}` is set while the module runs; return it instead of storing it", target
-        )
+        stores.set_attribute(owner, target.attr, value, scope, target)
     else:
         raise scope.refuse("this target of an assignment is not ported", target)
-
-
-def _store_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST) -> None:
-    position = real_of(key)
-    if isinstance(owner, Items):
-        owner.items[position] = value
-    elif isinstance(owner, Fields):
-        owner.fields[position] = value
-    else:
-        raise scope.refuse("an element of this object is set while the module runs", node)
-    if owner.code is not None:
-        place = ast.Subscript(code_of(owner), code_of(key), ast.Store())
-        scope.emit(ast.Assign([place], code_of(value)))
 
 
 def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
@@ -117,7 +94,7 @@ def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
         raise scope.refuse(
             f"{len(parts)} values are unpacked into {len(target.elts)} names", target
         )
-    nested = [t for t in target.elts if isinstance(t, ast.Tuple | ast.List)]
+    nested = [t for t in target.elts if isinstance(t, ast.Tuple | ast.List | ast.Attribute)]
     if nested and value.code is not None and not stars:
         _unpack_nested(target, parts, value, scope)
         return
@@ -143,13 +120,17 @@ def _unpack_nested(
 ) -> None:
     """Write `a, (b, c) = value` by a name for each part that is unpacked further."""
     labels = [
-        t if isinstance(t, ast.Name) else ast.Name(scope.fresh("pair"), ast.Store())
+        t if isinstance(t, ast.Name) else ast.Name(_label(t, scope), ast.Store())
         for t in target.elts
     ]
     _unpack_names(ast.Tuple(list(labels), ast.Store()), value, parts, scope)
     for inner, label in zip(target.elts, labels, strict=True):
         if not isinstance(inner, ast.Name):
             _store(inner, scope.values.pop(label.id), scope)
+
+
+def _label(target: ast.expr, scope: Scope) -> str:
+    return scope.fresh(target.attr.strip("_") if isinstance(target, ast.Attribute) else "pair")
 
 
 def _is_coded(value: Value) -> bool:
@@ -231,6 +212,10 @@ def _expression(node: ast.Expr, scope: Scope) -> None:
 
 def _if(node: ast.If, scope: Scope) -> None:
     test = scope.run.evaluate(node.test, scope)
+    if isinstance(test, Tensor) and _only_raises(node):
+        if bool(test.real):
+            execute(node.body, scope)
+        return  # a check of values, which does not change a gradient
     if isinstance(test, Tensor) and not expressions.is_fixed_test(test):
         branches.branch(node, test, scope)
         return
@@ -238,6 +223,10 @@ def _if(node: ast.If, scope: Scope) -> None:
     scope.held = scope.comments_above(node.lineno) if arm else []
     execute(arm, scope)
     scope.held = []
+
+
+def _only_raises(node: ast.If) -> bool:
+    return not node.orelse and all(isinstance(x, ast.Raise) for x in node.body)
 
 
 def _assert(node: ast.Assert, scope: Scope) -> None:
@@ -252,38 +241,6 @@ def _assert(node: ast.Assert, scope: Scope) -> None:
 
 def _raise(node: ast.Raise, scope: Scope) -> None:
     raise scope.refuse("the module raises here on the example inputs", node)
-
-
-def _with(node: ast.With, scope: Scope) -> None:
-    for item in node.items:
-        context = scope.run.evaluate(item.context_expr, scope)
-        if isinstance(context.real, _NO_GRAD):
-            _without_grad(node, context.real, scope)
-            return
-        if isinstance(context.real, torch.autocast):
-            regions.autocast(node, context.real, scope)
-            return
-        if isinstance(context.real, TorchFunctionMode):
-            with context.real:
-                execute(node.body, scope)
-            return
-        if not isinstance(context.real, _HARMLESS):
-            raise scope.refuse(
-                f"the context manager {type(context.real).__name__} is not ported", node
-            )
-    execute(node.body, scope)
-
-
-def _without_grad(node: ast.With, context: Any, scope: Scope) -> None:
-    saved = scope.no_grad
-    with context:
-        scope.no_grad = not torch.is_grad_enabled()
-        try:
-            execute(node.body, scope)
-        except Returned as returned:
-            raise Returned(stop_all(returned.value) if scope.no_grad else returned.value) from None
-        finally:
-            scope.no_grad = saved
 
 
 def _define(node: ast.FunctionDef, scope: Scope) -> None:
@@ -305,9 +262,30 @@ def _import(node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
 
 
 def _try(node: ast.Try, scope: Scope) -> None:
-    execute(node.body, scope)
-    execute(node.orelse, scope)
+    try:
+        _guarded(node, scope)
+    except PortError:
+        raise
+    except Exception:  # the block was left
+        execute(node.finalbody, scope)
+        raise
     execute(node.finalbody, scope)
+
+
+def _guarded(node: ast.Try, scope: Scope) -> None:
+    """Interpret `try` with its handlers, for errors of the run such as a missing key."""
+    try:
+        execute(node.body, scope)
+    except (PortError, *LEAVING):
+        raise
+    except Exception as error:
+        for handler in node.handlers:
+            kinds = None if handler.type is None else scope.run.evaluate(handler.type, scope)
+            if kinds is None or isinstance(error, real_of(kinds)):
+                execute(handler.body, scope)
+                return
+        raise
+    execute(node.orelse, scope)
 
 
 def _delete(node: ast.Delete, scope: Scope) -> None:
@@ -328,12 +306,11 @@ def _continue(*_: Any) -> None:
     raise Continued
 
 
-_NO_GRAD = (torch.no_grad, torch.inference_mode, torch.enable_grad, torch.set_grad_enabled)
-_HARMLESS = (warnings.catch_warnings, torch.profiler.record_function)
 _HANDLERS: dict[type[ast.stmt], Callable[..., None]] = {
     ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Return: _return,
     ast.Expr: _expression, ast.If: _if, ast.Assert: _assert, ast.Raise: _raise,
-    ast.For: loop_statements.for_loop, ast.While: loop_statements.while_loop, ast.With: _with,
+    ast.For: loop_statements.for_loop, ast.While: loop_statements.while_loop,
+    ast.With: with_statements.with_statement,
     ast.FunctionDef: _define, ast.Import: _import, ast.ImportFrom: _import, ast.Try: _try,
     ast.Delete: _delete, ast.Pass: _pass,
     ast.Break: _break, ast.Continue: _continue, ast.Global: _pass, ast.Nonlocal: _pass,

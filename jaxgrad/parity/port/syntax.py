@@ -94,6 +94,18 @@ def names_in(node: ast.AST) -> list[str]:
     return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
 
 
+def assigned(node: ast.AST) -> set[str]:
+    """Return the names that a function assigns."""
+    return {
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+
+
+def nonlocals(node: ast.AST) -> set[str]:
+    """Return the names of the function around it that a function declares as its own to assign."""
+    return {name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names}
+
+
 def _key(part: str) -> int | str:
     return int(part) if part.isdigit() else part
 

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.refusals import PortError
 
 
 @dataclasses.dataclass(eq=False)
@@ -73,6 +74,13 @@ class Fields(Value):
             return value
         reach = syntax.attribute if self.by_attribute else syntax.item
         return renamed(value, reach(self.code, key))
+
+
+@dataclasses.dataclass(eq=False)
+class Object(Fields):
+    """An object of a Python class (`real`) that is made of tensors; the port has its attributes."""
+
+    passed: bool = False  # whether it is an argument of the function that is being interpreted
 
 
 @dataclasses.dataclass(eq=False)
@@ -159,6 +167,10 @@ def real_of(value: Value) -> Any:
     if isinstance(value, Items):
         items = [real_of(x) for x in value.items]
         return items if value.real is list else _build(value.real, items)
+    if isinstance(value, Object):
+        made = value.real.__new__(value.real)
+        made.__dict__.update({key: real_of(x) for key, x in value.fields.items()})
+        return made
     if isinstance(value, Fields):
         fields = {key: real_of(x) for key, x in value.fields.items()}
         if value.by_attribute:
@@ -186,6 +198,8 @@ def code_of(value: Value) -> ast.expr:
     if isinstance(value, Items):
         items = [code_of(x) for x in value.items]
         return ast.List(items, ast.Load()) if value.real is list else ast.Tuple(items, ast.Load())
+    if isinstance(value, Object):
+        raise PortError(f"an object of type {value.real.__name__} cannot be written in the port")
     if isinstance(value, Fields):
         keys: list[ast.expr | None] = [syntax.literal(key) for key in value.fields]
         return ast.Dict(keys, [code_of(x) for x in value.fields.values()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Callable
 from typing import Any
 
@@ -160,6 +161,56 @@ def _form(op: Operation) -> tuple[ast.expr, ast.expr]:
     return syntax.attribute(source, "shape"), syntax.attribute(source, "dtype")
 
 
+def _normal(op: Operation) -> ast.expr:
+    """Write `x.normal_(mean, std)`, which fills x, and `torch.normal(mean, std)` of tensors."""
+    if op.name == "normal" and getattr(op.function, "__name__", "") == "normal_":
+        shape, dtype = _form(op)
+        drawn = syntax.call("jax.random.normal", draws.key("normal"), shape, dtype)
+        return _shifted(drawn, op.value(1, "mean"), op.value(2, "std"))
+    mean, std = op.value(0, "mean"), op.value(1, "std")
+    if not isinstance(mean, Tensor):
+        raise op.refuse("normal with numbers as arguments; write mean + std * torch.randn(...)")
+    op = dataclasses.replace(op, args=[mean])
+    source = op.once()
+    form = [syntax.attribute(source, x) for x in ("shape", "dtype")]
+    drawn = syntax.call("jax.random.normal", draws.key("normal"), *form)
+    return _shifted(drawn, Tensor(mean.real, source), std)
+
+
+def _shifted(drawn: ast.expr, mean: Value | None, std: Value | None) -> ast.expr:
+    if std is not None and not (isinstance(std, Folded) and std.real == 1):
+        drawn = ast.BinOp(code_of(std), ast.Mult(), drawn)
+    if mean is None or (isinstance(mean, Folded) and mean.real == 0):
+        return drawn
+    return ast.BinOp(code_of(mean), ast.Add(), drawn)
+
+
+def _uniform(op: Operation) -> ast.expr:
+    shape, dtype = _form(op)
+    low, high = op.value(1, "from"), op.value(2, "to")
+    bounds = {
+        name: code_of(x)
+        for name, x, usual in (("minval", low, 0), ("maxval", high, 1))
+        if x is not None and real_of(x) != usual
+    }
+    return syntax.call("jax.random.uniform", draws.key("uniform"), shape, dtype, **bounds)
+
+
+def _positions(op: Operation) -> Value:
+    raise op.refuse(
+        f"{op.name}() makes a size that depends on values, which JAX cannot trace; compute with a "
+        "mask and torch.where on the whole tensor"
+    )
+
+
+def _zero(op: Operation) -> ast.expr:
+    return syntax.call("jnp.zeros_like", op.input)
+
+
+def _fill(op: Operation) -> ast.expr:
+    return syntax.call("jnp.full_like", op.input, op.code(1, "value"))
+
+
 def _random(op: Operation) -> Value:
     raise op.refuse(f"{op.name} draws numbers, which is not ported yet; pass them as an argument")
 
@@ -177,11 +228,13 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "type": _type, "float": _cast(torch.float32), "double": _cast(torch.float64),
     "half": _cast(torch.float16), "bfloat16": _cast(torch.bfloat16), "bool": _cast(torch.bool),
     "int": _cast(torch.int32), "long": _cast(torch.int64), "item": _item, "tolist": _item,
-    "numpy": _item, "nonzero": _item, "unique": _item, "rand": _drawn("uniform"),
+    "numpy": _item, "nonzero": _positions, "unique": _positions, "argwhere": _positions,
+    "masked_select": _positions, "zero": _zero, "fill": _fill,
+    "rand": _drawn("uniform"),
     "randn": _drawn("normal"),
     "randint": _random, "rand_like": _drawn("uniform"), "randn_like": _drawn("normal"),
     "bernoulli": _bernoulli,
-    "multinomial": _random, "randperm": _random, "normal": _random, "uniform": _random,
+    "multinomial": _random, "randperm": _random, "normal": _normal, "uniform": _uniform,
     "dim": _dim, "ndimension": _dim, "is_floating_point": _dim, "is_complex": _dim,
     "is_contiguous": _dim, "get_device": _dim,
 }  # fmt: skip

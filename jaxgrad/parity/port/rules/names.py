@@ -19,6 +19,9 @@ def of_function(function: Any) -> str | None:
 
 def of_method(name: str) -> str:
     """Return the operator that a method of a tensor calls."""
+    bare = name.removesuffix("_") if not name.endswith("__") else name
+    if bare in _ALIASES:
+        return name.replace(bare, _ALIASES[bare])
     return _METHODS.get(name, name)
 
 
@@ -59,5 +62,9 @@ _METHODS = {
     "__getitem__": "getitem", "div": "div", "__add__": "add", "__radd__": "add", "__mul__": "mul",
     "__rmul__": "mul", "__sub__": "sub", "__neg__": "neg", "__truediv__": "div",
 }  # fmt: skip
-_ALIASES = {"swapaxes": "transpose", "swapdims": "transpose", "concat": "cat", "concatenate": "cat"}
+_ALIASES = {
+    "swapaxes": "transpose", "swapdims": "transpose", "concat": "cat", "concatenate": "cat",
+    "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne",
+    "negative": "neg", "absolute": "abs", "sym_sqrt": "sqrt",
+}  # fmt: skip
 _NOT_OPERATORS = (torch.no_grad, torch.compile, torch.is_tensor, torch._assert)

@@ -218,6 +218,10 @@ def _meshgrid(op: Operation) -> ast.expr:
     return syntax.call("jnp.meshgrid", *parts, indexing=syntax.constant(text))
 
 
+def _broadcast_tensors(op: Operation) -> ast.expr:
+    return syntax.call("jnp.broadcast_arrays", *op.parts(0, "tensors"))
+
+
 RULES: dict[str, Callable[[Operation], Any]] = {
     "view": _reshape, "reshape": _reshape, "view_as": _like, "reshape_as": _like,
     "expand_as": _like, "permute": _permute, "transpose": _transpose, "t": _t, "T": _t, "mT": _mt,
@@ -229,4 +233,5 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "contiguous": _same, "clone": _same, "identity": _same, "requires_grad": _same, "cpu": _same,
     "cuda": _same, "pin_memory": _same, "resolve_conj": _same, "resolve_neg": _same,
     "broadcast_to": _expand, "meshgrid": _meshgrid,
+    "broadcast_tensors": _broadcast_tensors,
 }  # fmt: skip

@@ -1,0 +1,81 @@
+"""Interpret assignments to attributes and to elements."""
+
+from __future__ import annotations
+
+import ast
+
+from jaxgrad.parity.port import autograd_functions, inplace, objects, syntax
+from jaxgrad.parity.port.binding import stop_all
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import (
+    Fields,
+    Folded,
+    Items,
+    Module,
+    Object,
+    Size,
+    Tensor,
+    Value,
+    code_of,
+    real_of,
+)
+
+
+def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast.AST) -> None:
+    """Interpret `owner.name = value`.
+
+    Raises:
+        PortError: The port has no place for the value.
+    """
+    if isinstance(owner, autograd_functions.Context):
+        autograd_functions.store(owner, name, value, scope)
+    elif isinstance(owner, Object):
+        objects.store(owner, name, value, scope, node)
+    elif isinstance(owner, Module) and isinstance(value, Folded | Size):
+        _set_on_module(owner, name, value, scope, node)
+    else:
+        raise scope.refuse(
+            f"`{name}` is set while the module runs; return it instead of storing it", node
+        )
+
+
+def _set_on_module(
+    owner: Module, name: str, value: Folded | Size, scope: Scope, node: ast.AST
+) -> None:
+    """Set a number of a module for the rest of the run."""
+    if scope.run.settings.carries_over(owner.real, name, value.real):
+        raise scope.refuse(
+            f"`{name}` is read and then set on a module while it runs, so the next call depends on "
+            "this one; take it as an argument and return it",
+            node,
+        )
+    if isinstance(value, Size):
+        test = ast.Compare(code_of(value), [ast.Eq()], [syntax.literal(value.real)])
+        scope.assume(node, syntax.text(test))
+        scope.emit(ast.Assert(test))
+    scope.run.settings.set(owner.real, name, value.real)
+
+
+def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST) -> None:
+    """Interpret `owner[key] = value`.
+
+    Raises:
+        PortError: The owner is neither a tensor nor a list or dict of the run.
+    """
+    if isinstance(owner, Tensor):
+        inplace.set_item(owner, key, value, scope, node)
+        return
+    position = real_of(key)
+    if scope.no_grad:
+        value = stop_all(value)
+    if isinstance(owner, Items):
+        owner.items[position] = value
+    elif isinstance(owner, Fields) and not isinstance(owner, Object):
+        owner.fields[position] = value
+    elif isinstance(owner, Folded) and isinstance(value, Folded):
+        owner.real[position] = value.real
+    else:
+        raise scope.refuse("an element of this object is set while the module runs", node)
+    if owner.code is not None:
+        place = ast.Subscript(code_of(owner), code_of(key), ast.Store())
+        scope.emit(ast.Assign([place], code_of(value)))
