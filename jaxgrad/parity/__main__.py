@@ -2,6 +2,8 @@
 
     python -m jaxgrad.parity pair.py::name      prove the arguments that name() returns
     python -m jaxgrad.parity pair.py            prove every function whose name starts with `pair`
+    python -m jaxgrad.parity port model.py::make -o my_model.py    write the port of a module
+    python -m jaxgrad.parity verify my_model.py                    prove a written port again
 
 Exit status: 0 pass, 1 fail or error, 2 usage, 3 internal error or torch missing, 4 inconclusive,
 130 interrupted. Several proofs exit with the worst status.
@@ -18,6 +20,8 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 
+from jaxgrad.parity.port.command import COMMANDS
+from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.prove.command import UsageError, load, run
 from jaxgrad.parity.prove.report import Report, render
 
@@ -28,9 +32,11 @@ STEPS = ("torch", "weights", "trace", "jax forward", "align", "jax backward", "u
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
-    options = _parser().parse_args(argv)
+    argv = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(options)
+        if argv and argv[0] in COMMANDS:
+            return _command(argv[0], argv[1:])
+        return _run(_parser().parse_args(argv))
     except UsageError as error:
         print(error, file=sys.stderr)
         return USAGE
@@ -60,6 +66,24 @@ def _run(options: argparse.Namespace) -> int:
         pathlib.Path(options.json).write_text(json.dumps(document, indent=1), encoding="utf-8")
     if options.html:
         pathlib.Path(options.html).write_text(render(reports), encoding="utf-8")
+    return _status(reports)
+
+
+def _command(name: str, argv: Sequence[str]) -> int:
+    """Run `port` or `verify`, and print the proofs."""
+    try:
+        with _bar(name) as step:
+            reports = COMMANDS[name](argv, step)
+    except PortError as error:
+        print(error, file=sys.stderr)
+        return FAILED
+    for report in reports:
+        print(f"{report}\n", flush=True)
+    return _status(reports)
+
+
+def _status(reports: Sequence[Report]) -> int:
+    """Print how many proofs passed, and return the exit status."""
     verdicts = [report.verdict for report in reports]
     passed, undecided = verdicts.count("pass"), verdicts.count("inconclusive")
     failed = len(reports) - passed - undecided

@@ -33,6 +33,11 @@ def checkpoint(site: CallSite) -> Value:
     while isinstance(code, ast.Subscript):
         code = code.value
     if not isinstance(code, ast.Call) or "written" not in code.func.__dict__:
+        names = [x.code.id for x in rest if isinstance(x.code, ast.Name)]
+        if result.code is not None and names and set(names) & set(syntax.names_in(result.code)):
+            function = ast.Lambda(syntax.function("_", names, []).args, result.code)
+            again = syntax.call("jax.checkpoint", function)
+            return renamed(result, ast.Call(again, [syntax.name(n) for n in names], []))
         raise site.refuse("checkpoint of something that is not a function or a module of its own")
     for written in site.scope.run.written:
         written.pinned |= isinstance(code.func, ast.Name) and written.name == code.func.id

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from jaxgrad.grad_modes import partition
 from jaxgrad.optim import state_from_torch
 from jaxgrad.parity.port.params import Layout
+from jaxgrad.parity.port.proof_files import write_proof
 from jaxgrad.parity.port.scope import Assumption
 from jaxgrad.parity.prove.report import Report
 
@@ -35,6 +36,8 @@ class Ported:
         order: The names of the parameters of torch's optimizer in its order, if the file has a
             training step.
         reports: The proofs of its gradients by mode, "train" and "eval"; empty with `prove=False`.
+        inputs: The inputs on which it was proved, as numpy arrays.
+        seed: The seed of the proofs.
     """
 
     source: str
@@ -46,6 +49,8 @@ class Ported:
     takes_mode: bool = False
     order: tuple[str, ...] = ()
     reports: Mapping[str, Report] = dataclasses.field(default_factory=dict)
+    inputs: Any = None
+    seed: int = 0
 
     @functools.cached_property
     def space(self) -> Mapping[str, Any]:
@@ -93,5 +98,15 @@ class Ported:
         return self.layout.params(state_dict)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the source to a file."""
-        pathlib.Path(path).write_text(self.source)
+        """Write the source to a file, and beside it what `verify` needs to prove it again.
+
+        For `my_model.py` these are `my_model.proof.json` with the reports, the versions and a
+        digest of the source, `my_model.params.npz`, and torch's runs in each mode as
+        `my_model.eval.npz` and `my_model.train.npz`.
+        """
+        pathlib.Path(path).write_text(self.source, encoding="utf-8")
+        if self.reports:
+            write_proof(
+                path, self.source, self.layout, self.reports, self.inputs, self.seed,
+                entry=self.name, takes_mode=self.takes_mode, has_state=self.has_state,
+            )  # fmt: skip

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
-import inspect
 from collections.abc import Sequence
-from typing import Any
 
-import jax
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
@@ -16,6 +12,7 @@ from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port.modes import MODES, in_mode
 from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.verifying import in_mode_of
 from jaxgrad.parity.prove.prove import prove
 from jaxgrad.parity.prove.report import Report
 
@@ -32,22 +29,13 @@ def proved(
     for training in (True, False) if ported.takes_mode else (module.training,):
         with in_mode(module, training):
             report = prove(
-                module, _in_mode(ported, training, seed), ported.params(module.state_dict()),
-                to_numpy(inputs), also=[to_numpy(x) for x in also], weights=ported.params,
+                module, in_mode_of(ported.fn, ported.takes_mode, training, seed),
+                ported.params(module.state_dict()), to_numpy(inputs),
+                also=[to_numpy(x) for x in also], weights=ported.params,
                 trainable=ported.trainable, seed=seed, has_state=ported.has_state,
             )  # fmt: skip
         if report.verdict != "pass":
             mode = f" in {MODES[training]} mode" if ported.takes_mode else ""
             raise PortError(f"the port of {type(module).__name__} is not proved{mode}:\n{report}")
         reports[MODES[training]] = report
-    return dataclasses.replace(ported, reports=reports)
-
-
-def _in_mode(ported: Ported, training: bool, seed: int) -> Any:
-    """Return the entry in one mode; a key that has a default is needed in train mode alone."""
-    fn = ported.fn
-    keywords: dict[str, Any] = {"training": training} if ported.takes_mode else {}
-    key = inspect.signature(fn).parameters.get("rng")
-    if key is not None and (training or key.default is key.empty):
-        keywords["rng"] = jax.random.key(seed)
-    return functools.partial(fn, **keywords)
+    return dataclasses.replace(ported, reports=reports, inputs=to_numpy(inputs), seed=seed)

@@ -15,7 +15,9 @@ from jaxgrad.parity.port.values import Value, folded
 def with_statement(node: ast.With, scope: Scope) -> None:
     """Interpret a `with` statement; its managers are entered one after the other."""
     item, *rest = node.items
-    body = [ast.copy_location(ast.With(rest, node.body), node)] if rest else node.body
+    body: list[ast.stmt] = (
+        [ast.copy_location(ast.With(rest, node.body), node)] if rest else node.body
+    )
     context = scope.run.evaluate(item.context_expr, scope)
 
     def block(value: Value) -> None:

@@ -18,7 +18,7 @@ class Critic(nn.Module):
 
     def forward(self, x):
         frozen = {name: p.detach() for name, p in self.critic.named_parameters()}
-        fast = dict(self.critic.named_parameters())
+        fast: dict[str, torch.Tensor] = dict(self.critic.named_parameters())
         fast["0.weight"] = fast["0.weight"] * 2
         acted = torch.func.functional_call(self.critic, frozen, (self.actor(x),))
         return acted + torch.func.functional_call(self.critic, fast, (x,))

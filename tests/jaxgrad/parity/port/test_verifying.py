@@ -1,0 +1,84 @@
+"""A written port is proved again from the files beside it, without torch."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from jaxgrad.parity.__main__ import main
+from jaxgrad.parity.port.port import port
+from parity_tests.runner.settings import ROOT
+
+
+class Tower(nn.Module):
+    """A list, a frozen layer and a layer that depends on the mode."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(2))
+        self.frozen = nn.Linear(3, 3).requires_grad_(False)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x).tanh()
+        return self.frozen(self.drop(x))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with a written port and its proof."""
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("port")
+    inputs = (np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32),)
+    port(Tower(), inputs).write(path / "tower.py")
+    return path
+
+
+def test_the_proof_runs_again_where_torch_is_not_installed(folder):
+    """Both modes are proved from the dumps in a process that cannot import torch."""
+    program = (
+        "import sys; sys.modules['torch'] = None; from jaxgrad.parity.__main__ import main; "
+        f"sys.exit(main(['verify', {str(folder / 'tower.py')!r}]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1] == "2 passed, 0 failed"
+
+
+def test_a_port_that_was_changed_is_proved_as_it_is(folder, capsys):
+    """A change of the source is reported, and a wrong function fails."""
+    source = (folder / "tower.py").read_text()
+    assert "jnp.tanh(" in source
+    for end in (".proof.json", ".params.npz", ".eval.npz", ".train.npz"):
+        (folder / f"wrong{end}").write_bytes((folder / f"tower{end}").read_bytes())
+    (folder / "wrong.py").write_text(source.replace("jnp.tanh(", "jnp.sin("))
+
+    assert main(["verify", str(folder / "wrong.py")]) == 1
+    printed = capsys.readouterr()
+    assert "has changed since it was written" in printed.err
+    assert printed.out.splitlines()[-1] == "0 passed, 2 failed"
+
+
+def test_the_proof_file_has_reports_versions_and_a_digest(folder):
+    """`my_model.proof.json` says what was proved, and with which versions."""
+    proof = json.loads((folder / "tower.proof.json").read_text())
+
+    assert {"jax", "jaxgrad", "numpy", "torch"} == set(proof["versions"])
+    assert [proof["reports"][mode]["verdict"] for mode in proof["modes"]] == ["pass", "pass"]
+    assert len(proof["source_sha256"]) == 64
+
+
+def test_a_port_without_its_proof_is_a_usage_error(folder, capsys):
+    """The message names the file that is missing."""
+    (folder / "alone.py").write_text("x = 1\n")
+
+    assert main(["verify", str(folder / "alone.py")]) == 2
+    message = capsys.readouterr().err
+    assert "alone.proof.json does not exist; Ported.write('alone.py')" in message
