@@ -84,8 +84,9 @@ def store(owner: Object, name: str, value: Value, scope: Scope, node: ast.AST) -
     if isinstance(value, Tensor | Size) and not isinstance(value.code, ast.Name):
         label = scope.fresh(name.strip("_"))
         code = code_of(value)
-        stops = scope.no_grad and isinstance(value, Tensor)
-        value = renamed(value, scope.assign(label, stopped(value, code) if stops else code))
+        if scope.no_grad and isinstance(value, Tensor):
+            code = stopped(value, code)
+        value = renamed(value, scope.assign(label, code))
     owner.fields[name] = value
 
 
