@@ -57,15 +57,16 @@ def _nested(h):
     return h * mean
 
 
+class Off:
+    def __enter__(self):
+        self.before = torch.is_grad_enabled()
+        torch.set_grad_enabled(False)
+
+    def __exit__(self, *_):
+        torch.set_grad_enabled(self.before)
+
+
 def _grad_mode_of_a_class(h):
-    class Off:
-        def __enter__(self):
-            self.before = torch.is_grad_enabled()
-            torch.set_grad_enabled(False)
-
-        def __exit__(self, *_):
-            torch.set_grad_enabled(self.before)
-
     with Off():
         scale = h * 2
     return h * scale
