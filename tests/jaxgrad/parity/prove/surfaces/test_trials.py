@@ -215,7 +215,7 @@ def test_two_calls_that_cannot_be_exchanged_are_left(functions):
         {"call": (torch.Tensor.sin_, (X,), {})},
         {"call": None},
     ],
-    ids=str,
+    ids=["reshape", "input", "no inputs", "named tensor", "no tensor", "in place", "no call"],
 )
 def test_a_pair_consists_of_two_calls_of_a_tensor(which, change):
     """Views, inputs, calls in place and calls without a tensor in first place have no order."""
