@@ -21,6 +21,7 @@ from jaxgrad.parity.port.values import (
     Value,
     code_of,
     is_dynamic,
+    renamed,
 )
 
 
@@ -66,6 +67,26 @@ def stopped(value: Tensor, code: ast.expr) -> ast.expr:
     if isinstance(code, ast.Call) and syntax.text(code.func) == "lax.stop_gradient":
         return code
     return syntax.call("lax.stop_gradient", code)
+
+
+def kept(name: str, value: Value, scope: Scope) -> Value:
+    """Return a value that is stored, under a name that no variable has.
+
+    A variable may get another value later, and what is stored stays.
+    """
+    if not isinstance(value, Tensor | Size):
+        return value
+    code = code_of(value)
+    used = any(
+        isinstance(x.code, ast.Name) and isinstance(code, ast.Name) and x.code.id == code.id
+        for x in scope.values.values()
+    )
+    if isinstance(code, ast.Name) and not used:
+        return value
+    if scope.no_grad and isinstance(value, Tensor):
+        code = stopped(value, code)
+    label = name if name.isidentifier() else "item"
+    return renamed(value, scope.assign(scope.fresh(label), code))
 
 
 def stop_all(value: Value) -> Value:

@@ -16,7 +16,7 @@ import torch
 from jaxgrad.parity.port import closures, draws, state, syntax
 from jaxgrad.parity.port.cleaning import cleaned
 from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import RESERVED, Run, Scope, Written, port_name
+from jaxgrad.parity.port.scope import RESERVED, Run, Scope, Written, port_name, renames
 from jaxgrad.parity.port.source import source_of
 from jaxgrad.parity.port.values import (
     Closure,
@@ -53,7 +53,7 @@ def call_function(
     if len(run.scopes) > DEEPEST:
         raise scope.refuse(f"{function.__qualname__} calls itself more than {DEEPEST} times", node)
     source = source_of(function)
-    inner = Scope(run, source, {})
+    inner = Scope(run, source, {}, renamed=renames(source.node))
     passed = _parameters(function, args, keywords, inner, scope, node)
     inner.stateful = (function.__code__, _path(inner)) in run.other_mode.stateful
     run.scopes.append(inner)
@@ -202,7 +202,8 @@ def _parameter(name: str, value: Value, inner: Scope, passed: _Arguments) -> Val
         code = code_of(value)
     except PortError:
         return _parts(name, value, inner, passed)
-    local = _unique("p" if name == "self" else port_name(name), passed)
+    label = inner.renamed.get(name) or port_name(name)
+    local = _unique("p" if name == "self" else label, passed)
     passed[local] = code
     inner.names.add(local)
     new = renamed(value, syntax.name(local))

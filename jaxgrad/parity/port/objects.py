@@ -17,7 +17,7 @@ from torch import nn
 from torch.distributions.utils import lazy_property
 
 from jaxgrad.parity.port import inlined
-from jaxgrad.parity.port.binding import stopped
+from jaxgrad.parity.port.binding import kept
 from jaxgrad.parity.port.functions import call_function
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.source import source_of
@@ -25,12 +25,8 @@ from jaxgrad.parity.port.values import (
     Folded,
     Method,
     Object,
-    Size,
-    Tensor,
     Value,
-    code_of,
     folded,
-    renamed,
 )
 
 
@@ -81,13 +77,7 @@ def store(owner: Object, name: str, value: Value, scope: Scope, node: ast.AST) -
             f"`{name}` of an object that is an argument is set; set it where the object is made",
             node,
         )
-    if isinstance(value, Tensor | Size) and not isinstance(value.code, ast.Name):
-        label = scope.fresh(name.strip("_"))
-        code = code_of(value)
-        if scope.no_grad and isinstance(value, Tensor):
-            code = stopped(value, code)
-        value = renamed(value, scope.assign(label, code))
-    owner.fields[name] = value
+    owner.fields[name] = kept(name.strip("_"), value, scope)
 
 
 def call_method(

@@ -25,7 +25,8 @@ from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.proofs import proved
 from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import Run, Written, port_name, top_scope
+from jaxgrad.parity.port.scope import Run, Written, port_name, renames, top_scope
+from jaxgrad.parity.port.source import source_of
 from jaxgrad.parity.port.step_proofs import step_proved
 from jaxgrad.parity.port.steps import Recipe, Step, write_step
 from jaxgrad.parity.port.tidying import tidied
@@ -242,7 +243,9 @@ def _forward(module: nn.Module) -> types.FunctionType:
 def _take_all(entry: Written, module: nn.Module, named: bool, names: list[str]) -> None:
     """Give the entry every input as a parameter, used or not, after the params."""
     parameters = list(inspect.signature(_forward(module)).parameters)[1:]
-    wanted = [*map(port_name, names if named else parameters[: len(names)])]
+    other = renames(source_of(_forward(module)).node)
+    chosen = names if named else parameters[: len(names)]
+    wanted = [other.get(name) or port_name(name) for name in chosen]
     have = [a.arg for a in entry.node.args.args]
     entry.node.args.args = [
         ast.arg(n) for n in ["p", *wanted, *(h for h in have if h not in ("p", *wanted))]

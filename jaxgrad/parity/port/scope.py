@@ -227,6 +227,13 @@ def top_scope(run: Run, name: str) -> Scope:
 def _nothing() -> None: ...
 
 
+def renames(node: ast.AST) -> dict[str, str]:
+    """Return other names for variables of a function: `input` is `x`, if there is no `x`."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    names |= {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
+    return {"input": "input_"} if "x" in names else {}
+
+
 def port_name(name: str) -> str:
     """Return the port's name of a variable of torch's; `input` is a builtin, `F` a module."""
     if name == "input":

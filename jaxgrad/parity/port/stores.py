@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from jaxgrad.parity.port import autograd_functions, inplace, objects, syntax
-from jaxgrad.parity.port.binding import stop_all
+from jaxgrad.parity.port.binding import kept, stop_all
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
     Fields,
@@ -68,6 +68,8 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     position = real_of(key)
     if scope.no_grad:
         value = stop_all(value)
+    if owner.code is None and not isinstance(owner, Folded):
+        value = kept(str(position), value, scope)
     if isinstance(owner, Items):
         owner.items[position] = value
     elif isinstance(owner, Fields) and not isinstance(owner, Object):

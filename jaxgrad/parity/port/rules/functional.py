@@ -107,7 +107,7 @@ def _written(function: str, signature: inspect.Signature, kept: dict[str, Any]) 
         if parameter.kind == parameter.VAR_POSITIONAL:
             args += [code_of(x) for x in kept[name]]
             continue
-        code = _argument(kept[name])
+        code = _argument(name, kept[name])
         required = parameter.default is parameter.empty
         if (
             by_position
@@ -125,10 +125,13 @@ def _is_option(value: Any) -> bool:
     return not isinstance(value, Tensor)
 
 
-def _argument(value: Any) -> ast.expr:
-    """Return an argument; (2, 2) is written as 2."""
+_ONE_FOR_ALL = ("stride", "padding", "dilation", "kernel_size", "output_padding", "output_size")
+
+
+def _argument(name: str, value: Any) -> ast.expr:
+    """Return an argument; a stride of (2, 2) is written as 2."""
     real = real_of(value)
-    if isinstance(real, tuple) and len(real) > 1 and value.code is None:
+    if name in _ONE_FOR_ALL and isinstance(real, tuple) and len(real) > 1 and value.code is None:
         if all(type(x) is int and x == real[0] for x in real):
             parts = getattr(value, "items", None)
             return (

@@ -44,6 +44,18 @@ def _checks(self, h):
     return h * scale
 
 
+def _keeps(self, h):
+    held = {}
+    held["first"] = h
+    h = h * 2
+    return h * held["first"]
+
+
+def _rolls(self, input):
+    x = torch.roll(input, (1, 1), (0, 1))
+    return x * input
+
+
 def _shadows(self, h):
     def inner(y):
         h = y * 2
@@ -58,6 +70,8 @@ def _shadows(self, h):
     [
         (_sets, "h * 3 * 2", "h * 6 * 2"),
         (_checks, "* 5", "* 2"),
+        (_keeps, "h * first", "h * h"),
+        (_rolls, "x * input_", "x * x"),
         (_shadows, "h_2 + 1", "h_2 + 2"),
     ],
 )
