@@ -1,4 +1,4 @@
-"""What functions of torch programs become: decorated, nested, inherited, mapped."""
+"""Decorated, nested, inherited and mapped functions of a torch program are ported."""
 
 import functools
 

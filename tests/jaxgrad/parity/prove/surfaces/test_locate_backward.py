@@ -297,7 +297,7 @@ def test_a_consumer_is_found_within_rounding():
 
 
 def test_a_call_without_a_contribution_has_the_rest():
-    """A custom function contributes what the other consumers do not."""
+    """The cotangent that the other consumers do not explain came through the custom function."""
     record = run(value("input"), value("tanh", 0), value("apply", 0), v1=A)
     parts = locate_backward._contributions(record, [1, 2], A + B)
     assert sorted(parts) == [1, 2]

@@ -145,7 +145,7 @@ def test_a_scripted_part_is_run_without_hooks():
 
 
 def test_no_hook_remains():
-    """The module is the user's."""
+    """The run removes the hooks that it registered on the user's module."""
     module = Layer()
     run(module)
     assert not module._forward_hooks and not module.inner._forward_pre_hooks

@@ -34,7 +34,7 @@ def settings_of(variant: Variant) -> Any:
     ("clip", "torchs"), [(None, "another one"), (2.0, "2"), (2, "2"), (lambda ps: None, "another")]
 )
 def test_each_positive_number_is_tried_as_a_norm(clip, torchs):
-    """A norm that torch has already is not, and a function of the user has no norm."""
+    """torch's own norm is left out; a clipping function of the user has no norm to leave out."""
     found = texts(port_numbers.clips(sgd(clip=clip), [-1.0, 0.0, 0.5, 2.0]))
     numbers = [0.5] if torchs == "2" else [0.5, 2.0]
 
