@@ -50,9 +50,7 @@ def apply(
     backward, _ = _method(kind, "backward", [context, *grads], scope)
     methods.append(backward)
     written = _class(kind, methods, scope)
-    code = syntax.call(written.name, *map(code_of, args))
-    code.func.__dict__["written"] = True
-    return lift(real_of(result), code)
+    return lift(real_of(result), syntax.call_written(written.name, *map(code_of, args)))
 
 
 def _tensors(result: Value) -> list[Tensor]:
@@ -113,10 +111,7 @@ def _class(kind: type, methods: list[ast.FunctionDef], scope: Scope) -> Written:
             syntax.same(a, b) for a, b in zip(other.node.body, methods, strict=False)
         ):
             return other
-    taken = {w.name for w in run.written}
-    name, number = kind.__name__, 2
-    while name in taken:
-        name, number = f"{kind.__name__}_{number}", number + 1
+    name = syntax.unique(kind.__name__, {w.name for w in run.written})
     node = ast.ClassDef(name, [], [], list(methods), [syntax.dotted("jaxgrad.from_function")])
     node.__dict__["type_params"] = []
     written = Written(name, kind.forward, node, kind)  # pyright: ignore[reportArgumentType, reportAttributeAccessIssue]

@@ -14,7 +14,7 @@ import torch
 from jaxgrad.parity.port import inlined
 from jaxgrad.parity.port.binding import stop_all
 from jaxgrad.parity.port.scope import Broken, Continued, Left, Returned, Scope
-from jaxgrad.parity.port.source import source_of
+from jaxgrad.parity.port.source import is_torch, source_of
 from jaxgrad.parity.port.values import Folded, Value, is_computed
 
 
@@ -34,8 +34,7 @@ def of_call(function: Any, args: list[Value], keywords: dict[str, Value]) -> Man
     if not isinstance(function, types.FunctionType) or function.__code__ is not _DECORATED:
         return None
     own = function.__wrapped__  # pyright: ignore[reportFunctionMemberAccess]
-    is_torch = own.__module__.split(".")[0] == "torch"
-    if is_torch and not any(map(is_computed, [*args, *keywords.values()])):
+    if is_torch(own) and not any(map(is_computed, [*args, *keywords.values()])):
         return None
     return Manager(own, None, args, keywords)
 

@@ -34,10 +34,7 @@ def split_for(statement: ast.stmt, taken: set[str]) -> ast.stmt | None:
         return None
     names = []
     for placeholder in found:
-        base = f"{placeholder.__dict__.pop('draw')}_{RNG}"
-        name, number = base, 2
-        while name in names or name in taken:
-            name, number = f"{base}_{number}", number + 1
+        name = syntax.unique(f"{placeholder.__dict__.pop('draw')}_{RNG}", {*names, *taken})
         names.append(name)
         placeholder.id = name
     count = [syntax.constant(len(names) + 1)] if len(names) > 1 else []

@@ -88,10 +88,7 @@ def _params(module: Module, tensors: Mapping[str, Tensor]) -> ast.expr:
 
 
 def _stops(tensor: Tensor, path: str, base: ast.expr) -> bool:
-    place = base
-    for part in path.split("."):
-        place = syntax.item(place, int(part) if part.isdigit() else part)
-    stopped = syntax.call("lax.stop_gradient", place)
+    stopped = syntax.call("lax.stop_gradient", syntax.reach(path, base))
     return syntax.text(code_of(tensor)) == syntax.text(stopped)
 
 

@@ -8,7 +8,6 @@ import dataclasses
 import inspect
 import re
 import types
-from collections.abc import Container
 from typing import Any
 
 import torch
@@ -17,7 +16,7 @@ from jaxgrad.parity.port import closures, draws, state, syntax
 from jaxgrad.parity.port.cleaning import cleaned
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import RESERVED, Run, Scope, Written, port_name, renames
-from jaxgrad.parity.port.source import source_of
+from jaxgrad.parity.port.source import is_torch, source_of
 from jaxgrad.parity.port.values import (
     Closure,
     Fields,
@@ -83,7 +82,7 @@ def _leave(
 
     def collect(name: str, value: Value) -> Value:
         if is_dynamic(value):
-            held[_unique(name, held)] = value
+            held[syntax.unique(name, held)] = value
         return value
 
     closures.moved(closure, inner, collect)
@@ -130,8 +129,7 @@ def _write(
         passed[draws.RNG] = draws.key(_base_name(function, owner, _path(inner)))
     used = {name: code for name, code in passed.items() if name in read}
     written = add(function, owner, list(used), body, run, _path(inner))
-    code = syntax.call(written.name, *used.values())
-    code.func.__dict__["written"] = True  # a function of the port, not a local variable
+    code = syntax.call_written(written.name, *used.values())
     if inner.stateful:
         return _result(result, state.call(result, code, passed["p"], scope, node))
     return _result(result, code)
@@ -203,7 +201,7 @@ def _parameter(name: str, value: Value, inner: Scope, passed: _Arguments) -> Val
     except PortError:
         return _parts(name, value, inner, passed)
     label = inner.renamed.get(name) or port_name(name)
-    local = _unique("p" if name == "self" else label, passed)
+    local = syntax.unique("p" if name == "self" else label, passed)
     passed[local] = code
     inner.names.add(local)
     new = renamed(value, syntax.name(local))
@@ -232,13 +230,6 @@ def _parts(name: str, value: Value, inner: Scope, passed: _Arguments) -> Value:
             return Object(value.real, None, fields, passed=True)
         return Fields(value.real, None, fields)
     return value
-
-
-def _unique(name: str, taken: Container[str]) -> str:
-    number, found = 2, name
-    while found in taken:
-        found, number = f"{name}_{number}", number + 1
-    return found
 
 
 def _returned(result: Value) -> ast.expr:
@@ -347,11 +338,6 @@ def _same_body(left: ast.FunctionDef, right: ast.FunctionDef) -> bool:
     )
 
 
-def is_torch(function: types.FunctionType) -> bool:
-    """Return whether a function is torch's own."""
-    return function.__module__.split(".")[0] == "torch"
-
-
 def _base_name(function: types.FunctionType, owner: type | None, path: str) -> str:
     """Return the name of a function: its own, or that of the class whose forward it is."""
     base = function.__name__.strip("_")
@@ -371,10 +357,7 @@ def _function_name(function: types.FunctionType, owner: type | None, run: Run, p
         taken.add(snake(type(run.module).__name__))
     if base in taken and owner is not None and function.__name__ != "forward":
         base = f"{snake(owner.__name__)}_{base}"
-    found, number = base, 2
-    while found in taken:
-        found, number = f"{base}_{number}", number + 1
-    return found
+    return syntax.unique(base, taken)
 
 
 def snake(name: str) -> str:

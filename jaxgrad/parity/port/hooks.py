@@ -32,7 +32,7 @@ def checkpoint(site: CallSite) -> Value:
     code = result.code
     while isinstance(code, ast.Subscript):
         code = code.value
-    if not isinstance(code, ast.Call) or "written" not in code.func.__dict__:
+    if not isinstance(code, ast.Call) or not syntax.is_written(code.func):
         names = [x.code.id for x in rest if isinstance(x.code, ast.Name)]
         if result.code is not None and names and set(names) & set(syntax.names_in(result.code)):
             function = ast.Lambda(syntax.function("_", names, []).args, result.code)
@@ -40,7 +40,7 @@ def checkpoint(site: CallSite) -> Value:
             return renamed(result, ast.Call(again, [syntax.name(n) for n in names], []))
         raise site.refuse("checkpoint of something that is not a function or a module of its own")
     for written in site.scope.run.written:
-        written.pinned |= isinstance(code.func, ast.Name) and written.name == code.func.id
+        written.pinned |= written.name == code.func.id
     again = ast.Call(syntax.call("jax.checkpoint", code.func), code.args, code.keywords)
     return renamed(result, again)
 
@@ -68,15 +68,22 @@ def as_lambda(
     function: Value, reals: list[torch.Tensor], names: list[str], scope: Scope, node: ast.AST
 ) -> ast.expr | None:
     """Return a function of tensors as an expression of the port, or None if it returns nothing."""
-    code, result = traced(function, reals, names, scope, node)
+    code, result = traced(function, reals, names, "on_grad", scope, node)
     return None if isinstance(result, Folded) and result.real is None else code
 
 
 def traced(
-    function: Value, reals: list[torch.Tensor], names: list[str], scope: Scope, node: ast.AST
+    function: Value,
+    reals: list[torch.Tensor],
+    names: list[str],
+    label: str,
+    scope: Scope,
+    node: ast.AST,
 ) -> tuple[ast.expr, Value]:
-    """Interpret a function on tensors; return it as an expression of the port, and its result."""
-    label = "on_grad" if names == ["grad"] else "function"
+    """Interpret a function on tensors; return it as an expression of the port, and its result.
+
+    A function of several statements gets the name `label`.
+    """
     if isinstance(function, Closure) and function.real is not None:
         names = [a.arg for a in function.real.args.args][: len(reals)]
     names = [scope.fresh(name) if name in scope.names else name for name in names]
@@ -92,7 +99,7 @@ def traced(
         return code.func, result  # pyright: ignore[reportAttributeAccessIssue]
     inner = syntax.function(label, names, [*body, ast.Return(code)])
     if not body:
-        return ast.Lambda(inner.args, code_of(result)), result
+        return ast.Lambda(inner.args, code), result
     inner.name = label = scope.fresh(label)
     scope.emit(inner)
     return syntax.name(label), result

@@ -83,11 +83,7 @@ def _slice(names: list[str], output: Value, scope: Scope) -> list[ast.stmt]:
 
 
 def _stored(statement: ast.stmt) -> set[str]:
-    names: set[Any] = {
-        n.id
-        for n in ast.walk(statement)
-        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
+    names = syntax.assigned(statement)
     return names | ({statement.name} if isinstance(statement, ast.FunctionDef) else set())
 
 

@@ -49,9 +49,7 @@ def _redirect(node: ast.AST, calls: dict[str, tuple[str, dict[str, ast.expr]]]) 
 
 def _called(node: ast.Call) -> ast.Name | None:
     function = node.func
-    if isinstance(function, ast.Name) and "written" in function.__dict__:
-        return function
-    return None
+    return function if syntax.is_written(function) else None
 
 
 def _mergeable(base: Written, other: Written) -> bool:
@@ -139,7 +137,7 @@ def _merge(
         if isinstance(place[0], ast.Name):
             theirs[place[0].id] = copy.deepcopy(place[1])
         elif key not in keywords:
-            name = _unique(key[0] or "constant", taken)
+            name = syntax.unique(key[0] or "constant", taken)
             taken.add(name)
             keywords[key] = name
             mine[name], theirs[name] = copy.deepcopy(place[0]), copy.deepcopy(place[1])
@@ -182,10 +180,3 @@ class _Replace(ast.NodeTransformer):
             new.__dict__["keyword"] = True
             return new
         return self.generic_visit(node)
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    found, number = name, 2
-    while found in taken:
-        found, number = f"{name}_{number}", number + 1
-    return found

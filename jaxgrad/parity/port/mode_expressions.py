@@ -108,7 +108,7 @@ def choice(train: ast.expr, evaluated: ast.expr) -> ast.expr:
 
 
 def _name(train: ast.Name, evaluated: ast.Name, pairs: Pairs) -> ast.expr | None:
-    if "written" in train.__dict__ and "written" in evaluated.__dict__:
+    if syntax.is_written(train) and syntax.is_written(evaluated):
         pair = pairs.pair(train.id, evaluated.id)
         if pair is None:
             return None
@@ -153,7 +153,7 @@ def _function(node: ast.expr) -> ast.Name | None:
     """Return the port's function in `block`, or in `jax.checkpoint(block)`."""
     if isinstance(node, ast.Call):
         return next((n for n in map(_function, node.args) if n is not None), None)
-    return node if isinstance(node, ast.Name) and "written" in node.__dict__ else None
+    return node if syntax.is_written(node) else None
 
 
 def _written_call(

@@ -47,7 +47,7 @@ def merge_bodies(
         body += _unmatched(left[start[0] : i], right[start[1] : j], bound, merger)
         if statement is not None:
             body += _with_keys([*left[i].splits, *right[j].splits], statement)
-            bound |= _stored(statement)
+            bound |= syntax.assigned(statement)
         start = i + 1, j + 1
     return body
 
@@ -113,7 +113,7 @@ def _block(train: Any, evaluated: Any, bound: set[str], merger: Expressions) -> 
         new.iter = merger.expression(train.iter, evaluated.iter)
         if new.iter is None:
             return None
-        inner = bound | _stored(ast.Expr(train.target))
+        inner = bound | syntax.assigned(ast.Expr(train.target))
     else:
         if train.name != evaluated.name or not syntax.same(train.args, evaluated.args):
             return None
@@ -127,8 +127,8 @@ def _with_keys(splits: list[ast.stmt], statement: ast.stmt) -> list[ast.stmt]:
     read = set(syntax.names_in(statement))
     needed: list[ast.stmt] = []
     for split in splits:
-        keys = _stored(split) - {"rng"}
-        if keys & read and not any(keys <= _stored(s) for s in needed):
+        keys = syntax.assigned(split) - {"rng"}
+        if keys & read and not any(keys <= syntax.assigned(s) for s in needed):
             needed.append(copy.deepcopy(split))
     comments = [c for s in splits for c in s.__dict__.get("comments", ())]
     if comments and not needed:
@@ -183,9 +183,3 @@ def _branch(
     if not then or (otherwise and isinstance(otherwise[-1], ast.Return)):
         return [ast.If(ast.UnaryOp(ast.Not(), test), otherwise, []), *then]
     return [ast.If(test, then, otherwise)]
-
-
-def _stored(node: ast.AST) -> set[str]:
-    return {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }

@@ -13,7 +13,7 @@ import contextlib
 import copy
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeGuard
+from typing import Any
 
 from torch import nn
 
@@ -87,7 +87,7 @@ class Merger:
         """Return a copy of code of one mode, which calls the functions of that mode."""
         node = copy.deepcopy(node)
         for name in ast.walk(node):
-            if _is_written(name):
+            if syntax.is_written(name):
                 called = self.pair(*((name.id, "") if training else ("", name.id)))
                 name.id = name.id if called is None else called.name
         return node
@@ -135,7 +135,7 @@ def _reached(entry: Written, merged: Sequence[Written], order: Sequence[Written]
     found: dict[str, Written] = {}
 
     def visit(written: Written) -> None:
-        called = {n.id for n in ast.walk(written.node) if _is_written(n)} & set(functions)
+        called = {n.id for n in ast.walk(written.node) if syntax.is_written(n)} & set(functions)
         for name in sorted(called, key=lambda n: (ranks.get(_original(n), len(ranks)), n)):
             if name not in found:
                 visit(functions[name])
@@ -143,10 +143,6 @@ def _reached(entry: Written, merged: Sequence[Written], order: Sequence[Written]
 
     visit(entry)
     return list(found.values())
-
-
-def _is_written(node: ast.AST) -> TypeGuard[ast.Name]:
-    return isinstance(node, ast.Name) and "written" in node.__dict__
 
 
 def _original(label: str) -> str:
@@ -157,15 +153,9 @@ def _named(functions: list[Written]) -> list[Written]:
     """Give merged functions the names of their originals, with numbers where two are alike."""
     names: dict[str, str] = {}
     for written in functions:
-        base = _original(written.name)
-        name, number = base, 2
-        while name in names.values():
-            name, number = f"{base}_{number}", number + 1
-        names[written.name] = name
+        names[written.name] = syntax.unique(_original(written.name), set(names.values()))
     for written in functions:
-        for node in ast.walk(written.node):
-            if _is_written(node):
-                node.id = names.get(node.id, node.id)
+        syntax.rename_written(written.node, names)
         written.name = names[written.name]
     return functions
 

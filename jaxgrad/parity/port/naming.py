@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.scope import Written
 
 
@@ -21,15 +22,10 @@ def named(functions: Sequence[Written]) -> list[Written]:
             taken.add(new)
             renamed[written.name] = new
     for written in functions:
-        for node in ast.walk(written.node):
-            if isinstance(node, ast.Name) and "written" in node.__dict__:
-                node.id = renamed.get(node.id, node.id)
+        syntax.rename_written(written.node, renamed)
         written.name = renamed.get(written.name, written.name)
     return list(functions)
 
 
 def _variables(node: ast.AST) -> set[str]:
-    stored = {
-        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    }
-    return stored | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+    return syntax.assigned(node) | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}

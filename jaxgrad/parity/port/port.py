@@ -182,16 +182,7 @@ def _in_both_modes(
                 run = _run(module, tracing=tracing)
                 run.other_mode = runs[0].calls if runs else run.other_mode
                 try:
-                    example = tensors(inputs, module)  # made before the marking of tensors
-                    try:
-                        with in_mode(module, training), Marking():
-                            _interpret(run, example)
-                    except PortError:
-                        raise
-                    except Exception as error:
-                        raise _unexpected(error) from error
-                    finally:
-                        run.settings.rewind()
+                    _in_mode(run, inputs, training)
                     runs.append(run)
                 except PortError as error:
                     if training is module.training:
@@ -203,9 +194,23 @@ def _in_both_modes(
     return runs, notes
 
 
-def _unexpected(error: Exception) -> PortError:
-    """Return the error for an exception of the module's code on the example inputs."""
-    return PortError(f"this raised {type(error).__name__}: {error}", getattr(error, "place", None))
+def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
+    """Interpret the module in one mode.
+
+    Raises:
+        PortError: It cannot be ported, or its own code raises on the example inputs.
+    """
+    example = tensors(inputs, run.module)  # made before the marking of tensors
+    try:
+        with in_mode(run.module, training), Marking():
+            _interpret(run, example)
+    except PortError:
+        raise
+    except Exception as error:
+        place = getattr(error, "place", None)
+        raise PortError(f"this raised {type(error).__name__}: {error}", place) from error
+    finally:
+        run.settings.rewind()
 
 
 def _run(module: nn.Module, *, tracing: bool) -> Run:

@@ -59,8 +59,7 @@ def call(
     passed = [code_of(module), code_of(source)]
     passed += [code_of(start)] if has_start else []
     passed += [draws.key(written.name)] if drops else []
-    code = syntax.call(written.name, *passed)
-    code.func.__dict__["written"] = True
+    code = syntax.call_written(written.name, *passed)
     for path, _ in real.named_parameters():
         scope.run.used.add(f"{module.path}.{path}" if module.path else path)
     out, final = result

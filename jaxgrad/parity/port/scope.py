@@ -173,9 +173,7 @@ class Scope:
     def fresh(self, name: str) -> str:
         """Return a name that the function does not use yet."""
         taken = self.names | set(self.values) | RESERVED
-        found, number = name, 2
-        while found in taken:
-            found, number = f"{name}_{number}", number + 1
+        found = syntax.unique(name, taken)
         self.names.add(found)
         return found
 

@@ -50,9 +50,13 @@ def source_of(function: types.FunctionType) -> Source:
     text = textwrap.dedent("".join(lines))
     node = _function(text, code)
     ast.increment_lineno(node, first - 1)
-    own_code = function.__module__.split(".")[0] != "torch"
-    comments, own = _comments(text, first - 1) if own_code else ({}, frozenset())
+    comments, own = ({}, frozenset()) if is_torch(function) else _comments(text, first - 1)
     return Source(node, code.co_filename, comments, own, function)
+
+
+def is_torch(function: types.FunctionType) -> bool:
+    """Return whether a function is torch's own."""
+    return function.__module__.split(".")[0] == "torch"
 
 
 def _function(text: str, code: types.CodeType) -> ast.FunctionDef | ast.Lambda:

@@ -115,8 +115,7 @@ def _loss(
 ) -> tuple[list[Written], Written, list[str]]:
     """Return the functions of the loss, `loss_fn`, and the arguments that are its batch."""
     inputs = [a.arg for a in entry.node.args.args if a.arg not in ("p", draws.RNG)]
-    call = syntax.call(entry.name, syntax.name("params"), *map(syntax.name, inputs))
-    call.func.__dict__["written"] = True
+    call = syntax.call_written(entry.name, syntax.name("params"), *map(syntax.name, inputs))
     keywords = {draws.RNG: syntax.name(draws.RNG), TRAINING: syntax.constant(True)}
     call.keywords = [ast.keyword(k, v) for k, v in keywords.items() if k in _arguments(entry)]
     keys = [draws.RNG] if draws.RNG in _arguments(entry) else []
@@ -174,7 +173,7 @@ def _function(source: str, doc: str) -> Written:
 
 
 def _group_of(groups: Sequence[Sequence[str]], trained: Sequence[str]) -> Written:
-    """Return the function from a name to the number of its parameter group."""
+    """Return the function that maps a name to the number of its parameter group."""
     lines = ["def group_of(name):"]
     for number, group in list(enumerate(groups))[1:]:
         own = [n for n in group if n in trained]

@@ -6,8 +6,8 @@ import ast
 import copy
 import functools
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
@@ -30,6 +30,33 @@ def item(base: ast.expr, index: Any) -> ast.expr:
 
 def attribute(base: ast.expr, field: str) -> ast.expr:
     return ast.Attribute(base, field, ast.Load())
+
+
+def unique(base: str, taken: Container[str]) -> str:
+    """Return a name that is not taken: `x`, else `x_2`, `x_3` and so on."""
+    found, number = base, 2
+    while found in taken:
+        found, number = f"{base}_{number}", number + 1
+    return found
+
+
+def call_written(function: str, *args: ast.expr) -> ast.Call:
+    """Return the call of a function of the port, whose name may change until it is written."""
+    node = call(function, *args)
+    node.func.__dict__["written"] = True
+    return node
+
+
+def is_written(node: ast.AST) -> TypeGuard[ast.Name]:
+    """Return whether a node is the name of a function of the port, not of a local variable."""
+    return isinstance(node, ast.Name) and "written" in node.__dict__
+
+
+def rename_written(node: ast.AST, names: Mapping[str, str]) -> None:
+    """Give the functions of the port that a node names other names."""
+    for inner in ast.walk(node):
+        if is_written(inner):
+            inner.id = names.get(inner.id, inner.id)
 
 
 def call(function: str | ast.expr, *args: ast.expr, **keywords: ast.expr) -> ast.Call:
@@ -95,7 +122,7 @@ def names_in(node: ast.AST) -> list[str]:
 
 
 def assigned(node: ast.AST) -> set[str]:
-    """Return the names that a function assigns."""
+    """Return the names that a function or a statement assigns."""
     return {
         n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     }
@@ -110,9 +137,9 @@ def _key(part: str) -> int | str:
     return int(part) if part.isdigit() else part
 
 
-def reach(path: str) -> ast.expr:
-    """Return the expression of a tensor of the params by its path."""
-    code: ast.expr = name("p")
+def reach(path: str, base: ast.expr | None = None) -> ast.expr:
+    """Return the expression of a tensor by its path in the params, or below `base`."""
+    code: ast.expr = base or name("p")
     for part in path.split("."):
         code = item(code, _key(part))
     return code

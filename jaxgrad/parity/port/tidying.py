@@ -30,12 +30,12 @@ def _passes_on_to(written: Written, functions: Sequence[Written]) -> Written | N
         return None
     body, key = _without_split(node.body)
     call = _only_call(body)
-    if call is None or call.keywords or not isinstance(call.func, ast.Name):
+    if call is None or call.keywords or not syntax.is_written(call.func):
         return None
     given = [a.id if isinstance(a, ast.Name) else "" for a in call.args]
     given = [draws.RNG if key and name == key else name for name in given]
     order = [a.arg for a in node.args.args]
-    if "written" not in call.func.__dict__ or sorted(given) != sorted(order):
+    if sorted(given) != sorted(order):
         return None
     name = call.func.id
     target = next((w for w in functions if w.name == name and w is not written), None)
@@ -89,9 +89,7 @@ def _take_place(target: Written, written: Written, functions: list[Written]) -> 
     functions.remove(target)
     functions[position - 1] = target
     for other in functions:
-        for node in ast.walk(other.node):
-            if isinstance(node, ast.Name) and node.id == old and "written" in node.__dict__:
-                node.id = target.name
+        syntax.rename_written(other.node, {old: target.name})
 
 
 def _called_from(entry: Written, functions: Sequence[Written]) -> list[Written]:

@@ -49,7 +49,7 @@ def call(
 
     def body(*slices: torch.Tensor) -> torch.Tensor:
         names = [f"x{n}" for n in range(len(slices))]
-        code, result = hooks.traced(mapped.function, list(slices), names, scope, node)
+        code, result = hooks.traced(mapped.function, list(slices), names, "function", scope, node)
         if not isinstance(result, Tensor):
             raise scope.refuse("vmap of a function that does not return one tensor", node)
         written[:] = [code]
