@@ -88,3 +88,12 @@ def test_an_added_cost_is_detected():
     more = counts(lambda a, b: jax.tree.map(lambda x, y: x + y * y.sum(), a, b), *programs.args)
 
     assert more.flops > counts(programs.by_hand, *programs.args).flops
+
+
+def test_a_callback_is_counted():
+    """A program that calls back to the host counts as one with a callback."""
+
+    def calls_back(x):
+        return jax.pure_callback(abs, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    assert counts(calls_back, jax.numpy.float32(-1)).callbacks == 1
