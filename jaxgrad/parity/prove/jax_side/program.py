@@ -111,10 +111,10 @@ def is_key(x: Any) -> bool:
 
 def widened(x: Any) -> np.ndarray:
     """Return a numpy copy with floats cast to float64 and complex numbers to complex128."""
-    x = np.array(x)
+    x = np.asarray(x)
     if jnp.issubdtype(x.dtype, jnp.complexfloating):
         return x.astype(np.complex128)
-    return x.astype(np.float64) if jnp.issubdtype(x.dtype, jnp.floating) else x
+    return x.astype(np.float64 if jnp.issubdtype(x.dtype, jnp.floating) else x.dtype)
 
 
 def call_loss(loss: Callable[..., Any], outputs: Any, inputs: Any) -> Any:

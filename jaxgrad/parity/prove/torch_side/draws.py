@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _LARGE = 2**20  # bytes of a tensor
+_PERIOD = 65521  # perturbations repeat after so many numbers; a prime, so that no row repeats
 
 
 def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:
@@ -29,10 +30,8 @@ def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:
     def leaf(x: Any, rng: np.random.Generator) -> Any:
         if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
             return x
-        ulp = float(np.finfo(np.float64).eps)
-        factors = np.asarray(ulp * rng.integers(-1, 2, x.shape, np.int8))
-        factors += 1
-        return np.asarray(x * factors)
+        signs = rng.integers(-1, 2, min(x.size, _PERIOD), np.int8)
+        return _multiplied(x, 1 + float(np.finfo(np.float64).eps) * signs)
 
     def read(name: str) -> np.ndarray:
         x, rng = draw.state[name], np.random.default_rng([*seed, numbers[name]])
@@ -41,6 +40,15 @@ def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:
     rng = np.random.default_rng(seed)
     inputs = map_leaves(lambda x: leaf(x, rng), draw.inputs)
     return dataclasses.replace(draw, state=Lazy(draw.state, read), inputs=inputs)
+
+
+def _multiplied(x: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Multiply the numbers of an array by factors, which start again at their end."""
+    y = x.ravel().astype(np.result_type(x, factors))
+    for start in range(0, y.size, len(factors)):
+        part = y[start : start + len(factors)]
+        part *= factors[: part.size]
+    return y.reshape(x.shape)
 
 
 def redrawn(

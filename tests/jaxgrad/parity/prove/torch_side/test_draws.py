@@ -50,6 +50,9 @@ def test_every_number_is_perturbed_by_at_most_one_ulp():
         assert 0 < np.max(np.abs(off)) < 5e-16
         assert np.array_equal(near.state[name], near.state[name])  # at each reading
         assert not np.array_equal(near.state[name], other.state[name])
+    off = near.state["large"] / draw.state["large"] - 1
+    assert not np.array_equal(off[0], off[-1]), "the rows of a large tensor differ"
+    assert np.count_nonzero(off[-1]) > LARGE / 2, "its last row is perturbed too"
     assert 0 < np.max(np.abs(near.inputs[0] / draw.inputs[0] - 1)) < 5e-16
     assert np.array_equal(near.inputs[1], draw.inputs[1])
 
