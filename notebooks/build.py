@@ -23,6 +23,7 @@ from nbclient.exceptions import CellExecutionError
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 300  # time limit of one cell, generous because the machine may be busy
+REPOSITORY = ("source", "repository", "sourcecode", "github")  # labels of PyPI, normalized
 SETUP = """\
 # On Colab {colab}; in a checkout this only adds it to the path.
 import pathlib
@@ -52,7 +53,8 @@ def scripts() -> list[pathlib.Path]:
 def repository() -> str:
     """Return the URL of the project's repository, or an empty string if it has none."""
     project = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
-    return project.get("urls", {}).get("Repository", "").rstrip("/")
+    urls = {re.sub(r"[\W_]", "", key).lower(): url for key, url in project.get("urls", {}).items()}
+    return next((urls[label].rstrip("/") for label in REPOSITORY if label in urls), "")
 
 
 def setup(url: str) -> str:
@@ -67,7 +69,8 @@ def badge(url: str, name: str) -> str:
     """Return a badge that opens the notebook in Colab, or nothing if there is no repository."""
     if "github.com/" not in url:
         return ""
-    location = f"{url.split('github.com/')[1]}/blob/HEAD/notebooks/{name}.ipynb"
+    project = url.split("github.com/")[1].removesuffix(".git")
+    location = f"{project}/blob/HEAD/notebooks/{name}.ipynb"
     image = "https://colab.research.google.com/assets/colab-badge.svg"
     return f"\n\n[![Open in Colab]({image})](https://colab.research.google.com/github/{location})"
 

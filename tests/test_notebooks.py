@@ -179,6 +179,30 @@ def test_every_question_and_exercise_is_in_a_notebook():
         assert len(set_[name]) == 2 and "question(" in texts[name]
 
 
+def test_optax_has_the_schedules_that_the_notebook_names():
+    """optax's schedules that the notebook on schedules names give torch's learning rates."""
+    optax = pytest.importorskip("optax")
+    torch = pytest.importorskip("torch")
+    text = (NOTEBOOKS / "lr_scheduler.py").read_text()
+    kinds = torch.optim.lr_scheduler
+    restarts = [
+        dict(init_value=0.1, peak_value=0.1, decay_steps=n, warmup_steps=0) for n in (8, 16)
+    ]
+    pairs = {
+        "exponential_decay": (lambda opt: kinds.ExponentialLR(opt, 0.9), (0.1, 1, 0.9)),
+        "polynomial_schedule": (lambda opt: kinds.PolynomialLR(opt, 20, 2), (0.1, 0, 2, 20)),
+        "sgdr_schedule": (lambda opt: kinds.CosineAnnealingWarmRestarts(opt, 8, 2), (restarts,)),
+    }
+    for name, (make, arguments) in pairs.items():
+        assert f"`{name}`" in text
+        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], 0.1)
+        scheduler, schedule = make(optimizer), getattr(optax, name)(*arguments)
+        for step in range(24):
+            assert abs(schedule(step) - optimizer.param_groups[0]["lr"]) < 1e-7, (name, step)
+            optimizer.step()
+            scheduler.step()
+
+
 def test_a_hook_prints_the_gradient_at_every_call_under_jit():
     """The notebook on hooks shows that `jax.debug.print` prints numbers in a compiled program."""
     outputs = [
@@ -233,6 +257,22 @@ def test_the_badge_needs_a_repository():
     assert f"{url[19:]}/blob/HEAD/notebooks/hooks.ipynb" in build.badge(url, "hooks")
     assert "git" not in build.setup("")
     assert f'"git", "clone", "--depth=1", "{url}"' in build.setup(url)
+
+
+def test_the_repository_is_read_from_the_project(monkeypatch, tmp_path):
+    """A repository in `[project.urls]`, under any label of PyPI's, gives a notebook its badge."""
+    monkeypatch.setattr(build, "HERE", tmp_path / "notebooks")
+    for label in ("Repository", "Source Code", "source", "GitHub"):
+        urls = f'[project]\nname = "p"\n[project.urls]\n"{label}" = "https://github.com/a/b/"\n'
+        (tmp_path / "pyproject.toml").write_text(urls)
+        assert build.repository() == "https://github.com/a/b"
+    first = build.read(SCRIPTS[0], build.repository()).cells[0].source
+    assert f"colab.research.google.com/github/a/b/blob/HEAD/notebooks/{ids[0]}.ipynb" in first
+
+    for urls in ("", '[project.urls]\nDocumentation = "https://example.org"\n'):
+        (tmp_path / "pyproject.toml").write_text(f'[project]\nname = "p"\n{urls}')
+        assert build.repository() == ""
+    assert "colab" not in build.read(SCRIPTS[0], build.repository()).cells[0].source.lower()
 
 
 def test_the_setup_fetches_and_installs_the_project_outside_of_a_checkout(monkeypatch, tmp_path):

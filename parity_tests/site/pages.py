@@ -36,6 +36,7 @@ from parity_tests.site.conventions import link
 SETUP = "# On Colab"  # the first words of a notebook's setup cell
 DISPLAY = re.compile(r"(show|without|graph|nodes|programs|network|question|exercise)\([^\n]*\)")
 LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)\)")  # a link to a file of the checkout
+BADGE = re.compile(r"\[!\[([^\]]*)\]\([^)]*\)\]\(([^)]*)\)")  # a linked picture from the network
 
 
 def pages() -> dict[str, str]:
@@ -159,7 +160,10 @@ def _program(caption: str, fun: Any) -> str:
 
 
 def notebook(path: pathlib.Path) -> str:
-    """Return a notebook for the site: contents added, setup folded, display calls hidden."""
+    """Return a notebook for the site: contents added, setup folded, display calls hidden.
+
+    A badge becomes a text link, because the site fetches nothing.
+    """
     book = json.loads(path.read_text(encoding="utf-8"))
     for cell in book["cells"]:
         text = "".join(cell["source"])
@@ -168,7 +172,7 @@ def notebook(path: pathlib.Path) -> str:
         elif cell["cell_type"] == "code" and DISPLAY.fullmatch(text):
             cell["metadata"]["tags"] = ["remove-input"]
         if cell["cell_type"] == "markdown":
-            cell["source"] = LINK.sub(_within_site, text)
+            cell["source"] = LINK.sub(_within_site, BADGE.sub(r"[\1](\2)", text))
     contents = _contents(book["cells"])
     if contents:
         cell = {"cell_type": "markdown", "id": "contents", "metadata": {}, "source": contents}

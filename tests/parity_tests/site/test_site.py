@@ -129,6 +129,24 @@ def test_every_generated_page_is_ignored_by_git():
         assert f"/{top}/" in ignored if below else f"/{top}" in ignored, f"docs/{name}"
 
 
+# Pages that GitHub shows in another form than the site; `docs/conf.py` leaves out or rewrites them.
+ELSEWHERE = {"behaviours.md", "operators.md", "traps.md"}
+HAND_WRITTEN = [
+    page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in {*ELSEWHERE, *PAGES}
+]
+
+
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: page.stem)
+def test_a_hand_written_page_links_within_the_site(page):
+    """The links of a hand-written page lead to pages or files of the site, as sphinx requires."""
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    links = re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", text)
+
+    for link in links:
+        assert link in PAGES or (ROOT / "docs" / link).is_file(), f"{page.name} links to {link}"
+        assert not link.startswith(".."), f"{page.name} links to {link}, outside of the site"
+
+
 def test_every_hand_written_toctree_entry_is_a_page():
     """Each entry of the table of contents in docs/index.md is a hand-written or generated page."""
     trees = re.findall(
@@ -196,6 +214,15 @@ def test_the_links_of_a_notebook_are_adapted(checkout):
 
     assert prose["source"] == text.replace("README.md", "index.md").replace("[s](n.py)", "s")
     assert code["source"] == "x = a[0](n.py)"
+
+
+def test_a_badge_is_a_link_on_the_site(checkout):
+    """The site fetches no picture of a badge, so the badge of a notebook becomes a text link."""
+    badge = "[![Open in Colab](https://colab.org/badge.svg)](https://colab.org/n.ipynb)"
+    (checkout / "n.ipynb").write_text(_book(("markdown", f"# n\n\n{badge}")))
+    (cell,) = json.loads(docs_pages.notebook(checkout / "n.ipynb"))["cells"]
+
+    assert cell["source"] == "# n\n\n[Open in Colab](https://colab.org/n.ipynb)"
 
 
 def test_the_cell_that_sets_a_notebook_up_is_folded(checkout):
