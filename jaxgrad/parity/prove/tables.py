@@ -158,10 +158,10 @@ def _evaluated(eqn: Any, ins: list[Any], numbers: Sequence[float]) -> list[Any]:
         return lifting.equation(eqn, ins, numbers), None
 
     try:
-        if not bodies(eqn):
-            return lifting.equation(eqn, ins, numbers)
         inside = bodies(eqn)
-        if len(inside) > 1 or inside[0].carry:
+        if not inside:
+            return lifting.equation(eqn, ins, numbers)
+        if len(inside) > 1 or inside[0].carry:  # a branch or a loop
             return []
         closed = lifting.constants(inside[0].jaxpr, numbers)
         return evaluate(closed, inside[0].feed(ins), rule, inline=True)[0]

@@ -11,6 +11,7 @@ import numpy as np
 
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key
+from jaxgrad.parity.prove.surfaces.update_causes import proportion
 
 
 _SUMS = ("psum", "psum_invariant", "psum2", "reduce_scatter")
@@ -71,15 +72,16 @@ def wrong_sum(evidence: Evidence, draw: int) -> tuple[Key, str] | None:
 
 def multiple(program: JaxProgram, expected: np.ndarray | None, actual: np.ndarray | None) -> str:
     """Return a sentence if a gradient is torch's times, or divided by, a number of devices."""
-    if expected is None or actual is None or not np.any(actual):
+    factor = None if expected is None or actual is None else proportion(expected, actual)
+    if factor is None:
         return ""
     sizes = mesh_axes(program)
     for count in range(1, len(sizes) + 1):
         for axes in itertools.combinations(sizes.items(), count):
             n, over = math.prod(k for _, k in axes), _listed(dict(axes))
-            if n > 1 and np.allclose(actual, n * expected, 1e-9, 1e-12 * n):
+            if math.isclose(factor, n):
                 return f"{n} is the size of {over}, which may be summed over once too often"
-            if n > 1 and np.allclose(n * actual, expected, 1e-9, 1e-12):
+            if math.isclose(factor, 1 / n):
                 return f"{n} is the size of {over}, which may be averaged over, not summed"
     return ""
 

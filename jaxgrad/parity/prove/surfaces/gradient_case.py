@@ -20,7 +20,7 @@ from jaxgrad.parity.ulp import scale_of
 
 
 MOST = 48  # gates of one kind
-_RERUNS = 150
+_FEWEST, _RERUNS = 8, 150
 _WORK = 2e8  # numbers in all reruns together
 
 
@@ -69,7 +69,7 @@ class Case:
         size = sum(np.size(x) for x in port.program.leaves) + sum(
             float(value.print[0]) for value in evidence.runs[draw].values
         )
-        self.left = int(min(_RERUNS, max(8.0, _WORK / max(size, 1.0))))
+        self.left = _affordable(size)
         self.actual = self.rerun({})
         self.wrong = self.differing(self.actual, evidence.runs[draw])
 
@@ -130,6 +130,11 @@ class Case:
     def place(self, key: Key) -> str:
         """Return the place of a JAX value, and the line that called the function it is in."""
         return place(self.evidence.port.program, key)
+
+
+def _affordable(size: float) -> int:
+    """Return how many reruns of programs with this many numbers take little time."""
+    return int(np.clip(_WORK / (1 + size), _FEWEST, _RERUNS))
 
 
 def detached_operands(run: TorchRun) -> list[int]:

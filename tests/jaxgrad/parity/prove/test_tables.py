@@ -129,6 +129,25 @@ def test_the_constants_of_a_program_are_computed():
     assert all(x.shape == (3,) for x in found) and len(found) < 6
 
 
+def test_a_table_that_a_function_computes_is_a_constant_and_one_of_a_branch_is_not():
+    """The results of `jit` are known, those of a branch or a loop over constants are not."""
+
+    def fun(p: Any, x: Any) -> Any:
+        del p
+        angles = jnp.arange(3.0)
+        branch = jax.lax.cond(angles[0] > 0, jnp.cos, jnp.tan, angles)
+        powers = jax.lax.scan(lambda c, y: (c * 0.9, c), 1.0, None, length=3)[1]
+        return x * jax.jit(jnp.sin)(angles) + branch + powers
+
+    with jax.enable_x64(True):
+        found = list(constants_of(program(fun, {}, (np.ones(3),))))
+
+    angles = np.arange(3.0)
+    assert any(np.allclose(x, np.sin(angles)) for x in found)
+    for hidden in (np.cos(angles), np.tan(angles), 0.9**angles):
+        assert not any(np.allclose(x, hidden) for x in found)
+
+
 @pytest.mark.parametrize(
     ("row", "off", "fits"),
     [(0, 3.9, True), (0, 4.1, False), (2, 11.9, True), (2, 12.1, False), (5, 24.1, False)],

@@ -68,3 +68,56 @@ def test_a_function_that_can_be_traced_once_is_noted():
     count = iter([1])
     (note,) = notes(lambda _, x: x * next(count))
     assert note.startswith("fn can be traced only once: a second trace raised StopIteration")
+
+
+def test_the_first_line_of_an_exception_is_cut_short():
+    """A second trace may raise a long message of several lines."""
+    texts = iter(["", "a" * 300 + "\nsecond line"])
+
+    def once(_: Any, x: Any) -> Any:
+        if text := next(texts):
+            raise ValueError(text)
+        return x
+
+    (note,) = notes(once)
+    assert note.endswith(f"ValueError: {'a' * 200} The first trace is compared")
+
+
+def test_a_program_that_only_becomes_longer_differs_at_its_end():
+    """All equations of the first trace occur in the second one."""
+    count = iter((1, 2))
+
+    def growing(_: Any, x: Any) -> Any:
+        for _ in range(next(count)):
+            x = jnp.sin(x)
+        return x
+
+    (note,) = notes(growing)
+    assert "first at its end" in note
+
+
+def test_a_captured_array_may_vanish():
+    """The programs have the same equations, and another number of captured arrays."""
+    outputs = iter((np.arange(3.0), None))
+    (note,) = notes(lambda _, x: (x * 2, x if (y := next(outputs)) is None else jnp.asarray(y)))
+    assert "first at a captured array" in note
+
+
+def test_a_captured_array_of_another_dtype_is_another_array():
+    """Arrays of equal bytes differ by their dtype."""
+    assert purity._equal(np.zeros(2), np.zeros(2))
+    assert not purity._equal(np.zeros(2), np.zeros(2, np.int64))
+    assert not purity._equal(np.zeros(2), np.ones(2))
+    assert purity._equal(jax.random.key(1), jax.random.key(1))
+    assert not purity._equal(jax.random.key(1), jax.random.key(2))
+
+
+def test_values_in_a_reference_cycle_are_not_kept():
+    """Only garbage collection frees them."""
+
+    def cyclic(_: Any, x: Any) -> Any:
+        cycle: list[Any] = [x]
+        cycle.append(cycle)
+        return x * 2
+
+    assert not notes(cyclic)

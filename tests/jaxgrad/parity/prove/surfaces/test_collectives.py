@@ -189,8 +189,11 @@ def test_a_multiple_must_equal_a_product_of_mesh_axes():
 
     assert collectives.multiple(program, x, 8 * x).startswith("8 is the size of mesh axes 'a' and")
     assert collectives.multiple(program, x, x / 4).startswith("4 is the size of mesh axis 'b'")
-    assert collectives.multiple(program, x, 3 * x) == ""
-    assert collectives.multiple(program, x, 0 * x) == collectives.multiple(program, None, x) == ""
+    assert collectives.multiple(program, x, 2 * x).startswith("2 is the size of mesh axis 'a', wh")
+    for other in (3 * x, 0 * x, x, -8 * x, 8 * x[::-1], None):
+        assert collectives.multiple(program, x, other) == ""
+    assert collectives.multiple(program, None, x) == ""
+    assert collectives.multiple(program, x[:1], 8 * x[:1]) == ""  # two numbers have any ratio
 
 
 def collectives_program(fun):

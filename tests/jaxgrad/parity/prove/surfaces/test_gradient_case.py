@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxgrad.parity.prove.surfaces.gradient_case import Case, detached_operands
+from jaxgrad.parity.prove.surfaces.gradient_case import Case, _affordable, detached_operands
 from tests.jaxgrad.parity.prove.surfaces._helpers import Made
 
 
@@ -91,3 +91,11 @@ def test_a_gradient_differs_by_more_than_rounding(expected, actual, rerun, masks
     case.draw = 0
     run: Any = {"a": expected, "b": ONES}
     assert case.differing({"a": actual, "b": ONES}, run) == frozenset(wrong)
+
+
+@pytest.mark.parametrize(
+    ("size", "reruns"), [(0, 150), (2e8 / 40 - 1, 40), (2e8 / 7, 8), (1e12, 8)]
+)
+def test_a_large_model_is_rerun_less_often(size, reruns):
+    """All reruns together compute 200 million numbers, but there are 8 to 150 of them."""
+    assert _affordable(size) == reruns

@@ -1,5 +1,6 @@
 """The gradients check finds a stop_gradient on one use of a tied weight."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import jax.numpy as jnp
@@ -9,7 +10,10 @@ import torch
 from jax import lax
 from torch import Tensor, nn
 
-from jaxgrad.parity import prove
+from jaxgrad.parity import ProofError, prove
+from jaxgrad.parity.prove.judge import Judged
+from jaxgrad.parity.prove.surfaces import gradients
+from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
@@ -117,3 +121,137 @@ def test_a_framework_without_any_gradient_is_named(torchs, jaxs, verdict, text):
     assert report.verdict == verdict and text in str(report)
     if verdict == "fail":
         assert report.first is not None and report.first.torch == "embed.weight"
+
+
+def judged(name: str, verdict: str = "pass", share: float = 0.0, **fields: Any) -> Judged:
+    return Judged(name, verdict, share, 0.0, **{"scale": 1.0, "torch": 1.0, **fields})
+
+
+def judge(*first: Judged, second: Any = (), draw: Any = None) -> Any:
+    """Judge gradients whose comparison is known; the gradients themselves are all equal."""
+    grads = {j.name: np.ones(2) for j in (*first, *second)}
+    proof: Any = SimpleNamespace(
+        failed_gradient_draw=draw,
+        judged_gradients=[first, second],
+        jax_place=lambda name: f"leaf {name}",
+        by_torch_name=lambda gradients: grads,
+        torch_gradients=lambda run: grads,
+        runs=[SimpleNamespace(values=[]), None],
+        jax_gradients=[None, None],
+        drawn=[SimpleNamespace(gradient_reruns=[])],
+        port=SimpleNamespace(program=SimpleNamespace(equations={})),
+    )
+    return gradients.surface(proof)
+
+
+def test_gradients_that_agree_are_counted():
+    """Those that are accepted or masks are not counted, and masks on any draw are noted once."""
+    result = judge(
+        judged("w", share=2e-13), judged("input 0", share=1e-13), judged("b", "zero"),
+        judged("c", "accepted", 9.0), judged("input 1", "mask", 9.0),
+        second=[judged("input 1", "mask"), judged("input 2", "mask")],
+    )  # fmt: skip
+    assert result.surface.verdict == "pass"
+    assert result.surface.text == (
+        "3 gradients (1 of inputs) agree within 2e-13 (relative to their scale); 1 are zero up to "
+        "rounding in both frameworks"
+    )
+    assert len(result.surface.rows) == 5
+    assert result.surface.control == (
+        "an error of 1e-09 injected into the gradient of w was detected"
+    )
+    (note,) = result.notes
+    assert note.startswith("the gradient of input 1, input 2, which holds only zeros and ones")
+    plain = judge(judged("w"))
+    assert plain.surface.text == "1 gradients agree within 0 (relative to their scale)"
+    assert plain.notes == ()
+
+
+def test_gradients_that_are_all_zero_prove_nothing():
+    """A zero at the worst element is no zero gradient."""
+    for zeros in ([judged("w", "zero")], [judged("w", scale=0.0, torch=0.0), judged("v", "zero")]):
+        with pytest.raises(ProofError, match="all gradients are zero in torch"):
+            judge(*zeros)
+    assert judge(judged("w", torch=0.0)).surface.verdict == "pass"
+    assert judge(judged("w", scale=0.0)).surface.verdict == "pass"  # NaN in both
+
+
+@pytest.mark.parametrize("draw", [0, 1])
+def test_gradients_that_differ_are_counted_on_their_draw(draw):
+    """The draw on which they differ is said if it is not the given one."""
+    wrong = [judged("v"), judged("w", "fail", 0.25), judged("u", "inconclusive")]
+    result = judge(*(wrong if draw == 0 else [judged("v")]), second=wrong, draw=draw)
+    (finding,) = result.surface.findings
+
+    elsewhere = " with redrawn weights, but not with the given ones" if draw else ""
+    assert result.surface.text == f"1 of 3 gradients differ{elsewhere}"
+    assert (finding.torch, finding.jax) == ("w", "leaf w")
+    assert finding.text == "the gradient is off by 0.25 (relative to its scale)"
+
+
+def test_a_gradient_that_rounding_changes_is_inconclusive():
+    """It is named, and the others are not stated."""
+    result = judge(judged("v"), judged("w", "inconclusive"))
+    assert result.surface.verdict == "inconclusive"
+    assert result.surface.text == ("w: rounding alone changes its gradient too much to compare")
+
+
+@pytest.mark.parametrize(
+    ("fixed", "name", "where", "cause"),
+    [(None, "v", "leaf v", ""), ("u", "u", "leaf u", "why"), ("x", "v", "leaf v", "")],
+)
+def test_the_wrong_gradient_that_a_cause_explains_is_named(monkeypatch, fixed, name, where, cause):
+    """Without a cause it is the one whose weight is used last, and of several the most wrong."""
+    monkeypatch.setattr(gradients, "quoted", lambda finding, *_: finding)
+    uses = [("u",), ("w", "v"), ()]
+    grads = dict.fromkeys("uvw", np.arange(2.0))
+    proof: Any = SimpleNamespace(
+        runs=[SimpleNamespace(values=[SimpleNamespace(weights=names) for names in uses])],
+        jax_place=lambda name: f"leaf {name}",
+        by_torch_name=lambda _: {**grads, "v": np.array([1.0, 0.0])},
+        torch_gradients=lambda _: grads,
+        jax_gradients=[None],
+        port=SimpleNamespace(program=SimpleNamespace(equations={})),
+    )
+    wrong = [
+        judged(name, "fail", share) for name, share in zip("wuv", (0.1, 0.9, 0.2), strict=True)
+    ]
+    why = None if fixed is None else Explanation("why", frozenset(fixed), True)
+    finding = gradients._finding(proof, 0, wrong, why)
+
+    assert (finding.torch, finding.jax, finding.cause) == (name, where, cause)
+    inputs = [judged("input 0", "fail"), judged("input 1", "fail", 0.5)]
+    assert gradients._last_used(proof, inputs) is inputs[0]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "text"),
+    [("wv", "w, v"), ("wvu", "w, v, u"), ("wvux", "w, v, u, ...")],
+)
+def test_at_most_three_gradients_are_listed(wrong, text):
+    assert gradients._listed(list(wrong)) == text
+
+
+@pytest.mark.parametrize(
+    ("rerun", "verdict", "scale", "control"),
+    [
+        (None, "pass", 1.0, True),
+        (1 + 1e-15, "pass", 1.0, True),
+        (1 + 1e-9, "pass", 1.0, False),
+        (None, "zero", 1.0, False),
+        (None, "pass", 0.0, False),
+    ],
+)
+def test_the_control_needs_a_gradient_that_is_compared_sharply(rerun, verdict, scale, control):
+    """A rerun may change the gradient by more than the injected error, or have no gradient."""
+    near = [{"w": None}] + ([] if rerun is None else [{"w": rerun * np.ones(2)}])
+    ones = {"w": np.ones(2)}
+    proof: Any = SimpleNamespace(
+        judged_gradients=[[judged("w", verdict, scale=scale)]],
+        by_torch_name=lambda _: ones,
+        jax_gradients=[None],
+        torch_gradients=lambda run: run,
+        runs=[ones],
+        drawn=[SimpleNamespace(gradient_reruns=near)],
+    )
+    assert bool(gradients._control(proof)) == control

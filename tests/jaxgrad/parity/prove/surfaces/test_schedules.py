@@ -1,5 +1,7 @@
 """Schedules are compared over the whole training run, without training."""
 
+import math
+from types import SimpleNamespace
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,7 +13,10 @@ from torch.optim import lr_scheduler
 
 from jaxgrad.parity import Training
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.surfaces.schedules import shift
+from jaxgrad.parity.prove.report import Surface
+from jaxgrad.parity.prove.surfaces import schedules
+from jaxgrad.parity.prove.surfaces.schedules import Divergence, shift
+from jaxgrad.parity.prove.torch_side import loop, port_numbers, variants
 from tests.jaxgrad.parity.prove._helpers import proved, updated
 
 
@@ -157,3 +162,242 @@ def test_shifted_and_scaled_schedules_are_described():
     assert "2 times" in shift(rates, 2 * rates)
     assert shift(rates, rates[::-1]) == ""
     assert shift(np.full(3, 0.1), np.array([0.1, 0.1, 0.2])) == ""
+
+
+def test_a_dump_has_no_later_steps():
+    """Only a module can be rerun."""
+    text = schedules.surface(SimpleNamespace(rerunnable=False), Training(sgd), 3).text  # pyright: ignore[reportArgumentType]
+    assert text == "later steps are not compared, because a dump cannot be rerun"
+
+
+@pytest.mark.parametrize(
+    ("steps", "schedule", "verdicts", "text"),
+    [
+        ((9, 9, True), None, "pass", "replayed 9"),
+        ((9, 4, True), None, "pass",
+         "replayed 4; pass schedule= to compare the schedule of all 9 steps"),
+        ((9, 4, False), None, "pass",
+         "replayed 4; pass total= to compare the schedule of the whole training run"),
+        ((9, 4, True), max, "pass pass", "compared 9; replayed 4"),
+        ((9, 4, True), max, "pass fail", "compared 9; replayed 4"),
+        ((9, 4, True), max, "fail", "compared 9"),
+    ],
+)  # fmt: skip
+def test_the_text_says_which_steps_are_not_compared(monkeypatch, steps, schedule, verdicts, text):
+    """Steps are replayed unless the schedules differ already."""
+    found = iter(verdicts.split())
+
+    def part(word: str) -> Any:
+        def judge(evidence: Any, training: Any, total: int) -> Surface:
+            verdict = next(found)
+            findings: Any = (word,) if verdict == "fail" else ()
+            return Surface("updates", verdict, f"{word} {total}", findings=findings)
+
+        return judge
+
+    monkeypatch.setattr(schedules, "_range", lambda *_: steps)
+    monkeypatch.setattr(schedules, "_compared", part("compared"))
+    monkeypatch.setattr(schedules, "_replayed", part("replayed"))
+    proof: Any = SimpleNamespace(rerunnable=True)
+    surface = schedules.surface(proof, Training(sgd, schedule=schedule), 3)
+
+    assert (surface.verdict, surface.text) == (verdicts.split()[-1], text)
+    assert bool(surface.findings) == ("fail" in verdicts)
+    assert next(found, None) is None
+
+
+@pytest.mark.parametrize(
+    ("off", "text"),
+    [
+        ({}, "the schedules agree in all 3 steps"),
+        ({1: 3.8e-7}, "the schedules agree in all 3 steps"),
+        ({1: 4.2e-7, 2: -0.1}, "the schedules differ in 2 of 3 steps"),
+    ],
+)
+def test_schedules_may_be_off_by_a_millionth_of_the_largest_rate(monkeypatch, off, text):
+    """The first step that differs is named, counted from one."""
+    rates = [[-0.4, 9.0], [0.3, 9.0], [0.2, 9.0]]
+    monkeypatch.setattr(loop, "learning_rates", lambda *_: rates)
+    training = Training(sgd, schedule=lambda step: rates[step][0] + off.get(step, 0.0))
+    proof: Any = SimpleNamespace(torch_side=SimpleNamespace(module=None))
+    surface = schedules._compared(proof, training, 3)
+
+    assert surface.text == text
+    assert (surface.verdict == "fail") == ("differ" in text)
+    for finding in surface.findings:
+        assert finding.text == "the schedules differ first in step 2 of 3, by 4.2e-07"
+        assert (finding.torch_value, finding.jax_value) == (0.3, 0.3 + 4.2e-7)
+
+
+def test_a_constant_schedule_is_not_shifted():
+    """Two equal numbers agree in any order, and so does a single one."""
+    assert shift(np.array([0.5, 0.1, 0.1]), np.array([0.1, 0.1, 0.7])) == ""
+    assert shift(np.array([0.7, 0.1, 0.1]), np.array([0.1, 0.1, 0.3])) == ""
+    assert shift(np.array([0.1, 0.2]), np.array([0.2, 0.4])).endswith("is 2 times torch's")
+    near = np.array([0.4, 0.3 * (1 + 0.9e-6), 0.2, 0.1])
+    assert "ahead" in shift(np.array([0.5, 0.4, 0.3, 0.2]), near)
+    near[1] = 0.3 * (1 + 1.1e-6)
+    assert shift(np.array([0.5, 0.4, 0.3, 0.2]), near) == ""
+
+
+@pytest.mark.parametrize(
+    ("accumulate", "steps", "total", "replayed"),
+    [(1, 5, 99, 49), (2, 5, 99, 24), (1, 60, 99, 60), (1, 5, 9, 9)],
+)
+def test_replayed_steps_take_two_seconds(monkeypatch, accumulate, steps, total, replayed):
+    """A weight of a million numbers takes 40 ms in each micro-batch, a single number 0.2 ms."""
+    monkeypatch.setattr(loop, "range_of", lambda *_: (total, True))
+    weights = SimpleNamespace(shapes={"a": (1000, 1000), "b": ()})
+    proof: Any = SimpleNamespace(
+        torch_side=SimpleNamespace(module=None), port=SimpleNamespace(weights=weights)
+    )
+    training = Training(sgd, accumulate=accumulate)
+    assert schedules._range(proof, training, steps) == (total, replayed, True)
+
+
+@pytest.mark.parametrize("factor", [0.5, None])
+def test_a_differing_step_is_a_learning_rate_or_an_update(monkeypatch, factor):
+    """Both learning rates are shown only if the updates are proportional."""
+    found = Divergence(7, "w", [0.2, 0.3], 0.25, factor)
+    monkeypatch.setattr(schedules, "replay", lambda *_: found)
+    monkeypatch.setattr(schedules, "cause", lambda *_: "why")
+    proof: Any = SimpleNamespace(jax_place=lambda name: f"leaf {name}")
+    surface = schedules._replayed(proof, Training(sgd), 9)
+    (finding,) = surface.findings
+
+    assert surface.text == "given the same gradients, step 7 differs"
+    assert (finding.torch, finding.jax, finding.cause) == ("w", "leaf w", "why")
+    if factor is None:
+        text = "the update in step 7 of 9 is off by 0.25 (relative to the largest update)"
+        assert finding.text.endswith(text) and finding.torch_value is None
+    else:
+        assert finding.text == "JAX's learning rate differs from torch's first in step 7 of 9"
+        assert (finding.torch_value, finding.jax_value) == (0.2, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "rerunnable", "seconds", "text"),
+    [
+        (by_lambda, True, 20.0, "three (replaying torch with this change gives JAX's weights)"),
+        (None, True, 20.0, ""),
+        (by_lambda, False, 20.0, ""),
+        (by_lambda, True, -1.0, ""),
+    ],
+)
+def test_the_first_change_with_which_all_steps_agree_is_the_cause(
+    monkeypatch, scheduler, rerunnable, seconds, text
+):
+    """A change with which torch raises is skipped, and the search ends after some seconds."""
+    one, two, three = (variants.Variant(name, Training(name)) for name in ("one", "two", "three"))  # pyright: ignore[reportArgumentType]
+    tried = []
+
+    def replay(evidence: Any, training: Any, total: int) -> Any:
+        tried.append((training.torch, total))
+        if training.torch == "one":
+            raise ValueError
+        return "differs" if training.torch == "two" else None
+
+    monkeypatch.setattr(schedules, "_SEARCH", seconds)
+    monkeypatch.setattr(schedules, "_range", lambda *_: (9, 4, True))
+    monkeypatch.setattr(schedules, "Loop", lambda *_: SimpleNamespace(numbers=list))
+    monkeypatch.setattr(schedules, "replay", replay)
+    monkeypatch.setattr(variants, "schedules", lambda training: [one, two])
+    monkeypatch.setattr(port_numbers, "schedules", lambda *_: [three])
+    proof: Any = SimpleNamespace(
+        rerunnable=rerunnable, port=None, draws=[None], trainable=None,
+        torch_side=SimpleNamespace(module=None),
+    )  # fmt: skip
+
+    assert schedules.cause(proof, Training(sgd, scheduler=scheduler), 3) == text
+    assert tried == ([("one", 4), ("two", 4), ("three", 4)] if text else [])
+
+
+START = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0]), "c": np.array([5.0])}
+GRADS = {"a": np.array([0.5, -1.0]), "b": np.array([2.0, 1.0]), "c": np.array([1.0])}
+
+
+class Descent:
+    """Gradient descent whose learning rate is 0.1 times a factor for a step and a weight."""
+
+    def __init__(self, factors: dict[tuple[int, str], float]):
+        self.weights, self.factors, self.count = START, factors, 0
+
+    def step(self, backward: Any) -> None:
+        self.count += 1
+        leaves = dict(zip(START, backward(0, None).leaves, strict=True))
+        self.weights = {
+            name: x - 0.1 * self.factors.get((self.count, name), 1.0) * leaves[name]
+            for name, x in self.weights.items()
+        }
+
+    def parameters(self) -> Any:
+        return {name: x for name, x in self.weights.items() if name != "c"}
+
+
+def replayed(
+    monkeypatch: Any, factors: Any, *, merged: Any = (), waived: Any = (), frozen: Any = ()
+) -> Any:
+    """Replay three steps of descent, in which JAX's learning rates are multiplied by factors."""
+
+    def torchs(training: Any, draw: Any, gradients: Any) -> Any:
+        weights = START
+        for rate, grads in zip((0.1, 0.2, 0.3), gradients, strict=True):
+            weights = {n: x - 0.1 * grads.get(n, 0.0) for n, x in weights.items()}
+            yield [rate], weights
+
+    monkeypatch.setattr(schedules, "Loop", lambda *_: Descent(factors))
+    weights = SimpleNamespace(
+        to_torch=lambda leaves: dict(zip(START, leaves, strict=True)), not_one_to_one=merged
+    )
+    proof: Any = SimpleNamespace(
+        port=SimpleNamespace(program=SimpleNamespace(param_paths=list("abc")), weights=weights),
+        draws=[SimpleNamespace(state=START)],
+        jax_gradients=[SimpleNamespace(leaves=[*GRADS.values(), np.ones(9)])],
+        runs=[SimpleNamespace(grads={n: None if n in frozen else g for n, g in GRADS.items()})],
+        trainable=None,
+        waivers=SimpleNamespace(names=lambda surface, name: (surface, name) in waived),
+        torch_side=SimpleNamespace(replay=torchs),
+    )
+    return schedules.replay(proof, Training(sgd), 3)
+
+
+@pytest.mark.parametrize(
+    ("factors", "options", "expected"),
+    [
+        ({}, {}, None),
+        ({(2, "a"): 1 + 0.9e-6 / math.cos(1)}, {}, None),  # the largest update is the first one
+        ({(2, "a"): 1 + 1.1e-6 / math.cos(1)}, {}, (2, "a", 1.1e-6, False)),
+        ({(2, "a"): 0.5, (2, "b"): 0.5}, {}, (2, "a", 0.5 * math.cos(1), 0.5)),
+        ({(2, "a"): 0.5, (2, "b"): 0.25}, {}, (2, "b", 0.75 * math.cos(1), None)),
+        ({(2, "a"): 0.5}, {"merged": ["a"]}, None),
+        ({(2, "a"): 0.5}, {"waived": [("updates", "a")]}, None),
+        ({(1, "a"): 0.5}, {"frozen": ["a"]}, None),
+        ({(3, "b"): float("nan")}, {}, (3, "b", float("nan"), None)),
+        ({(2, "c"): 0.5}, {}, None),  # the port does not have it
+    ],
+)
+def test_the_first_step_with_another_update_is_found(monkeypatch, factors, options, expected):
+    """The gradients change their size and sign; weights that are not compared do not count."""
+    found = replayed(monkeypatch, factors, **options)
+    if expected is None:
+        assert found is None
+        return
+    step, name, share, factor = expected
+    assert (found.step, found.name, found.rates) == (step, name, [pytest.approx(0.1 * step)])
+    assert found.share == pytest.approx(share, rel=1e-3, nan_ok=True)
+    if factor is not False:
+        assert found.factor == (None if factor is None else pytest.approx(factor))
+
+
+@pytest.mark.parametrize(
+    ("step", "off", "wrong"), [(1, 0.8, 0), (1, 1.3, 1), (3, 2.7, 0), (3, 3.3, 1)]
+)
+def test_rounding_of_a_large_weight_is_allowed_in_each_step(monkeypatch, step, off, wrong):
+    """A weight of size 1e9 may be off by 1e-6 after each step."""
+    monkeypatch.setitem(START, "a", np.array([1e9, 1.0]))
+    monkeypatch.setitem(GRADS, "a", np.array([0.0, 1e-9]))
+    monkeypatch.setattr(
+        Descent, "parameters",
+        lambda self: {"a": self.weights["a"] + np.array([off * 1e-6 * (self.count == step), 0.0])},
+    )  # fmt: skip
+    assert (replayed(monkeypatch, {}) is not None) == bool(wrong)

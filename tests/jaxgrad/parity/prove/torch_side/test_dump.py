@@ -1,5 +1,6 @@
 """Ports can be proved against a dump of a torch module, without torch."""
 
+import dataclasses
 import json
 import pathlib
 import textwrap
@@ -7,6 +8,10 @@ import textwrap
 import numpy as np
 import pytest
 
+from jaxgrad.parity.prove.adapters import ProofError
+from jaxgrad.parity.prove.torch_side import packing
+from jaxgrad.parity.prove.torch_side.dump import Dumped
+from jaxgrad.parity.prove.training import Training
 from tests.jaxgrad.parity.prove._helpers import python
 
 
@@ -171,3 +176,81 @@ def test_a_module_needs_torch():
     done = python(code)
 
     assert "torch is not installed; run: pip install torch. Or write a dump" in done.stderr
+
+
+def test_a_dump_holds_two_draws_and_the_steps_that_were_asked_for(dumped):
+    """Weights and statistics differ between the draws, and a table that torch rounded does not."""
+    plain, steps = (Dumped(dumped / f"{name}.npz").contents for name in ("net", "steps"))
+
+    assert (plain.has_loss, steps.has_loss) == (False, True)
+    assert (plain.count, steps.count) == (0, 2)
+    assert plain.steps is None and steps.steps is not None
+    assert sorted(steps.steps.states) == [1, 2]
+    assert not plain.state_dtypes and "float32" in set(steps.state_dtypes.values())
+    assert plain.rough == ["table"] and len(plain.exact_reruns) == 2
+    assert not plain.exact_steps and len(steps.exact_steps) == len(steps.steps.reruns)
+    first, second = (d.draw.state for d in plain.drawn)
+    equal = {name for name, x in first.items() if np.array_equal(x, second[name])}
+    assert equal == {"table", "bn.num_batches_tracked"}
+    runs = [run for d in plain.drawn for run in (d.run, *d.reruns)]
+    assert all(v.data is None and v.print is not None for run in runs for v in run.values)
+
+
+def test_a_rounded_buffer_that_the_port_holds_gets_no_allowance(dumped):
+    """The reruns with an unperturbed buffer are used if the port takes it from torch."""
+    side = Dumped(dumped / "steps.npz")
+    contents = side.contents
+
+    assert side.drawn(["emb.weight"])[0].reruns is contents.drawn[0].reruns
+    assert side.steps(Training(None), [], 2) is contents.steps
+    assert side.drawn(["emb.weight", "table"])[0].reruns is contents.exact_reruns[0]
+    assert side.drawn(["table"])[1].reruns is contents.exact_reruns[1]
+    assert side.steps(Training(None), [], 2).reruns is contents.exact_steps
+
+
+def test_a_dump_of_another_format_is_refused(dumped, tmp_path):
+    """The error says that another version of jaxgrad wrote the file."""
+    contents = Dumped(dumped / "net.npz").contents
+    path = tmp_path / "old.npz"
+    packing.write(path, dataclasses.replace(contents, format=contents.format - 1))
+
+    with pytest.raises(ProofError, match="is not a dump of jaxgrad: it was written by another"):
+        Dumped(path)
+
+
+def test_an_optimizer_takes_one_step_by_default(tmp_path):
+    """A module without rounded buffers has one kind of rerun, whatever the port holds."""
+    import torch
+
+    from jaxgrad.parity import dump
+
+    path = tmp_path / "layer.npz"
+    dump(
+        torch.nn.Linear(2, 1),
+        (np.ones((3, 2)),),
+        path,
+        loss=lambda out, x: out.sum(),
+        optimizer=lambda p: torch.optim.SGD(p, 0.1),
+        seed=3,
+    )
+    side = Dumped(path)
+
+    assert (side.seed, side.contents.count) == (3, 1)
+    assert side.contents.rough == side.contents.exact_reruns == side.contents.exact_steps == []
+    assert side.drawn(["weight"]) is side.contents.drawn
+    with pytest.raises(ProofError, match="steps=2, but layer.npz contains 1"):
+        side.steps(Training(None), [], 2)
+
+
+def test_an_input_that_cannot_be_written_is_an_error(tmp_path):
+    """The error names the type, the file and what inputs may be."""
+    import torch
+
+    from jaxgrad.parity import dump
+
+    class Chosen(torch.nn.Module):
+        def forward(self, x, names):
+            return x * len(names)
+
+    with pytest.raises(ProofError, match="frozenset cannot be written to .*inputs may be arrays"):
+        dump(Chosen(), (np.ones(2), frozenset({"a"})), tmp_path / "chosen.npz")

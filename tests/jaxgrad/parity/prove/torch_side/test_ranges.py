@@ -45,6 +45,7 @@ class Calls(nn.Module):
         (lambda i: functional.one_hot(i, 9) + SCORES[0, i.clamp(max=2)].sum(), Range(0, 9)),
         (lambda i: SCORES.gather(1, i[:, None]), Range(0, 5)),
         (lambda i: torch.take_along_dim(SCORES, i[:, None], dim=1), Range(0, 5)),
+        (lambda i: torch.take_along_dim(SCORES, i[:, None], 1), Range(0, 5)),
         (lambda i: SCORES.index_select(1, i), Range(0, 5)),
         (lambda i: TABLE[i], Range(0, 7)),
         (lambda i: TABLE[..., None][:, i % 3] + TABLE[None, i].sum(), Range(0, 7)),

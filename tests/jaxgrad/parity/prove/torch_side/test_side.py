@@ -1,6 +1,8 @@
 """A draw measures how far a port's outputs are from torch's."""
 
+import dataclasses
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -33,3 +35,25 @@ def test_an_output_that_cannot_be_compared_is_infinitely_far(other):
 def test_the_first_and_the_last_step_are_compared(steps, compared):
     """Each compared step stores a whole model."""
     assert compared_steps(steps) == compared
+
+
+def test_outputs_are_judged_with_the_rounding_of_the_reruns():
+    """Each output has its own reruns, an output without a name is "output", shapes may differ."""
+    x = np.array([[1.0, 2.0]])
+    own = drawn(x, x)
+    own.run.outputs = {"": x, "n": x}
+    assert [j.name for j in own.judge([x, x])] == ["output", "n"]
+    assert own.agrees([x.ravel(), x]) and not own.agrees([x, x + 1e-9])
+    run = dataclasses.replace(own.run, outputs={"": x, "n": x + 1e-9})
+    near = dataclasses.replace(own, reruns=[run])
+    assert near.agrees([x, x + 1e-9]) and not near.agrees([x + 1e-9, x])
+
+
+def test_gradients_are_rerun_only_if_they_are_asked_for():
+    """Reruns of the forward pass have no gradients, which `differentiate` adds once."""
+    plain = drawn(np.ones(2))
+    assert plain.gradient_reruns is plain.reruns
+    calls: list[Any] = []
+    lazy = dataclasses.replace(plain, differentiate=lambda: calls.append(1) or [plain.run])
+    assert lazy.gradient_reruns == lazy.gradient_reruns == [plain.run]
+    assert len(calls) == 1
