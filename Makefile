@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample deltas lint notebooks pages docs docs-test clean
+.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample port-collection deltas lint notebooks pages docs docs-test clean
 
 help: ## show this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -63,6 +63,9 @@ kill-table: $(STAMP) ## run `prove` and common checks on planted porting bugs: b
 
 kill-sample: $(STAMP) ## do the same for a fixed sample of 12
 	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.planted_bugs --sample 12 --no-checks
+
+port-collection: $(STAMP) ## port and prove a collection of torch modules: benchmarks/PORT_COLLECTION.md
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.port_collection --workers $(WORKERS) --markdown benchmarks/PORT_COLLECTION.md $(ARGS)
 
 lint: $(STAMP) ## run ruff and pyright
 	@"$(BIN)" -m ruff check

@@ -24,7 +24,7 @@ FUNCTIONAL = (
 )
 PARITY_TESTS = (
     {"case", "inputs"},
-    {"runner", "cases", "ports"},
+    {"runner", "cases", "ports", "port_collection"},
     {"report", "audits"},
     {"pictures"},
     {"notebook", "site"},

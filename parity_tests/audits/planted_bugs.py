@@ -139,7 +139,7 @@ def correct(
         for label in load(name).CONFIGURATIONS
     ]
     alarms = 0
-    for (name, label, *_), found in zip(tasks, _each(alarms_of, tasks, workers), strict=True):
+    for (name, label, *_), found in zip(tasks, each(alarms_of, tasks, workers), strict=True):
         print("".join(found) + f"{name}/{label}: {len(seeds)} seeds x {len(wraps)}", flush=True)
         alarms += len(found)
     print(f"{len(tasks) * len(seeds) * len(wraps) - alarms} passed, {alarms} failed")
@@ -162,7 +162,7 @@ def alarms_of(name: str, label: str, seeds: Sequence[int], wraps: Sequence[str])
     ]
 
 
-def _each(
+def each(
     function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], workers: int
 ) -> Iterator[Result]:
     """Yield a function's result for each tuple of arguments, computed by several processes."""
@@ -245,7 +245,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name, bug in chosen
     ]
     rows = []
-    results = _each(judge_named, tasks, options.workers)
+    results = each(judge_named, tasks, options.workers)
     for k, ((name, bug), result) in enumerate(zip(chosen, results, strict=True), 1):
         row = result._replace(checks=known.get((name, bug.name), result.checks))
         mark = "found" if row.found else "MISSED"

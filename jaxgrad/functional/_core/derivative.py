@@ -14,6 +14,7 @@ from jax.custom_derivatives import SymbolicZero
 
 Formula = Callable[..., Any]
 _NO_TANGENT = jax.dtypes.float0
+_ARRAY = object()  # stands for an array in the options of a rule
 
 
 def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -49,20 +50,25 @@ def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Call
         @functools.wraps(fun)
         def call(*args: Any, **options: Any) -> Any:
             # A rule that closed over a traced option would keep it after the trace (a leak).
-            arrays = {key: x for key, x in options.items() if _holds_arrays(x)}
-            static = {key: x for key, x in options.items() if key not in arrays}
+            leaves, tree = jax.tree.flatten(options)
+            arrays = [x for x in leaves if isinstance(x, jax.Array)]
+            static = [_ARRAY if isinstance(x, jax.Array) else x for x in leaves]
 
-            def bound(arrays: dict[str, jax.Array], *args: Any) -> Any:
-                return fun(*args, **arrays, **static)
+            def filled(arrays: list[jax.Array]) -> dict[str, Any]:
+                rest = iter(arrays)
+                return jax.tree.unflatten(tree, [next(rest) if x is _ARRAY else x for x in static])
+
+            def bound(arrays: list[jax.Array], *args: Any) -> Any:
+                return fun(*args, **filled(arrays))
 
             bound.__name__ = fun.__name__  # the name that a jaxpr shows
             rule = jax.custom_jvp(bound)
-            rule.defjvp(functools.partial(jvp, static), symbolic_zeros=True)
+            rule.defjvp(functools.partial(jvp, filled), symbolic_zeros=True)
             return rule(arrays, *args)
 
-        def jvp(static: dict[str, Any], primals: Any, tangents: Any) -> tuple[Any, Any]:
+        def jvp(filled: Formula, primals: Any, tangents: Any) -> tuple[Any, Any]:
             arrays, *args = primals
-            options = {**arrays, **static}
+            options = filled(arrays)
             # Calls itself, so that a second derivative also uses the formulas.
             out = jax.tree.map(jnp.asarray, call(*args, **options))
             terms = [
@@ -75,12 +81,6 @@ def derivative(*formulas: Formula | None) -> Callable[[Callable[..., Any]], Call
         return call
 
     return decorate
-
-
-def _holds_arrays(option: Any) -> bool:
-    """Return whether an option is an array, or a list of arrays."""
-    leaves = jax.tree.leaves(option)
-    return bool(leaves) and all(isinstance(leaf, jax.Array) for leaf in leaves)
 
 
 def not_differentiable(name: str) -> Formula:

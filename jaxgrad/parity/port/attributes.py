@@ -65,28 +65,35 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
 _FUNCTION = type(torch.autograd.Function)
 
 
-def constant_value(real: Any, name: str, scope: Scope) -> Value:
-    """Return the value of something that the torch program did not compute in this run."""
+def constant_value(real: Any, name: str, scope: Scope, owner: Module | None = None) -> Value:
+    """Return the value of something that the torch program did not compute in this run.
+
+    Args:
+        real: What it is in the run.
+        name: Its name, for the port.
+        scope: The function that reads it.
+        owner: The module whose attribute it is, if it is one.
+    """
     if isinstance(real, torch.Tensor):
         return _constant_tensor(real, name, scope)
     if isinstance(real, nn.Module):
-        return module_value(real, scope)
+        return module_value(real, scope, owner)
     if isinstance(real, list | tuple) and any(
         isinstance(x, torch.Tensor | nn.Module) for x in real
     ):
         kind = list if isinstance(real, list) else tuple
-        return Items(
-            kind, None, [constant_value(x, f"{name}_{n}", scope) for n, x in enumerate(real)]
-        )
-    if isinstance(real, Mapping) and any(isinstance(x, torch.Tensor) for x in real.values()):
-        return Fields(
-            dict, None, {k: constant_value(x, f"{name}_{k}", scope) for k, x in real.items()}
-        )
+        items = [constant_value(x, f"{name}_{n}", scope, owner) for n, x in enumerate(real)]
+        return Items(kind, None, items)
+    if isinstance(real, Mapping) and any(
+        isinstance(x, torch.Tensor | nn.Module) for x in real.values()
+    ):
+        fields = {k: constant_value(x, f"{name}_{k}", scope, owner) for k, x in real.items()}
+        return Fields(dict, None, fields)
     return folded(real, name)
 
 
-def module_value(module: nn.Module, scope: Scope) -> Value:
-    """Return a module that is reached otherwise than through its parent."""
+def module_value(module: nn.Module, scope: Scope, owner: Module | None = None) -> Value:
+    """Return a module that is not read by its own name in its parent, as in `self.layers[0]`."""
     path = scope.run.paths.get(id(module))
     if path is None:
         if next(module.parameters(), None) is None and next(module.buffers(), None) is None:
@@ -94,9 +101,14 @@ def module_value(module: nn.Module, scope: Scope) -> Value:
         raise scope.refuse(
             f"{type(module).__name__} is not a submodule of the module that is ported"
         )
-    raise scope.refuse(
-        f"the module {path!r} is reached otherwise than as an attribute of its parent"
-    )
+    prefix = f"{owner.path}." if owner is not None and owner.path else ""
+    if owner is None or not path.startswith(prefix):
+        raise scope.refuse(
+            f"the module {path!r} is reached otherwise than as an attribute of its parent"
+        )
+    for name in path.removeprefix(prefix).split("."):
+        owner = child(owner, name)
+    return owner
 
 
 def _at(module: Module, path: str) -> Module:
@@ -126,7 +138,7 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     scope.run.settings.read.add((module, name))
     if isinstance(found, torch.Tensor):
         return _own(value, name, found, scope)
-    return constant_value(found, name, scope)
+    return constant_value(found, name, scope, value)
 
 
 def _of_parent(value: Parent, name: str, scope: Scope, node: ast.AST) -> Value:

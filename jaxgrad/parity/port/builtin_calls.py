@@ -1,12 +1,8 @@
-"""Python's own functions and the methods of containers, on values of the port."""
+"""Python's own functions, on values of the port."""
 
 from __future__ import annotations
 
-import ast
-import collections
-import copy
 import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -14,10 +10,8 @@ import torch.overrides
 from torch import nn
 from torch.jit._trace import is_tracing
 
-from jaxgrad.parity.port import attributes, source, syntax
-from jaxgrad.parity.port.binding import stop_all
-from jaxgrad.parity.port.rules import operators
-from jaxgrad.parity.port.scope import CallSite, Scope
+from jaxgrad.parity.port import attributes, iteration_calls, source, syntax
+from jaxgrad.parity.port.scope import CallSite, Special
 from jaxgrad.parity.port.values import (
     Closure,
     Fields,
@@ -35,9 +29,6 @@ from jaxgrad.parity.port.values import (
     is_dynamic,
     real_of,
 )
-
-
-Special = Callable[[CallSite], Value]
 
 
 def special(function: Any) -> Special | None:
@@ -115,63 +106,6 @@ def _extreme(kind: Any) -> Special:
     return choose
 
 
-def _sum(site: CallSite) -> Value:
-    values = attributes.iterate(site.args[0], site.scope, site.node)
-    if not any(map(is_dynamic, values)):
-        return Folded(sum(map(real_of, values), *map(real_of, site.args[1:])))
-    if site.args[0].code is not None and len(site.args) == 1:
-        real = sum(map(real_of, values))
-        code = syntax.call("sum", code_of(site.args[0]))
-        return Tensor(real, code) if isinstance(real, torch.Tensor) else Size(real, code)
-    total = site.args[1] if len(site.args) > 1 else None
-    for value in values:
-        total = value if total is None else _plus(total, value)
-    assert total is not None
-    return total
-
-
-def _plus(left: Value, right: Value) -> Value:
-    if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return operators.binary(ast.Add(), lambda a, b: a + b, left, right)
-    return Size(left.real + right.real, ast.BinOp(code_of(left), ast.Add(), code_of(right)))
-
-
-def _container(kind: type) -> Special:
-    def make(site: CallSite) -> Value:
-        if not site.args:
-            return Items(kind, None, [])
-        value = site.args[0]
-        items = attributes.iterate(value, site.scope, site.node)
-        if isinstance(value, Items) and value.code is not None and kind is tuple:
-            new = copy.copy(value)
-            new.real = kind
-            return new
-        return Items(kind, None, list(items))
-
-    return make
-
-
-def _dict(site: CallSite) -> Value:
-    fields: dict[Any, Value] = {}
-    if site.args and isinstance(site.args[0], Fields):
-        fields |= {k: site.args[0].at(k) for k in site.args[0].fields}
-    elif site.args:
-        for pair in attributes.iterate(site.args[0], site.scope, site.node):
-            key, value = attributes.iterate(pair, site.scope, site.node)
-            fields[real_of(key)] = value
-    return Fields(dict, None, fields | site.keywords)
-
-
-def _quantified(kind: Any) -> Special:
-    def ask(site: CallSite) -> Value:
-        values = attributes.iterate(site.args[0], site.scope, site.node)
-        if any(isinstance(x, Tensor) for x in values):
-            raise site.refuse(f"{kind.__name__}() of tensors depends on their values")
-        return Folded(kind(map(real_of, values)))
-
-    return ask
-
-
 def _abs(site: CallSite) -> Value:
     if isinstance(site.args[0], Tensor):
         return Tensor(abs(site.args[0].real), syntax.call("F.abs", code_of(site.args[0])))
@@ -208,86 +142,8 @@ def _size(site: CallSite) -> Value:
     return Items(tuple, None, attributes.iterate(site.args[0], site.scope, site.node))
 
 
-def _zip(site: CallSite) -> Value:
-    rows = zip(*(attributes.iterate(x, site.scope, site.node) for x in site.args), strict=False)
-    return Items(list, None, [Items(tuple, None, list(row)) for row in rows])
-
-
-def _enumerate(site: CallSite) -> Value:
-    items = attributes.iterate(site.args[0], site.scope, site.node)
-    return Items(list, None, [Items(tuple, None, [Folded(n), x]) for n, x in enumerate(items)])
-
-
-def _reversed(site: CallSite) -> Value:
-    return Items(list, None, attributes.iterate(site.args[0], site.scope, site.node)[::-1])
-
-
 def _is_tensor(site: CallSite) -> Value:
     return Folded(isinstance(site.args[0], Tensor))
-
-
-def container_method(
-    owner: Items | Fields,
-    name: str,
-    args: list[Value],
-    keywords: dict[str, Value],
-    scope: Scope,
-    node: ast.AST,
-) -> Value:
-    """Interpret a method of a list, tuple or dict."""
-    if isinstance(owner, Items):
-        return _list_method(owner, name, args, scope, node)
-    if name == "get":
-        key = real_of(args[0])
-        return (
-            owner.at(key) if key in owner.fields else (args[1] if len(args) > 1 else Folded(None))
-        )
-    if name == "pop":
-        key = real_of(args[0])
-        if key not in owner.fields:
-            return args[1]
-        value = owner.at(key)
-        del owner.fields[key]
-        return value
-    if name in ("items", "values", "keys"):
-        pairs = [(Folded(k), owner.at(k)) for k in owner.fields]
-        if name == "items":
-            return Items(list, None, [Items(tuple, None, list(pair)) for pair in pairs])
-        return Items(list, None, [pair[name == "values"] for pair in pairs])
-    if name == "update":
-        new = args[0] if args else Fields(dict, None, keywords)
-        assert isinstance(new, Fields)
-        owner.fields |= {k: new.at(k) for k in new.fields}
-        if owner.code is not None:
-            scope.emit(
-                ast.Expr(syntax.call(syntax.attribute(code_of(owner), "update"), code_of(new)))
-            )
-        return Folded(None)
-    if name == "copy":
-        return Fields(owner.real, None, {k: owner.at(k) for k in owner.fields})
-    raise scope.refuse(f"the method {name!r} of a dict is not ported", node)
-
-
-def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node: ast.AST) -> Value:
-    if name in ("append", "extend"):
-        added = stop_all(args[0]) if scope.no_grad else args[0]
-        new = [added] if name == "append" else attributes.iterate(added, scope, node)
-        owner.items += new
-        if owner.code is not None:
-            method = syntax.attribute(code_of(owner), name)
-            scope.emit(ast.Expr(syntax.call(method, code_of(added))))
-        return Folded(None)
-    if name == "numel":
-        return Size(
-            math.prod(x.real for x in owner.items), syntax.call("math.prod", code_of(owner))
-        )
-    if name in ("index", "count"):
-        return Folded(getattr([real_of(x) for x in owner.items], name)(*map(real_of, args)))
-    if name == "pop" and owner.code is None:
-        return owner.items.pop(*map(real_of, args))
-    raise scope.refuse(
-        f"the method {name!r} of a list is not ported; append to it or index it", node
-    )
 
 
 def _super(site: CallSite) -> Value:
@@ -312,16 +168,13 @@ _MATH = (math.sqrt, math.ceil, math.floor, math.log, math.log2, math.exp, math.p
 _SPECIAL: dict[Any, Special] = {
     len: _len, isinstance: _isinstance, getattr: _getattr, hasattr: _hasattr, int: _number(int),
     float: _number(float), bool: _number(bool), round: _number(round), min: _extreme(min),
-    max: _extreme(max), sum: _sum, tuple: _container(tuple), list: _container(list), dict: _dict,
-    collections.OrderedDict: _dict,
-    callable: _callable,
-    any: _quantified(any), all: _quantified(all), abs: _abs, print: _nothing, zip: _zip,
-    enumerate: _enumerate, reversed: _reversed, super: _super, type: _module_type,
-    torch.overrides.has_torch_function: _no, torch.overrides.has_torch_function_unary: _no,
+    max: _extreme(max), abs: _abs, print: _nothing, callable: _callable, super: _super,
+    type: _module_type, torch.overrides.has_torch_function: _no,
+    torch.overrides.has_torch_function_unary: _no,
     torch.overrides.has_torch_function_variadic: _no, torch.Size: _size,
     torch.finfo: _limits, torch.iinfo: _limits, torch.is_tensor: _is_tensor,
     torch._assert: _nothing, is_tracing: _is_tracing,
     torch.compiler.is_compiling: _is_tracing, torch.compiler.is_exporting: _is_tracing,
     nn.Module.__call__: _super,
-    **{f: _number(f) for f in _MATH},
+    **{f: _number(f) for f in _MATH}, **iteration_calls.SPECIAL,
 }  # fmt: skip

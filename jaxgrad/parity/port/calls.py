@@ -18,6 +18,7 @@ from jaxgrad.parity.port import (
     autograd_functions,
     builtin_calls,
     closures,
+    container_methods,
     context_managers,
     functional_calls,
     hooks,
@@ -105,7 +106,7 @@ def _method(
     owner = method.owner
     if isinstance(method.real, str):
         assert isinstance(owner, Items | Fields)
-        return builtin_calls.container_method(owner, method.real, args, keywords, scope, node)
+        return container_methods.call_method(owner, method.real, args, keywords, scope, node)
     if isinstance(owner, Object):
         return objects.call_method(method, args, keywords, scope, node)
     if isinstance(owner, Module):
@@ -242,7 +243,7 @@ def _operator(
     """Run one of torch's operators, and write it by its rule."""
     changes = name.endswith("_") and not name.endswith("__")
     name = name.removesuffix("_") if changes else name
-    keywords = dict(keywords)
+    keywords = names.in_torch_words(keywords)
     inplace_option = keywords.pop("inplace", None)
     changes = changes or (inplace_option is not None and bool(inplace_option.real))
     if "out" in keywords and keywords.pop("out").real is not None:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.loops import Turn, turns
+from jaxgrad.parity.port.loops import Turn, resolve, turns
 from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.unrolling import modules_of, require_turns, unroll
 from jaxgrad.parity.port.values import Fields, Items, Value, is_dynamic, real_of
 
 
@@ -20,31 +21,48 @@ def comprehension(node: Comprehension, scope: Scope) -> Value:
     """Return the list, tuple or dict that a comprehension makes."""
     saved = dict(scope.values)
     try:
-        if isinstance(node, ast.DictComp):
-            pairs = list(_each(node.generators, [node.key, node.value], scope))
-            return Fields(dict, None, {real_of(key): value for (key, value), _ in pairs})
-        made = list(_each(node.generators, [node.elt], scope))
-        items = [values[0] for values, _ in made]
-        code = _as_comprehension(node, made)
-        return Items(list, code, items)
+        is_dict = isinstance(node, ast.DictComp)
+        elements = [node.key, node.value] if is_dict else [node.elt]
+        loops: list[list[Turn]] = []
+        made = list(_each(node.generators, elements, scope, node, loops))
+        code = None if is_dict else _as_comprehension(node, made)
+        if code is None:
+            for loop in loops:
+                require_turns(loop[0], len(loop), scope, node, asserted=loop is loops[-1])
+        if is_dict:
+            return Fields(dict, None, {real_of(key): value for (key, value), _ in made})
+        return Items(list, code, [values[0] for values, _ in made])
     finally:
         scope.values.clear()
         scope.values.update(saved)
 
 
 def _each(
-    generators: list[ast.comprehension], elements: list[ast.expr], scope: Scope
+    generators: list[ast.comprehension],
+    elements: list[ast.expr],
+    scope: Scope,
+    node: ast.AST,
+    loops: list[list[Turn]],
 ) -> Iterator[tuple[list[Value], Turn | None]]:
     if not generators:
         yield [scope.run.evaluate(x, scope) for x in elements], None
         return
     first, *rest = generators
-    for turn in turns(first.target, first.iter, scope):
+    around = list(turns(first.target, first.iter, scope))
+    for turn in around:
         turn.enter(scope)
-        if all(_passes(test, scope) for test in first.ifs):
-            for values, inner in _each(rest, elements, scope):
-                resolved = [_resolved(x, turn.resolved) for x in values]
-                yield resolved, turn if inner is None else None
+        modules = modules_of(turn)
+        scope.turning |= modules
+        with scope.block() as body:
+            passes = all(_passes(test, scope) for test in first.ifs)
+            made = list(_each(rest, elements, scope, node, loops)) if passes else []
+        scope.turning -= modules
+        unroll(body, turn, scope, node)
+        for values, inner in made:
+            alone = inner is None and not body
+            yield [_resolved(x, turn.resolved) for x in values], turn if alone else None
+    if around:
+        loops.append(around)  # outer loops after inner ones, whose lengths may depend on them
 
 
 def _passes(test: ast.expr, scope: Scope) -> bool:
@@ -55,7 +73,7 @@ def _passes(test: ast.expr, scope: Scope) -> bool:
 def _resolved(value: Value, parts: dict[str, ast.expr]) -> Value:
     """Return a value whose code does not name the loop's variable."""
     if value.code is None or not is_dynamic(value):
-        return value
+        return resolve(value, parts)
     new = copy.copy(value)
     new.__dict__["symbolic"] = value.__dict__.get("symbolic", value.code)
     new.code = syntax.substitute(value.code, parts)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import copy
 
-from jaxgrad.parity.port import expressions, state, syntax
+from jaxgrad.parity.port import carried, conditions, state, syntax
 from jaxgrad.parity.port.loops import Turn, resolve, turns
 from jaxgrad.parity.port.scope import Broken, Continued, Returned, Scope
-from jaxgrad.parity.port.values import Module
+from jaxgrad.parity.port.unrolling import modules_of, require_turns, unroll
+from jaxgrad.parity.port.values import Folded
 
 
 LONGEST_LOOP = 10_000
@@ -19,15 +19,13 @@ def for_loop(node: ast.For, scope: Scope) -> None:
     if len(around) > LONGEST_LOOP:
         raise scope.refuse(f"a loop of {len(around)} turns", node)
     names = set(scope.names)
+    before = carried.mark(node, scope)
     bodies: list[list[ast.stmt]] = []
     broken, returned = False, None
+    after_first = dict(scope.values)
     for turn in around:
         turn.enter(scope)
-        modules = {
-            v.code.id
-            for v in turn.variables.values()
-            if isinstance(v, Module) and isinstance(v.code, ast.Name)
-        }
+        modules = modules_of(turn)
         scope.turning |= modules
         scope.names = names | set(turn.resolved)
         with scope.block() as body:
@@ -41,9 +39,12 @@ def for_loop(node: ast.For, scope: Scope) -> None:
                 broken, returned = True, Returned(resolve(result.value, turn.resolved))
         scope.turning -= modules
         bodies.append(body)
+        if len(bodies) == 1:
+            after_first = dict(scope.values)
         if broken:
             break
-    _write_loop(node, around, bodies, broken, scope)
+    changed = carried.changed(before, after_first)
+    _write_loop(node, around, bodies, broken, changed, scope)
     if returned is not None:
         raise returned
     if node.orelse and not broken:
@@ -51,61 +52,48 @@ def for_loop(node: ast.For, scope: Scope) -> None:
 
 
 def _write_loop(
-    node: ast.For, around: list[Turn], bodies: list[list[ast.stmt]], broken: bool, scope: Scope
+    node: ast.For,
+    around: list[Turn],
+    bodies: list[list[ast.stmt]],
+    broken: bool,
+    changed: dict[str, Folded],
+    scope: Scope,
 ) -> None:
-    """Emit a loop if all turns are written alike, and their statements one by one otherwise."""
-    if not any(bodies):
+    """Emit a loop if all turns are written alike, and their statements one by one otherwise.
+
+    Args:
+        node: The loop.
+        around: Its turns.
+        bodies: The statements of each turn.
+        broken: Whether the last turn left the loop.
+        changed: The constants that the first turn changed.
+        scope: The function.
+    """
+    if not any(bodies) and not changed:
         return
-    first = around[0]
-    alike = all(_same(bodies[0], body) for body in bodies[1:]) and not broken
-    if alike and first.iterable is not None and (len(bodies) > 1 or not first.fixed):
+    first, above = around[0], scope.comments_above(node.lineno)
+    body = carried.with_variables(bodies[0], changed, scope)
+    alike = all(_same(body, other) for other in bodies[1:]) and not broken
+    repeats = len(bodies) > 1 or (not first.fixed and not changed)
+    if alike and first.iterable is not None and repeats:
         scope.line = node
-        changed = [u for s in bodies[0] if (u := s.__dict__.get("updates"))]
-        if changed:
-            _write_updating(node, first, bodies[0], changed[0], scope)
+        carried.start(body, changed, scope)
+        updated = [u for s in body if (u := s.__dict__.get("updates"))]
+        if updated:
+            _write_updating(node, first, body, updated[0], scope)
         else:
-            scope.emit(ast.For(first.target(), first.iterable, bodies[0], []))
+            scope.emit(ast.For(first.target(), first.iterable, body, []))
+        loop = next(x for x in reversed(scope.body) if isinstance(x, ast.For))
+        loop.__dict__["comments"] = above
         return
-    if not first.fixed:
-        scope.assume(node, f"the loop takes {len(bodies)} turns")
-        if first.iterable is not None and not broken:
-            length = syntax.call("len", first.iterable)
-            test = ast.Compare(length, [ast.Eq()], [syntax.constant(len(bodies))])
-            scope.emit(
-                ast.Assert(test, syntax.constant("the loop of the torch program was unrolled"))
-            )
+    require_turns(first, len(bodies), scope, node, asserted=not broken)
+    for statement in next(filter(None, bodies), [])[:1]:
+        statement.__dict__["comments"] = [*above, *statement.__dict__.get("comments", [])]
     for turn, body in zip(around, bodies, strict=False):
-        for original in body:
-            statement, after = _separate(original, turn, scope)
-            new = syntax.substitute(statement, turn.resolved)
-            new.__dict__.update(
-                {
-                    k: statement.__dict__[k]
-                    for k in ("comments", "trailing")
-                    if k in statement.__dict__
-                }
-            )
-            scope.body.append(new)
-            if after is not None:
-                state.store(*after, scope, node)
+        unroll(body, turn, scope, node)
     last = around[len(bodies) - 1]
     for name, value in scope.values.items():
         scope.values[name] = resolve(value, last.resolved)
-
-
-def _separate(
-    statement: ast.stmt, turn: Turn, scope: Scope
-) -> tuple[ast.stmt, tuple[ast.expr, ast.expr] | None]:
-    """Split `x, block = f(block, x)` of an unrolled loop: its new params go to their place."""
-    variable = statement.__dict__.get("updates")
-    if variable is None:
-        return statement, None
-    label = scope.fresh(variable)
-    new = copy.deepcopy(statement)
-    for name in ast.walk(new):
-        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name.id == variable:
-            name.id = label
-    return new, (turn.resolved[variable], syntax.name(label))
 
 
 def _write_updating(
@@ -135,7 +123,7 @@ def _same(left: list[ast.stmt], right: list[ast.stmt]) -> bool:
 def while_loop(node: ast.While, scope: Scope) -> None:
     for _ in range(LONGEST_LOOP):
         test = scope.run.evaluate(node.test, scope)
-        if not expressions.truth(test, node.test, scope):
+        if not conditions.truth(test, node.test, scope):
             return
         try:
             scope.run.execute(node.body, scope)

@@ -213,6 +213,9 @@ class CallSite:
         return self.scope.refuse(reason, self.node)
 
 
+Special = Callable[[CallSite], Value]  # how a function of Python or torch is interpreted
+
+
 def top_scope(run: Run, name: str) -> Scope:
     """Return the scope that calls the module, or its loss; it has no source of its own."""
     tree = ast.parse(f"def call(): return {name}").body[0]

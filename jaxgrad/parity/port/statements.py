@@ -9,10 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxgrad.parity.port import (
+    arithmetic,
     attributes,
     branches,
     closures,
-    expressions,
+    conditions,
     inplace,
     loop_statements,
     stores,
@@ -193,7 +194,7 @@ def _augmented(node: ast.AugAssign, scope: Scope) -> None:
         if left.code is not None:
             scope.emit(ast.AugAssign(_stored(code_of(left)), node.op, code_of(right)))
     else:
-        _store(node.target, expressions.binary(node.op, left, right, scope, node), scope)
+        _store(node.target, arithmetic.binary(node.op, left, right, scope, node), scope)
 
 
 def _stored(code: ast.expr) -> Any:
@@ -216,11 +217,11 @@ def _if(node: ast.If, scope: Scope) -> None:
         if bool(test.real):
             execute(node.body, scope)
         return  # a check of values, which does not change a gradient
-    if isinstance(test, Tensor) and not expressions.is_fixed_test(test):
+    if isinstance(test, Tensor) and not conditions.is_fixed_test(test):
         branches.branch(node, test, scope)
         return
-    arm = node.body if expressions.truth(test, node.test, scope) else node.orelse
-    scope.held = scope.comments_above(node.lineno) if arm else []
+    arm = node.body if conditions.truth(test, node.test, scope) else node.orelse
+    scope.held = [*scope.held, *scope.comments_above(node.lineno)] if arm else []
     execute(arm, scope)
     scope.held = []
 

@@ -30,6 +30,7 @@ class Folded(Value):
     """Configuration: a number, a string, a function. It may have the code that names it."""
 
     origin: str = ""  # the attribute that it was read from, which names a keyword of the port
+    variable: str = ""  # the variable that has it before a loop
 
 
 class Size(Value):
@@ -207,6 +208,8 @@ def code_of(value: Value) -> ast.expr:
     if isinstance(value, Folded) and value.origin and isinstance(code, ast.Constant):
         code.kind = None
         code.__dict__["origin"] = value.origin
+    if isinstance(value, Folded) and value.variable:
+        code.__dict__["variable"] = value.variable
     return code
 
 

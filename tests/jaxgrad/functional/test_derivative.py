@@ -2,6 +2,7 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
@@ -66,3 +67,11 @@ def test_a_list_of_traced_options_does_not_leak():
     """The arrays in a list do not leak either: the lengths of `ctc_loss` are one."""
     with jax.checking_leaks():
         jax.make_jaxpr(lambda w, i: _first_rows(w, indices=[i, i]))(jnp.ones(3), jnp.array([1]))
+
+
+def test_an_index_of_traced_and_constant_positions_does_not_leak():
+    """A tuple option may hold traced arrays and numpy arrays, as the positions of `scatter`."""
+    with jax.checking_leaks():
+        jax.make_jaxpr(lambda w, i: _first_rows(w, indices=(i, np.arange(2))))(
+            jnp.ones(3), jnp.array([1])
+        )

@@ -131,7 +131,7 @@ _ONE_FOR_ALL = ("stride", "padding", "dilation", "kernel_size", "output_padding"
 def _argument(name: str, value: Any) -> ast.expr:
     """Return an argument; a stride of (2, 2) is written as 2."""
     real = real_of(value)
-    if name in _ONE_FOR_ALL and isinstance(real, tuple) and len(real) > 1 and value.code is None:
+    if name in _ONE_FOR_ALL and isinstance(real, tuple) and real and value.code is None:
         if all(type(x) is int and x == real[0] for x in real):
             parts = getattr(value, "items", None)
             return (

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 import torch.nn.functional
+
+from jaxgrad.parity.port.values import Value
 
 
 def of_function(function: Any) -> str | None:
@@ -25,6 +28,11 @@ def of_method(name: str) -> str:
     return _METHODS.get(name, name)
 
 
+def in_torch_words(keywords: Mapping[str, Value]) -> dict[str, Value]:
+    """Return keyword arguments under torch's names, which also takes numpy's: `axis` is `dim`."""
+    return {_NUMPY_WORDS.get(name, name): value for name, value in keywords.items()}
+
+
 @functools.cache
 def _names() -> dict[Any, str]:
     """Return every operator; the first name found is the one that is kept."""
@@ -35,7 +43,7 @@ def _names() -> dict[Any, str]:
         ("", vars(torch._C)["_VariableFunctions"]),
     )  # fmt: skip
     for prefix, space in spaces:
-        for name in dir(space):
+        for name in sorted(dir(space), key=_is_no_method):  # torch.dsmm is torch.mm
             if name.startswith("_"):
                 continue
             value = getattr(space, name)
@@ -49,6 +57,7 @@ def _names() -> dict[Any, str]:
             except TypeError:
                 continue
     found[vars(torch)["_weight_norm"]] = "_weight_norm"
+    found[vars(torch)["_is_all_true"]] = "all"
     for name in dir(torch.Tensor):
         value = getattr(torch.Tensor, name)
         if callable(value) and not name.startswith("_"):
@@ -58,13 +67,19 @@ def _names() -> dict[Any, str]:
     return found
 
 
+def _is_no_method(name: str) -> bool:
+    return not hasattr(torch.Tensor, name)
+
+
 _METHODS = {
     "__getitem__": "getitem", "div": "div", "__add__": "add", "__radd__": "add", "__mul__": "mul",
     "__rmul__": "mul", "__sub__": "sub", "__neg__": "neg", "__truediv__": "div",
+    "unfold": "windows",  # torch.nn.functional.unfold is another operator
 }  # fmt: skip
 _ALIASES = {
     "swapaxes": "transpose", "swapdims": "transpose", "concat": "cat", "concatenate": "cat",
     "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne",
     "negative": "neg", "absolute": "abs", "sym_sqrt": "sqrt",
 }  # fmt: skip
+_NUMPY_WORDS = {"axis": "dim", "keepdims": "keepdim"}
 _NOT_OPERATORS = (torch.no_grad, torch.compile, torch.is_tensor, torch._assert)

@@ -222,6 +222,25 @@ def _broadcast_tensors(op: Operation) -> ast.expr:
     return syntax.call("jnp.broadcast_arrays", *op.parts(0, "tensors"))
 
 
+def _windows(op: Operation) -> ast.expr:
+    """Write `x.unfold(dim, size, step)`: each window is a slice, along a new last dimension."""
+    assert op.shape is not None
+    dim, source = op.axis(op.get(1, "dimension")), op.once()
+    size, step = op.code(2, "size"), op.code(3, "step")
+    length = syntax.item(syntax.attribute(source, "shape"), dim)
+    end = ast.BinOp(ast.BinOp(length, ast.Sub(), size), ast.Add(), syntax.constant(1))
+    starts = syntax.call("jnp.arange", syntax.constant(0), end, step)
+    column = ast.Subscript(
+        starts, ast.Tuple([ast.Slice(), syntax.constant(None)], ast.Load()), ast.Load()
+    )
+    index = ast.BinOp(column, ast.Add(), syntax.call("jnp.arange", op.code(2, "size")))
+    places = op.scope.assign(op.scope.fresh("windows"), index)
+    taken = syntax.call("jnp.take", source, places, axis=syntax.literal(dim))
+    if dim == len(op.shape) - 1:
+        return taken
+    return syntax.call("jnp.moveaxis", taken, syntax.literal(dim + 1), syntax.literal(-1))
+
+
 RULES: dict[str, Callable[[Operation], Any]] = {
     "view": _reshape, "reshape": _reshape, "view_as": _like, "reshape_as": _like,
     "expand_as": _like, "permute": _permute, "transpose": _transpose, "t": _t, "T": _t, "mT": _mt,
@@ -233,5 +252,5 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "contiguous": _same, "clone": _same, "identity": _same, "requires_grad": _same, "cpu": _same,
     "cuda": _same, "pin_memory": _same, "resolve_conj": _same, "resolve_neg": _same,
     "broadcast_to": _expand, "meshgrid": _meshgrid,
-    "broadcast_tensors": _broadcast_tensors,
+    "broadcast_tensors": _broadcast_tensors, "windows": _windows,
 }  # fmt: skip

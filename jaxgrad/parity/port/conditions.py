@@ -1,0 +1,173 @@
+"""Interpret comparisons, `and`, `or` and `a if test else b`, and decide which branch is taken."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.fixed import is_fixed
+from jaxgrad.parity.port.rules import operators
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import (
+    Fields,
+    Folded,
+    Items,
+    Module,
+    Size,
+    Tensor,
+    Value,
+    code_of,
+    real_of,
+)
+
+
+def truth(value: Value, node: ast.AST, scope: Scope) -> bool:
+    """Return the truth of a test in the run; one that read a size is asserted in the port."""
+    if isinstance(value, Tensor):
+        if not is_fixed_test(value):
+            raise scope.refuse(
+                "this test depends on the values of a tensor; write it with torch.where, or pass "
+                "the decision as an argument",
+                node,
+            )
+        answer = bool(value.real)
+        text = syntax.text(node)
+        scope.assume(node, text if answer else f"not ({text})")
+        return answer
+    if isinstance(value, Items | Fields):
+        return bool(value.items if isinstance(value, Items) else value.fields)
+    if isinstance(value, Size):
+        answer = bool(value.real)
+        code = code_of(value)
+        if scope.is_index(code):
+            return answer
+        test = code if answer else ast.UnaryOp(ast.Not(), code)
+        text = syntax.text(test)
+        scope.assume(node, text)
+        message = f"torch takes another branch at {scope.place(node).line} unless {text}"
+        scope.emit(ast.Assert(test, syntax.constant(message)))
+        return answer
+    if isinstance(value, Module):
+        return bool(value.real)
+    return bool(real_of(value))
+
+
+def is_fixed_test(value: Value) -> bool:
+    """Return whether a test on a tensor has one answer for each size of the inputs."""
+    return isinstance(value, Tensor) and value.real.numel() == 1 and is_fixed(value.real)
+
+
+def comparison(node: ast.Compare, scope: Scope) -> Value:
+    """Return the value of `a < b`, or of a chain `a < b < c`."""
+    left = scope.run.evaluate(node.left, scope)
+    if len(node.ops) > 1:
+        rights = [scope.run.evaluate(x, scope) for x in node.comparators]
+        pairs = zip([left, *rights[:-1]], node.ops, rights, strict=True)
+        parts = [_compared(a, op, b, scope, node) for a, op, b in pairs]
+        if any(isinstance(x, Tensor) for x in parts):
+            raise scope.refuse("a chained comparison of tensors", node)
+        return _all(parts)
+    return _compared(left, node.ops[0], scope.run.evaluate(node.comparators[0], scope), scope, node)
+
+
+def _all(parts: list[Value]) -> Value:
+    real = all(x.real for x in parts)
+    sizes = [code_of(x) for x in parts if isinstance(x, Size)]
+    if not sizes:
+        return Folded(real)
+    return Size(real, sizes[0] if len(sizes) == 1 else ast.BoolOp(ast.And(), sizes))
+
+
+def _compared(left: Value, op: ast.cmpop, right: Value, scope: Scope, node: ast.AST) -> Value:
+    if isinstance(op, ast.Is | ast.IsNot):
+        same = left.real is right.real and not isinstance(left, Items | Fields)
+        return Folded(same == isinstance(op, ast.Is))
+    if isinstance(op, ast.In | ast.NotIn):
+        if isinstance(right, Tensor):
+            return _contains(right, left, negated=isinstance(op, ast.NotIn))
+        keys = list(right.fields) if isinstance(right, Fields) else real_of(right)
+        if isinstance(left, Tensor):
+            raise scope.refuse("`in` on a tensor depends on its values", node)
+        return Folded((real_of(left) in keys) == isinstance(op, ast.In))
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        return operators.compare(op, left, right, scope)
+    real = _COMPARE[type(op)](real_of(left), real_of(right))
+    sized = _has_size(left) or _has_size(right)
+    if sized:
+        return Size(real, ast.Compare(code_of(left), [op], [code_of(right)]))
+    return Folded(real)
+
+
+def _contains(tensor: Tensor, value: Value, *, negated: bool) -> Tensor:
+    """Return `value in tensor`."""
+    equal = ast.Compare(code_of(tensor), [ast.Eq()], [code_of(value)])
+    code: ast.expr = syntax.call(syntax.attribute(equal, "any"))
+    real = (tensor.real == real_of(value)).any()
+    return Tensor(~real, ast.UnaryOp(ast.Invert(), code)) if negated else Tensor(real, code)
+
+
+def _has_size(value: Value) -> bool:
+    return isinstance(value, Size) or (
+        isinstance(value, Items) and any(isinstance(x, Size) for x in value.items)
+    )
+
+
+def bool_expression(node: ast.BoolOp, scope: Scope) -> Value:
+    """Return the value of `and` or `or`, which skips what Python skips."""
+    is_and = isinstance(node.op, ast.And)
+    parts: list[Value] = []
+    last: Value = Folded(is_and)
+    for part in node.values:
+        value = scope.run.evaluate(part, scope)
+        if isinstance(value, Tensor) and (part is not node.values[-1] or is_fixed_test(value)):
+            value = Folded(truth(value, part, scope))
+        if isinstance(value, Size):
+            parts.append(value)
+            if bool(value.real) != is_and:
+                return _joined(node, parts)
+            continue
+        if isinstance(value, Tensor) or truth(value, part, scope) != is_and:
+            if parts and isinstance(value, Folded):
+                return _joined(
+                    node, [x for x in parts if bool(x.real) == bool(value.real)] or [value]
+                )
+            return value
+        last = value
+    return _joined(node, parts) if parts else last
+
+
+def _joined(node: ast.BoolOp, parts: list[Value]) -> Value:
+    if not any(isinstance(x, Size) for x in parts):
+        return parts[-1]
+    if len(parts) == 1:
+        return parts[0]
+    return Size(parts[-1].real, ast.BoolOp(node.op, [code_of(x) for x in parts]))
+
+
+def if_expression(node: ast.IfExp, scope: Scope) -> Value:
+    """Return the value of `a if test else b`."""
+    test = scope.run.evaluate(node.test, scope)
+    if isinstance(test, Tensor) and test.real.numel() == 1 and not is_fixed_test(test):
+        return _either(node, test, scope)
+    return scope.run.evaluate(node.body if truth(test, node.test, scope) else node.orelse, scope)
+
+
+def _either(node: ast.IfExp, test: Tensor, scope: Scope) -> Value:
+    """Return `a if tensor else b`: both are computed by one `lax.cond`."""
+    with scope.block() as body:
+        sides = scope.run.evaluate(node.body, scope), scope.run.evaluate(node.orelse, scope)
+    types = [(s.real.shape, s.real.dtype) for s in sides if isinstance(s, Tensor)]
+    if body or len(types) < 2 or types[0] != types[1]:
+        truth(test, node.test, scope)  # raises
+    arms = [ast.Lambda(syntax.function("_", [], []).args, code_of(s)) for s in sides]
+    real = sides[0 if bool(test.real) else 1].real
+    return Tensor(real, syntax.call("lax.cond", code_of(test), *arms))
+
+
+_COMPARE: dict[type[ast.cmpop], Callable[..., Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip

@@ -1,0 +1,135 @@
+"""Python's functions that go over the elements of containers, on values of the port."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import copy
+import functools
+from typing import Any
+
+import torch
+
+from jaxgrad.parity.port import attributes, syntax
+from jaxgrad.parity.port.rules import operators
+from jaxgrad.parity.port.scope import CallSite, Special
+from jaxgrad.parity.port.values import (
+    Fields,
+    Folded,
+    Items,
+    Size,
+    Tensor,
+    Value,
+    code_of,
+    is_dynamic,
+    real_of,
+    renamed,
+)
+
+
+def _sum(site: CallSite) -> Value:
+    values = attributes.iterate(site.args[0], site.scope, site.node)
+    if not any(map(is_dynamic, values)):
+        return Folded(sum(map(real_of, values), *map(real_of, site.args[1:])))
+    if site.args[0].code is not None and len(site.args) == 1:
+        real = sum(map(real_of, values))
+        code = syntax.call("sum", code_of(site.args[0]))
+        return Tensor(real, code) if isinstance(real, torch.Tensor) else Size(real, code)
+    total = site.args[1] if len(site.args) > 1 else None
+    for value in values:
+        total = value if total is None else _plus(total, value)
+    assert total is not None
+    return total
+
+
+def _plus(left: Value, right: Value) -> Value:
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        return operators.binary(ast.Add(), lambda a, b: a + b, left, right)
+    return Size(left.real + right.real, ast.BinOp(code_of(left), ast.Add(), code_of(right)))
+
+
+def _container(kind: type) -> Special:
+    def make(site: CallSite) -> Value:
+        if not site.args:
+            return Items(kind, None, [])
+        value = site.args[0]
+        items = attributes.iterate(value, site.scope, site.node)
+        if isinstance(value, Items) and value.code is not None and kind is tuple:
+            new = copy.copy(value)
+            new.real = kind
+            return new
+        return Items(kind, None, list(items))
+
+    return make
+
+
+def _dict(site: CallSite) -> Value:
+    fields: dict[Any, Value] = {}
+    if site.args and isinstance(site.args[0], Fields):
+        fields |= {k: site.args[0].at(k) for k in site.args[0].fields}
+    elif site.args:
+        for pair in attributes.iterate(site.args[0], site.scope, site.node):
+            key, value = attributes.iterate(pair, site.scope, site.node)
+            fields[real_of(key)] = value
+    return Fields(dict, None, fields | site.keywords)
+
+
+def _quantified(kind: Any) -> Special:
+    def ask(site: CallSite) -> Value:
+        values = attributes.iterate(site.args[0], site.scope, site.node)
+        if any(isinstance(x, Tensor) for x in values):
+            raise site.refuse(f"{kind.__name__}() of tensors depends on their values")
+        return Folded(kind(map(real_of, values)))
+
+    return ask
+
+
+def _zip(site: CallSite) -> Value:
+    rows = zip(*(attributes.iterate(x, site.scope, site.node) for x in site.args), strict=False)
+    return Items(list, None, [Items(tuple, None, list(row)) for row in rows])
+
+
+def _enumerate(site: CallSite) -> Value:
+    items = attributes.iterate(site.args[0], site.scope, site.node)
+    return Items(list, None, [Items(tuple, None, [Folded(n), x]) for n, x in enumerate(items)])
+
+
+def _reversed(site: CallSite) -> Value:
+    return Items(list, None, attributes.iterate(site.args[0], site.scope, site.node)[::-1])
+
+
+def _map(site: CallSite) -> Value:
+    """Return the list of `map(f, x, y)`, whose calls come one after the other."""
+    function, *sequences = site.args
+    rows = zip(
+        *(attributes.iterate(_named(x, site), site.scope, site.node) for x in sequences),
+        strict=False,
+    )
+    made = [site.scope.run.call(function, list(row), {}, site.scope, site.node) for row in rows]
+    return Items(list, None, made)
+
+
+def _named(value: Value, site: CallSite) -> Value:
+    """Return a container under a name, because each of its elements is read on its own."""
+    if value.code is None or not isinstance(value, Items | Tensor):
+        return value
+    return renamed(value, site.scope.once(code_of(value), "parts"))
+
+
+def _reduce(site: CallSite) -> Value:
+    """Return `functools.reduce(f, x, start)`."""
+    function, sequence, *start = site.args
+    values = [*start, *attributes.iterate(_named(sequence, site), site.scope, site.node)]
+    if not values:
+        raise site.refuse("reduce of an empty sequence without a start")
+    total, *rest = values
+    for value in rest:
+        total = site.scope.run.call(function, [total, value], {}, site.scope, site.node)
+    return total
+
+
+SPECIAL: dict[Any, Special] = {
+    sum: _sum, tuple: _container(tuple), list: _container(list), dict: _dict,
+    collections.OrderedDict: _dict, any: _quantified(any), all: _quantified(all), zip: _zip,
+    enumerate: _enumerate, reversed: _reversed, map: _map, functools.reduce: _reduce,
+}  # fmt: skip

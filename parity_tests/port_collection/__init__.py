@@ -1,0 +1,1 @@
+"""Small torch modules in many styles, which `jaxgrad.port` ports and proves."""
