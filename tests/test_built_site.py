@@ -3,6 +3,7 @@
 Without the environment variable SITE, which names the built folder, nothing runs.
 """
 
+import io
 import os
 import pathlib
 
@@ -84,6 +85,39 @@ def test_programs_are_side_by_side_on_a_laptop(open_page):
     tab.close()
 
     assert left["y"] == right["y"] and left["x"] + left["width"] <= right["x"]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_picture_has_the_colours_of_the_page(open_page, theme):
+    """A picture follows the theme that the reader chose, on the page's ground, in either system."""
+    image = pytest.importorskip("PIL.Image", reason="Pillow comes with matplotlib")
+    pictures = []
+    for system in ("light", "dark"):
+        tab = open_page("tape_or_transform", 1280, system)
+        tab.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+        tab.wait_for_timeout(200)
+        shot = tab.locator("article img").first.screenshot()
+        ground = tab.evaluate("getComputedStyle(document.body).backgroundColor")
+        pictures.append(image.open(io.BytesIO(shot)).convert("RGB"))
+        assert ground == "rgb({}, {}, {})".format(*pictures[-1].getpixel((2, 2)))
+        tab.close()
+
+    assert pictures[0].tobytes() == pictures[1].tobytes()
+
+
+def test_programs_of_a_lesson_are_stacked_on_a_phone(open_page):
+    """At 390 pixels torch's program is above the JAX program, each below its heading."""
+    tab = open_page("notebooks/grad_modes", 390)
+    programs = tab.locator('.cell_output table[width="100%"]').first
+    parts = [
+        programs.locator(f"{kind}:nth-child({n})").first for n in (1, 2) for kind in ("th", "td")
+    ]
+    boxes = [part.bounding_box() for part in parts]
+    tab.close()
+
+    assert [box["y"] for box in boxes] == sorted(box["y"] for box in boxes)
+    assert len({box["y"] for box in boxes}) == 4
+    assert all(box["x"] + box["width"] <= 390 for box in boxes)
 
 
 def test_a_long_page_can_be_filtered(open_page):
