@@ -108,8 +108,10 @@ def _in_torch(case: Case) -> Explanation | None:
     """Rerun torch without its detaches and its padding: its gradients should then be JAX's."""
     evidence, run = case.evidence, case.evidence.runs[case.draw]
     changed = [i for i, v in enumerate(run.values) if v.op in _CHANGES and v.call_number >= 0]
-    stops = [i for i in changed if run.values[i].op != "embedding"]
-    groups = [*([i] for i in changed[:_DETACHES]), *([stops] if len(stops) > 1 else [])]
+    padded = [i for i in changed if run.values[i].op == "embedding"]
+    stops = [i for i in changed if i not in padded]
+    together = [group for group in (stops, padded) if len(group) > 1]  # may share a weight
+    groups = [*([i] for i in changed[:_DETACHES]), *together]
     best: tuple[list[int], frozenset[str]] = [], case.wrong
     for group in groups if case.left > 0 else ():
         case.left -= 1

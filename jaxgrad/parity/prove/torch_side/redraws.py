@@ -138,7 +138,10 @@ def _masks(x: np.ndarray, rng: np.random.Generator) -> Iterator[np.ndarray]:
         yield np.roll(x, 1, 0)
         return
     if _is_padding(x):
-        lengths = rng.integers(1, count + 1, rows)
+        shown = (x.astype(bool) if _is_falling(x) else ~x.astype(bool)).sum(-1)
+        shortest = max(1, int(shown.min())) if shown.min() < count else 1
+        lengths = rng.integers(shortest, count + 1, rows)
+        lengths[0] = count  # the first row shows the padding index that `_indices` puts there
         lengths[-1] = max(1, count - 1)
         mask = np.arange(count) < lengths[:, None]
         yield (mask if _is_falling(x) else ~mask).reshape(x.shape).astype(x.dtype)

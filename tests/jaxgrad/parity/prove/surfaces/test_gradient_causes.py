@@ -152,6 +152,31 @@ def test_the_padding_of_an_embedding_is_named():
     assert first.cause.startswith("torch gives the embedding's padding_idx no gradient")
 
 
+def test_padding_of_a_shared_table_is_the_cause():
+    """Two embeddings share a table and both have a `padding_idx`, as in an encoder-decoder."""
+
+    class Shared(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.source = nn.Embedding(5, 3, padding_idx=0)
+            self.target = nn.Embedding(5, 3, padding_idx=0)
+            self.target.weight = self.source.weight
+
+        def forward(self, x: Any, y: Any) -> Any:
+            return torch.tanh(self.source(x)) * torch.sigmoid(self.target(y))
+
+    def port(table: Any, x: Any, y: Any) -> Any:
+        return jnp.tanh(table[x]) * jax.nn.sigmoid(table[y])
+
+    module = Shared()
+    x, y = (torch.tensor([row]).numpy() for row in ([0, 1, 2, 3], [4, 0, 2, 1]))
+    first = prove(module, port, module.source.weight.detach().numpy(), (x, y)).first
+
+    assert first is not None
+    assert first.cause.startswith("torch gives the embedding's padding_idx no gradient")
+    assert "all gradients agree" in first.cause
+
+
 class Tied(nn.Module):
     """A table that is read twice; the port computes an advantage through two equal values."""
 

@@ -281,14 +281,23 @@ def test_a_scatter_with_just_enough_targets_uses_them_all():
     assert new.shape == x.shape
 
 
-def test_the_last_row_of_a_padding_mask_hides_one_element():
-    """The mask of the last row differs from a row of ones; the others have any length."""
+def test_the_first_row_of_a_padding_mask_hides_nothing_and_the_last_one_element():
+    """An index of padding in the first row counts; the rows between have any length."""
     given = np.broadcast_to(np.arange(4) < 3, (3, 4))
     first, second = redraws._masks(given, np.random.default_rng(0))
+    assert first[0].all()
     assert first[-1].tolist() == [True, True, True, False]
     assert first[:, 0].all()
     assert (second.sum(-1) == 3).all()
     assert list(redraws._masks(np.array(True), np.random.default_rng(0))) == []
+
+
+@pytest.mark.parametrize(("given", "shortest"), [([7, 4], 4), ([7, 7], 1), ([0, 7], 1)])
+def test_no_row_of_a_padding_mask_is_shorter_than_the_given_ones(given, shortest):
+    """Torch and a port may differ where a window of attention hides all of a shorter row."""
+    mask = np.arange(7) < np.repeat(given, 20)[:, None]
+    rows, _ = redraws._masks(mask, np.random.default_rng(0))
+    assert rows.sum(-1).min() == shortest
 
 
 @pytest.mark.parametrize(
