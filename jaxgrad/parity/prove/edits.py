@@ -116,6 +116,15 @@ def _without_call(text: str, name: str) -> list[str]:
         inner = text[match.end() : end - 1]
         if depth or not inner.strip():
             continue
-        simple = re.fullmatch(r"[\w.]+(\([^()]*\)|\[[^\[\]]*\])*", inner.strip())
-        lines.append(text[: match.start()] + (inner if simple else f"({inner})") + text[end:])
+        whole = inner if _is_one_operand(inner) else f"({inner})"
+        lines.append(text[: match.start()] + whole + text[end:])
     return lines
+
+
+def _is_one_operand(code: str) -> bool:
+    """Whether an expression, such as a call, needs no parentheses as an operand."""
+    try:
+        node = ast.parse(code.strip(), mode="eval").body
+    except SyntaxError:
+        return False
+    return isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript | ast.Constant)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os.path
 import pathlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,12 +21,14 @@ _STYLE = pathlib.Path(__file__).with_name("page.css")
 
 
 # `report` imports this module, so importing the type of a report here would be circular.
-def fill(reports: Sequence[Any], headline: str, sentence: Callable[[Any], str]) -> str:
+def fill(reports: Sequence[Any], headline: str, outcome: Callable[[Any], str]) -> str:
     """Fill the template of the page with reports."""
     return template(_TEMPLATE).render(
         reports=reports,
         headline=headline,
-        sentence=sentence,
+        outcome=outcome,
+        counted=counted,
+        basename=os.path.basename,
         ordered=ordered,
         number=number,
         value=value,
@@ -61,6 +64,11 @@ def ordered(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def number(x: Any) -> str:
     """Format a number with two significant digits; NaN and infinities become words."""
     return f"{x:.2g}" if isinstance(x, float) and math.isfinite(x) else value(x)
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with a noun: "1 value", "2 values"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def value(x: Any) -> str:

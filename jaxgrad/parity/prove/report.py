@@ -208,7 +208,7 @@ def render(reports: Sequence[Report]) -> str:
         >>> "<h1>jaxgrad proof" in html
         True
     """
-    return page.fill(reports, headline(reports), sentence)
+    return page.fill(reports, headline(reports), outcome)
 
 
 def headline(reports: Sequence[Report]) -> str:
@@ -228,18 +228,23 @@ def headline(reports: Sequence[Report]) -> str:
 
 
 def sentence(report: Report) -> str:
+    """Describe the verdict of a report in one sentence, after the name of the proof."""
+    text = outcome(report)
+    return f"{report.name or 'the port'}: {text[0].lower()}{text[1:]}"
+
+
+def outcome(report: Report) -> str:
     """Describe the verdict of a report in one sentence."""
-    name = report.name or "the port"
     if report.verdict == "pass":
-        return f"{name}: the gradients are torch's."
+        return "The gradients are torch's."
     if report.verdict == "inconclusive":
-        return f"{name}: rounding alone causes too large a difference to decide."
+        return "Rounding alone causes too large a difference to decide."
     if report.verdict == "error":
-        return f"{name}: the comparison could not be run."
+        return "The comparison could not be run."
     if report.first is None:
-        return f"{name}: the gradients differ from torch's."
+        return "The gradients differ from torch's."
     place = f"first on the {report.first.surface} surface, at {report.first.where}"
-    return f"{name}: the port differs from torch, {place}."
+    return f"The port differs from torch, {place}."
 
 
 def _plain(x: Any) -> Any:

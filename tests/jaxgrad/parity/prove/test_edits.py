@@ -91,7 +91,9 @@ def test_only_the_call_at_a_column_is_changed(tmp_path, column, wrong, right, ne
         ("y = stop(x", "stop", []),  # continued on the next line
         ("y = stop(x) + f(z)", "stop", ["y = x + f(z)"]),
         ("y = lax.stop(f(x)[0]) * 2", "stop", ["y = f(x)[0] * 2"]),
-        ("y = stop(g(f(x)))", "stop", ["y = (g(f(x)))"]),
+        ("y = 2 * stop(g(f(x)))", "stop", ["y = 2 * g(f(x))"]),
+        ("y = 2 * stop(f(x) + f(z))", "stop", ["y = 2 * (f(x) + f(z))"]),
+        ("y = 2 * stop(x := z)", "stop", ["y = 2 * (x := z)"]),
         ("y = stop(stop(x))", "stop", ["y = stop(x)", "y = stop(x)"]),
         ("y = nonstop(x)", "stop", []),
         ("y = x  # stop(x)", "stop", []),

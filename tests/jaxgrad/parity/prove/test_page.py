@@ -12,6 +12,7 @@ from torch import nn
 
 from jaxgrad.parity import Finding, Report, Surface, prove
 from jaxgrad.parity.prove import page
+from jaxgrad.parity.prove.edits import Edit
 from jaxgrad.parity.prove.report import headline, render
 from tests._browser import problems
 
@@ -133,6 +134,24 @@ def test_without_jinja2(monkeypatch):
 
     with pytest.raises(ModuleNotFoundError, match="run: pip install jinja2"):
         render([PASSED])
+
+
+def test_counts_and_places_read_as_words():
+    """One value is not "1 values", a change is in a file without its folders, and a name is whole.
+
+    Under the heading of a proof its verdict is stated without repeating the name.
+    """
+    edit = Edit("/home/someone/net.py", 46, "lax.stop_gradient(h)", "h")
+    first = dataclasses.replace(FIRST, edit=edit, ruled_out=("another axis",))
+    surfaces = {**FAILED.surfaces, "forward": Surface("forward", "pass", "", rows(2))}
+    wrong = dataclasses.replace(FAILED, first=first, surfaces=surfaces)
+    html = render([wrong, dataclasses.replace(PASSED, surfaces=FAILED.surfaces)])
+
+    assert "forward: 2 values compared" in html and "forward: 1 value compared" in html
+    assert "gradients: 1 further difference" in html and "1 cause ruled out" in html
+    assert "Suggested change in net.py:46" in html and "/home" not in html
+    assert "<p>The gradients are torch&#39;s.</p>" in html
+    assert html.count("Block | block") == 2  # in the overview and above its proof
 
 
 @pytest.mark.parametrize("scheme", ("light", "dark"))
