@@ -84,7 +84,18 @@ def _adapted(fn: Any, params: Any) -> JaxFunction:
         )
     if any(_is(x, "equinox.nn", "State") for x in _parts(params, "equinox.nn", "State")):
         return JaxFunction(_holding_state(fn), params)
+    if _takes_params_later(fn):  # as the flax models of transformers do
+        return JaxFunction(lambda tree, *args, **kwargs: fn(*args, params=tree, **kwargs), params)
     return JaxFunction(fn, params)
+
+
+def _takes_params_later(fn: Callable[..., Any]) -> bool:
+    """Whether a function has an argument `params` that is not its first one."""
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):  # some built-in functions have no signature
+        return False
+    return any(x.name == "params" and x.kind != x.POSITIONAL_ONLY for x in parameters[1:])
 
 
 def _parts(tree: Any, module: str, name: str) -> list[Any]:

@@ -65,7 +65,8 @@ def prove(
     Args:
         module: A `torch.nn.Module`, in the mode (train or eval) to compare; or the path of a
             `dump` of one, where torch is not installed.
-        fn: A function `fn(params, *inputs) -> outputs`; or a flax nnx, linen or equinox module.
+        fn: A function `fn(params, *inputs) -> outputs`, or one with `params=` among its later
+            arguments; or a flax nnx, linen or equinox module.
         params: The port's params, any tree; for linen its variables; None for a module that
             holds its own.
         inputs: A tuple of numpy arrays, passed to both models; a mapping for named arguments. A

@@ -34,6 +34,20 @@ def test_a_function_stays_a_function():
     assert as_function(port, 2.0) == JaxFunction(port, 2.0)
 
 
+def test_params_may_be_a_later_argument():
+    """The models of some packages take their inputs first and `params=` by name."""
+
+    class Model:
+        def __call__(self, x: Any, scale: float = 1.0, params: Any = None) -> Any:
+            return scale * x @ params["w"]
+
+    params = {"w": np.eye(2)}
+    run = as_function(Model(), params).fn
+    np.testing.assert_array_equal(run(params, np.ones((1, 2)), scale=3.0), [[3.0, 3.0]])
+    with pytest.raises(TypeError):
+        as_function(len, params).fn(params, 2)
+
+
 def test_an_nnx_module_becomes_a_function_of_its_state():
     """An nnx module becomes a function of a dict of its arrays, with or without a function."""
     module = nnx.Linear(3, 4, rngs=nnx.Rngs(0))
