@@ -61,7 +61,7 @@ graph("actor_critic/actor_loss")
 # networks stay fixed. The bar chart shows how far each network moved from its initial parameters.
 
 # %%
-show("actor_critic/train", only="losses/*")
+show("actor_critic/train", only="losses/*", prints="losses")
 
 # %%
 values = show("actor_critic/train").values

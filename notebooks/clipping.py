@@ -129,7 +129,11 @@ show("precision/autocast")
 # error.
 
 # %%
-show("precision/autocast_operations", only="normed softmax loss grads/weight")
+show(
+    "precision/autocast_operations",
+    only="normed softmax loss grads/weight",
+    prints="normed softmax loss grads",
+)
 
 # %% [markdown]
 # **Regions.** A nested `autocast` inside an autocast function sets its own dtype or disables

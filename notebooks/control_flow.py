@@ -59,7 +59,11 @@ show("control_flow/data_dependent_depth")
 question("control_flow/static_and_dynamic")
 
 # %%
-show("control_flow/static_and_dynamic", only="built/* *refuses* */loss")
+show(
+    "control_flow/static_and_dynamic",
+    only="built/* *refuses* */loss",
+    prints="built static_refuses_branch",
+)
 
 # %% [markdown]
 # ## Which way to stop a gradient is cheapest
@@ -70,7 +74,11 @@ show("control_flow/static_and_dynamic", only="built/* *refuses* */loss")
 # for a stopped value, so all three keep the same number of bytes.
 
 # %%
-show("checkpointing/cheapest_stop", only="*no_grad_* *as_no_grad *shares*")
+show(
+    "checkpointing/cheapest_stop",
+    only="*no_grad_* *as_no_grad *shares*",
+    prints="*no_grad_* *as_no_grad",
+)
 
 # %% [markdown]
 # For more about saved memory and ways to reduce it see [memory](memory.ipynb).

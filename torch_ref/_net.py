@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor, nn, optim
 
 
 Params = Mapping[str, Any]
@@ -55,6 +55,14 @@ def grads(module: nn.Module) -> dict[str, Any]:
 def params(module: nn.Module) -> dict[str, Any]:
     """Return a copy of every parameter's value."""
     return nested((name, p.detach().clone()) for name, p in module.named_parameters())
+
+
+def minimize(optimizer: optim.Optimizer, loss: Tensor) -> Tensor:
+    """Take one step of an optimizer with the gradients of a loss, and return the loss."""
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.detach()
 
 
 def raised(program: Any) -> Exception | None:

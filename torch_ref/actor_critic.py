@@ -1,12 +1,13 @@
 """Deep deterministic policy gradient (DDPG): an actor, a critic, and a slow copy of each."""
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from torch_ref._net import grads, linear, mse, params
+from torch_ref._net import grads, linear, minimize, mse, params
 
 
 DISCOUNT, TAU, LR = 0.9, 0.05, 1e-2
@@ -53,6 +54,11 @@ class Agent:
         following = self.target_critic(batch["s_next"], self.target_actor(batch["s_next"]))
         return batch["reward"] + DISCOUNT * following
 
+    def followers(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """Pair each parameter of a target network with the one that it follows."""
+        for slow, fast in ((self.target_actor, self.actor), (self.target_critic, self.critic)):
+            yield from zip(slow.parameters(), fast.parameters(), strict=True)
+
     def grads(self) -> dict[str, Any]:
         return {name: grads(network) for name, network in self.networks.items()}
 
@@ -89,30 +95,16 @@ def train(actor: Any, critic: Any, batches: Any):
     losses: dict[str, list[Tensor]] = {"critic": [], "actor": []}
     for step in range(len(batches["s"])):
         batch = {name: values[step] for name, values in batches.items()}
-
         with torch.no_grad():
             action, target = agent.action(batch), agent.target(batch)
         loss = mse(agent.critic(batch["s"], action), target)
-        critic_optimizer.zero_grad()
-        loss.backward()
-        critic_optimizer.step()
-        losses["critic"].append(loss)
-
+        losses["critic"].append(minimize(critic_optimizer, loss))
         loss = -agent.critic(batch["s"], agent.actor(batch["s"])).mean()
-        actor_optimizer.zero_grad()
-        loss.backward()  # also reaches the critic, whose zero_grad discards it
-        actor_optimizer.step()
-        losses["actor"].append(loss)
-
-        _soft_update(agent.target_actor, agent.actor)
-        _soft_update(agent.target_critic, agent.critic)
+        losses["actor"].append(minimize(actor_optimizer, loss))  # also adds to the critic's .grad
+        with torch.no_grad():
+            for target, param in agent.followers():
+                target.mul_(1 - TAU).add_(param, alpha=TAU)
     return {
         "losses": {name: torch.stack(values) for name, values in losses.items()},
         "params": {name: params(network) for name, network in agent.networks.items()},
     }
-
-
-def _soft_update(target: nn.Module, network: nn.Module) -> None:
-    with torch.no_grad():
-        for slow, fast in zip(target.parameters(), network.parameters(), strict=True):
-            slow.mul_(1 - TAU).add_(fast, alpha=TAU)

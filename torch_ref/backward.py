@@ -5,7 +5,7 @@ holds.
 import torch
 from torch import nn
 
-from torch_ref._net import grads, mlp, mse, raised
+from torch_ref._net import grads, minimize, mlp, mse, raised
 
 
 def grad_of_intermediate(a, b):
@@ -100,11 +100,8 @@ def adjust_embedding(table, net, ids, labels, lr):
     optimizer = torch.optim.SGD([vectors], lr=lr)
     losses = []
     for _ in range(3):
-        optimizer.zero_grad()
         loss = nn.functional.cross_entropy(model(vectors), labels)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.detach())
+        losses.append(minimize(optimizer, loss))
     return {
         "losses": torch.stack(losses),
         "vectors": vectors,
@@ -126,8 +123,7 @@ def accumulate(x):
     optimizer = torch.optim.SGD([x])
 
     def backward():
-        y = x**2  # of shape (1,), which torch accepts
-        y.backward()
+        (x**2).backward()  # of shape (1,), which torch accepts
         return x.grad.clone()
 
     seen = {"none yet": x.grad, "once": backward(), "twice": backward()}

@@ -80,9 +80,8 @@ def clip_grad_value(net, x, y):
 
 def clip_grad_norm_by_group(net, x, y):
     model = Mlp(net)
-    optimizer = torch.optim.SGD(
-        [{"params": model.fc1.parameters()}, {"params": model.fc2.parameters()}], lr=0.1
-    )
+    groups = [{"params": model.fc1.parameters()}, {"params": model.fc2.parameters()}]
+    optimizer = torch.optim.SGD(groups, lr=0.1)
     loss = mse(model(x), y)
     loss.backward()
     for group in optimizer.param_groups:

@@ -11,20 +11,17 @@ from torch_ref._net import Net, grads, linear, mse, raised
 def data_dependent(net, x, y):
     fc1, fc2 = linear(net["fc1"]), linear(net["fc2"])
     model = nn.Sequential(fc1, nn.Tanh(), fc2)
-    limit = x.abs().mean()
-    losses, twice = [], []
-    for sample, target in zip(x, y, strict=True):
+    limit, twice, losses = x.abs().mean(), x.mean(1) > x.mean(), []
+    for sample, target, again in zip(x, y, twice, strict=True):
         h = model(sample)
-        again = sample.mean() > x.mean()
         if again:
             h = model(h)
         else:
             h.register_hook(lambda grad: grad.clamp(-limit, limit))
         losses.append(mse(h, target))
-        twice.append(again)
     loss = torch.stack(losses).mean()
     loss.backward()
-    return {"loss": loss, "twice": torch.stack(twice), "fc1": grads(fc1), "fc2": grads(fc2)}
+    return {"loss": loss, "twice": twice, "fc1": grads(fc1), "fc2": grads(fc2)}
 
 
 def data_dependent_depth(w, x):
@@ -39,51 +36,65 @@ def data_dependent_depth(w, x):
 
 
 def static_and_dynamic(net, x, y):
-    model = Net(net)
-    graphs = []
+    model, graphs = Net(net), []
 
-    def loss_of(x, y):
+    def dynamic(x, y):
         return mse(model(x), y)
+
+    static = torch.compile(dynamic, backend=_recorder(graphs), dynamic=False, fullgraph=True)
+    built = {
+        "dynamic_three_calls": len({dynamic(x, y).grad_fn for _ in range(3)}),
+        "static_three_calls": _added(graphs, lambda: [static(x, y) for _ in range(3)]),
+        "static_another_shape": _added(graphs, lambda: static(x[:2], y[:2])),
+    }
+    ways = {"dynamic": dynamic, "static": static}
+    values = {name: _value_and_grad(model, fun, x, y) for name, fun in ways.items()}
+    return {
+        "dynamic": values["dynamic"],
+        "static": values["static"],
+        "built": built,
+        "static_refuses_branch": _refuses_branch(x),
+        "shown": {"seconds": {name: _seconds(fun, x, y) for name, fun in ways.items()}},
+    }
+
+
+def _recorder(graphs):
+    """Return a compiler for `torch.compile` that records its graphs and runs them unchanged."""
+    torch.compiler.reset()  # forget what was compiled before
 
     def compiler(graph, example_inputs):
         del example_inputs
         graphs.append(graph)
         return graph.forward
 
-    def compiled(fun):
-        return torch.compile(fun, backend=compiler, dynamic=False, fullgraph=True)
+    return compiler
 
-    def value_and_grad(fun):
-        model.zero_grad()
-        loss = fun(x, y)
-        loss.backward()
-        return {"loss": loss, "grads": grads(model)}
 
-    def seconds(fun):
-        start = time.perf_counter()
-        for _ in range(5):
-            fun(x, y).backward()
-        return (time.perf_counter() - start) / 5
+def _added(graphs, calls):
+    """Return the number of graphs that these calls add."""
+    before = len(graphs)
+    calls()
+    return len(graphs) - before
+
+
+def _refuses_branch(x):
+    """Whether a static graph refuses a Python `if` on a value."""
 
     def branch(x):
         return x.sum() if x.sum() > 0 else -x.sum()
 
-    torch.compiler.reset()
-    losses = [loss_of(x, y) for _ in range(3)]
-    dynamic = value_and_grad(loss_of)
-    static = compiled(loss_of)
-    for _ in range(3):
-        static(x, y)
-    once = len(graphs)
-    static(x[:2], y[:2])
-    return {
-        "dynamic": dynamic,
-        "static": value_and_grad(static),
-        "built": {
-            "dynamic_three_calls": len({loss.grad_fn for loss in losses}),
-            "static_three_calls": once,
-            "static_another_shape": len(graphs) - once,
-        },
-        "static_refuses_branch": raised(lambda: compiled(branch)(x)) is not None,
-        "shown": {"seconds": {"dynamic": seconds(loss_of), "static": seconds(static)}},
-    }
+    return raised(lambda: torch.compile(branch, backend="eager", fullgraph=True)(x)) is not None
+
+
+def _value_and_grad(model, fun, x, y):
+    model.zero_grad()
+    loss = fun(x, y)
+    loss.backward()
+    return {"loss": loss, "grads": grads(model)}
+
+
+def _seconds(fun, x, y):
+    start = time.perf_counter()
+    for _ in range(5):
+        fun(x, y).backward()
+    return (time.perf_counter() - start) / 5

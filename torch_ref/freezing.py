@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from torch_ref._net import Net, grads, linear, mse, nested, params
+from torch_ref._net import Net, grads, linear, minimize, mse, nested, params
 
 
 def optimizer_subset(net: Any, x: Tensor, y: Tensor):
@@ -13,11 +13,7 @@ def optimizer_subset(net: Any, x: Tensor, y: Tensor):
     optimizer = torch.optim.SGD(model.l2.parameters(), lr=0.1)
     losses, gradients = [], []
     for _ in range(3):
-        optimizer.zero_grad()
-        loss = mse(model(x), y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss)
+        losses.append(minimize(optimizer, mse(model(x), y)))
         gradients.append(grads(model))
     optimizer.zero_grad()
     return {
@@ -39,13 +35,7 @@ def _fine_tune(net: Any, x: Tensor, y: Tensor, wanted: Any):
     model = Net(net)
     model.l1.requires_grad_(False)
     optimizer = torch.optim.SGD(filter(wanted, model.parameters()), lr=0.1, momentum=0.9)
-    losses = []
-    for _ in range(3):
-        optimizer.zero_grad()
-        loss = mse(model(x), y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss)
+    losses = [minimize(optimizer, mse(model(x), y)) for _ in range(3)]
     saved = optimizer.state_dict()
     return {
         "losses": losses,
@@ -98,9 +88,10 @@ def multi_headed(net: Any, x: Tensor, y_a: Tensor, y_b: Tensor):
         (loss_a + loss_b).backward()
         return {"losses": [loss_a, loss_b], "grads": grads(model)}
 
-    def head_a_alone():
-        model = Paths(net)
-        mse(model.a(torch.tanh(model.trunk(x))), y_a).backward()
-        return grads(model)
+    return {"open": run(False), "b_stopped": run(True), "a_alone": _head_a_alone(net, x, y_a)}
 
-    return {"open": run(False), "b_stopped": run(True), "a_alone": head_a_alone()}
+
+def _head_a_alone(net: Any, x: Tensor, y: Tensor):
+    model = Paths(net)
+    mse(model.a(torch.tanh(model.trunk(x))), y).backward()
+    return grads(model)

@@ -1,5 +1,6 @@
 """Where gradients stop in torch: detach, no_grad, inference_mode, requires_grad_, eval, numpy."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -7,6 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from torch_ref._net import Net, grads, mse, nested, params, raised
+
+
+Region = Callable[[], AbstractContextManager[Any]]
 
 
 def nothing_stopped(net, x, y):
@@ -34,25 +38,37 @@ def no_grad(net, x, y):
 
 
 def no_grad_part(x):
-    x.requires_grad_()
+    def both_outside(x):
+        return (x**2 + x**3).sum()
 
-    def backward(around_y: AbstractContextManager, around_z: AbstractContextManager):
-        x.grad = None
-        with around_y:
+    def y_inside(x):
+        with torch.no_grad():
             y = x**2
-        with around_z:
-            z = x**3
-        total = (y + z).sum()
-        total.backward()
-        return {"total": total, "grad": x.grad}
+        return (y + x**3).sum()
 
-    on, off = torch.enable_grad, torch.no_grad
+    def z_inside(x):
+        with torch.no_grad():
+            z = x**3
+        return (x**2 + z).sum()
+
+    def both_inside(x):
+        with torch.no_grad():
+            return (x**2 + x**3).sum()
+
+    refused = raised(lambda: _backward(both_inside, x))
     return {
-        "both_outside": backward(on(), on()),
-        "y_inside": backward(off(), on()),
-        "z_inside": backward(on(), off()),
-        "both_inside": "does not require grad" in str(raised(lambda: backward(off(), off()))),
+        "both_outside": _backward(both_outside, x),
+        "y_inside": _backward(y_inside, x),
+        "z_inside": _backward(z_inside, x),
+        "both_inside": "does not require grad" in str(refused),
     }
+
+
+def _backward(fun: Callable[[Tensor], Tensor], x: Tensor):
+    x = x.clone().requires_grad_()
+    total = fun(x)
+    total.backward()
+    return {"total": total, "grad": x.grad}
 
 
 def requires_grad_flag(x):
@@ -97,14 +113,11 @@ def inference_clone(net, x, y):
 
 
 def requires_grad(net, x, y):
-    frozen = Net(net)
+    frozen, region = Net(net), Net(net)
+    x_frozen, x_region = x.clone().requires_grad_(), x.clone().requires_grad_()
     frozen.l1.requires_grad_(False)
-    x_frozen = x.clone().requires_grad_()
     loss = mse(frozen(x_frozen), y)
     loss.backward()
-
-    region = Net(net)
-    x_region = x.clone().requires_grad_()
     with torch.no_grad():
         h = region.l1(x_region)
     mse(region.l2(h), y).backward()
@@ -142,17 +155,13 @@ class Regularised(nn.Module):
 
 
 def eval_mode(net, stats, mask, x, y):
-    def backward(model: nn.Module):
+    def backward(model: Regularised):
         out = model(x)
         loss = mse(out, y)
         loss.backward()
-        buffers = dict(model.named_buffers())
-        return {
-            "loss": loss,
-            "requires_grad": out.requires_grad,
-            "grads": grads(model),
-            "stats": {name: buffers[f"bn.{name}"] for name in stats},
-        }
+        after = {"running_mean": model.bn.running_mean, "running_var": model.bn.running_var}
+        flag, slopes = out.requires_grad, grads(model)
+        return {"loss": loss, "requires_grad": flag, "grads": slopes, "stats": after}
 
     return {
         "train": backward(Regularised(net, stats, mask).train()),
@@ -181,32 +190,26 @@ def numpy(w):
 def leave_graph(w):
     w.requires_grad_()
     k = w**2
-    constants = {
-        "detach": k.detach(),
-        "numpy": torch.tensor(k.detach().cpu().numpy()),
-        "item": k.sum().item(),
-        "tolist": torch.tensor(k.tolist()),
-    }
 
     def backward(constant: Tensor | float):
-        w.grad = None
         loss = (constant * w).sum()
-        loss.backward()
-        return {"loss": loss, "grad": w.grad}
+        return {"loss": loss, "grad": torch.autograd.grad(loss, w)[0]}
 
-    return {name: backward(constant) for name, constant in constants.items()}
+    return {
+        "detach": backward(k.detach()),
+        "numpy": backward(torch.tensor(k.detach().cpu().numpy())),
+        "item": backward(k.sum().item()),
+        "tolist": backward(torch.tensor(k.tolist())),
+    }
 
 
 def detach_shares_storage(w):
     w.requires_grad_()
-    k = w * 2
-    loss = (k**2).sum()  # saves k
+    k, k_numpy = w * 2, w * 2
+    loss, loss_numpy = (k**2).sum(), (k_numpy**2).sum()  # they save k and k_numpy
     m = k.detach()
     m[0] = 0.0
     refused = raised(loss.backward)
-
-    k_numpy = w * 2
-    loss_numpy = (k_numpy**2).sum()
     k_numpy.detach().numpy()[0] = 0.0  # the version counter does not notice this
     loss_numpy.backward()
     return {"loss": loss, "m": m, "k": k, "grad": refused, "grad_after_numpy": w.grad}
@@ -221,33 +224,33 @@ def detach_backward(x):
 
 
 def recorded(net, x, y):
-    def observe(
-        region: AbstractContextManager | None = None,
-        hand_on: Any = lambda h: h,
-        head_only: bool = False,
-        zero_l1: bool = False,
-    ):
+    def observe(region: Region = nullcontext, hand_on: Any = lambda h: h, **update: bool):
         model = Net(net)
-        with region or nullcontext():
+        with region():
             h = model.l1(x)
         out = model.l2(hand_on(h))
-        loss = mse(out, y)
-        graph = {"recorded": _found(model, h, out), "reachable": _found(model, loss)}
-        loss.backward()
-        if zero_l1:
-            model.l1.zero_grad(set_to_none=False)
-        observed = graph | {"loss": loss, "grads": grads(model)}
-        torch.optim.SGD((model.l2 if head_only else model).parameters(), lr=0.1).step()
-        return observed | {"params": params(model)}
+        recorded = _found(model, h, out)
+        return {"recorded": recorded, **_trained(model, mse(out, y), **update)}
 
     return {
         "nothing": observe(),
         "detach": observe(hand_on=Tensor.detach),
-        "no_grad": observe(torch.no_grad()),
-        "inference_mode": observe(torch.inference_mode(), hand_on=torch.clone),
+        "no_grad": observe(torch.no_grad),
+        "inference_mode": observe(torch.inference_mode, hand_on=torch.clone),
         "optimizer": observe(head_only=True),
         "manual": observe(zero_l1=True),
     }
+
+
+def _trained(model: Net, loss: Tensor, *, head_only: bool = False, zero_l1: bool = False):
+    """Return the parameters that the loss reaches, their gradients, and a step of SGD."""
+    reachable = _found(model, loss)
+    loss.backward()
+    if zero_l1:
+        model.l1.zero_grad(set_to_none=False)
+    observed = {"reachable": reachable, "loss": loss, "grads": grads(model)}
+    torch.optim.SGD((model.l2 if head_only else model).parameters(), lr=0.1).step()
+    return observed | {"params": params(model)}
 
 
 def _found(model: nn.Module, *outputs: Tensor) -> dict[str, Any]:

@@ -49,26 +49,28 @@ def grad_fn(a, b, d):
 
 
 def next_functions(a, b, d):
-    a.requires_grad_()
-    b.requires_grad_()
-    c = a * b
+    c = a.requires_grad_() * b.requires_grad_()
     e = c * d
     g = e + a
     loss = g.sum()
     loss.backward(retain_graph=True)
-    names = {c.grad_fn: "c", e.grad_fn: "e", g.grad_fn: "g", loss.grad_fn: "loss"}
+    nodes = {"c": c.grad_fn, "e": e.grad_fn, "g": g.grad_fn, "loss": loss.grad_fn}
+    names = _names(nodes, {"a": a, "b": b})
+    edges = {name: [names(f) for f, _ in node.next_functions] for name, node in nodes.items()}
+    return {"loss": loss, "a": a.grad, "b": b.grad, "next": edges}
 
-    def named(node):
+
+def _names(nodes, leaves):
+    """Return a function that names a node: by its leaf if it accumulates a gradient, or None."""
+
+    def name(node):
         if node is None:
             return None
         if type(node).__name__ == "AccumulateGrad":
-            return "a" if node.variable is a else "b"
-        return names[node]
+            return next(name for name, leaf in leaves.items() if leaf is node.variable)
+        return next(name for name, other in nodes.items() if other is node)
 
-    edges = {
-        name: [named(next_) for next_, _ in node.next_functions] for node, name in names.items()
-    }
-    return {"loss": loss, "a": a.grad, "b": b.grad, "next": edges}
+    return name
 
 
 def _saved(op, *operands):
@@ -127,15 +129,15 @@ def flag_on_non_leaf(a):
     def assign(value):
         b.requires_grad = value
 
-    changed = {
+    (b * a).sum().backward()
+    return {
+        "loss": (b * a).sum(),
+        "a": a.grad,
         "b.requires_grad_(True)": b.requires_grad_(True).requires_grad,
         "b.requires_grad = True": raised(lambda: assign(True)),
         "b.requires_grad = False": raised(lambda: assign(False)),
         "b.requires_grad_(False)": raised(lambda: b.requires_grad_(False)),
     }
-    loss = (b * a).sum()
-    loss.backward()
-    return {"loss": loss, "a": a.grad, **changed}
 
 
 def parameter_of_intermediate(w):

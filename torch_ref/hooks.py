@@ -5,7 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from torch_ref._net import Net, grads, linear, mse, params
+from torch_ref._net import Net, grads, linear, minimize, mse, params
 
 
 class Mlp(nn.Module):
@@ -195,22 +195,21 @@ def step_in_backward(net, x, y):
 
 
 def gradient_norms(net, x, y):
-    layers = {name: linear(layer) for name, layer in net.items()}
-    model = nn.ModuleDict(layers)
+    model = nn.ModuleDict({name: linear(layer) for name, layer in net.items()})
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-    losses, norms = [], {name: [] for name in layers}
+    losses, norms = [], {name: [] for name in net}
     for _ in range(10):
-        h = x
-        for layer in layers.values():
-            h = torch.sigmoid(layer(h))
-        loss = mse(h, y)
-        optimizer.zero_grad()
-        loss.backward()
+        losses.append(minimize(optimizer, mse(_sigmoids(model, x), y)))
         for name, slopes in grads(model).items():
             norms[name].append(slopes["weight"].norm())
-        optimizer.step()
-        losses.append(loss.detach())
     return {
         "losses": torch.stack(losses),
         "norms": {name: torch.stack(steps) for name, steps in norms.items()},
     }
+
+
+def _sigmoids(model, h):
+    """Apply all layers, each a linear layer and a sigmoid."""
+    for layer in model.values():
+        h = torch.sigmoid(layer(h))
+    return h

@@ -10,34 +10,34 @@ from torch_ref._net import grads, linear, mse, params
 
 
 def amp(net, x, overflow):
-    device = x.device.type
     model = linear(net)
     optimizer = optim.SGD(model.parameters(), lr=0.01)
-    scaler = torch.amp.GradScaler(device, init_scale=2.0**16, growth_interval=2)
+    scaler = torch.amp.GradScaler(x.device.type, init_scale=2.0**16, growth_interval=2)
     steps = []
     for batch, factor in zip(x, overflow, strict=True):
         optimizer.zero_grad()
-        with torch.autocast(device, dtype=torch.bfloat16):
+        with torch.autocast(x.device.type, dtype=torch.bfloat16):
             loss = model(batch).mean()
         scaler.scale(loss * factor).backward()
-        scaled = grads(model)
+        scaled, before = grads(model), scaler.get_scale()
         scaler.unscale_(optimizer)
         norm = clip_grad_norm_(model.parameters(), max_norm=1.0)
-        before = scaler.get_scale()
         scaler.step(optimizer)
         scaler.update()
-        steps.append(
-            {
-                "loss": loss,
-                "scaled": scaled,
-                "norm": norm,
-                "grads": grads(model),
-                "params": params(model),
-                "scale": torch.tensor(scaler.get_scale(), dtype=torch.float32),
-                "skipped": torch.tensor(scaler.get_scale() < before),
-            }
-        )
+        steps.append(_observed(loss, scaled, norm, model, before, scaler.get_scale()))
     return steps
+
+
+def _observed(loss, scaled, norm, model, before, after):
+    return {
+        "loss": loss,
+        "scaled": scaled,
+        "norm": norm,
+        "grads": grads(model),
+        "params": params(model),
+        "scale": torch.tensor(after, dtype=torch.float32),
+        "skipped": torch.tensor(after < before),
+    }
 
 
 def scaler_state(w, x, factors):
@@ -87,8 +87,7 @@ def autocast_regions(net, x):
             off = fc2(h.float())
         with torch.autocast(device, dtype=torch.float16):
             half = fc2(h)
-        loss = off.sum()
-    loss.backward()
+    off.sum().backward()
     return {"h": h, "off": off, "half": half, "fc1": grads(fc1), "fc2": grads(fc2)}
 
 
@@ -98,21 +97,27 @@ def autocast_operations(net, x):
     with torch.autocast(x.device.type, dtype=torch.bfloat16):
         h = fc(x)
         normed = nn.functional.layer_norm(h, (6,), weight, bias)
+        softmax = h.softmax(-1)
         loss = nn.functional.cross_entropy(normed, torch.arange(5, device=x.device))
-        seen = {
-            "h": h,
-            "normed": normed,
-            "gelu": nn.functional.gelu(h, approximate="tanh"),
-            "softmax": h.softmax(-1),
-            "logsumexp": h.logsumexp(-1),
-            "mean": h.mean(0),
-            "std": h.std(0),
-        }
     loss.backward()
+    slopes = {"fc": grads(fc), "weight": weight.grad, "bias": bias.grad}
+    more = torch.autocast(x.device.type, dtype=torch.bfloat16)(_more_operations)(h)
     return {
-        **seen,
+        "h": h,
+        "normed": normed,
+        "softmax": softmax,
         "loss": loss,
-        "grads": {"fc": grads(fc), "weight": weight.grad, "bias": bias.grad},
+        "grads": slopes,
+        "more": more,
+    }
+
+
+def _more_operations(h):
+    return {
+        "gelu": nn.functional.gelu(h, approximate="tanh"),
+        "logsumexp": h.logsumexp(-1),
+        "mean": h.mean(0),
+        "std": h.std(0),
     }
 
 

@@ -108,28 +108,27 @@ def train(actor, critic, batches, *, incremental_update=optax.incremental_update
     """
     adam = optax.adam(LR)
 
-    def moved(name, loss, nets, state, batch):
-        """Take one step of the optimizer that holds only this network."""
-
-        def of_this(net):
-            return loss(nets | {name: net}, batch, identity)
-
-        value, grads = jaxgrad.value_and_grad(of_this)(nets[name])
-        updates, state = adam.update(grads, state)
-        return value, nets | {name: optax.apply_updates(nets[name], updates)}, state
-
     def step(carry, batch):
-        nets, critic_state, actor_state = carry
-        critic_value, nets, critic_state = moved(
-            "critic", loss_of_critic, nets, critic_state, batch
-        )
-        actor_value, nets, actor_state = moved("actor", loss_of_actor, nets, actor_state, batch)
-        nets = nets | {
-            f"target_{name}": incremental_update(nets[name], nets[f"target_{name}"], TAU)
-            for name in ("actor", "critic")
-        }
-        return (nets, critic_state, actor_state), {"critic": critic_value, "actor": actor_value}
+        (nets, states), losses = carry, {}
+        for name, loss in (("critic", loss_of_critic), ("actor", loss_of_actor)):
+            losses[name], nets, states = updated(adam, name, loss, nets, states, batch)
+        for name in ("critic", "actor"):
+            target = incremental_update(nets[name], nets[f"target_{name}"], TAU)
+            nets = nets | {f"target_{name}": target}
+        return (nets, states), losses
 
-    carry = agent_of(actor, critic), adam.init(critic), adam.init(actor)
-    (nets, _, _), losses = lax.scan(step, carry, batches)
+    states = {"critic": adam.init(critic), "actor": adam.init(actor)}
+    (nets, _), losses = lax.scan(step, (agent_of(actor, critic), states), batches)
     return {"losses": losses, "params": nets}
+
+
+def updated(tx: Any, name: str, loss: Any, nets: Any, states: Any, batch: Any) -> tuple[Any, ...]:
+    """Take one step of the optimizer that holds only this network; return its loss as well."""
+
+    def of_this(net):
+        return loss(nets | {name: net}, batch, identity)
+
+    value, grads = jaxgrad.value_and_grad(of_this)(nets[name])
+    updates, state = tx.update(grads, states[name])
+    net = optax.apply_updates(nets[name], updates)
+    return value, nets | {name: net}, states | {name: state}

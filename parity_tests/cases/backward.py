@@ -89,18 +89,13 @@ def unbind(x):
 def long_example(a, b, d, f, h, *, stop_gradient=lax.stop_gradient):
     """`c.requires_grad = True` in the middle makes c a leaf: nothing before c gets a gradient."""
 
-    def before(leaves):
-        return stop_gradient(leaves["a"] * leaves["b"])
-
-    def after(c, h):
-        i = f * (d * c) / h
-        j = i + h
+    def forward(leaves):
+        # c becomes a leaf: it keeps the value computed from a and b, but not the path back to them.
+        c = stop_gradient(leaves["a"] * leaves["b"]) + leaves["c"]
+        i = f * (d * c) / leaves["h"]
+        j = i + leaves["h"]
         return j * i
 
-    def forward(leaves):
-        return after(before(leaves) + leaves["c"], leaves["h"])
-
-    # c becomes a leaf: it keeps the value computed from a and b, but not the path back to them.
     leaves = {"a": a, "b": b, "c": jnp.zeros_like(a), "h": h}
     k, grads = jaxgrad.value_and_grad(forward)(leaves)
     return {"k": k, **grads}

@@ -29,26 +29,25 @@ def data_dependent(net, x, y, *, hook=jaxgrad.hook):
     Samples above the batch mean go through twice; those below are clipped to the batch's mean
     magnitude. All of it is one compiled program without a host callback.
     """
-    limit = jnp.mean(jnp.abs(x))
+    limit, twice = jnp.mean(jnp.abs(x)), jnp.mean(x, 1) > jnp.mean(x)
+
+    def clipped(net, h):
+        return hook(h, lambda grad: jnp.clip(grad, -limit, limit))
 
     def loss(net):
-        def model(h):
-            return linear(net["fc2"], jnp.tanh(linear(net["fc1"], h)))
+        def one(total, row):
+            sample, target, again = row
+            h = lax.cond(again, model, clipped, net, model(net, sample))
+            return total + mse(h, target), None
 
-        def clipped(h):
-            return hook(h, lambda grad: jnp.clip(grad, -limit, limit))
+        return lax.scan(one, jnp.zeros_like(limit), (x, y, twice))[0] / len(x)
 
-        def one(total, pair):
-            sample, target = pair
-            again = jnp.mean(sample) > jnp.mean(x)
-            h = lax.cond(again, model, clipped, model(sample))
-            return total + mse(h, target), again
+    value, grads = jaxgrad.value_and_grad(loss)(net)
+    return {"loss": value, "twice": twice, "fc1": grads["fc1"], "fc2": grads["fc2"]}
 
-        total, twice = lax.scan(one, jnp.zeros_like(x[0, 0]), (x, y))
-        return total / len(x), twice
 
-    (value, twice), grads = jaxgrad.value_and_grad(loss, has_aux=True)(net)
-    return {"loss": value, "twice": twice, **grads}
+def model(net, h):
+    return linear(net["fc2"], jnp.tanh(linear(net["fc1"], h)))
 
 
 def always(condition, then, otherwise, x):
@@ -94,36 +93,36 @@ def static_and_dynamic(net, x, y, *, jit=jax.jit):
 
     The gradients are the same, but a static graph refuses a Python `if` on a value.
     """
-    built = []
+    graphs = []
 
     def loss_of(net, x, y):
-        built.append(x.shape)
+        graphs.append(x.shape)  # Python runs this line whenever the graph is built
         return mse(forward(net, x), y)
-
-    def count(*calls):
-        built.clear()
-        for call in calls:
-            call()
-        return len(built)
 
     dynamic = jax.value_and_grad(loss_of)
     static = jit(dynamic)
-    counts = {
-        "dynamic_three_calls": count(*[lambda: dynamic(net, x, y)] * 3),
-        "static_three_calls": count(*[lambda: static(net, x, y)] * 3),
-        "static_another_shape": count(lambda: static(net, x[:2], y[:2])),
+    built = {
+        "dynamic_three_calls": added(graphs, lambda: [dynamic(net, x, y) for _ in range(3)]),
+        "static_three_calls": added(graphs, lambda: [static(net, x, y) for _ in range(3)]),
+        "static_another_shape": added(graphs, lambda: static(net, x[:2], y[:2])),
     }
     ways = {"dynamic": dynamic, "static": static}
-    values = {
-        name: dict(zip(("loss", "grads"), fun(net, x, y), strict=True))
-        for name, fun in ways.items()
-    }
+    names = ("loss", "grads")
+    values = {name: dict(zip(names, fun(net, x, y), strict=True)) for name, fun in ways.items()}
     return {
-        **values,
-        "built": counts,
+        "dynamic": values["dynamic"],
+        "static": values["static"],
+        "built": built,
         "static_refuses_branch": refuses_branch(jit, x),
         "shown": {"seconds": {name: seconds(fun, net, x, y) for name, fun in ways.items()}},
     }
+
+
+def added(graphs, calls):
+    """Return the number of graphs that these calls add."""
+    before = len(graphs)
+    calls()
+    return len(graphs) - before
 
 
 def refuses_branch(jit, x):

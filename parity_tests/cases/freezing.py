@@ -23,38 +23,42 @@ def objective(net: Any, x: jax.Array, y: jax.Array) -> jax.Array:
     return mse(forward(net, x), y)
 
 
+def head(tree: Any) -> Any:
+    """Return only L2's part of a tree."""
+    return {"l2": tree["l2"]}
+
+
+def both_layers(tree: Any) -> Any:
+    return tree
+
+
+def zero_grad(grads: Any) -> Any:
+    return jax.tree.map(lambda _: None, grads)
+
+
 @case(
     source="S0-07",
     inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
     idiom=("SGD(model.l2.parameters(), lr)", 'sgd.update(grads["l2"], state)'),
-    control=dict(given=("l1", "l2")),
+    control=dict(given=both_layers),
     picture=True,
 )
-def optimizer_subset(net, x, y, *, given=("l2",)):
+def optimizer_subset(net, x, y, *, given=head):
     """An optimizer given only L2's parameters neither updates L1 nor clears L1's gradient, which
     is still computed and grows every step."""
-
-    def optimized(tree):
-        return {name: tree[name] for name in given}
-
-    def zero_grad(grads):
-        return grads | jax.tree.map(lambda _: None, optimized(net))
-
-    sgd = optax.sgd(0.1)
-    state = sgd.init(optimized(net))
-    grads = jax.tree.map(lambda _: None, net)
-    losses, gradients = [], []
+    sgd, grads = optax.sgd(0.1), jax.tree.map(lambda _: None, net)
+    state, losses, gradients = sgd.init(given(net)), [], []
     for _ in range(3):
         loss, new = jaxgrad.value_and_grad(objective)(net, x, y)
-        grads = jaxgrad.accumulate(zero_grad(grads), new)
-        updates, state = sgd.update(optimized(grads), state)
-        net = net | optax.apply_updates(optimized(net), updates)
+        grads = jaxgrad.accumulate(grads | zero_grad(given(grads)), new)
+        updates, state = sgd.update(given(grads), state)
+        net = net | optax.apply_updates(given(net), updates)
         losses.append(loss)
         gradients.append(grads)
     return {
         "losses": losses,
         "grads": gradients,
-        "grads_after_zero_grad": zero_grad(grads),
+        "grads_after_zero_grad": grads | zero_grad(given(grads)),
         "params": net,
     }
 
@@ -164,11 +168,12 @@ def multi_headed(net, x, y_a, y_b, *, stop_gradient=lax.stop_gradient):
         (_, losses), grads = jaxgrad.value_and_grad(objective, has_aux=True)(net)
         return {"losses": losses, "grads": grads}
 
-    def head_a(net):
-        return mse(linear(net["a"], jnp.tanh(linear(net["trunk"], x))), y_a)
-
     return {
         "open": run(identity),
         "b_stopped": run(stop_gradient),
-        "a_alone": jaxgrad.grad(head_a)(net),
+        "a_alone": jaxgrad.grad(head_a_alone)(net, x, y_a),
     }
+
+
+def head_a_alone(net: Any, x: jax.Array, y: jax.Array) -> jax.Array:
+    return mse(linear(net["a"], jnp.tanh(linear(net["trunk"], x))), y)

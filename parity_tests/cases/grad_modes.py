@@ -460,7 +460,18 @@ def detach_backward(x, *, stop_gradient=lax.stop_gradient):
     return {"z": z, "grad": grad}
 
 
-LR = 0.1
+def trained(objective, net, *, head_only=False, zero_l1=False):
+    """Return the parameters that the loss depends on, their gradients, and a step of SGD."""
+    loss, grads = jaxgrad.value_and_grad(objective)(net)
+    if zero_l1:
+        grads |= {"l1": jax.tree.map(jnp.zeros_like, grads["l1"])}
+    stepped = jax.tree.map(lambda p, g: p if g is None else p - 0.1 * g, net, grads)
+    return {
+        "reachable": jaxgrad.depends_on(objective, net),
+        "loss": loss,
+        "grads": grads,
+        "params": stepped | {"l1": net["l1"]} if head_only else stepped,
+    }
 
 
 @case(
@@ -475,30 +486,15 @@ def recorded(net, x, y, *, stop_gradient=lax.stop_gradient, no_grad=jaxgrad.no_g
     loss does not reach it; under `no_grad` and `inference_mode` it is never recorded. If the
     optimizer is given only L2, or L1's gradient is zeroed by hand, the graph holds all of L1."""
 
-    def sgd(params, grads):
-        return jax.tree.map(lambda p, g: p if g is None else p - LR * g, params, grads)
-
-    def observe(layer=linear, hand_on=identity, head_only=False, zero_l1=False):
+    def observe(layer=linear, hand_on=identity, **update):
         def hidden(net):
             return layer(net["l1"], x)
 
         def out(net):
             return linear(net["l2"], hand_on(hidden(net)))
 
-        def objective(net):
-            return mse(out(net), y)
-
-        loss, grads = jaxgrad.value_and_grad(objective)(net)
-        if zero_l1:
-            grads |= {"l1": jax.tree.map(jnp.zeros_like, grads["l1"])}
-        stepped = sgd(net, grads)
-        return {
-            "recorded": jaxgrad.depends_on(lambda net: (hidden(net), out(net)), net),
-            "reachable": jaxgrad.depends_on(objective, net),
-            "loss": loss,
-            "grads": grads,
-            "params": stepped | {"l1": net["l1"]} if head_only else stepped,
-        }
+        recorded = jaxgrad.depends_on(lambda net: (hidden(net), out(net)), net)
+        return {"recorded": recorded, **trained(lambda net: mse(out(net), y), net, **update)}
 
     return {
         "nothing": observe(),

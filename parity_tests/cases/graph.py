@@ -156,12 +156,16 @@ def next_functions(a, b, d):
 
     leaves = {"a": a, "b": b}
     loss, grads = jaxgrad.value_and_grad(lambda leaves: nodes(leaves)["loss"])(leaves)
-    required = _required(nodes, leaves)
-    edges = {
+    edges = _edges(_equations(nodes, leaves), _required(nodes, leaves))
+    return {"loss": loss, "a": grads["a"], "b": grads["b"], "next": edges}
+
+
+def _edges(equations, required):
+    """Return the names of each equation's inputs, with None for inputs without a gradient."""
+    return {
         name: [value if value in required else None for value in inputs]
-        for name, (_, inputs) in _equations(nodes, leaves).items()
+        for name, (_, inputs) in equations.items()
     }
-    return {"loss": loss, **grads, "next": edges}
 
 
 def _saved(op, operands, constants=()):

@@ -46,6 +46,11 @@ def register_hook(net, x, y, *, hook=jaxgrad.hook):
     return {"loss": value, "grads": grads, "seen": seen}
 
 
+def with_weight(net, weight):
+    """Return the network with another weight in its first layer."""
+    return net | {"fc1": net["fc1"] | {"weight": weight}}
+
+
 def once(hooked, x, uses):
     """Hook the tensor once, so that the hook sees the sum over its uses."""
     return [hooked(x)] * uses
@@ -71,9 +76,8 @@ def register_hook_sum(net, left, right, y, *, uses=once):
 
     def loss(net):
         first, second = uses(lambda w: jaxgrad.hook(w, clamp), net["fc1"]["weight"], 2)
-        first, second = (jaxgrad.retain_grad(w, name) for w, name in ((first, "1"), (second, "2")))
-        a = mlp(net | {"fc1": net["fc1"] | {"weight": first}}, left)
-        b = mlp(net | {"fc1": net["fc1"] | {"weight": second}}, right)
+        first, second = jaxgrad.retain_grad(first, "1"), jaxgrad.retain_grad(second, "2")
+        a, b = mlp(with_weight(net, first), left), mlp(with_weight(net, second), right)
         return mse(a - b, y)
 
     grads, seen = None, []
@@ -315,10 +319,7 @@ def gradient_norms(net, x, y):
     """Hooks record each layer's gradient magnitude at each step; it vanishes towards the input."""
 
     def loss(net):
-        h = x
-        for name in sorted(net):
-            h = jax.nn.sigmoid(linear(net[name], h))
-        return mse(h, y)
+        return mse(sigmoids(net, x), y)
 
     def step(net, _):
         value, grads = jaxgrad.value_and_grad(loss)(net)
@@ -327,3 +328,10 @@ def gradient_norms(net, x, y):
 
     _, (losses, norms) = lax.scan(step, net, length=10)
     return {"losses": losses, "norms": norms}
+
+
+def sigmoids(net, h):
+    """Apply all layers, each a linear layer and a sigmoid."""
+    for name in sorted(net):
+        h = jax.nn.sigmoid(linear(net[name], h))
+    return h

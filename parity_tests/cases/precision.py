@@ -54,37 +54,39 @@ def amp(net, x, overflow, *, scaler=jaxgrad.GradScaler):
     Two good steps double the scale. Clipping comes after `unscale_`, so it sees the true gradient.
     Autocast does not change float64, where only the scaler has an effect.
     """
-    scaler = scaler(init_scale=2.0**16, growth_interval=2)
+    loss_scaler = scaler(init_scale=2.0**16, growth_interval=2)
     tx = optax.sgd(0.01)
-    loss_of = jaxgrad.autocast(lambda net, batch: jnp.mean(linear(net, batch)))
+    opt_state, state, steps = tx.init(net), loss_scaler.init(), []
 
-    def step(net, opt_state, state, batch, factor):
-        def scaled_loss(net):
-            loss = loss_of(net, batch)
-            return scaler.scale(state, loss * factor), loss
+    def loss_of(net, state, batch, factor):
+        loss = jaxgrad.autocast(mean_output)(net, batch)
+        return loss_scaler.scale(state, loss * factor), loss
 
-        (_, loss), scaled = jaxgrad.value_and_grad(scaled_loss, has_aux=True)(net)
-        grads, found_inf = scaler.unscale(state, scaled)
-        grads, norm = jaxgrad.clip_grad_norm(grads, 1.0)
-        net, opt_state = scaler.step(found_inf, tx, grads, opt_state, net)
-        updated = scaler.update(state, found_inf)
-        seen = {
-            "loss": loss,
-            "scaled": scaled,
-            "norm": norm,
-            "grads": grads,
-            "params": net,
-            "scale": updated.scale,
-            "skipped": updated.scale < state.scale,
-        }
-        return net, opt_state, updated, seen
-
-    opt_state, state = tx.init(net), scaler.init()
-    steps = []
     for batch, factor in zip(x, overflow, strict=True):
-        net, opt_state, state, seen = step(net, opt_state, state, batch, factor)
-        steps.append(seen)
+        grad_of = jaxgrad.value_and_grad(loss_of, has_aux=True)
+        (_, loss), scaled = grad_of(net, state, batch, factor)
+        grads, found_inf = loss_scaler.unscale(state, scaled)
+        grads, norm = jaxgrad.clip_grad_norm(grads, 1.0)
+        net, opt_state = loss_scaler.step(found_inf, tx, grads, opt_state, net)
+        before, state = state, loss_scaler.update(state, found_inf)
+        steps.append(observed(loss, scaled, norm, grads, net, before, state))
     return steps
+
+
+def mean_output(net, batch):
+    return jnp.mean(linear(net, batch))
+
+
+def observed(loss, scaled, norm, grads, net, before, after):
+    return {
+        "loss": loss,
+        "scaled": scaled,
+        "norm": norm,
+        "grads": grads,
+        "params": net,
+        "scale": after.scale,
+        "skipped": after.scale < before.scale,
+    }
 
 
 def now_and_then(rng):
@@ -109,7 +111,7 @@ def scaler_state(w, x, factors, *, scaler=jaxgrad.GradScaler):
 
     Three good steps double the scale; a skip or a growth resets the tracker to 0.
     """
-    scaler = scaler(init_scale=1000.0, growth_factor=1.5, growth_interval=3)
+    loss_scaler = scaler(init_scale=1000.0, growth_factor=1.5, growth_interval=3)
     tx = optax.sgd(0.01, momentum=0.9)
 
     def step(carry, batch_and_factors):
@@ -118,17 +120,17 @@ def scaler_state(w, x, factors, *, scaler=jaxgrad.GradScaler):
 
         def one(w, opt_state, factor):
             def loss(w):
-                return scaler.scale(state, jnp.sum((w * batch) ** 2) * factor)
+                return loss_scaler.scale(state, jnp.sum((w * batch) ** 2) * factor)
 
-            grad, found_inf = scaler.unscale(state, jaxgrad.grad(loss)(w))
-            return scaler.step(found_inf, tx, grad, opt_state, w), found_inf
+            grad, found_inf = loss_scaler.unscale(state, jaxgrad.grad(loss)(w))
+            return loss_scaler.step(found_inf, tx, grad, opt_state, w), found_inf
 
         stepped = [one(w, own, factor) for (w, own), factor in zip(trained, pair, strict=True)]
-        state = scaler.update(state, [found_inf for _, found_inf in stepped])
+        state = loss_scaler.update(state, [found_inf for _, found_inf in stepped])
         carry = [new for new, _ in stepped], state
         return carry, state
 
-    start: Any = [(one, tx.init(one)) for one in w], scaler.init()
+    start: Any = [(one, tx.init(one)) for one in w], loss_scaler.init()
     (trained, _), states = lax.scan(step, start, (x, factors))
     return {
         "scale": states.scale,
@@ -205,19 +207,28 @@ def autocast_operations(net, x, *, autocast=jaxgrad.autocast):
         normed = (h - mean) / jnp.sqrt(var + 1e-5) * net["weight"] + net["bias"]
         log_probs = jax.nn.log_softmax(normed)
         loss = -jnp.mean(log_probs[jnp.arange(5), jnp.arange(5)])
-        return loss, {
-            "h": h,
-            "normed": normed,
-            "gelu": jax.nn.gelu(h),
-            "softmax": jax.nn.softmax(h),
-            "logsumexp": jax.nn.logsumexp(h, -1),
-            "mean": h.mean(0),
-            "std": h.std(0, ddof=1),
-        }
+        return loss, (h, normed, jax.nn.softmax(h))
 
     run = autocast(program, jnp.bfloat16, device_type=device_type())
-    (loss, seen), grads = jaxgrad.value_and_grad(run, has_aux=True)(net)
-    return {**seen, "loss": loss, "grads": grads}
+    (loss, (h, normed, softmax)), grads = jaxgrad.value_and_grad(run, has_aux=True)(net)
+    more = autocast(more_operations, jnp.bfloat16, device_type=device_type())(h)
+    return {
+        "h": h,
+        "normed": normed,
+        "softmax": softmax,
+        "loss": loss,
+        "grads": grads,
+        "more": more,
+    }
+
+
+def more_operations(h):
+    return {
+        "gelu": jax.nn.gelu(h),
+        "logsumexp": jax.nn.logsumexp(h, -1),
+        "mean": h.mean(0),
+        "std": h.std(0, ddof=1),
+    }
 
 
 @case(
