@@ -20,7 +20,7 @@ if not pathlib.Path("../parity_tests").is_dir():
     raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
-from parity_tests.notebook.practice import question
+from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import show, without
 
 
@@ -119,6 +119,17 @@ show("distributed/clip_sharded", only="norm */l2/bias")
 
 # %%
 show("distributed/clip_sharding", only="norm */l2/bias")
+
+# %% [markdown]
+# ## Exercises
+#
+# The solution and what it prints are folded.
+
+# %%
+exercise("distributed/average_the_loss")
+
+# %%
+exercise("distributed/norm_of_a_sharded_gradient")
 
 # %% [markdown]
 # ## What to take away

@@ -42,7 +42,7 @@ show("optim/param_groups", only="losses/* params/3/*")
 # parameters outside any differentiated function, so it needs nothing similar.
 
 # %%
-show("optim/by_hand", only="losses/* same/* by_hand/l2/* sgd/l2/*")
+show("optim/by_hand", only="losses/* same/* by_hand/l2/* sgd/l2/*", prints="losses by_hand sgd")
 
 # %% [markdown]
 # ## Skipping every other step: zero is not None

@@ -64,7 +64,7 @@ question("param_groups/none_gradient")
 # triggers all three.
 
 # %%
-show("param_groups/none_gradient", only="step/* params/*/l1/bias")
+show("param_groups/none_gradient", only="*/step */params/l1/bias")
 
 # %% [markdown]
 # Under `jit` a leaf cannot be `None` in one step and an array in the next. The `live` argument

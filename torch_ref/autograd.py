@@ -78,10 +78,8 @@ def per_sample(net, x, y):
 
     params = dict(model.named_parameters())
     by_vmap = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0, 0))(params, x, y)
-    by_loop = []
-    for xi, yi in zip(x, y, strict=True):
-        (grad,) = torch.autograd.grad(mse(model(xi), yi), params["0.weight"])
-        by_loop.append(grad)
+    losses = [mse(model(xi), yi) for xi, yi in zip(x, y, strict=True)]
+    by_loop = [torch.autograd.grad(loss, params["0.weight"])[0] for loss in losses]
     vmapped = nested(by_vmap.items())
     return {
         "vmap": {"l1": vmapped["0"], "l2": vmapped["2"]},

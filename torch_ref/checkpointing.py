@@ -10,7 +10,7 @@ from torch.autograd.graph import saved_tensors_hooks
 from torch.utils import checkpoint as recompute
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from torch_ref._net import grads, linear, mlp, mse, params
+from torch_ref._net import grads, linear, minimize, mlp, mse, params
 
 
 def _keep(program, given):
@@ -38,29 +38,32 @@ class Block(nn.Module):
         return torch.tanh(self.fc2(torch.tanh(self.fc1(h))))
 
 
+def _plain(blocks, h):
+    for block in blocks:
+        h = block(h)
+    return h
+
+
+def _trained(net, forward, x, y):
+    """Return the loss and the gradients of some blocks, and the bytes saved for backward."""
+    blocks = nn.ModuleList(Block(params) for params in net)
+    loss, kept = _keep(lambda: mse(forward(blocks, x), y), [x, y, *blocks.parameters()])
+    loss.backward()
+    return {"loss": loss, "grads": [grads(block) for block in blocks]}, kept
+
+
 def checkpoint(net, x, y):
-    def train(forward):
-        blocks = nn.ModuleList(Block(params) for params in net)
-        loss, kept = _keep(lambda: mse(forward(blocks, x), y), [x, y, *blocks.parameters()])
-        loss.backward()
-        return {"loss": loss, "grads": [grads(block) for block in blocks]}, kept
-
-    def plain(blocks, h):
-        for block in blocks:
-            h = block(h)
-        return h
-
     def each(blocks, h):
         for block in blocks:
             h = recompute.checkpoint(block, h, use_reentrant=False)
         return h
 
     def whole(blocks, h):
-        return recompute.checkpoint(plain, blocks, h, use_reentrant=False)
+        return recompute.checkpoint(_plain, blocks, h, use_reentrant=False)
 
-    expected, kept_plain = train(plain)
-    by_block, kept_each = train(each)
-    at_once, kept_whole = train(whole)
+    expected, kept_plain = _trained(net, _plain, x, y)
+    by_block, kept_each = _trained(net, each, x, y)
+    at_once, kept_whole = _trained(net, whole, x, y)
     return {
         "plain": expected,
         "each": by_block,
@@ -112,21 +115,23 @@ def _grads(net):
 
 
 def checkpoint_sequential(layers, x, y):
-    seen, kept = {}, {}
-    for segments in (1, 2, 3):
+    def run(segments):
         net = _tanhs(layers)
 
-        def program(net=net, segments=segments):
-            out = recompute.checkpoint_sequential(net, segments, x, use_reentrant=False)
-            return mse(out, y)
+        def program():
+            return mse(recompute.checkpoint_sequential(net, segments, x, use_reentrant=False), y)
 
-        loss, kept[segments] = _keep(program, [x, y, *net.parameters()])
+        loss, kept = _keep(program, [x, y, *net.parameters()])
         loss.backward()
-        seen[f"segments {segments}"] = {"loss": loss, "grads": _grads(net)}
+        return {"loss": loss, "grads": _grads(net)}, kept
+
+    (one, kept_1), (two, kept_2), (three, kept_3) = run(1), run(2), run(3)
     return {
-        **seen,
-        "segments_keep_less": kept[3] <= kept[2] < kept[1],
-        "shown": {"bytes": {str(segments): kept[segments] for segments in kept}},
+        "segments 1": one,
+        "segments 2": two,
+        "segments 3": three,
+        "segments_keep_less": kept_3 <= kept_2 < kept_1,
+        "shown": {"bytes": {"1": kept_1, "2": kept_2, "3": kept_3}},
     }
 
 
@@ -143,29 +148,29 @@ class _Calls(TorchDispatchMode):
 
 
 def selective_checkpoint(layers, x, y):
-    products = functools.partial(
-        recompute.create_selective_checkpoint_contexts, [torch.ops.aten.addmm.default]
-    )
-    ways = {
-        "everything": lambda net: net(x),
-        "nothing": lambda net: recompute.checkpoint(net, x, use_reentrant=False),
-        "products": lambda net: recompute.checkpoint(
-            net, x, use_reentrant=False, context_fn=products
-        ),
+    def products():
+        return recompute.create_selective_checkpoint_contexts([torch.ops.aten.addmm.default])
+
+    checkpoint = functools.partial(recompute.checkpoint, use_reentrant=False)
+    return {
+        "everything": _counted(layers, x, y, lambda net, x: net(x)),
+        "nothing": _counted(layers, x, y, checkpoint),
+        "products": _counted(layers, x, y, functools.partial(checkpoint, context_fn=products)),
     }
-    seen = {}
-    for name, way in ways.items():
-        net = _tanhs(layers)
-        with _Calls() as calls:
-            loss = mse(way(net), y)
-            loss.backward()
-        seen[name] = {
-            "loss": loss,
-            "grads": _grads(net),
-            "products": calls.names.count("addmm") + calls.names.count("mm"),
-            "tanhs": calls.names.count("tanh"),
-        }
-    return seen
+
+
+def _counted(layers, x, y, run):
+    """Return the loss and the gradients of a step, and how often it multiplies and takes a tanh."""
+    net = _tanhs(layers)
+    with _Calls() as calls:
+        loss = mse(run(net, x), y)
+        loss.backward()
+    return {
+        "loss": loss,
+        "grads": _grads(net),
+        "products": calls.names.count("addmm") + calls.names.count("mm"),
+        "tanhs": calls.names.count("tanh"),
+    }
 
 
 def _squares(w1, w2, x):
@@ -223,15 +228,8 @@ def saved_as_integers(w1, w2, x):
 
 
 def save_on_cpu(layers, x, y):
-    net = _tanhs(layers)
-    hooks = torch.autograd.graph.save_on_cpu()
-    pack, packed = hooks.pack_hook, []
-
-    def recorded(value):
-        packed.append(pack(value))
-        return packed[-1]
-
-    hooks.pack_hook = recorded
+    net, hooks = _tanhs(layers), torch.autograd.graph.save_on_cpu()
+    packed = _recorded(hooks)
     with hooks:
         loss = mse(net(x), y)
     on_the_host = all(kept.device.type == "cpu" for _, kept in packed)
@@ -243,6 +241,18 @@ def save_on_cpu(layers, x, y):
         "on_the_host": on_the_host,
         "shown": {"bytes": {"kept": kept}},
     }
+
+
+def _recorded(hooks):
+    """Return a list that will hold what the hooks store."""
+    pack, packed = hooks.pack_hook, []
+
+    def recorded(value):
+        packed.append(pack(value))
+        return packed[-1]
+
+    hooks.pack_hook = recorded
+    return packed
 
 
 def accumulate_micro_batches(net, x, y):
@@ -266,6 +276,10 @@ def accumulate_micro_batches(net, x, y):
     }
 
 
+def _total(out, y):
+    return nn.functional.mse_loss(out, y, reduction="sum")
+
+
 def mean_of_means(net, x, y):
     def added(loss_of):
         model = mlp(net)
@@ -273,14 +287,11 @@ def mean_of_means(net, x, y):
             loss_of(model(part), target).backward()
         return _named_grads(model)
 
-    def total(out, y):
-        return nn.functional.mse_loss(out, y, reduction="sum")
-
     at_once = mlp(net)
     mse(at_once(x), y).backward()
     return {
         "mean_of_means": added(lambda out, y: mse(out, y) / 3),
-        "mean": added(lambda out, y: total(out, y) / 7),
+        "mean": added(lambda out, y: _total(out, y) / 7),
         "at_once": _named_grads(at_once),
     }
 
@@ -298,28 +309,31 @@ def _named_grads(model):
 
 
 def step_by_layer(layers, x, y):
-    fused, whole = _tanhs(layers), _tanhs(layers)
-    each = {p: torch.optim.SGD([p], lr=0.1, momentum=0.9) for p in fused.parameters()}
-    there = []
+    net, there = _tanhs(layers), []
+    optimizers = {p: torch.optim.SGD([p], lr=0.1, momentum=0.9) for p in net.parameters()}
 
     def step(p):
-        there.append(sum(q.grad is not None for q in each))
-        each[p].step()
+        there.append(sum(q.grad is not None for q in optimizers))
+        optimizers[p].step()
         p.grad = None
 
-    for p in fused.parameters():
+    for p in net.parameters():
         p.register_post_accumulate_grad_hook(step)
-    at_the_end = torch.optim.SGD(whole.parameters(), lr=0.1, momentum=0.9)
     for _ in range(2):
-        mse(fused(x), y).backward()
-        at_the_end.zero_grad()
-        mse(whole(x), y).backward()
-        at_the_end.step()
+        mse(net(x), y).backward()
     return {
-        "by_layer": [params(layer[0]) for layer in fused],
-        "at_the_end": [params(layer[0]) for layer in whole],
+        "by_layer": [params(layer[0]) for layer in net],
+        "at_the_end": _stepped_at_the_end(layers, x, y),
         "shown": {"gradients at once": max(there)},
     }
+
+
+def _stepped_at_the_end(layers, x, y):
+    net = _tanhs(layers)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    for _ in range(2):
+        minimize(optimizer, mse(net(x), y))
+    return [params(layer[0]) for layer in net]
 
 
 def per_sample_in_chunks(net, x, y):
@@ -327,71 +341,65 @@ def per_sample_in_chunks(net, x, y):
     weights: Any = dict(model.named_parameters())
 
     def summed(weights, x, y):
-        return nn.functional.mse_loss(
-            torch.func.functional_call(model, weights, (x,)), y, reduction="sum"
-        )
+        return _total(torch.func.functional_call(model, weights, (x,)), y)
 
-    def mapped(chunk_size):
-        of_each = torch.func.vmap(
-            torch.func.grad(summed), in_dims=(None, 0, 0), chunk_size=chunk_size
-        )
-        return _by_layer(of_each(weights, x, y))
+    def mapped(size):
+        each = torch.func.vmap(torch.func.grad(summed), in_dims=(None, 0, 0), chunk_size=size)
+        return _by_layer(each(weights, x, y))
 
-    def loop():
-        each = []
-        for one, target in zip(x, y, strict=True):
-            model.zero_grad()
-            summed(weights, one, target).backward()
-            each.append({name: p.grad.clone() for name, p in weights.items()})
-        return _by_layer({name: torch.stack([g[name] for g in each]) for name in weights})
+    return {"at_once": mapped(None), "in_chunks": mapped(2), "loop": _one_by_one(model, x, y)}
 
-    return {"at_once": mapped(None), "in_chunks": mapped(2), "loop": loop()}
+
+def _one_by_one(model, x, y):
+    each = []
+    for one, target in zip(x, y, strict=True):
+        model.zero_grad()
+        _total(model(one), target).backward()
+        each.append({name: p.grad.clone() for name, p in model.named_parameters()})
+    return _by_layer({name: torch.stack([g[name] for g in each]) for name in each[0]})
 
 
 def cheapest_stop(net, x, y):
-    silu = nn.functional.silu
-
-    def nothing(l1, x):
-        return silu(l1(x))
-
-    def detach(l1, x):
-        return silu(l1(x)).detach()
-
-    @torch.no_grad()
-    def no_grad(l1, x):
-        return silu(l1(x))
-
-    def inference_mode(l1, x):
-        with torch.inference_mode():
-            h = silu(l1(x))
-        return h.clone()
-
-    def train(body):
-        l1, l2 = linear(net["l1"]), linear(net["l2"])
-
-        def program():
-            return mse(l2(body(l1, x)), y)
-
-        loss, kept = _keep(program, [x, y, *l1.parameters(), *l2.parameters()])
-        loss.backward()
-        seen = {"loss": loss, "l1": grads(l1), "l2": grads(l2)}
-        return seen, kept, seconds(program)
-
-    def seconds(program):
-        start = time.perf_counter()
-        for _ in range(20):
-            program().backward()
-        return (time.perf_counter() - start) / 20
-
-    ways = (nothing, detach, no_grad, inference_mode)
-    runs = {body.__name__: train(body) for body in ways}
-    kept = {name: run[1] for name, run in runs.items()}
-    h = silu(linear(net["l1"])(x))
+    ways = {
+        "nothing": _hidden,
+        "detach": lambda l1, x: _hidden(l1, x).detach(),
+        "no_grad": torch.no_grad()(_hidden),
+        "inference_mode": lambda l1, x: torch.inference_mode()(_hidden)(l1, x).clone(),
+    }
+    runs = {name: _stopped(net, way, x, y) for name, way in ways.items()}
+    plain, detached, off, inference = (kept for _, kept, _ in runs.values())
+    h = _hidden(linear(net["l1"]), x)
     return {
         "gradients": {name: run[0] for name, run in runs.items()},
-        "no_grad_below_nothing": kept["no_grad"] < kept["nothing"],
-        "no_grad_not_above_detach": kept["no_grad"] <= kept["detach"] <= kept["nothing"],
-        "inference_mode_as_no_grad": kept["inference_mode"] == kept["no_grad"],
+        "no_grad_below_nothing": off < plain,
+        "no_grad_not_above_detach": off <= detached <= plain,
+        "inference_mode_as_no_grad": inference == off,
         "detach_shares_storage": h.detach().data_ptr() == h.data_ptr(),
-        "shown": {"bytes": kept, "seconds": {name: run[2] for name, run in runs.items()}},
+        "shown": {
+            "bytes": {name: run[1] for name, run in runs.items()},
+            "seconds": {name: run[2] for name, run in runs.items()},
+        },
     }
+
+
+def _hidden(l1, x):
+    return nn.functional.silu(l1(x))
+
+
+def _stopped(net, way, x, y):
+    """Return the gradients with the hidden layer computed in this way, and its bytes and time."""
+    l1, l2 = linear(net["l1"]), linear(net["l2"])
+
+    def program():
+        return mse(l2(way(l1, x)), y)
+
+    loss, kept = _keep(program, [x, y, *l1.parameters(), *l2.parameters()])
+    loss.backward()
+    return {"loss": loss, "l1": grads(l1), "l2": grads(l2)}, kept, _seconds(program)
+
+
+def _seconds(program):
+    start = time.perf_counter()
+    for _ in range(20):
+        program().backward()
+    return (time.perf_counter() - start) / 20

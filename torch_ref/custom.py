@@ -124,11 +124,7 @@ def closure(x, w):
 
 
 def needs_input_grad(x, w):
-    needed, computed = {}, {}
-
-    def make(name, grad):
-        computed[name] = True
-        return grad
+    seen = {}
 
     class Product(Function):
         @staticmethod
@@ -140,24 +136,29 @@ def needs_input_grad(x, w):
         def backward(ctx, grad_output):
             x, w = ctx.saved_tensors
             needs_x, needs_w = ctx.needs_input_grad
-            needed.update(x=needs_x, w=needs_w)
-            computed.clear()
-            grad_x = make("x", 2 * grad_output * w) if needs_x else None
-            grad_w = make("w", 3 * grad_output * x) if needs_w else None
+            grad_x = 2 * grad_output * w if needs_x else None
+            grad_w = 3 * grad_output * x if needs_w else None
+            _note(seen, ctx.needs_input_grad, (grad_x, grad_w))
             return grad_x, grad_w
 
+    return _gradients(Product.apply, x, w, seen)
+
+
+def _note(seen, needed, computed):
+    """Record which gradients `backward` was asked for, and which it computed."""
+    seen["needed"] = dict(zip("xw", needed, strict=True))
+    pairs = zip("xw", computed, strict=True)
+    seen["computed"] = [name for name, value in pairs if value is not None]
+
+
+def _gradients(fun, x, w, seen):
+    """Differentiate with respect to x, to w and to both."""
     out = {}
     for name, leaves in {"x": (x,), "w": (w,), "both": (x, w)}.items():
         x.requires_grad_(name != "w")
         w.requires_grad_(name != "x")
-        loss = Product.apply(x, w).sum()
-        grads = torch.autograd.grad(loss, leaves)
-        out[name] = {
-            "loss": loss,
-            "grads": grads,
-            "needed": dict(needed),
-            "computed": sorted(computed),
-        }
+        loss = fun(x, w).sum()
+        out[name] = {"loss": loss, "grads": torch.autograd.grad(loss, leaves), **seen}
     return out
 
 

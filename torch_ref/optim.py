@@ -1,48 +1,34 @@
 """Parameter groups, hand-written updates, changed gradients, and the larger optimizers."""
 
+import itertools
+
 import torch
 from torch import nn, optim
 
-from torch_ref._net import Net, grads, mse, params, raised
+from torch_ref._net import Net, grads, minimize, mse, params, raised
 
 
 def param_groups(net, x, y):
     net = Net(net)
-    optimizer = optim.SGD(
-        [
-            {"params": net.l1.parameters(), "lr": 0.01, "momentum": 0.5, "weight_decay": 0.1},
-            {"params": net.l2.parameters()},
-        ],
-        lr=0.1,
-        momentum=0.9,
-    )
+    own = {"params": net.l1.parameters(), "lr": 0.01, "momentum": 0.5, "weight_decay": 0.1}
+    optimizer = optim.SGD([own, {"params": net.l2.parameters()}], lr=0.1, momentum=0.9)
     losses, path = [], []
     for _ in range(4):
-        optimizer.zero_grad()
-        loss = mse(net(x), y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss)
+        losses.append(minimize(optimizer, mse(net(x), y)))
         path.append(params(net))
     return {"losses": losses, "params": path}
 
 
 def by_hand(net, x, y):
     manual, automatic = Net(net), Net(net)
-    optimizer = optim.SGD(automatic.parameters(), lr=0.1)
-    losses = []
+    optimizer, losses = optim.SGD(automatic.parameters(), lr=0.1), []
     for _ in range(3):
-        loss = mse(manual(x), y)
-        loss.backward()
+        losses.append(minimize(optimizer, mse(automatic(x), y)))
+        mse(manual(x), y).backward()
         with torch.no_grad():
             for p in manual.parameters():
                 p.sub_(0.1 * p.grad)  # pyright: ignore[reportOperatorIssue]  # p.grad is set
         manual.zero_grad()
-
-        optimizer.zero_grad()
-        mse(automatic(x), y).backward()
-        optimizer.step()
-        losses.append(loss)
 
     pairs = zip(manual.parameters(), automatic.parameters(), strict=True)
     return {
@@ -57,9 +43,8 @@ def every_other_step(net, x, y):
     def train(silence):
         model = Net(net)
         optimizer = optim.SGD(model.parameters(), lr=0.1, momentum=0.9, weight_decay=0.1)
-        gradients, path, moved = [], [], []
+        gradients, path = [], [params(model)]
         for step in range(4):
-            before = model.l1.weight.clone()
             optimizer.zero_grad()
             mse(model(x), y).backward()
             if step % 2:
@@ -67,16 +52,18 @@ def every_other_step(net, x, y):
             optimizer.step()
             gradients.append(grads(model))
             path.append(params(model))
-            moved.append((model.l1.weight != before).any())
-        return {"grads": gradients, "params": path, "l1_moved": moved}
+        return {"grads": gradients, "params": path[1:], "l1_moved": _moved(path)}
 
-    def zero(layer: nn.Module):
-        layer.zero_grad(set_to_none=False)
+    return {
+        "zero": train(lambda l1: l1.zero_grad(set_to_none=False)),
+        "none": train(lambda l1: l1.zero_grad()),
+    }
 
-    def forget(layer: nn.Module):
-        layer.zero_grad()
 
-    return {"zero": train(zero), "none": train(forget)}
+def _moved(path):
+    """Return for each step whether it changed L1's weight."""
+    weights = [net["l1"]["weight"] for net in path]
+    return [(after != before).any() for before, after in itertools.pairwise(weights)]
 
 
 def scale_under_condition(net, x, y):
@@ -151,8 +138,7 @@ def sparse_adam(table, y):
 
 
 def lbfgs(x, y, w):
-    w = nn.Parameter(w)
-    optimizer = optim.LBFGS([w], max_iter=3, line_search_fn="strong_wolfe")
+    optimizer = optim.LBFGS([w.requires_grad_()], max_iter=3, line_search_fn="strong_wolfe")
 
     def closure():
         optimizer.zero_grad()
@@ -160,8 +146,7 @@ def lbfgs(x, y, w):
         loss.backward()
         return loss
 
-    path = []
-    for _ in range(2):
-        optimizer.step(closure)
-        path.append(w.detach().clone())
-    return path
+    optimizer.step(closure)
+    once = w.detach().clone()
+    optimizer.step(closure)
+    return [once, w]

@@ -52,9 +52,7 @@ def rebuild(a, b):
 
 
 def loop(w, x, lr):
-    w.requires_grad_()
-    optimizer = torch.optim.SGD([w], lr=lr)
-    losses = []
+    optimizer, losses = torch.optim.SGD([w.requires_grad_()], lr=lr), []
     for _ in range(3):
         optimizer.zero_grad()
         f = w * x

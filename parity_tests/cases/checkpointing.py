@@ -1,5 +1,6 @@
 """The residuals that the forward pass keeps for the backward pass, and how to keep fewer."""
 
+import functools
 import time
 
 import jax
@@ -33,31 +34,36 @@ def checkpoint(net, x, y, *, checkpoint=jax.checkpoint):
     One checkpoint around the whole network keeps the fewest bytes and recomputes everything.
     """
 
-    def run(block):
-        def forward(net, x):
-            h = x
-            for params in net:
-                h = block(params, h)
-            return h
-
-        return forward
-
-    ways = {"plain": run(block), "each": run(checkpoint(block)), "whole": checkpoint(run(block))}
-    seen, kept = {}, {}
-    for name, forward in ways.items():
-
-        def loss_of(net, forward=forward):
-            return mse(forward(net, x), y)
-
-        loss, grads = jaxgrad.value_and_grad(loss_of)(net)
-        seen[name] = {"loss": loss, "grads": grads}
-        kept[name] = jaxgrad.saved_bytes(loss_of, net)
+    plain, each = functools.partial(in_turn, block), functools.partial(in_turn, checkpoint(block))
+    whole = checkpoint(plain)
+    expected, kept_plain = trained(plain, net, x, y)
+    by_block, kept_each = trained(each, net, x, y)
+    at_once, kept_whole = trained(whole, net, x, y)
     return {
-        **seen,
-        "each_keeps_less": kept["each"] < kept["plain"],
-        "whole_keeps_least": kept["whole"] < kept["each"],
-        "shown": {"bytes": kept},
+        "plain": expected,
+        "each": by_block,
+        "whole": at_once,
+        "each_keeps_less": kept_each < kept_plain,
+        "whole_keeps_least": kept_whole < kept_each,
+        "shown": {"bytes": {"plain": kept_plain, "each": kept_each, "whole": kept_whole}},
     }
+
+
+def in_turn(block, net, h):
+    """Apply all blocks."""
+    for params in net:
+        h = block(params, h)
+    return h
+
+
+def trained(forward, net, x, y):
+    """Return the loss and the gradients of a network, and the bytes saved for backward."""
+
+    def loss_of(net):
+        return mse(forward(net, x), y)
+
+    loss, grads = jaxgrad.value_and_grad(loss_of)(net)
+    return {"loss": loss, "grads": grads}, jaxgrad.saved_bytes(loss_of, net)
 
 
 @case(
@@ -146,28 +152,18 @@ def checkpoint_sequential(layers, x, y, *, checkpoint=jax.checkpoint):
 
     With one segment nothing is recomputed; for six layers, two and three segments keep fewer bytes.
     """
-    seen, kept = {}, {}
-    for segments in (1, 2, 3):
-        forward = in_segments(layers, segments, checkpoint=checkpoint)
 
-        def loss_of(layers, forward=forward):
-            return mse(forward(layers, x), y)
+    def run(segments):
+        return trained(in_segments(layers, segments, checkpoint=checkpoint), layers, x, y)
 
-        loss, grads = jaxgrad.value_and_grad(loss_of)(layers)
-        seen[f"segments {segments}"] = {"loss": loss, "grads": grads}
-        kept[segments] = jaxgrad.saved_bytes(loss_of, layers)
+    (one, kept_1), (two, kept_2), (three, kept_3) = run(1), run(2), run(3)
     return {
-        **seen,
-        "segments_keep_less": kept[3] <= kept[2] < kept[1],
-        "shown": {"bytes": {str(segments): kept[segments] for segments in kept}},
+        "segments 1": one,
+        "segments 2": two,
+        "segments 3": three,
+        "segments_keep_less": kept_3 <= kept_2 < kept_1,
+        "shown": {"bytes": {"1": kept_1, "2": kept_2, "3": kept_3}},
     }
-
-
-POLICIES = {
-    "everything": lambda f: f,
-    "nothing": jax.checkpoint,
-    "products": lambda f: jax.checkpoint(f, policy=jax.checkpoint_policies.dots_saveable),
-}
 
 
 @case(
@@ -177,29 +173,36 @@ POLICIES = {
         "create_selective_checkpoint_contexts([addmm])",
         "jax.checkpoint(f, policy=dots_saveable)",
     ),
-    control=dict(policies=dict.fromkeys(POLICIES, identity)),
+    control=dict(checkpoint=identity),
 )
-def selective_checkpoint(layers, x, y, *, policies=POLICIES):
+def selective_checkpoint(layers, x, y, *, checkpoint=jax.checkpoint):
     """A checkpoint policy keeps the matrix products and recomputes the rest.
 
     The case counts the products and the tanhs of a whole step, forward and backward.
     """
+    again = checkpoint(_tanhs)
+    products = checkpoint(_tanhs, policy=jax.checkpoint_policies.dots_saveable)
+    return {
+        "everything": counted(_tanhs, layers, x, y),
+        "nothing": counted(again, layers, x, y),
+        "products": counted(products, layers, x, y),
+    }
 
-    seen = {}
-    for name, policy in policies.items():
 
-        def loss_of(layers, policy=policy):
-            return mse(policy(_tanhs)(layers, x), y)
+def counted(forward, layers, x, y):
+    """Return the loss and the gradients of a step, and how often it multiplies and takes a tanh."""
 
-        loss, grads = jaxgrad.value_and_grad(loss_of)(layers)
-        text = str(jax.make_jaxpr(jax.grad(loss_of))(layers))
-        seen[name] = {
-            "loss": loss,
-            "grads": grads,
-            "products": text.count(" = dot_general["),
-            "tanhs": text.count(" = tanh "),
-        }
-    return seen
+    def loss_of(layers):
+        return mse(forward(layers, x), y)
+
+    loss, grads = jaxgrad.value_and_grad(loss_of)(layers)
+    text = str(jax.make_jaxpr(jax.grad(loss_of))(layers))
+    return {
+        "loss": loss,
+        "grads": grads,
+        "products": text.count(" = dot_general["),
+        "tanhs": text.count(" = tanh "),
+    }
 
 
 def whole(*shape, high=4):
@@ -343,37 +346,52 @@ def accumulate_micro_batches(net, x, y):
     }
 
 
+def in_threes(rows):
+    """Split seven rows into micro-batches of three, the last of which is padded with zeros."""
+    return jnp.pad(rows, ((0, 2), (0, 0))).reshape(3, 3, -1)
+
+
+def real_rows(x):
+    """Return 1 for each row of the micro-batches, and 0 for a padded one."""
+    return in_threes(jnp.ones((7, 1), x.dtype))
+
+
+def all_rows(x):
+    return jnp.ones((3, 3, 1), x.dtype)
+
+
+def added(loss, net, parts):
+    """Add the gradients of the micro-batches."""
+
+    def add(grads, part):
+        return jax.tree.map(jnp.add, grads, jaxgrad.grad(loss)(net, *part)), None
+
+    return lax.scan(add, jax.tree.map(jnp.zeros_like, net), parts)[0]
+
+
 @case(
     source="P146",
     inputs=dict(net=NET, x=normal(7, 10), y=normal(7, 1)),
     idiom=("(loss(part) / len(parts)).backward()", "mean of jax.grad(loss)(params, part)"),
-    control=dict(rows=jnp.ones_like),
+    control=dict(real_rows=all_rows),
 )
-def mean_of_means(net, x, y, *, rows=identity):
+def mean_of_means(net, x, y, *, real_rows=real_rows):
     """With an uneven last micro-batch the mean of means is wrong; a sum over the count is right.
 
     Seven samples in threes: the last sample would count three times as much. In JAX the scan takes
     a padded last micro-batch and a mask of its real rows.
     """
-    fill = ((0, 2), (0, 0))
-    samples = rows(jnp.pad(jnp.ones((7, 1), x.dtype), fill))
-    parts = [jnp.pad(v, fill).reshape(3, 3, -1) for v in (x, y)] + [samples.reshape(3, 3, 1)]
+    parts = in_threes(x), in_threes(y), real_rows(x)
 
-    def total(net, x, y, sample):
-        return jnp.sum(sample * (mlp(net, x) - y) ** 2)
+    def total(net, x, y, real):
+        return jnp.sum(real * (mlp(net, x) - y) ** 2)
 
-    def mean(net, x, y, sample):
-        return total(net, x, y, sample) / jnp.sum(sample)
-
-    def added(loss):
-        def add(grads, part):
-            return jax.tree.map(jnp.add, grads, jaxgrad.grad(loss)(net, *part)), None
-
-        return lax.scan(add, jax.tree.map(jnp.zeros_like, net), tuple(parts))[0]
+    def mean(net, x, y, real):
+        return total(net, x, y, real) / jnp.sum(real)
 
     return {
-        "mean_of_means": jax.tree.map(lambda g: g / 3, added(mean)),
-        "mean": jax.tree.map(lambda g: g / 7, added(total)),
+        "mean_of_means": jax.tree.map(lambda g: g / 3, added(mean, net, parts)),
+        "mean": jax.tree.map(lambda g: g / 7, added(total, net, parts)),
         "at_once": jaxgrad.grad(lambda net: mse(mlp(net, x), y))(net),
     }
 
@@ -390,23 +408,31 @@ def step_by_layer(layers, x, y):
     and each layer's gradients are consumed before the next are computed; under `jit` XLA chooses
     the order.
     """
-    tx = jaxgrad.optim.sgd(lr=0.1, momentum=0.9)
-    fused, states = list(layers), [tx.init(params) for params in layers]
-    whole, state = list(layers), tx.init(layers)
-    there = 0
+    tx, there = jaxgrad.optim.sgd(lr=0.1, momentum=0.9), []
+    net, states = list(layers), [tx.init(params) for params in layers]
     for _ in range(2):
         h, pulls = x, []
-        for params in fused:
+        for params in net:
             h, pull = jax.vjp(lambda params, h: jnp.tanh(linear(params, h)), params, h)
             pulls.append(pull)
         back = jax.grad(mse)(h, y)
         for n in reversed(range(len(layers))):
             grads, back = pulls[n](back)
-            there = max(there, len(jax.tree.leaves(grads)))
-            fused[n], states[n] = tx.step(grads, states[n], fused[n])
-        grads = jaxgrad.grad(lambda layers: mse(_tanhs(layers, x), y))(whole)
-        whole, state = tx.step(grads, state, whole)
-    return {"by_layer": fused, "at_the_end": whole, "shown": {"gradients at once": there}}
+            there.append(len(jax.tree.leaves(grads)))
+            net[n], states[n] = tx.step(grads, states[n], net[n])
+    return {
+        "by_layer": net,
+        "at_the_end": stepped_at_the_end(tx, layers, x, y),
+        "shown": {"gradients at once": max(there)},
+    }
+
+
+def stepped_at_the_end(tx, layers, x, y):
+    net, state = list(layers), tx.init(layers)
+    for _ in range(2):
+        grads = jaxgrad.grad(lambda layers: mse(_tanhs(layers, x), y))(net)
+        net, state = tx.step(grads, state, net)
+    return net
 
 
 @case(
@@ -444,33 +470,40 @@ def cheapest_stop(net, x, y, *, stop_gradient=lax.stop_gradient, no_grad=jaxgrad
     a stopped value, so all three cost the same there.
     """
 
-    def l1(params, x):
-        return jax.nn.silu(linear(params, x))
-
     ways = {
-        "nothing": l1,
-        "detach": lambda params, x: stop_gradient(l1(params, x)),
-        "no_grad": no_grad(l1),
-        "inference_mode": lambda params, x: jnp.copy(no_grad(l1)(params, x)),
+        "nothing": hidden,
+        "detach": lambda l1, x: stop_gradient(hidden(l1, x)),
+        "no_grad": no_grad(hidden),
+        "inference_mode": lambda l1, x: jnp.copy(no_grad(hidden)(l1, x)),
     }
-    seen, kept, times = {}, {}, {}
-    for name, body in ways.items():
-
-        def loss_of(net, x, y, body=body):
-            return mse(linear(net["l2"], body(net["l1"], x)), y)
-
-        loss, grads = jaxgrad.value_and_grad(loss_of)(net, x, y)
-        seen[name] = {"loss": loss, **grads}
-        kept[name] = jaxgrad.saved_bytes(lambda net, loss_of=loss_of: loss_of(net, x, y), net)
-        times[name] = seconds(loss_of, net, x, y)
+    runs = {name: stopped(net, way, x, y) for name, way in ways.items()}
+    plain, detached, off, inference = (kept for _, kept, _ in runs.values())
     return {
-        "gradients": seen,
-        "no_grad_below_nothing": kept["no_grad"] < kept["nothing"],
-        "no_grad_not_above_detach": kept["no_grad"] <= kept["detach"] <= kept["nothing"],
-        "inference_mode_as_no_grad": kept["inference_mode"] == kept["no_grad"],
+        "gradients": {name: run[0] for name, run in runs.items()},
+        "no_grad_below_nothing": off < plain,
+        "no_grad_not_above_detach": off <= detached <= plain,
+        "inference_mode_as_no_grad": inference == off,
         "detach_shares_storage": shares_storage(stop_gradient),
-        "shown": {"bytes": kept, "seconds": times},
+        "shown": {
+            "bytes": {name: run[1] for name, run in runs.items()},
+            "seconds": {name: run[2] for name, run in runs.items()},
+        },
     }
+
+
+def hidden(l1, x):
+    return jax.nn.silu(linear(l1, x))
+
+
+def stopped(net, way, x, y):
+    """Return the gradients with the hidden layer computed in this way, and its bytes and time."""
+
+    def loss_of(net, x, y):
+        return mse(linear(net["l2"], way(net["l1"], x)), y)
+
+    loss, grads = jaxgrad.value_and_grad(loss_of)(net, x, y)
+    kept = jaxgrad.saved_bytes(lambda net: loss_of(net, x, y), net)
+    return {"loss": loss, **grads}, kept, seconds(loss_of, net, x, y)
 
 
 def shares_storage(fun):

@@ -200,11 +200,7 @@ def closure(x, w, *, from_function=jaxgrad.from_function):
 )
 def needs_input_grad(x, w, *, from_function=jaxgrad.from_function):
     """`ctx.needs_input_grad` says which gradients are needed, so backward can skip the others."""
-    needed, computed = {}, {}
-
-    def make(name, grad):
-        computed[name] = True
-        return grad
+    seen = {}
 
     class Product:
         @staticmethod
@@ -216,24 +212,28 @@ def needs_input_grad(x, w, *, from_function=jaxgrad.from_function):
         def backward(ctx, grad_output):
             x, w = ctx.saved_tensors
             needs_x, needs_w = ctx.needs_input_grad
-            needed.update(x=needs_x, w=needs_w)
-            computed.clear()
-            grad_x = make("x", 2 * grad_output * w) if needs_x else None
-            grad_w = make("w", 3 * grad_output * x) if needs_w else None
+            grad_x = 2 * grad_output * w if needs_x else None
+            grad_w = 3 * grad_output * x if needs_w else None
+            note(seen, ctx.needs_input_grad, (grad_x, grad_w))
             return grad_x, grad_w
 
-    def loss(x, w):
-        return jnp.sum(from_function(Product)(x, w))
+    return gradients(from_function(Product), x, w, seen)
 
+
+def note(seen, needed, computed):
+    """Record which gradients `backward` was asked for, and which it computed."""
+    seen["needed"] = dict(zip("xw", needed, strict=True))
+    pairs = zip("xw", computed, strict=True)
+    seen["computed"] = [name for name, value in pairs if value is not None]
+
+
+def gradients(fun, x, w, seen):
+    """Differentiate with respect to x, to w and to both."""
     out = {}
     for name, argnums in {"x": (0,), "w": (1,), "both": (0, 1)}.items():
-        value, grads = jaxgrad.value_and_grad(loss, argnums)(x, w)
-        out[name] = {
-            "loss": value,
-            "grads": grads,
-            "needed": dict(needed),
-            "computed": sorted(computed),
-        }
+        grad_of = jaxgrad.value_and_grad(lambda x, w: jnp.sum(fun(x, w)), argnums)
+        value, grads = grad_of(x, w)
+        out[name] = {"loss": value, "grads": grads, **seen}
     return out
 
 

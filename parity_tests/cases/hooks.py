@@ -77,8 +77,7 @@ def register_hook_sum(net, left, right, y, *, uses=once):
     def loss(net):
         first, second = uses(lambda w: jaxgrad.hook(w, clamp), net["fc1"]["weight"], 2)
         first, second = jaxgrad.retain_grad(first, "1"), jaxgrad.retain_grad(second, "2")
-        a, b = mlp(with_weight(net, first), left), mlp(with_weight(net, second), right)
-        return mse(a - b, y)
+        return mse(mlp(with_weight(net, first), left) - mlp(with_weight(net, second), right), y)
 
     grads, seen = None, []
     for _ in range(2):

@@ -1,5 +1,6 @@
 """Parameter groups, hand-written updates, changed gradients, and the larger optimizers."""
 
+import itertools
 from typing import Any
 
 import jax
@@ -43,10 +44,8 @@ def first_group(transforms, labels):
 )
 def param_groups(net, x, y, *, partition=optax.partition):
     """Each parameter group has its own learning rate, momentum and weight decay."""
-    tx = partition(
-        {"l1": sgd(0.01, momentum=0.5, weight_decay=0.1), "l2": sgd(0.1, momentum=0.9)},
-        {"l1": "l1", "l2": "l2"},  # the group of each layer
-    )
+    groups = {"l1": sgd(0.01, momentum=0.5, weight_decay=0.1), "l2": sgd(0.1, momentum=0.9)}
+    tx = partition(groups, {"l1": "l1", "l2": "l2"})  # the group of each layer
     state = tx.init(net)
     losses, path = [], []
     for _ in range(4):
@@ -64,17 +63,14 @@ def param_groups(net, x, y, *, partition=optax.partition):
 )
 def by_hand(net, x, y):
     """Subtracting the gradient times the learning rate by hand equals a step of plain SGD."""
-    manual = automatic = net
-    tx = optax.sgd(0.1)
-    state = tx.init(automatic)
-    losses = []
+    manual, automatic, tx = net, net, optax.sgd(0.1)
+    state, losses = tx.init(automatic), []
     for _ in range(3):
-        loss, grads = jaxgrad.value_and_grad(loss_of)(manual, x, y)
-        manual = jax.tree.map(lambda p, g: p - 0.1 * g, manual, grads)
-
-        grads = jaxgrad.grad(loss_of)(automatic, x, y)
+        loss, grads = jaxgrad.value_and_grad(loss_of)(automatic, x, y)
         automatic, state = step(tx, grads, state, automatic)
         losses.append(loss)
+        grads = jaxgrad.grad(loss_of)(manual, x, y)
+        manual = jax.tree.map(lambda p, g: p - 0.1 * g, manual, grads)
 
     layers = [(name, leaf) for name in ("l1", "l2") for leaf in ("weight", "bias")]
     return {
@@ -94,32 +90,38 @@ def by_hand(net, x, y):
 def every_other_step(net, x, y, *, conditionally_mask=optax.conditionally_mask):
     """With a zero gradient momentum and weight decay still move a layer; with None nothing does."""
 
-    def live(step):
-        return step % 2 == 0
-
-    def train(tx, net, silence):
-        state = tx.init(net)
-        gradients, path, moved = [], [], []
-        for i in range(4):
-            grads = jaxgrad.grad(loss_of)(net, x, y)
-            if not live(i):
-                grads = grads | {"l1": jax.tree.map(jnp.zeros_like, grads["l1"])}
-            before = net
-            net, state = step(tx, grads, state, net)
-            gradients.append(grads if live(i) else grads | {"l1": silence(grads["l1"])})
-            path.append(net)
-            moved.append((net["l1"]["weight"] != before["l1"]["weight"]).any())
-        return {"grads": gradients, "params": path, "l1_moved": moved}
-
     every = sgd(0.1, momentum=0.9, weight_decay=0.1)
     # For a None gradient torch changes neither the parameter nor its momentum.
-    masked = optax.partition(
-        {"l1": conditionally_mask(every, live), "l2": every}, {"l1": "l1", "l2": "l2"}
-    )
-    return {
-        "zero": train(every, net, lambda grads: grads),
-        "none": train(masked, net, lambda grads: jax.tree.map(lambda _: None, grads)),
-    }
+    own = {"l1": conditionally_mask(every, even), "l2": every}
+    masked = optax.partition(own, {"l1": "l1", "l2": "l2"})
+
+    def train(tx, silenced):
+        state, gradients, path = tx.init(net), [], [net]
+        for i in range(4):
+            grads = jaxgrad.grad(loss_of)(path[-1], x, y)
+            if i % 2:
+                grads = grads | {"l1": jax.tree.map(jnp.zeros_like, grads["l1"])}
+            after, state = step(tx, grads, state, path[-1])
+            gradients.append(grads | {"l1": silenced(grads["l1"])} if i % 2 else grads)
+            path.append(after)
+        return {"grads": gradients, "params": path[1:], "l1_moved": moved(path)}
+
+    return {"zero": train(every, identity), "none": train(masked, nothing)}
+
+
+def even(step):
+    return step % 2 == 0
+
+
+def nothing(grads):
+    """Replace gradients by None."""
+    return jax.tree.map(lambda _: None, grads)
+
+
+def moved(path):
+    """Return for each step whether it changed L1's weight."""
+    weights = [net["l1"]["weight"] for net in path]
+    return [(after != before).any() for before, after in itertools.pairwise(weights)]
 
 
 def small_and_large(rng):
@@ -259,8 +261,7 @@ def lbfgs(x, y, w, *, lbfgs=jaxgrad.optim.lbfgs):
         return mse(x @ w, y) + jnp.sum(w**2)
 
     tx = lbfgs(max_iter=3, line_search_fn="strong_wolfe")
-    state = tx.init(w)
-    path = []
+    state, path = tx.init(w), []
     for _ in range(2):
         value, grad = jaxgrad.value_and_grad(closure)(w)
         updates, state = tx.update(grad, state, w, value=value, grad=grad, value_fn=closure)

@@ -46,17 +46,25 @@ def nothing(grad):
 def none_gradient(net, x, y, *, absent=nothing):
     """A parameter without a gradient does not move: no weight decay, no momentum, no step count."""
     tx = optim.adamw(0.1, weight_decay=0.1)
-    state = tx.init(net)
-    path, moments, counts = [], [], []
+    state, steps = tx.init(net), []
     for i in range(4):
         grads = jaxgrad.grad(loss_of)(net, x, y)
         if i in (1, 2):
             grads = grads | {"l1": jax.tree.map(absent, grads["l1"])}
         net, state = tx.step(grads, state, net)
-        path.append(net)
-        moments.append(state.exp_avg["l1"]["weight"])
-        counts.append(state.step["l1"]["weight"].astype(jnp.int32))
-    return {"params": path, "exp_avg": moments, "step": counts}
+        steps.append(observed(net, state))
+    return steps
+
+
+def observed(net, state):
+    """Return the parameters, and the state of L1's weight."""
+    exp_avg, step = (tree["l1"]["weight"] for tree in (state.exp_avg, state.step))
+    return {"params": net, "exp_avg": exp_avg, "step": step.astype(jnp.int32)}
+
+
+def loss_of_head(net, head, x, y):
+    hidden = apply(net["trunk"], x)
+    return mse(jnp.where(head == 0, apply(net["a"], hidden), apply(net["b"], hidden)), y)
 
 
 def one_head(head):
@@ -83,14 +91,9 @@ def live(net, x, y, *, trainable=one_head):
     """While two heads alternate, the inactive one does not move."""
     tx = optim.adam(0.1)
 
-    def loss(net, head):
-        hidden = apply(net["trunk"], x)
-        out = jnp.where(head == 0, apply(net["a"], hidden), apply(net["b"], hidden))
-        return mse(out, y)
-
     def train(carry, head):
         net, state = carry
-        grads = jaxgrad.grad(loss)(net, head)
+        grads = jaxgrad.grad(loss_of_head)(net, head, x, y)
         net, state = tx.step(grads, state, net, live=trainable(head))
         return (net, state), net
 
@@ -113,18 +116,12 @@ def one_for_all(factory, groups, labels, **defaults):
 )
 def group_schedules(net, x, y, *, param_groups=optim.param_groups):
     """Biases are not decayed, and their learning rate follows its own schedule."""
-    tx = param_groups(
-        optim.adamw,
-        {
-            "weight": {"lr": lr_scheduler.lambda_lr(0.1, lambda t: 0.5**t)},
-            "bias": {
-                "lr": lr_scheduler.lambda_lr(0.1, lambda t: 1 / (1 + t)),
-                "weight_decay": 0.0,
-            },
-        },
-        lambda path: path.split(".")[-1],
-        weight_decay=0.1,
-    )
+    fast, slow = (lambda t: 0.5**t), (lambda t: 1 / (1 + t))
+    groups = {
+        "weight": {"lr": lr_scheduler.lambda_lr(0.1, fast)},
+        "bias": {"lr": lr_scheduler.lambda_lr(0.1, slow), "weight_decay": 0.0},
+    }
+    tx = param_groups(optim.adamw, groups, lambda path: path.split(".")[-1], weight_decay=0.1)
     return {"params": descend(tx, net, x, y, 4)}
 
 
@@ -141,13 +138,11 @@ def start_again(tx, params, state):
 )
 def add_param_group(net, x, y, *, add_param_group=optim.add_param_group):
     """A group added during training starts with fresh state; the others keep their momentum."""
-    groups = [{"lr": 0.1}]
-    tx = optim.param_groups(optim.sgd, groups, {"l1": "frozen", "l2": 0}, momentum=0.9)
-    state = tx.init(net)
-    path = []
+    tx = optim.param_groups(optim.sgd, [{"lr": 0.1}], {"l1": "frozen", "l2": 0}, momentum=0.9)
+    state, path = tx.init(net), []
     for i in range(5):
         if i == 2:
-            groups += [{"lr": 0.01}]
+            groups = [{"lr": 0.1}, {"lr": 0.01}]
             tx = optim.param_groups(optim.sgd, groups, {"l1": 1, "l2": 0}, momentum=0.9)
             state = add_param_group(tx, net, state)
         net, state = tx.step(jaxgrad.grad(loss_of)(net, x, y), state, net)
@@ -179,6 +174,18 @@ def forget(tx, params, state_dict):
     return tx.init(params)
 
 
+def state_dict(exp_avg, exp_avg_sq):
+    """Return torch's state of Adam after seven steps, in four of which L2 had no gradient."""
+    steps = np.array([7, 7, 3, 3], np.float32)
+    state = {
+        i: {"step": step, "exp_avg": m, "exp_avg_sq": v}
+        for i, (step, m, v) in enumerate(zip(steps, exp_avg, exp_avg_sq, strict=True))
+    }
+    names = ["l1.weight", "l1.bias", "l2.weight", "l2.bias"]
+    group = {"params": [0, 1, 2, 3], "param_names": names}
+    return {"state": state, "param_groups": [group]}
+
+
 @case(
     source="P133",
     inputs=dict(
@@ -194,16 +201,9 @@ def forget(tx, params, state_dict):
 )
 def resume(net, x, y, exp_avg, exp_avg_sq, *, state_from_torch=optim.state_from_torch):
     """Training continues from a torch optimizer's `state_dict`, including its step counts."""
-    tx = optim.adam(0.1)
-    steps = np.array([7, 7, 3, 3], np.float32)  # l2 had no gradient four times
-    state = {
-        i: {"step": step, "exp_avg": m, "exp_avg_sq": v}
-        for i, (step, m, v) in enumerate(zip(steps, exp_avg, exp_avg_sq, strict=True))
-    }
-    names = ["l1.weight", "l1.bias", "l2.weight", "l2.bias"]
-    group = {"params": [0, 1, 2, 3], "param_names": names}
-    state = state_from_torch(tx, net, {"state": state, "param_groups": [group]})
-    path = []
+    tx, path = optim.adam(0.1), []
+    saved = state_dict(exp_avg, exp_avg_sq)
+    state = state_from_torch(tx, net, saved)
     for _ in range(3):
         net, state = tx.step(jaxgrad.grad(loss_of)(net, x, y), state, net)
         path.append(net)

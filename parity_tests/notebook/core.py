@@ -42,6 +42,11 @@ class Core:
     marked: frozenset[int] = frozenset()
     printed: tuple[str, ...] = ()
 
+    @property
+    def length(self) -> int:
+        """The number of lines that are not empty."""
+        return sum(bool(line.strip()) for line in self.text.splitlines())
+
 
 def core_of(program: Callable[..., Any], prints: str = "", tools: str = "") -> Core:
     """Return the lines of a program that a lesson shows: the body without the test harness.

@@ -170,7 +170,7 @@ QUESTIONS = {
     "param_groups/none_gradient": Question(
         "AdamW takes four steps, and in the second and third the gradient of L1 is `None`. What "
         "is L1's step count after each of the four?",
-        "step/*",
+        "*/step",
         "torch skips a parameter without a gradient, and does not count the step either.",
     ),
 }

@@ -13,8 +13,11 @@ Edit = tuple[int, int, bytes]  # first byte, last byte, replacement
 
 
 def definition(piece: Any) -> str:
-    """Return the source of a function or class, from `def` or `class` on and without `noqa`."""
-    text = re.sub(r"  # noqa.*", "", textwrap.dedent(inspect.getsource(piece)).rstrip())
+    """Return the source of a function or class, from `def` or `class` on and without remarks for
+    linters.
+    """
+    remark = r"  # (noqa|pyright: ignore).*"
+    text = re.sub(remark, "", textwrap.dedent(inspect.getsource(piece)).rstrip())
     node = ast.parse(text).body[0]
     assert isinstance(node, ast.FunctionDef | ast.ClassDef)
     return "\n".join(text.splitlines()[node.lineno - 1 :])
