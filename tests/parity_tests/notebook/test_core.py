@@ -116,3 +116,14 @@ def test_a_default_that_is_an_expression_gets_a_line():
 def test_code_names_the_line_without_a_tool():
     """Without keyword arguments, the first function that the idiom calls marks the line."""
     assert core_of(late, tools="missing(x); w.step()").marked == {4}
+
+
+def test_a_value_of_the_same_name_is_not_a_function():
+    """A name that the core reads with an index is not the function that the idiom calls."""
+    assert core_of(program, tools="loss(x)").marked == {0}  # the keyword argument comes first
+    assert core_of(indexed, tools="rows(x); total(x)").marked == {1}
+
+
+def indexed(rows, total):
+    first = rows[0]
+    return total(first)

@@ -1,6 +1,5 @@
 """A lesson shows at most ten lines on each side, unless a reason is recorded."""
 
-import ast
 import functools
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from parity_tests.case import load
 from parity_tests.notebook.core import Core, core_of
 from parity_tests.notebook.core_lengths import LESSONS, LINES, LONGER, LONGEST
-from parity_tests.runner.settings import ROOT
+from tests.parity_tests.notebook._lessons import displayed, lessons
 
 
 @functools.cache
@@ -16,21 +15,10 @@ def lengths():
     """Return the length of the longer program of every lesson, by the id of its case."""
     cases = load()
     longest = {}
-    for path in sorted((ROOT / "notebooks").glob("*.py")):
-        for id, prints in displayed(path.read_text()):
-            case = cases[id]
-            cores = [core_of(program, prints) for program in (case.reference, case.fun)]
-            longest[id] = max(longest.get(id, 0), *(core.length for core in cores))
+    for _, id, prints in lessons():
+        cores = [core_of(program, prints) for program in (cases[id].reference, cases[id].fun)]
+        longest[id] = max(longest.get(id, 0), *(core.length for core in cores))
     return longest
-
-
-def displayed(script):
-    """Yield the id and the printed results of every case whose programs a script displays."""
-    for node in ast.parse(script).body:
-        match node:
-            case ast.Expr(ast.Call(ast.Name("show" | "programs"), [ast.Constant(id)], keywords)):
-                prints = {each.arg: ast.literal_eval(each.value) for each in keywords}
-                yield str(id), prints.get("prints", "")
 
 
 def test_a_lesson_shows_at_most_ten_lines_on_each_side():
@@ -57,7 +45,7 @@ def test_a_cell_that_only_reads_values_shows_no_lines():
     """A call whose result is assigned displays nothing; the other calls are found with `prints`."""
     script = 'show("a/b", only="x")\nvalues = show("c/d").values\nprograms("e/f", prints="y z")\n'
 
-    assert list(displayed(script)) == [("a/b", ""), ("e/f", "y z")]
+    assert list(displayed(script)) == [("show", "a/b", ""), ("programs", "e/f", "y z")]
 
 
 @pytest.mark.parametrize(("text", "length"), [("x = 1", 1), ("x = 1\n\n# why\nprint(x)", 3)])

@@ -1,7 +1,6 @@
 """The scripts that lessons offer to copy run by themselves and give the results of the suite."""
 
 import os
-import re
 import subprocess
 import sys
 import warnings
@@ -17,25 +16,13 @@ from parity_tests.notebook.script import scripts
 from parity_tests.runner.jax_side import JaxProgram
 from parity_tests.runner.settings import ROOT
 from parity_tests.runner.torch_side import run_torch, split
+from tests.parity_tests.notebook._lessons import lessons
 
 
-CALL = r'\b(show|programs)\(\s*"(\w+/\w+)"([^)]*)\)'
-
-
-def shown():
-    """Return the cases that notebooks show, and the results that each call prints."""
-    calls = {}
-    for path in sorted((ROOT / "notebooks").glob("[!b]*.py")):
-        for function, id, options in re.findall(CALL, path.read_text()):
-            prints = re.search(r'prints="([^"]*)"', options)
-            if function == "show":
-                calls[id, prints[1] if prints else ""] = None
-    return list(calls)
-
-
+SHOWN = [(id, prints) for function, id, prints in lessons() if function == "show"]
 # `make test-all` runs the scripts of every lesson; the suite runs some that are compiled quickly.
-QUICK = [call for call in shown() if call[0].startswith(("backward/", "grad_modes/", "hooks/"))]
-CALLS = shown() if os.environ.get("TEST_ALL") else QUICK[::8]
+QUICK = [call for call in SHOWN if call[0].startswith(("backward/", "grad_modes/", "hooks/"))]
+CALLS = SHOWN if os.environ.get("TEST_ALL") else QUICK[::8]
 
 
 def printed(script):
@@ -132,7 +119,7 @@ def test_a_script_runs_outside_of_the_checkout(framework, tmp_path):
 
 def test_every_lesson_offers_its_scripts():
     """Each lesson has both scripts, except torch's on several processes."""
-    cases, calls = load(), shown() if os.environ.get("TEST_ALL") else shown()[::8]
+    cases, calls = load(), SHOWN if os.environ.get("TEST_ALL") else SHOWN[::8]
     lacking = {
         (id.split("/")[0], name)
         for id, prints in calls
