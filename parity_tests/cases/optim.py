@@ -92,8 +92,8 @@ def every_other_step(net, x, y, *, conditionally_mask=optax.conditionally_mask):
 
     every = sgd(0.1, momentum=0.9, weight_decay=0.1)
     # For a None gradient torch changes neither the parameter nor its momentum.
-    own = {"l1": conditionally_mask(every, even), "l2": every}
-    masked = optax.partition(own, {"l1": "l1", "l2": "l2"})
+    even_steps = conditionally_mask(every, even)
+    masked = optax.partition({"l1": even_steps, "l2": every}, {"l1": "l1", "l2": "l2"})
 
     def train(tx, silenced):
         state, gradients, path = tx.init(net), [], [net]
