@@ -45,10 +45,8 @@ class Case:
         port, flow = evidence.port, evidence.flow
         torchs = evidence.torch_gradients(evidence.runs[draw])
         actual = evidence.by_torch_name(evidence.jax_gradients[draw])
-        self.not_finite = any(
-            g is not None and numbers.not_finite(torchs[name], g)[0] for name, g in actual.items()
-            if name in torchs
-        )  # fmt: skip
+        both = ((torchs[name], g) for name, g in actual.items() if name in torchs)
+        self.not_finite = any(g is not None and numbers.not_finite(x, g)[0] for x, g in both)
         judged = evidence.judged_gradients[draw]
         names = {j.name for j in judged if j.verdict == "fail"} | {
             name for name, g in evidence.runs[draw].grads.items() if g is None

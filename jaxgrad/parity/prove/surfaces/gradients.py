@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 from jaxgrad.parity.prove.adapters import ProofError
@@ -97,23 +98,23 @@ def _ignored(masks: Sequence[Judged]) -> tuple[str, ...]:
 def _finding(
     evidence: Evidence, draw: int, wrong: Sequence[Judged], why: Explanation | None
 ) -> Finding:
-    explained = [j for j in wrong if why is not None and j.name in why.fixed]
+    explained = [] if why is None else [j for j in wrong if j.name in why.fixed]
     bad = _last_used(evidence, explained or wrong)
-    where, cause = evidence.jax_place(bad.name), ""
-    if why is not None and explained:
-        where = where if why.key is None else f"{where}, {place(evidence.port.program, why.key)}"
-        cause = why.text
     finding = Finding(
         "gradients",
         bad.name,
-        where,
+        evidence.jax_place(bad.name),
         _difference(evidence, draw, bad),
         **bad.worst,
-        cause=cause or _cause(evidence, draw, bad.name),
+        cause=_cause(evidence, draw, bad.name),
     )
     if why is None or not explained:
         return finding
-    return quoted(finding, evidence.port.program, why.key, why.fix)
+    program = evidence.port.program
+    where = finding.jax if why.key is None else f"{finding.jax}, {place(program, why.key)}"
+    return quoted(
+        dataclasses.replace(finding, jax=where, cause=why.text), program, why.key, why.fix
+    )
 
 
 def _difference(evidence: Evidence, draw: int, bad: Judged) -> str:

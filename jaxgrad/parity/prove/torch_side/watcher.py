@@ -18,7 +18,7 @@ from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact, leav
 from jaxgrad.parity.prove.torch_side.values import Call, Value
 
 
-_KEPT = 2**29  # bytes of values kept for the report; beyond that, only fingerprints
+_KEPT = 500_000_000  # bytes of values kept for the report; beyond that, only fingerprints
 
 
 class Watcher:
@@ -211,9 +211,8 @@ class Watcher:
             line=user_line() if self.keep else "",
             part=self._part,
         )
-        if self.keep and self._budget > data.nbytes:
+        if self._affords(data):
             value.data = data
-            self._budget -= data.nbytes
         number = len(self.values)
         self.values.append(value)
         self.index[id(x)] = number
@@ -241,9 +240,15 @@ class Watcher:
     def _arrive(self, number: int, grad: Tensor) -> None:
         value, data = self.values[number], to_numpy(grad) if self.keep else viewed(grad)
         value.cotangent = np.asarray(fingerprint(data))
-        if self.keep and self._budget > data.nbytes:
+        if self._affords(data):
             value.cotangent_data = data
-            self._budget -= data.nbytes
+
+    def _affords(self, data: np.ndarray) -> bool:
+        """Whether an array may be kept; it is then taken from the budget."""
+        if not self.keep or data.nbytes > self._budget:
+            return False
+        self._budget -= data.nbytes
+        return True
 
     def label(self, part: str) -> None:
         """Name the part of a call to which the next values belong; "" after the call."""

@@ -92,3 +92,43 @@ def test_ties_can_be_resolved_otherwise():
     np.testing.assert_allclose(gradient(port, chosen, {}), [1, 0.5, 0])
     np.testing.assert_allclose(gradient(port, chosen, {chosen[0]: 0.0}), [1, 0, 0])
     np.testing.assert_allclose(gradient(port, chosen, {chosen[0]: 2.0}), [1, 1, 0])
+
+
+def test_elements_that_are_not_finite_can_be_dropped():
+    """The root's derivative is infinite at 0 and NaN below; the other elements keep theirs."""
+    port = OneLeaf(lambda x: jnp.sqrt(x) + jnp.floor_divide(jnp.arange(3), 2))
+    chosen, *_ = gates.unbounded(port.flow)
+
+    np.testing.assert_allclose(gradient(port, [chosen], {}), [0.5, np.inf, np.nan])
+    np.testing.assert_allclose(gradient(port, [chosen], {chosen: 1.0}), [0.5, 0, 0])
+
+
+def test_the_inside_of_a_custom_rule_and_integers_have_no_gates():
+    """A custom derivative does not differentiate the calls inside its function."""
+
+    @jax.custom_vjp
+    def custom(x: Any) -> Any:
+        return jnp.sqrt(jnp.maximum(x, -x))
+
+    custom.defvjp(lambda x: (custom(x), x), lambda x, g: (g * x,))
+    port = OneLeaf(lambda x: custom(x) + jnp.maximum(jnp.arange(3), 1 - jnp.arange(3)))
+
+    names = {port.program.equations[g.path].primitive.name for g in gates.unbounded(port.flow)}
+    assert not gates.ties(port.flow) and names == {"mul"}  # that of `OneLeaf`
+
+
+def test_integers_are_not_differentiated():
+    """They are passed to the program as they are."""
+
+    class Indexed(OneLeaf):
+        def __init__(self):
+            self.program = jax_program.program(lambda p, i: p[i] ** 2, X, (np.array([2, 0, 0]),))
+            self.flow = Flow(self.program)
+
+        def leaves(self, draw: Any) -> Any:
+            del draw
+            return [X, np.array([2, 0, 0])]
+
+    result = Gated(Indexed(), np.zeros(3), []).gradients({})  # pyright: ignore[reportArgumentType]
+    assert result.leaves[1] is None
+    np.testing.assert_allclose(np.asarray(result.leaves[0]), [4, 0, -4])

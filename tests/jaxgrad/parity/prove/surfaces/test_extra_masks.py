@@ -1,14 +1,17 @@
 """A dropout that only the port has is located at its own line."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
 from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove.surfaces import extra_masks
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
@@ -51,3 +54,42 @@ def test_an_extra_dropout_does_not_explain_another_mistake():
     assert report.verdict == "fail" and report.first is not None
     assert "extra dropout" not in report.first.cause
     assert any("which torch does not draw" in note for note in report.notes)
+
+
+SUMS = np.array([8.0, 0.0, 1.0, 2.0, 3.0, 0.5, 2.0, 4.0, 9.0])  # a size, and sums from the fifth on
+
+
+def scaled(factor: float, **changed: float) -> np.ndarray:
+    """Return a fingerprint whose sums are multiplied, with some of its numbers changed."""
+    print_ = np.array([*SUMS[:4], *factor * SUMS[4:8], -1.0])
+    for at, x in changed.items():
+        print_[int(at[1:])] = x
+    return print_
+
+
+@pytest.mark.parametrize(
+    ("print_", "found"),
+    [
+        (scaled(1.0), [(1, 1.0)]),
+        (scaled(2.5), [(1, 2.5)]),
+        (scaled(2.5, _1=7.0, _3=7.0, _8=7.0), [(1, 2.5)]),  # these are not compared
+        (scaled(-1.0), []),
+        (scaled(0.0), []),
+        (scaled(2.5, _0=9.0), []),  # another size
+        (scaled(8.0, _7=32.0 * (1 + 0.9e-9)), [(1, 8.0)]),
+        (scaled(8.0, _7=32.0 * (1 + 1.5e-9)), []),
+        (scaled(8.0, _4=25.0), []),
+        (scaled(8.0, _7=33.0), []),
+        (np.stack([SUMS, SUMS]), []),  # one for each iteration of a scan
+    ],
+)
+def test_a_multiple_has_proportional_sums(print_, found):
+    """Constant values of torch are never the one that the port drops."""
+    values = [SimpleNamespace(print=x) for x in (SUMS, SUMS, SUMS * [2, *[1] * 8])]
+    evidence: Any = SimpleNamespace(
+        alignments=[None, SimpleNamespace(trivial=[True, False, False])],
+        runs=[None, SimpleNamespace(values=values)],
+    )
+    assert extra_masks._multiples(evidence, 1, print_) == [
+        (i, pytest.approx(factor)) for i, factor in found
+    ]

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from jaxgrad.parity.prove.surfaces import gradient_case
 from jaxgrad.parity.prove.surfaces.gradient_case import Case, _affordable, detached_operands
 from tests.jaxgrad.parity.prove.surfaces._helpers import Made
 
@@ -99,3 +100,61 @@ def test_a_gradient_differs_by_more_than_rounding(expected, actual, rerun, masks
 def test_a_large_model_is_rerun_less_often(size, reruns):
     """All reruns together compute 200 million numbers, but there are 8 to 150 of them."""
     assert _affordable(size) == reruns
+
+
+def opened(monkeypatch: Any, actual: Any) -> tuple[Case, list[Any]]:
+    """Return the case of three gradients, and the values whose uses are gates."""
+    sources: list[Any] = []
+    for name in ("stops", "ties", "unbounded"):
+        monkeypatch.setattr(gradient_case.gates, name, lambda flow: range(999))
+    monkeypatch.setattr(
+        gradient_case.gates, "uses", lambda flow, keys: sources.extend(keys) or range(999)
+    )
+    monkeypatch.setattr(
+        gradient_case, "Gated", lambda *_: SimpleNamespace(gradients=lambda settings: actual)
+    )
+    plain = {"weights": (), "requires_grad": True, "own_gradient": False, "print": [2e6]}
+    calls = [("input", ()), ("mul", (0,)), ("detach", (1,))]
+    values = [SimpleNamespace(op=op, inputs=inputs, **plain) for op, inputs in calls]
+    expected = {"a": ONES, "b": ONES, "c": None}
+    judged = [SimpleNamespace(name=n, verdict=v) for n, v in (("a", "fail"), ("b", "pass"))]
+    alignment = SimpleNamespace(
+        spots=[SimpleNamespace(key=f"spot {n}") for n in range(9)],
+        candidates={0: [8], 1: [5, 4, 3, 2, 1]},
+    )
+    evidence: Any = SimpleNamespace(
+        port=SimpleNamespace(
+            weights=SimpleNamespace(leaves_of=lambda name: ["abc".index(name)]),
+            program=SimpleNamespace(leaves=[np.ones(int(1e6)), np.ones(int(1e6))]),
+        ),
+        flow=None,
+        runs=[SimpleNamespace(values=values, grads=expected)],
+        torch_gradients=lambda run: run.grads if hasattr(run, "grads") else run,
+        by_torch_name=lambda gradients: gradients,
+        jax_gradients=[actual],
+        judged_gradients=[judged],
+        alignments=[alignment],
+        draws=[None],
+        drawn=[SimpleNamespace(gradient_reruns=[])],
+        masks=set(),
+    )
+    return Case(evidence, 0), sources
+
+
+def test_a_case_has_gates_for_wrong_and_missing_gradients_and_detached_values(monkeypatch):
+    """At most four JAX values are candidates for a detached one; a first rerun is made."""
+    case, sources = opened(monkeypatch, {"a": 2 * ONES, "b": ONES, "c": None, "merged": None})
+
+    leaves = {gradient_case.leaf_key(0), gradient_case.leaf_key(2)}
+    assert set(sources) == leaves | {f"spot {n}" for n in (2, 3, 4, 5)}
+    assert [len(x) for x in (case.stops, case.uses, case.ties, case.unbounded)] == [48, 96, 48, 0]
+    assert case.left == int(2e8 / (8e6 + 1)) - 1
+    assert case.wrong == {"a"}
+
+
+def test_only_a_gradient_that_is_not_finite_has_gates_for_infinite_derivatives(monkeypatch):
+    """It must be finite in the other framework."""
+    case, _ = opened(monkeypatch, {"a": np.array([np.nan, 1.0]), "b": ONES, "c": ONES})
+    assert case.not_finite and len(case.unbounded) == 96
+    case, _ = opened(monkeypatch, {"a": None, "b": ONES, "other": np.array([np.nan])})
+    assert not case.not_finite

@@ -1,14 +1,17 @@
 """The moments of both optimizers are matched by name, and judged."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import jax
+import numpy as np
 import optax
 import pytest
 import torch
 
 import jaxgrad
 from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.surfaces import moments
 from tests.jaxgrad.parity.prove._helpers import updated
 
 
@@ -106,3 +109,81 @@ def test_moments_that_cannot_be_matched_are_mentioned(evidence: Evidence):
     surface = updated(evidence, (adam, optax.GradientTransformation(init, update)))
     assert surface.verdict == "pass", surface
     assert "moments are not compared, because their names" in surface.text
+
+
+A, B = np.array([1.0, -0.5]), np.array([0.25, 2.0])
+
+
+def port(used: Any = (0, 1), shape: Any = (2,), merged: Any = ()) -> Any:
+    """Return a port of two vectors, the second of which may be held in another way."""
+    pieces = [("a", [0, 1]), ("b", list(used))]
+    weights = SimpleNamespace(
+        leaves=[A, B],
+        to_torch=lambda leaves: dict(zip("ab", leaves, strict=True)),
+        leaves_of=lambda name: ["ab".index(name)],
+        pieces=[SimpleNamespace(name=name, used=np.array(places)) for name, places in pieces],
+        shapes={"a": (2,), "b": shape},
+        not_one_to_one=merged,
+    )
+    return SimpleNamespace(weights=weights, program=SimpleNamespace(param_paths=["a", "b"]))
+
+
+def compared(b: Any = B, *, left_out: Any = (), reruns: Any = (), **fields: Any) -> Any:
+    """Compare torch's `exp_avg` with optax's `mu`, whose second leaf may differ."""
+    state = optax.ScaleByAdamState(np.zeros(()), {"a": A, "b": b}, {"a": A, "b": np.ones(3)})  # pyright: ignore[reportArgumentType]
+    expected = fields.pop("expected", {"a": {"exp_avg": A}, "b": {"exp_avg": B}})
+    found = moments.compare(port(**fields), expected, reruns, (state,), set(left_out))
+    return {m.name: m.judged.verdict for m in found}
+
+
+def test_moments_are_compared_if_both_sides_have_them():
+    """A moment, a parameter or a shape that one side lacks is left out."""
+    assert compared() == {"a": "pass", "b": "pass"}
+    assert compared(B + 1e-9) == {"a": "pass", "b": "fail"}
+    assert compared(left_out=["a"]) == {"b": "pass"}
+    assert compared(np.ones(3)) == {"a": "pass"}
+    assert compared(expected={"a": {"exp_avg": A}}) == {"a": "pass"}
+    assert compared(expected={"a": {"exp_avg": A}, "b": {"step": B}}) == {"a": "pass"}
+    assert compared(expected={"a": {"exp_avg": A}, "b": {"exp_avg": np.ones(3)}}) == {"a": "pass"}
+
+
+def test_a_moment_is_relative_to_its_scale_and_to_torchs_rounding():
+    """A moment of zeros is relative to the largest one of its name."""
+    zero = {"a": {"exp_avg": A}, "b": {"exp_avg": 0 * B}}
+    assert compared(0 * B + 0.9e-12, expected=zero)["b"] == "pass"
+    assert compared(0 * B + 1.1e-12, expected=zero)["b"] == "fail"
+    reruns = [{"a": {"exp_avg": A}}, {"b": {"exp_avg": B + 1e-9}}, {"b": {"step": B}}]
+    assert compared(B + 1e-9, reruns=reruns) == {"a": "pass", "b": "pass"}
+
+
+@pytest.mark.parametrize(
+    ("used", "shape", "merged"),
+    [((0, 1), (2,), ("b",)), ((0, 0), (2,), ()), ((0, 1), (3,), ()), ((0, 1, 1), (2,), ())],
+)
+def test_a_parameter_that_is_not_held_once_has_no_moments(used, shape, merged):
+    """It is merged with another one, held in part, or held twice."""
+    assert compared(used=used, shape=shape, merged=merged) == {"a": "pass"}
+
+
+@pytest.mark.parametrize(
+    ("actual", "holds"),
+    [
+        ([-2.0, -4.0], True),
+        ([2.0, 4.0], False),
+        ([-2.0 + 4e-9, -4.0], True),
+        ([-2.0 + 7.5e-9, -4.0], False),
+        ([-2e-3 + 7.5e-12, -4e-3], False),
+        ([0.0, 0.0], False),
+        ([-2.0], False),
+    ],
+)
+def test_a_negative_multiple_accumulates_updates(actual, holds):
+    """optax's RMSprop multiplies the momentum by the negative learning rate."""
+    expected = np.array([1.0, 2.0])[: len(actual)]
+    assert moments._holds_the_rate(expected, np.array(actual)) is holds
+    assert not moments._holds_the_rate(0 * expected, np.array(actual))
+
+
+def test_large_moments_are_counted():
+    """A counter of steps is no moment."""
+    assert moments.count({"a": {"step": np.ones(()), "mu": A}, "b": {"nu": np.ones(1)}}) == 1

@@ -229,6 +229,14 @@ def test_schedules_may_be_off_by_a_millionth_of_the_largest_rate(monkeypatch, of
         assert (finding.torch_value, finding.jax_value) == (0.3, 0.3 + 4.2e-7)
 
 
+def test_schedules_of_zeros_agree(monkeypatch):
+    """The allowed difference is zero then."""
+    monkeypatch.setattr(loop, "learning_rates", lambda *_: [[0.0], [0.0]])
+    proof: Any = SimpleNamespace(torch_side=SimpleNamespace(module=None))
+    training = Training(sgd, schedule=lambda step: 0.0)
+    assert schedules._compared(proof, training, 2).verdict == "pass"
+
+
 def test_a_constant_schedule_is_not_shifted():
     """Two equal numbers agree in any order, and so does a single one."""
     assert shift(np.array([0.5, 0.1, 0.1]), np.array([0.1, 0.1, 0.7])) == ""
@@ -370,6 +378,8 @@ def replayed(
         ({(2, "a"): 1 + 1.1e-6 / math.cos(1)}, {}, (2, "a", 1.1e-6, False)),
         ({(2, "a"): 0.5, (2, "b"): 0.5}, {}, (2, "a", 0.5 * math.cos(1), 0.5)),
         ({(2, "a"): 0.5, (2, "b"): 0.25}, {}, (2, "b", 0.75 * math.cos(1), None)),
+        ({(2, "a"): 0.5, (2, "b"): 0.5 + 0.9e-6}, {}, (2, "a", 0.5 * math.cos(1), None)),
+        ({(2, "a"): 0.5, (2, "b"): 0.5 + 0.4e-6}, {}, (2, "a", 0.5 * math.cos(1), 0.5)),
         ({(2, "a"): 0.5}, {"merged": ["a"]}, None),
         ({(2, "a"): 0.5}, {"waived": [("updates", "a")]}, None),
         ({(1, "a"): 0.5}, {"frozen": ["a"]}, None),

@@ -78,3 +78,68 @@ def test_normal_numbers_without_a_deviation_have_finite_standard_numbers():
     (noise,) = record.noise
     np.testing.assert_allclose(noise.standard * [0, 1, 2], noise.drawn - 2)
     assert noise.standard[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("draw", "kind", "low", "size"),
+    [
+        (lambda: torch.rand(5), "uniform", 0, 1),
+        (lambda: torch.empty(5).uniform_(), "uniform", 0, 1),
+        (lambda: torch.empty(5).uniform_(-1, 3), "uniform", -1, 4),
+        (lambda: torch.empty(5).uniform_(to=3), "uniform", 0, 3),
+        (lambda: torch.randn(5), "normal", 0, 1),
+        (lambda: torch.empty(5).normal_(), "normal", 0, 1),
+        (lambda: torch.empty(5).normal_(std=3), "normal", 0, 3),
+        (lambda: torch.empty(5).exponential_(), "exponential", 0, 1),
+        (lambda: torch.empty(5).exponential_(4.0), "exponential", 0, 0.25),
+        (lambda: torch.empty(5).cauchy_(2.0), "cauchy", 0, 1),
+    ],
+    ids=range(10),
+)
+def test_each_distribution_has_standard_numbers(draw, kind, low, size):
+    """Location and scale are taken out, also where they are torch's defaults."""
+    with Randomness() as record:
+        numbers = draw()
+    (noise,) = record.noise
+    assert noise.kind == kind
+    np.testing.assert_allclose(low + size * noise.standard, numbers, rtol=1e-5, atol=1e-6)
+
+
+def test_a_bernoulli_has_the_rate_that_torch_draws_with():
+    """The probability of a one is an argument, torch's default, or the tensor of probabilities."""
+    rates = torch.tensor([0.25, 0.75])
+    with Randomness() as record:
+        torch.empty(2).bernoulli_()
+        torch.empty(2).bernoulli_(rates)
+        torch.bernoulli(rates)
+        torch.bernoulli(rates, 0.125)
+    assert [np.asarray(noise.rate).tolist() for noise in record.noise] == [
+        0.5, [0.25, 0.75], [0.25, 0.75], 0.125
+    ]  # fmt: skip
+
+
+def test_only_numbers_of_the_same_shape_are_replayed():
+    """A call that draws more numbers, or others, draws its own."""
+    torch.manual_seed(0)
+    with Randomness() as record:
+        first, second = torch.rand(3), torch.rand(4)
+    torch.manual_seed(1)
+    with Randomness(record.noise):
+        assert torch.equal(torch.rand(3), first)
+        assert not torch.equal(torch.rand(3), second[:3])
+        assert not torch.equal(torch.rand(3), first)
+
+
+def test_a_changed_call_draws_the_numbers_of_that_call_alone():
+    """They stay in the record, and nothing else that the change draws is recorded."""
+    torch.manual_seed(0)
+    with Randomness() as record:
+        for number in (3, 4):
+            record.call = number
+            torch.rand(2)
+    again = Randomness(record.noise)
+    again.call = 4
+    with again:
+        changed = again.changed(lambda: torch.rand(2), lambda func: 2 * func() + 0 * torch.rand(2))
+    np.testing.assert_allclose(changed, 2 * record.noise[1].drawn)
+    assert again.noise == [record.noise[1]] and again.on

@@ -9,12 +9,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import torch
 from jax import lax
 from torch import Tensor, nn
 
 from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove.torch_side import run as torch_run
+from jaxgrad.parity.prove.torch_side import watcher
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -202,3 +204,52 @@ def test_the_results_of_a_custom_function_are_recorded_with_their_gradients():
     (tanh,) = (c for c in made.calls if c.module == "last")
     assert [made.values[k].op for k in tanh.inputs] == ["Shift"]
     assert [made.values[k].op for k in made.values[-1].inputs] == ["tanh", "Shift"]
+
+
+def kept(module: nn.Module) -> Any:
+    return torch_run.run(module, (np.arange(3.0),), cotangents=np.ones_like, keep=True).values
+
+
+@pytest.mark.parametrize(("budget", "count"), [(0, 0), (23, 0), (24, 1), (47, 1), (48, 2), (99, 4)])
+def test_values_are_kept_up_to_a_number_of_bytes(monkeypatch, budget, count):
+    """Two values of three numbers, and then their cotangents, take 24 bytes each."""
+    monkeypatch.setattr(watcher, "_KEPT", budget)
+    values = kept(nn.Tanh())
+    arrays = [v.data for v in values] + [v.cotangent_data for v in reversed(values)]
+    assert [x is not None for x in arrays] == [n < count for n in range(4)]
+    assert all(v.print is not None and v.cotangent is not None for v in values)
+
+
+class InPlace(nn.Module):
+    def forward(self, x: Tensor) -> Tensor:
+        y = x.sin()
+        y.add_(1)
+        return y * 2
+
+
+def test_a_value_that_is_changed_in_place_is_recorded_twice():
+    """What is kept is the value at the time of the call."""
+    values = kept(InPlace())
+    assert [v.op for v in values] == ["input", "sin", "add", "mul"]
+    assert [v.inputs for v in values] == [(), (0,), (1,), (2,)]
+    np.testing.assert_allclose(values[1].data, np.sin(np.arange(3.0)))
+    np.testing.assert_allclose(values[2].data, np.sin(np.arange(3.0)) + 1)
+
+
+class Scripted(nn.Module):
+    """A scripted function of an input, of a weight twice, and of a value."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(3, dtype=torch.float64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return step(x, self.w, self.w * 2)
+
+
+def test_the_operands_of_a_scripted_function_are_found_in_the_graph():
+    """An input, a weight and a value each have a node of their own."""
+    values = kept(Scripted())
+    (last,) = (v for v in values if v.op not in ("input", "mul"))
+    assert sorted(values[k].op for k in last.inputs) == ["input", "mul"]
+    assert last.weights == ("w",)
