@@ -23,10 +23,21 @@ if jax.__version_info__ >= (0, 11):
 _DEEP = 1500  # equations; from here on `DEEP` compiles faster than `QUICK`
 
 
-def quick_jit(fun: Callable[..., Any], equations: int = 0, donate: tuple[int, ...] = ()) -> Any:
-    """Return `jax.jit(fun)` with the options that compile about `equations` equations fastest.
+def quick_jit(
+    fun: Callable[..., Any],
+    equations: int = 0,
+    donate: tuple[int, ...] = (),
+    *,
+    differentiates: bool = False,
+) -> Any:
+    """Return `jax.jit(fun)` with the options that compile it fastest.
 
-    Outputs of the same shapes take the memory of the arguments `donate`.
+    Args:
+        fun: The function.
+        equations: About how many equations its forward pass has.
+        donate: The arguments whose memory outputs of the same shapes take.
+        differentiates: Whether it has a backward pass, which has about as many equations.
     """
-    options = DEEP if equations > _DEEP else QUICK
+    total = 2 * equations if differentiates else equations
+    options = DEEP if total > _DEEP else QUICK
     return jax.jit(fun, compiler_options=options, donate_argnums=donate)

@@ -25,7 +25,7 @@ from jaxgrad.parity.prove.torch_side.values import TorchRun
 
 
 _NEAR = 4 * float(np.finfo(np.float32).eps)  # relative to a table's largest number, in row 0
-_LARGEST = 2**24  # numbers; larger constants are not computed twice
+_LARGEST = 16_000_000  # numbers; larger constants are not computed twice
 
 
 def for_torch(

@@ -21,3 +21,10 @@ def test_a_deep_program_is_compiled_without_fusion(equations: int, fused: bool) 
 def test_compiling_needs_no_size() -> None:
     """Without a number of equations the program counts as small."""
     assert jax.tree.leaves(quick_jit(lambda x: {"a": x})(1.0)) == [1.0]
+
+
+@pytest.mark.parametrize(("differentiates", "fused"), [(False, True), (True, False)])
+def test_a_backward_pass_counts_as_much_as_the_forward_pass(differentiates, fused) -> None:
+    """A program of 1000 equations is deep only if it is differentiated."""
+    jitted = quick_jit(lambda x: jnp.tanh(jnp.sin(x) * 2), 1000, differentiates=differentiates)
+    assert ("fused" in jitted.lower(jnp.ones(8)).compile().as_text()) == fused

@@ -27,7 +27,7 @@ class Gate(NamedTuple):
     """A place in the program at which the backward pass can be changed."""
 
     path: Path
-    operand: int = 0
+    operand: int
     kind: str = "use"  # "use": scale the cotangent of an operand; "stop": open a stop_gradient;
     # "tie": scale the cotangent of an operand where it equals the other operand; "finite": drop the
     # elements of an operand's cotangent that are NaN or infinite
@@ -139,7 +139,7 @@ class Gated:
 
             return jax.grad(objective, argnums=(0, 1), has_aux=True)(floats, slots)
 
-        return quick_jit(run, 2 * len(program.equations))
+        return quick_jit(run, len(program.equations), differentiates=True)
 
 
 def _scale(gate: Gate, ins: Sequence[Any], number: Any) -> Any:

@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-_KEPT = 2**28  # bytes; above this, fingerprints are computed inside loops, which compiles slowly
+_KEPT = (
+    250_000_000  # bytes; above this, fingerprints are computed inside loops, which compiles slowly
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -191,7 +193,8 @@ class Port:
 
             return jax.grad(objective, (0, 1), has_aux=True)(floats, slots)
 
-        return quick_jit(run, 2 * len(self.program.equations), donate=(1,))  # the gradients take it
+        donate = (1,)  # the gradients take it
+        return quick_jit(run, len(self.program.equations), donate, differentiates=True)
 
     def gradients(
         self,

@@ -105,6 +105,6 @@ def _multiples(evidence: Evidence, number: int, print_: np.ndarray) -> Sequence[
         if print_.ndim == 1 and value.print[0] == print_[0] and not alignment.trivial[i]:
             with np.errstate(divide="ignore", invalid="ignore"):
                 ratios = print_[_SUMS] / value.print[_SUMS]
-            if np.all(ratios > 0) and np.ptp(ratios) < 1e-9 * ratios[0]:
+            if np.ptp(ratios) < 1e-9 * ratios[0]:
                 return [(i, float(ratios[0]))]
     return []

@@ -180,7 +180,7 @@ def _in_float32(evidence: Evidence) -> tuple[list[Any], list[np.ndarray]]:
     with compat.enable_x64(False):
         floats = [x if f else None for x, f in zip(leaves, floating, strict=True)]
         differentiate = quick_jit(
-            jax.grad(objective, has_aux=True), 2 * len(port.program.equations)
+            jax.grad(objective, has_aux=True), len(port.program.equations), differentiates=True
         )
         grads, outputs = differentiate(floats)
         wide = [None if g is None else np.conj(_wide(g)) for g in grads]

@@ -14,7 +14,7 @@ from jaxgrad.parity.prove.weights import swaps
 
 
 RUNS = 40  # of the port, at most
-_WORK = 10**9  # numbers in the weights of all runs, at most
+_WORK = 1_000_000_000  # numbers in the weights of all runs, at most
 
 
 class Swap(NamedTuple):

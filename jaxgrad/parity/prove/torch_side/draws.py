@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-_LARGE = 2**20  # bytes of a tensor
+_LARGE = 1_000_000  # bytes of a tensor
 _PERIOD = 65521  # perturbations repeat after so many numbers; a prime, so that no row repeats
 
 

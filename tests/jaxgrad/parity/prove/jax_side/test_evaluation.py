@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.jaxpr import is_inexact
+from jaxgrad.parity.prove.align.fingerprint import SIZE
 from jaxgrad.parity.prove.jax_side import evaluation
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from tests.jaxgrad.parity.prove._helpers import port
@@ -50,3 +51,62 @@ def test_values_can_be_scaled_and_recorded():
 
     assert np.allclose(run.outputs[0], np.sin(2.0))
     assert np.array_equal(run.prints[product, 0], np.full(3, 2.0))
+
+
+def test_values_inside_an_equation_come_before_its_results():
+    """The results of a scan have one row for each of its iterations."""
+    rows = np.arange(5.0)[:, None] * np.ones(SIZE)
+    prints = {((1,), 0): rows[4], ((0,), 1): rows[3], ((0,), 0): rows[2], ((0, 0, 2), 0): rows[:2]}
+    listed, stacked = evaluation.spots(prints)
+
+    assert [(s.path, s.output, s.iteration) for s in listed] == [
+        ((0, 0, 2), 0, (0,)), ((0, 0, 2), 0, (1,)), ((0,), 0, ()), ((0,), 1, ()), ((1,), 0, ())
+    ]  # fmt: skip
+    assert np.array_equal(stacked, rows)
+    assert evaluation.spots({})[0] == [] and evaluation.spots({})[1].shape == (0, SIZE)
+
+
+def test_the_inside_of_a_custom_rule_is_not_recorded():
+    """It is entered to lift its casts, but its values are not the program's."""
+
+    @jax.custom_jvp
+    def custom(x: Any) -> Any:
+        return jnp.sin(x.astype(np.float32)).astype(x.dtype) + jnp.arange(3)
+
+    custom.defjvp(lambda primals, tangents: (custom(*primals), tangents[0]))
+    program = traced(lambda p, x: custom(p["w"]) * x, np.ones(3))
+    with jax.enable_x64(True):
+        run = evaluation.run_watched(program, program.leaves, read=lambda key: True)
+
+    assert program.closed and run.prints
+    assert all(path in program.equations and path not in program.closed for path, _ in run.prints)
+    np.testing.assert_allclose(run.outputs[0], np.sin(1.0) + np.arange(3.0), rtol=1e-15)
+
+
+def test_the_cotangent_of_a_value_can_be_scaled_alone():
+    """A slot has the value's shape and dtype, with one row for each iteration of a scan."""
+
+    def fun(p: Any, x: Any) -> Any:
+        return jax.lax.scan(lambda c, y: (c * y, c), p["w"] * (1 + 0j), jnp.stack([x, x]))[0].real
+
+    program = traced(fun, np.full(3, 2.0))
+    shapes = {
+        program.equations[path].primitive.name: evaluation.slot(program, (path, 0))
+        for path in program.equations
+        if path not in program.closed
+    }
+    assert (shapes["scan"].shape, shapes["scan"].dtype) == ((3,), np.complex128)
+    assert (shapes["real"].shape, shapes["real"].dtype) == ((3,), np.float64)
+    inside = [x for path in program.equations if program.lengths[path] == (2,)
+              for x in [evaluation.slot(program, (path, 0))]]  # fmt: skip
+    assert inside and all(x.shape == (2, 3) for x in inside)
+
+    (last,) = (path for path, eqn in program.equations.items() if eqn.primitive.name == "real")
+
+    def total(leaves: Any) -> Any:
+        scales = {(last, 0): jnp.asarray(3.0)}
+        return evaluation.run_watched(program, leaves, cotangent_scales=scales).outputs[0].sum()
+
+    with jax.enable_x64(True):
+        value, grads = jax.value_and_grad(total)(program.leaves)
+    assert value == 12.0 and np.allclose(grads[0], 12.0)

@@ -94,6 +94,16 @@ def test_ties_can_be_resolved_otherwise():
     np.testing.assert_allclose(gradient(port, chosen, {chosen[0]: 2.0}), [1, 1, 0])
 
 
+def test_each_operand_of_a_tie_has_its_own_gate():
+    """The elements in which both operands are equal are the same for both."""
+    port = OneLeaf(lambda x: jnp.minimum(x * 2, x * 3))
+    chosen = gates.ties(port.flow)
+
+    np.testing.assert_allclose(gradient(port, chosen, {}), [2, 2.5, 3])
+    np.testing.assert_allclose(gradient(port, chosen, {chosen[0]: 0.0}), [2, 1.5, 3])
+    np.testing.assert_allclose(gradient(port, chosen, {chosen[1]: 0.0}), [2, 1.0, 3])
+
+
 def test_elements_that_are_not_finite_can_be_dropped():
     """The root's derivative is infinite at 0 and NaN below; the other elements keep theirs."""
     port = OneLeaf(lambda x: jnp.sqrt(x) + jnp.floor_divide(jnp.arange(3), 2))

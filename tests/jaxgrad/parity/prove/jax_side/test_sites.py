@@ -1,5 +1,6 @@
 """The calls of `jax.random` are found in a program, and matched with torch's numbers in order."""
 
+import dataclasses
 from typing import Any
 
 import jax
@@ -122,3 +123,61 @@ def test_an_output_must_depend_on_a_sampler():
     paths = [site.path for site in sites(program, set(program.equations))]
     assert [site.path for site in sites(program, {paths[1]})] == [paths[1]]
     assert listed(loop)[1] == []
+
+
+def test_nested_loops_take_their_numbers_in_the_order_of_execution():
+    """Two sites in an inner loop of two steps alternate in each step of the outer loop."""
+
+    def step(x: Any, _: Any) -> Any:
+        x = x * jax.random.bernoulli(KEY, 0.3, x.shape)
+        return x + jax.random.normal(KEY, x.shape), None
+
+    def outer(x: Any, _: Any) -> Any:
+        return jax.jit(lambda x: lax.scan(step, x, None, length=2)[0])(x), None
+
+    program, found = listed(lambda p, x: lax.scan(outer, x, None, length=2)[0])
+    drawn = [*noises((2, 3)), *noises((2, 3), kind="normal")] * 4
+    injection = matched(program, found, drawn)
+
+    assert [site.lengths for site in found] == [(2, 2), (2, 2)]
+    assert [x.tolist() for x in injection.sources] == [[[0, 2], [4, 6]], [[1, 3], [5, 7]]]
+
+
+def test_a_function_of_the_users_is_no_sampler():
+    """It may have the name of a sampler, but draws no numbers, or returns more than them."""
+
+    def _uniform(x: Any) -> Any:
+        return x + 1
+
+    assert listed(lambda p, x: jax.jit(_uniform)(x))[1] == []
+
+    def _normal(x: Any) -> Any:
+        return x + jax.random.bits(KEY, x.shape), x
+
+    assert listed(lambda p, x: jax.jit(_normal)(x)[0])[1] == []
+
+
+def test_numbers_after_the_last_site_are_unused():
+    """The sites may end before torch's numbers do, or torch's numbers before the sites."""
+    program, found = listed(two)
+    longer = matched(program, found, noises((2, 3), (2,), (5,), (6,)))
+    assert [int(x) for x in longer.sources] == [0, 1] and longer.unused == (2, 3)
+    shorter = matched(program, found, noises((2, 3)))
+    assert shorter.sites == (found[0],) and shorter.extra == (found[1].path,)
+
+
+def test_only_a_tight_site_depends_on_the_probability():
+    """A mask lies close to torch's probability there, and close to 0 and 1 elsewhere."""
+    program, found = listed(two)
+    mask = np.array([1.0, 0.0])
+    drawn = [Noise("bernoulli", x, x, 0.7) for x in (np.ones((2, 3)), mask)]
+    injection = matched(program, found, drawn)
+    last = found[1].path
+
+    loose = injection.values(drawn)[last]
+    np.testing.assert_allclose(loose, [0, 1], atol=1e-5)
+    tight = dataclasses.replace(injection, tight=last).values(drawn)
+    np.testing.assert_allclose(tight[last], [0.7, 0.7], atol=1e-3)
+    np.testing.assert_allclose(tight[found[0].path], 0, atol=1e-5)
+    reflected = dataclasses.replace(injection, reflected=frozenset({found[1].line}))
+    np.testing.assert_allclose(reflected.values(drawn)[last], [1, 0], atol=1e-5)

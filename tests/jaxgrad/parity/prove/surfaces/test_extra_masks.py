@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove.jax_side.sites import Injection, Site
 from jaxgrad.parity.prove.surfaces import extra_masks
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -93,3 +94,81 @@ def test_a_multiple_has_proportional_sums(print_, found):
     assert extra_masks._multiples(evidence, 1, print_) == [
         (i, pytest.approx(factor)) for i, factor in found
     ]
+
+
+@pytest.mark.parametrize(
+    ("right", "key"),
+    [(((3,), 1.0), ((3,), 0)), (((11,), 0.0), ((11,), 0)), (((12,), 1.0), None)],
+)
+def test_each_site_keeps_all_elements_in_turn(monkeypatch, right, key):
+    """A port keeps what is below or above a threshold; at most twelve ways are tried."""
+    ways = [(SimpleNamespace(path=(n,)), f"way {n}") for n in range(20)]
+    monkeypatch.setattr(extra_masks, "_injections", lambda evidence: iter(ways))
+    monkeypatch.setattr(
+        extra_masks, "_with_ones", lambda way, extra, draw, kept: (way, (extra.path, kept))
+    )
+    monkeypatch.setattr(
+        extra_masks, "_dropped", lambda _, number, drawn, path: 0 if drawn == right else None
+    )
+    monkeypatch.setattr(extra_masks, "place", lambda program, key: f"line {key[0][0]}")
+    port = SimpleNamespace(injection="torch's", program=None)
+    evidence: Any = SimpleNamespace(port=port, draws=["draw"])
+    found = extra_masks.find(evidence, 0)
+
+    assert port.injection == "torch's"
+    assert (found and found.key) == key
+    if found is not None:
+        assert found.value == 0
+        assert found.text.startswith(f"an extra dropout at line {right[0][0]}: torch draws no")
+
+
+def site(number: int, shape: tuple[int, ...] = (2,), lengths: tuple[int, ...] = ()) -> Site:
+    return Site((number,), "uniform", shape, lengths, (f"line {number}",))
+
+
+def test_any_site_of_the_same_size_may_be_the_extra_one(monkeypatch):
+    """The extra site takes its numbers, unless one of them is in a loop."""
+    extra = site(9)
+    listed = (site(0), site(1, (3,)), site(2, lengths=(4,)), site(3))
+    monkeypatch.setattr(extra_masks, "sites", lambda program, paths: [extra])
+    injection = Injection(listed, extra=((9,), (8,)), reflected=frozenset({("line 0",)}))
+    program = SimpleNamespace(lengths={(9,): (), (8,): (4,)})
+    evidence: Any = SimpleNamespace(port=SimpleNamespace(program=program, injection=injection))
+    found = list(extra_masks._injections(evidence))
+
+    ways = [(9, (0, 1, 2, 3)), (3, (0, 1, 2, 9)), (0, (9, 1, 2, 3))]
+    assert [(s.path[0], tuple(o.path[0] for o in way.sites)) for s, way in found] == [
+        way for way in ways for _ in range(3)
+    ]
+    for _, way in found[:3]:
+        assert way.extra == injection.extra
+    lines = frozenset(s.line for s in listed)
+    assert [way.reflected for _, way in found[:3]] == [injection.reflected, frozenset(), lines]
+
+
+@pytest.mark.parametrize(("right", "found"), [(0, 7), (15, 7), (16, None), (99, None)])
+def test_the_values_behind_a_dropout_are_divided_by_its_factor(monkeypatch, right, found):
+    """Sixteen values that depend on the random numbers are tried in program order."""
+    keys = [((n,), 0) for n in range(40)]
+    tried = []
+
+    def outputs(draw: Any, scales: Any) -> Any:
+        ((key, scale),) = scales.items()
+        tried.append(key)
+        return key == keys[20 + right % 20] and right < 20 and scale == 0.25
+
+    def judge_outputs(number: int, agrees: bool) -> Any:
+        verdicts = ("pass", "inconclusive") if agrees else ("pass", "fail")
+        return [SimpleNamespace(verdict=verdict) for verdict in verdicts]
+
+    monkeypatch.setattr(extra_masks, "_multiples", lambda *_: [(7, 4.0)])
+    flow = SimpleNamespace(
+        order={key: n for n, key in enumerate(keys)},
+        ahead=lambda sources, _: {*keys[20:], ((99,), 1)} if sources == [keys[3]] else set(),
+    )
+    prints = dict.fromkeys(keys, SUMS)
+    port = SimpleNamespace(watch=lambda draw: SimpleNamespace(prints=prints), outputs=outputs)
+    evidence: Any = SimpleNamespace(port=port, flow=flow, judge_outputs=judge_outputs)
+
+    assert extra_masks._dropped(evidence, 1, None, (3,)) == found  # pyright: ignore[reportArgumentType]
+    assert tried == keys[20 : 20 + (16 if found is None else right + 1)]
