@@ -89,7 +89,7 @@ class Lifting(TorchFunctionMode):
             args, kwargs = self.watcher.split_uses(read, args, kwargs)
         number = self.watcher.next_call if self.watcher else None
         change = None if number is None else self.changes.get(number)
-        drawn = 0
+        drawn = None
         if self.randomness:
             self.randomness.call = -1 if number is None else number
             drawn = len(self.randomness.noise)

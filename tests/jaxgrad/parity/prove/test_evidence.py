@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity import ProofError, prove
+from jaxgrad.parity.prove import evidence as evidences
 from jaxgrad.parity.prove.evidence import Evidence, _first_fail, _mapped, gather
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.flow import Flow
@@ -200,3 +201,66 @@ def test_the_positions_of_outputs_leave_out_those_without_a_value():
     """An output that no call computed has no position."""
     evidence: Any = SimpleNamespace(runs=[SimpleNamespace(output_values=[3, None, 0])])
     assert Evidence.output_values.func(evidence) == {0, 3}
+
+
+@pytest.mark.parametrize(
+    ("agrees", "rerunnable", "exact", "runs"),
+    [
+        (True, True, True, ["d0", "d1"]),
+        (False, False, True, ["d0", "d1"]),
+        (False, True, False, ["d0", "d1"]),
+        (False, True, True, ["d0", "d1", "d0", "d1"]),
+    ],
+)
+def test_a_port_that_differs_gets_torchs_exact_tables(monkeypatch, agrees, rerunnable, exact, runs):
+    """The first draw is compared, matched and rerun; a table is equal on the second one."""
+    calls: dict[str, list[Any]] = {}
+
+    def note(name: str, result: Any) -> Any:
+        return lambda *args, **kwargs: calls.setdefault(name, []).append(args) or result
+
+    drawn = [
+        SimpleNamespace(
+            draw=f"d{n}",
+            run=SimpleNamespace(numbers=[float(n)], outputs=f"o{n}"),
+            distance=f"distance {n}",
+            agrees=lambda outputs, n=n: agrees if (n, outputs) == (0, ["d0"]) else n,
+        )
+        for n in (0, 1)
+    ]
+    side: Any = SimpleNamespace(
+        has_loss=False, flags={}, seed=0, notes=["side"], rerunnable=rerunnable,
+        tables=lambda mapped: {}, drawn=note("drawn", drawn), run=note("run", "kept"),
+        replace=note("replace", None),
+    )  # fmt: skip
+    program: Any = SimpleNamespace(
+        params=[], param_paths=[], state_paths=[], forget=set, tables=[], numbers=None,
+        layout=SimpleNamespace(fixed=("x",)),
+    )  # fmt: skip
+    kept = WeightMap((), (), {}, ())
+    for name, result in {
+        "weight_map": (None, kept), "as_function": "model", "traced": (program, ["traced"]),
+        "trainable_mask": None, "Flow": None, "_mapped": ["w"], "inject": ["unmatched"],
+        "aligned": (), "misnamed": ["swapped"],
+    }.items():  # fmt: skip
+        monkeypatch.setattr(evidences, name, note(name, result))
+    monkeypatch.setattr(
+        evidences, "_watch", lambda port, draw, side, clock: SimpleNamespace(outputs=[draw])
+        if calls.setdefault("watch", []).append(draw) is None else None,
+    )  # fmt: skip
+    monkeypatch.setattr(evidences.checks, "same_outputs", note("same_outputs", None))
+    monkeypatch.setattr(evidences.pairing, "settled", lambda port, drawn, runs, *_: runs)
+    monkeypatch.setattr(evidences.tables, "for_torch", note("for_torch", {"t": (ONES, 1e-8)}))
+    monkeypatch.setattr(evidences.tables, "for_jax", note("for_jax", ["pair"] if exact else []))
+    monkeypatch.setattr(evidences.tables, "notes", note("notes", ["tables"]))
+    found = gather(Request(None, None), Clock(), side)
+
+    assert calls["watch"] == runs and [run.outputs for run in found.jax_runs] == [["d0"], ["d1"]]
+    assert calls["drawn"] == [(["w"], ("x",))] and program.numbers == [0.0]
+    assert calls["inject"][0][2:] == ("d0", "distance 0")
+    assert calls["same_outputs"] == [("o0", program, ["d0"])]
+    assert calls["replace"][0][0]["t"] is ONES
+    searched = not agrees and rerunnable
+    assert calls.get("run", []) == ([("d0",)] if searched else [])
+    assert calls.get("for_jax", []) == ([(program, "kept", drawn[1].run)] if searched else [])
+    assert found.notes == ("side", "traced", "unmatched", "tables", "swapped")

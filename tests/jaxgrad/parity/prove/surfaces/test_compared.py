@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -12,7 +13,10 @@ import torch
 from torch import Tensor, nn
 
 from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove.align.align import Alignment
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.jax_side.flow import leaf_key
+from jaxgrad.parity.prove.jax_side.program import Spot
 from jaxgrad.parity.prove.surfaces import compared
 from jaxgrad.parity.prove.torch_side.values import TorchRun, Value
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
@@ -149,3 +153,82 @@ def test_a_value_has_siblings_if_one_call_returned_several():
     assert siblings == [True, True, False, False, False, True, False, True]
     record.values[0].op = "split"
     assert not compared._has_siblings(record, 0)
+
+
+def chosen(*values: Value, closed: Any = (), **fields: Any) -> dict[int, int]:
+    """Return the number of the JAX value that is compared with each torch value.
+
+    By default each torch value is equal to the JAX value of its own number alone.
+    """
+    count = len(values)
+    made: dict[str, Any] = {
+        "candidates": tuple((i,) for i in range(count)),
+        "trivial": (False,) * count,
+        "first": tuple(range(count)),
+        **fields,
+    }
+    spots = tuple(Spot((n,), 0) for n in range(9))
+    if "leaf" in made:
+        key = leaf_key(0)
+        spots = (Spot(*key), *spots[1:])
+        del made["leaf"]
+    aligned = Alignment(spots=spots, repeats=((),) * count, **made)
+    program: Any = SimpleNamespace(closed=set(closed))
+    spots_by_value = compared.compared(run(*values), aligned, program)
+    return {i: spots.index(spot) for i, spot in spots_by_value.items()}
+
+
+def without(value: Value, **fields: Any) -> Value:
+    return dataclasses.replace(value, **fields)
+
+
+PLAIN = [value("exp", 0), value("mul", 0), value("add", 1)]
+
+
+def test_each_value_is_compared_with_its_own():
+    """Constants, single numbers, unmatched values and those inside custom rules are left out."""
+    single = without(PLAIN[1], print=fingerprint(X[0, 0]))
+    assert chosen(*PLAIN) == {0: 0, 1: 1, 2: 2}
+    assert chosen(*PLAIN, trivial=(False, True, False)) == {0: 0, 2: 2}
+    assert chosen(*PLAIN, candidates=((0,), (), (2, 3))) == {0: 0, 2: 2}
+    assert chosen(PLAIN[0], single, PLAIN[2]) == {0: 0, 2: 2}
+    assert chosen(PLAIN[0], without(single, print=fingerprint(X[0, :2])), PLAIN[2]) == {
+        0: 0, 1: 1, 2: 2
+    }  # fmt: skip
+    assert chosen(*PLAIN, closed=[(1,)]) == {0: 0, 2: 2}
+    assert chosen(*PLAIN, leaf=True) == {1: 1, 2: 2}
+    twins = [without(v, call_number=n) for v, n in zip(PLAIN, (5, 5, 6), strict=True)]
+    assert chosen(*twins) == {2: 2}
+
+
+def test_values_without_a_gradient_are_compared_if_torch_stops_it():
+    """A value of data alone has no gradient, and a view of a weight is compared as the weight."""
+    data = without(value("exp"), requires_grad=False, cotangent=None)
+    stopped = without(value("exp", 0), requires_grad=False, cotangent=None)
+    assert chosen(data, stopped) == {}
+    assert chosen(PLAIN[0], stopped) == {0: 0, 1: 1}
+    assert chosen(value("view"), value("linear"), value("T", 0)) == {1: 1, 2: 2}
+
+
+def test_copies_of_a_value_are_compared_once():
+    """The first copy counts, unless only a later one has a gradient."""
+    both = {"first": (0, 0, 2), "candidates": ((3, 4), (3, 4), (2,))}
+    copies = [PLAIN[0], value("reshape", 0), PLAIN[2]]
+    assert chosen(*copies, **both) == {0: 3, 2: 2}
+    detached = without(PLAIN[0], cotangent=None)
+    assert chosen(detached, *copies[1:], **both) == {1: 4, 2: 2}
+    assert chosen(detached, without(copies[1], cotangent=None), PLAIN[2], **both) == {0: 3, 2: 2}
+
+
+def test_the_results_of_functions_follow_each_other():
+    """Each has its own JAX value, the last ones if torch's first copy has no gradient."""
+    first, function = PLAIN[0], without(value("Reverse", 0), own_gradient=True)
+    pair = {"first": (0, 0), "candidates": ((3, 5), (3, 5))}
+    assert chosen(first, function, **pair) == {0: 3, 1: 5}
+    detached = without(first, cotangent=None)
+    assert chosen(detached, function, **pair) == {1: 5}
+    three = {"first": (0, 0, 0), "candidates": ((3, 5, 7),) * 3}
+    assert chosen(detached, function, function, **three) == {1: 5, 2: 7}
+    assert chosen(first, function, function, **three) == {0: 3, 1: 5, 2: 7}
+    few = {"first": (0, 0, 0), "candidates": ((3,),) * 3}
+    assert chosen(detached, function, function, **few) == {1: 3}

@@ -1,14 +1,18 @@
 """The float32 error of an optimizer is compared, given the same gradients."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 import pytest
 import torch
 
 import jaxgrad
+from jaxgrad.parity.prove.jax_side.port import Draw
+from jaxgrad.parity.prove.surfaces import single_precision, update_precision
 from tests.jaxgrad.parity.prove._helpers import proved
 
 
@@ -44,3 +48,70 @@ def test_an_optimizer_that_rejects_float32_is_mentioned(arguments: dict[str, Any
     assert report.verdict == "pass", report
     text = report.surfaces["updates"].text
     assert "float32 is not compared: the optax transformation rejects it: I need" in text
+
+
+def error(
+    monkeypatch: Any, *, merged: Any = (), trained: Any = ("w", "v", "u"), rounded: Any = None
+) -> Any:
+    """Return the largest error of made updates: `w` by 0.5, `v` by 8, and `u` by nothing."""
+    before = {"w": np.array([1.0, 2.0]), "v": np.array([4.0]), "u": np.array([5.0])}
+    exact = {"w": np.array([1.5, 2.25]), "v": np.array([-4.0]), "u": np.array([5.0])}
+    off = {"w": np.array([1.5, 2.25 + 1e-4]), "v": np.array([-4.0]), "u": np.array([5.5])}
+    calls = []
+
+    def replay(training: Any, draw: Any, gradients: Any, *, single: bool) -> Any:
+        calls.append((single, [sorted(g) for g in gradients]))
+        yield [0.1], before
+        yield [0.1], off if single else exact
+
+    monkeypatch.setattr(single_precision, "unavailable", lambda evidence: "")
+    found = {"w": np.array([1.5 - 3e-4, 2.25]), "v": np.array([-4.0 + 4e-6]), "u": np.array([9.0])}
+    monkeypatch.setattr(
+        update_precision, "_jax_rounded", lambda *_: found if rounded is None else rounded
+    )
+    leaves = list(before.values())
+    evidence: Any = SimpleNamespace(
+        port=SimpleNamespace(
+            weights=SimpleNamespace(
+                to_torch=lambda leaves: dict(zip(before, leaves, strict=True)),
+                not_one_to_one=merged,
+            ),
+            program=SimpleNamespace(param_paths=list(before)),
+        ),
+        draws=[Draw(before, ())],
+        jax_gradients=[SimpleNamespace(leaves=[*leaves, np.ones(9)])],
+        runs=[SimpleNamespace(grads={n: x if n in trained else None for n, x in before.items()})],
+        torch_side=SimpleNamespace(replay=replay),
+    )
+    result = update_precision.largest_error(evidence, None)  # pyright: ignore[reportArgumentType]
+    assert calls == [(single, [sorted(trained)] * 3) for single in (False, True)]
+    return result
+
+
+def test_the_error_of_an_update_is_relative_to_the_weights_change(monkeypatch):
+    """A few units in the last place of the weight are allowed, in addition to torch's error."""
+    eps = single_precision.EPS
+    largest = error(monkeypatch)
+    assert largest.what == "the update of w"
+    assert (largest.torch, largest.jax) == (pytest.approx(2e-4), pytest.approx(6e-4))
+    assert largest.floor == pytest.approx(4 * eps * 2.25 / 0.5)
+
+    other = error(monkeypatch, merged=["w"])
+    assert other.what == "the update of v" and other.floor == single_precision.FLOOR
+    assert (other.torch, other.jax) == (0.0, pytest.approx(5e-7))
+
+
+def test_a_weight_that_does_not_move_has_no_error(monkeypatch):
+    """Neither has one that is not trained, or that the port does not have."""
+    none = "every value is zero"
+    assert error(monkeypatch, merged=["w", "v"]) == none
+    assert error(monkeypatch, trained=["u"]) == none
+    assert error(monkeypatch, rounded={"u": np.ones(1)}) == none
+
+
+def test_numbers_are_rounded_to_float32_in_their_own_dtype():
+    """Integers stay as they are."""
+    for x in (np.array([0.1]), np.array([0.1 + 0.2j])):
+        rounded = update_precision._rounded(x)
+        assert rounded.dtype == x.dtype and 0 < abs(rounded - x)[0] < 1e-7
+    assert update_precision._rounded(np.array([2**40 + 1]))[0] == 2**40 + 1

@@ -13,6 +13,9 @@ from jax import lax
 from torch import Tensor, nn
 
 from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove.torch_side import run as torch_run
+from jaxgrad.parity.prove.torch_side.lifting import Lifting
+from jaxgrad.parity.prove.torch_side.randomness import Randomness
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import arrays
 
@@ -140,3 +143,106 @@ def test_a_hardsigmoid_has_its_exact_gradient(inplace, slope):
 
     report = prove(module, port, arrays(module), (np.linspace(-2, 2, 15).reshape(5, 3),))
     assert report.verdict == ("pass" if slope == 6 else "fail"), report
+
+
+def lifted(call: Callable[..., Any], dtype: torch.dtype = torch.float64, **options: Any) -> Any:
+    """Run a call that is intercepted; return the record and the result."""
+    with Lifting(None, dtype, options.pop("rough", None), **options) as record:
+        out = call()
+    return record, out
+
+
+X = torch.linspace(-1.0, 1.0, 4, dtype=torch.float64)
+TABLE = torch.sin(torch.arange(4.0))
+
+
+@pytest.mark.parametrize(
+    ("call", "casts", "low"),
+    [
+        (X.float, ["float to float"], False),
+        (X.half, ["half to half"], True),
+        (lambda: X.to(torch.float32), ["to to torch.float32"], False),
+        (lambda: X.to(dtype=torch.bfloat16), ["to to torch.bfloat16"], True),
+        (lambda: torch.ones(4, dtype=torch.float32), ["ones to torch.float32"], False),
+        (lambda: X.double() + X.to(torch.float64), [], False),
+        (lambda: X.bfloat16() * X.float(), ["bfloat16 to bfloat16", "float to float"], True),
+    ],
+    ids=range(7),
+)
+def test_casts_of_the_module_are_lifted_and_listed(call, casts, low):
+    """The result has float64 numbers, and casts below float32 are noted."""
+    record, out = lifted(call)
+    assert out.dtype == torch.float64
+    assert record.casts == [f"the module ({cast})" for cast in casts]
+    assert record.low is low
+
+
+def test_casts_are_kept_in_another_dtype():
+    """A run in the user's dtypes computes as the module does."""
+    record, out = lifted(X.half, torch.float32)
+    assert out.dtype == torch.float16 and record.casts == [] and record.low
+    record, out = lifted(lambda: TABLE + 1, torch.float32)
+    assert out.dtype == torch.float32 and not record.wide and not record.low
+
+
+def test_autocast_counts_as_low():
+    """The record says that the module computes below float32."""
+
+    def call() -> Tensor:
+        with torch.autocast("cpu"):
+            return X + 1
+
+    assert lifted(call)[0].low and not lifted(lambda: X + 1)[0].low
+
+
+def test_the_numbers_of_calls_and_questions_for_a_dtype_are_recorded():
+    """Numbers are floats, by place or by name; asking for a shape is no question."""
+    relu = nn.functional.leaky_relu
+    record, _ = lifted(lambda: relu(relu(X, 0.25), negative_slope=0.5).sum(0) * 3)
+    assert record.numbers == {0.25, 0.5} and not record.reads_dtype
+    assert lifted(lambda: X.dtype)[0].reads_dtype
+    assert not lifted(lambda: X.shape)[0].reads_dtype
+
+
+def test_constants_are_widened_once():
+    """A float32 table takes part with its own numbers, also inside a list."""
+    record, out = lifted(lambda: torch.cat([TABLE, X, TABLE]) + 0 * TABLE.sum())
+    assert out.dtype == torch.float64 and len(record.wide) == 1 and not record.low
+    assert torch.equal(out[:4], TABLE.double())
+    assert lifted(lambda: X + TABLE.half())[0].low
+    low = TABLE.half()
+    assert lifted(lambda: X + low)[0].low
+    ids = torch.arange(4)
+    assert lifted(lambda: X + ids)[0].wide == {}
+
+
+def test_constants_are_perturbed_in_a_rerun():
+    """Each seed gives other numbers, which are off by float32 rounding."""
+    first, again, other = (lifted(lambda: X + TABLE, rough=seed)[1] for seed in (1, 1, 2))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+    off = (first - X - TABLE.double()).abs()
+    assert 0 < off.max() < 2e-7
+
+
+def test_a_hardsigmoid_may_be_in_place():
+    """The operand is changed, and returned."""
+    x = X.clone()
+    _, out = lifted(lambda: nn.functional.hardsigmoid(x, inplace=True))
+    assert out is x and torch.allclose(x, (X + 3) / 6, rtol=1e-15)
+    _, out = lifted(lambda: nn.functional.hardsigmoid(6 * X))
+    assert out.tolist() == [0.0, (-2.0 + 3) / 6, (2.0 + 3) / 6, 1.0]
+
+
+def test_random_numbers_have_the_place_of_their_call():
+    """Outside of all modules there is only the function's name."""
+    draws = Randomness()
+    with draws:
+        lifted(lambda: nn.functional.dropout(X, 0.5), randomness=draws)
+    assert [(noise.where, noise.call) for noise in draws.noise] == [("(dropout)", -1)]
+
+
+def test_random_numbers_have_the_place_and_number_of_their_call():
+    """The module's path comes before the function's name."""
+    module = nn.Sequential(nn.Tanh(), nn.Dropout(0.5))
+    (noise,) = torch_run.run(module, (np.ones(4),), noise=()).noise
+    assert (noise.where, noise.call) == ("1 (dropout)", 4)

@@ -1,5 +1,7 @@
 """Calls that are computed step by step return what torch's kernels return."""
 
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -42,3 +44,34 @@ def test_only_known_and_short_calls_are_opened():
     assert opened.steps("layer_norm", (Q, (5,)), {}, print) is None
     grouped = {"enable_gqa": True}
     assert opened.steps("scaled_dot_product_attention", (Q, K, V), grouped, print) is None
+
+
+def test_attention_step_by_step_has_a_rectangular_mask_and_dropout():
+    """A causal mask has a row for each query, and dropout is the last part but one."""
+    q = Q[..., :3, :]
+    cases: list[Any] = [{"is_causal": True}, {"dropout_p": 1.0}]
+    for options in cases:
+        labels: list[str] = []
+        compute = opened.steps("scaled_dot_product_attention", (q, K, V), options, labels.append)
+        assert compute is not None
+        expected = functional.scaled_dot_product_attention(q, K, V, **options)
+        torch.testing.assert_close(compute(), expected, rtol=0, atol=1e-14)
+        assert ("the dropout" in labels) == ("dropout_p" in options)
+
+
+@pytest.mark.parametrize(
+    ("dropout", "train", "opens"), [(0.0, True, True), (0.5, False, True), (0.5, True, False)]
+)
+def test_a_recurrent_layer_with_dropout_keeps_torchs_kernel(dropout, train, opens):
+    """Its random numbers are drawn inside the kernel."""
+    call = (*gru(3)[:5], dropout, train, False, False)
+    assert (opened.steps("gru", call, {}, print) is not None) == opens
+
+
+def test_the_length_of_a_sequence_is_its_axis_of_time():
+    """A large batch is no long sequence."""
+    x, h, *rest = gru(5)
+    wide = (x.expand(5, 99, 3), h.expand(2, 99, 4), *rest)
+    assert opened.steps("gru", wide, {}, print) is not None
+    first = (x.expand(5, 99, 3).transpose(0, 1), h.expand(2, 99, 4), *rest[:-1], True)
+    assert opened.steps("gru", first, {}, print) is not None
