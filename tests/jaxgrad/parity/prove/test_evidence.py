@@ -264,3 +264,10 @@ def test_a_port_that_differs_gets_torchs_exact_tables(monkeypatch, agrees, rerun
     assert calls.get("run", []) == ([("d0",)] if searched else [])
     assert calls.get("for_jax", []) == ([(program, "kept", drawn[1].run)] if searched else [])
     assert found.notes == ("side", "traced", "unmatched", "tables", "swapped")
+
+
+def test_a_parameter_has_a_path_in_the_port_and_an_input_its_name():
+    weights = SimpleNamespace(place_of=lambda name: f"params/{name}")
+    evidence: Any = SimpleNamespace(port=SimpleNamespace(weights=weights))
+    assert Evidence.jax_place(evidence, "w") == "params/w"
+    assert Evidence.jax_place(evidence, "input w") == "input w"

@@ -232,6 +232,7 @@ def test_a_value_that_is_changed_in_place_is_recorded_twice():
     values = kept(InPlace())
     assert [v.op for v in values] == ["input", "sin", "add", "mul"]
     assert [v.inputs for v in values] == [(), (0,), (1,), (2,)]
+    assert [v.call_number for v in values] == [-1, 2, 3, 4]
     np.testing.assert_allclose(values[1].data, np.sin(np.arange(3.0)))
     np.testing.assert_allclose(values[2].data, np.sin(np.arange(3.0)) + 1)
 
