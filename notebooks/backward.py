@@ -81,7 +81,8 @@ show("backward/several_uses")
 # %% [markdown]
 # **`retain_grad()`** keeps the gradient of an intermediate, which torch would otherwise discard. A
 # JAX intermediate has no attribute to keep it in: `jaxgrad.retain_grad(i, "i")` names it, and its
-# gradient is returned together with the others.
+# gradient is returned together with the others. On a detached value torch's `retain_grad()` raises,
+# because that value has no gradient.
 
 # %%
 show("backward/retain_grad")

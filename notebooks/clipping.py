@@ -32,7 +32,9 @@ from parity_tests.notebook.show import show, without
 # ## Clipping by norm
 #
 # torch multiplies by max_norm / (norm + 1e-6), so the clipped norm is slightly smaller than
-# max_norm; it returns the norm before clipping.
+# max_norm; it returns the norm before clipping. One infinite gradient makes the factor zero: every
+# other gradient becomes 0, and the infinite one NaN. With `error_if_nonfinite=True` both functions
+# raise instead.
 
 # %%
 show("clipping/clip_grad_norm")

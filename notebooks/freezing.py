@@ -34,6 +34,9 @@ from parity_tests.notebook.show import graph, programs, show
 # common claim is that `no_grad` is equivalent; it is wrong, because `no_grad` also cuts the
 # gradient to the input (the row `no_grad/x`). In JAX, split the parameters with `jaxgrad.partition`
 # and differentiate with respect to the trainable half.
+#
+# If you freeze a layer during training, clear its `.grad` too. `requires_grad_(False)` leaves the
+# last gradient there, and the optimizer goes on applying it.
 
 # %%
 question("grad_modes/requires_grad")

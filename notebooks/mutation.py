@@ -89,7 +89,9 @@ show("mutation/kept_activation")
 # ## A second `backward()`
 #
 # torch frees the saved values during the first one. The nodes remain (the rows `nodes`), but the
-# tensors that they need are gone.
+# tensors that they need are gone. A graph that has saved nothing, as that of `x + 3`, can run
+# twice. Two losses that share a trunk share its saved values, so the second `backward()` raises
+# too: add the losses, or keep the graph.
 
 # %%
 show("retain_graph/second_backward")

@@ -38,8 +38,8 @@ show("optim/param_groups", only="losses/* params/3/*")
 # ## A step by hand
 #
 # Subtracting the gradient times the learning rate is exactly plain SGD. torch needs `no_grad`
-# around it, because autograd would otherwise track the in-place change of a leaf. JAX creates new
-# parameters outside any differentiated function, so it needs nothing similar.
+# around it: a leaf that requires grad must not be changed in place, and torch raises if it is. JAX
+# creates new parameters outside any differentiated function, so it needs nothing similar.
 
 # %%
 show("optim/by_hand", only="losses/* same/* by_hand/l2/* sgd/l2/*", prints="losses by_hand sgd")

@@ -179,30 +179,6 @@ def test_every_question_and_exercise_is_in_a_notebook():
         assert len(set_[name]) == 2 and "question(" in texts[name]
 
 
-def test_optax_has_the_schedules_that_the_notebook_names():
-    """optax's schedules that the notebook on schedules names give torch's learning rates."""
-    optax = pytest.importorskip("optax")
-    torch = pytest.importorskip("torch")
-    text = (NOTEBOOKS / "lr_scheduler.py").read_text()
-    kinds = torch.optim.lr_scheduler
-    restarts = [
-        dict(init_value=0.1, peak_value=0.1, decay_steps=n, warmup_steps=0) for n in (8, 16)
-    ]
-    pairs = {
-        "exponential_decay": (lambda opt: kinds.ExponentialLR(opt, 0.9), (0.1, 1, 0.9)),
-        "polynomial_schedule": (lambda opt: kinds.PolynomialLR(opt, 20, 2), (0.1, 0, 2, 20)),
-        "sgdr_schedule": (lambda opt: kinds.CosineAnnealingWarmRestarts(opt, 8, 2), (restarts,)),
-    }
-    for name, (make, arguments) in pairs.items():
-        assert f"`{name}`" in text
-        optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], 0.1)
-        scheduler, schedule = make(optimizer), getattr(optax, name)(*arguments)
-        for step in range(24):
-            assert abs(schedule(step) - optimizer.param_groups[0]["lr"]) < 1e-7, (name, step)
-            optimizer.step()
-            scheduler.step()
-
-
 def test_a_hook_prints_the_gradient_at_every_call_under_jit():
     """The notebook on hooks shows that `jax.debug.print` prints numbers in a compiled program."""
     outputs = [
