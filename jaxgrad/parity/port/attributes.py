@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port import autograd_functions, objects, syntax
+from jaxgrad.parity.port.places import is_numbered, reached
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
     Fields,
@@ -162,7 +163,7 @@ def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor
     scope.run.used.add(path)
     if name not in value.real._parameters and name not in value.real._buffers:
         scope.run.constants[path] = tensor
-    code = syntax.item(code_of(value), name)
+    code = reached(value, name, syntax.item(code_of(value), name))
     own = {**value.real._parameters, **value.real._buffers, **value.real._modules}
     code.__dict__["siblings"] = frozenset(k for k, x in own.items() if x is not None)
     return Tensor(tensor, code)
@@ -186,18 +187,8 @@ def child(value: Module, name: str) -> Module:
     """Return a submodule; those of a list are indexed by their number."""
     found = value.real._modules[name]
     numbered = is_numbered(value.real)
-    code = syntax.item(code_of(value), int(name) if numbered else name)
+    code = reached(value, name, syntax.item(code_of(value), int(name) if numbered else name))
     return _at(Module(found, code), f"{value.path}.{name}" if value.path else name)
-
-
-def is_numbered(module: nn.Module) -> bool:
-    """Return whether a module's children are called 0, 1, 2, so that their params are a list."""
-    names = list(module._modules)
-    return (
-        bool(names)
-        and names == [str(n) for n in range(len(names))]
-        and not (module._parameters or module._buffers)
-    )
 
 
 def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:
@@ -292,7 +283,8 @@ def _of_modules(value: Module, place: Value, scope: Scope, node: ast.AST) -> Val
         raise scope.refuse(f"there is no module {key!r}", node)
     found = child(value, name)
     if isinstance(place, Size) and is_numbered(value.real):
-        found.code = ast.Subscript(code_of(value), code_of(place), ast.Load())
+        code = ast.Subscript(code_of(value), code_of(place), ast.Load())
+        found.code = reached(value, name, code)
     return found
 
 

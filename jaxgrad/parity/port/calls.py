@@ -29,6 +29,7 @@ from jaxgrad.parity.port import (
     objects,
     recurrent_modules,
     vectorized,
+    whole_modules,
 )
 from jaxgrad.parity.port.functions import call_function
 from jaxgrad.parity.port.refusals import PortError
@@ -88,13 +89,16 @@ def _module(
         raise scope.refuse(
             f"{type(real).__name__} is scripted; port the module it was made of", node
         )
-    if isinstance(real, nn.RNNBase):
+    if isinstance(real, nn.RNNBase) and not whole_modules.is_layer(module, scope):
         return recurrent_modules.call(module, args, keywords, scope, node)
     forward = real.forward
     if not isinstance(forward, types.MethodType):
         raise scope.refuse(f"the forward of {type(real).__name__} is not a method", node)
 
     def run(inputs: list[Value]) -> Value:
+        whole = whole_modules.call(module, inputs, keywords, scope, node)
+        if whole is not None:
+            return whole
         return call_function(forward.__func__, [module, *inputs], keywords, scope, node, type(real))
 
     return module_hooks.call_hooked(module, args, run, scope, node)

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn.utils import stateless
 
-from jaxgrad.parity.port import attributes, syntax
+from jaxgrad.parity.port import attributes, places, syntax
 from jaxgrad.parity.port.scope import CallSite
 from jaxgrad.parity.port.values import (
     Fields,
@@ -30,6 +30,11 @@ def functional_call(site: CallSite) -> Value:
     names = list(inspect.signature(torch.func.functional_call).parameters)
     given = dict(zip(names, site.args, strict=False)) | site.keywords
     module, tensors = given["module"], _tensors(given[names[1]], site)
+    if site.scope.run.classes is not None:
+        raise site.refuse(
+            "functional_call needs a tree of params, which a flax module has not; write the port "
+            'with style="functions"'
+        )
     if not isinstance(module, Module):
         raise site.refuse("functional_call of something that is not a module of this module")
     code = _params(module, tensors)
@@ -94,7 +99,7 @@ def _stops(tensor: Tensor, path: str, base: ast.expr) -> bool:
 
 def _tree(module: nn.Module, base: ast.expr, codes: Mapping[str, ast.expr]) -> ast.expr:
     inner = {name: _below(name, codes) for name in module._modules}
-    numbered = attributes.is_numbered(module)
+    numbered = places.is_numbered(module)
 
     def part(name: str, child: Any) -> ast.expr:
         place = syntax.item(base, int(name) if numbered else name)

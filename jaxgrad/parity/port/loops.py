@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from jaxgrad.parity.port import attributes, syntax
+from jaxgrad.parity.port import attributes, places, syntax
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope, port_name
 from jaxgrad.parity.port.values import (
@@ -117,7 +117,7 @@ def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
     if isinstance(value, Tensor):
         return _Sequence(elements, code_of(value), fixed=False)
     if isinstance(value, Module):
-        return _Sequence(elements, code_of(value) if attributes.is_numbered(value.real) else None)
+        return _Sequence(elements, code_of(value) if places.is_numbered(value.real) else None)
     if isinstance(value, Items) and value.code is not None:
         return _Sequence(elements, code_of(value))
     if isinstance(value, Items) and elements and all(map(is_dynamic, elements)):

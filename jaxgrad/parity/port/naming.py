@@ -1,12 +1,16 @@
-"""Give a function another name where a local variable has its name."""
+"""Name the functions of a port: after torch's, and unlike any local variable."""
 
 from __future__ import annotations
 
 import ast
+import pathlib
+import re
+import types
 from collections.abc import Sequence
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.source import is_torch
 
 
 def named(functions: Sequence[Written]) -> list[Written]:
@@ -29,3 +33,31 @@ def named(functions: Sequence[Written]) -> list[Written]:
 
 def _variables(node: ast.AST) -> set[str]:
     return syntax.assigned(node) | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+
+
+def base_name(function: types.FunctionType, owner: type | None, path: str) -> str:
+    """Return the name of a function: its own, or that of the class whose forward it is."""
+    base = function.__name__.strip("_")
+    if owner is not None and function.__name__ == "forward":
+        base = snake(owner.__name__)
+        label = path.rpartition(".")[2]
+        if is_torch(function) and label.isidentifier():
+            base = snake(label)  # a Sequential is named after its attribute
+    return base if base.isidentifier() else "function"
+
+
+def snake(name: str) -> str:
+    """Return `LayerNorm2d` as `layer_norm2d`."""
+    spaced = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
+    return re.sub(r"([a-z\d])([A-Z])", r"\1_\2", spaced).lower().strip("_")
+
+
+def docstring(written: Written) -> str:
+    """Return the docstring of a function, which says where its torch source is."""
+    code = written.function.__code__
+    label = written.owner.__name__ if written.owner is not None else written.function.__name__
+    if written.owner is not None and written.function.__name__ != "forward":
+        label = f"{label}.{written.function.__name__}"
+    path = pathlib.Path(code.co_filename)
+    where = "/".join(path.parts[-2:])
+    return f"{label} ({where}:{code.co_firstlineno})."

@@ -12,7 +12,7 @@ import torch
 
 from jaxgrad import optim
 from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.functions import snake
+from jaxgrad.parity.port.naming import snake
 from jaxgrad.parity.port.refusals import PortError
 
 

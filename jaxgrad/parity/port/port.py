@@ -2,41 +2,31 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
-import pathlib
-import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.port import calls, draws, expressions, module_hooks, statements, syntax
+from jaxgrad.parity.port import draws
 from jaxgrad.parity.port.deviations import deviations_of
-from jaxgrad.parity.port.fixed import Marking
-from jaxgrad.parity.port.inputs import input_value, tensors
+from jaxgrad.parity.port.interpretation import interpret
 from jaxgrad.parity.port.merging import merged
 from jaxgrad.parity.port.mode_expressions import TRAINING
-from jaxgrad.parity.port.modes import MODES, in_mode, merge_modes
-from jaxgrad.parity.port.naming import named
+from jaxgrad.parity.port.naming import docstring, named
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.proofs import proved
 from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import Run, Written, port_name, renames, top_scope
-from jaxgrad.parity.port.source import source_of
+from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.step_proofs import step_proved
 from jaxgrad.parity.port.steps import Recipe, Step, write_step
-from jaxgrad.parity.port.tidying import tidied
 from jaxgrad.parity.port.ties import tie
-from jaxgrad.parity.port.values import Module
-from jaxgrad.parity.port.writer import write_file
-from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
+from jaxgrad.parity.port.writer import title_of, write_file
 
 
-ONE_MODE = "It is for {} mode only. The {} mode of the module cannot be ported: {}"
+STYLES = ("functions", "nnx")
 
 
 def port(
@@ -49,6 +39,7 @@ def port(
     targets: tuple[Any, ...] = (),
     scheduler: Callable[[Any], Any] | None = None,
     clip: float | None = None,
+    style: str = "functions",
     prove: bool = True,
     seed: int = 0,
 ) -> Ported:
@@ -71,6 +62,8 @@ def port(
         scheduler: Factory of torch's scheduler, a function of the optimizer. It is stepped after
             each optimizer step.
         clip: Maximum norm for torch's `clip_grad_norm_`.
+        style: "functions" for one function of a params tree for each class of the module, or "nnx"
+            for one flax nnx class, made of the layers of `jaxgrad.nnx`.
         prove: Whether to prove the port.
         seed: Seed of the proof.
 
@@ -91,8 +84,13 @@ def port(
         >>> print(ported.source.split("\\n")[-2].strip())
         return F.linear(x, **p)
     """
+    if style not in STYLES:
+        raise PortError(f"style= is {style!r}; give one of {', '.join(map(repr, STYLES))}")
     recipe = _recipe(module, optimizer, loss, targets, scheduler, clip)
-    ported = _written(module, inputs, recipe)
+    if recipe is not None and style == "nnx":
+        raise PortError('style="nnx" writes no training step; leave out optimizer=')
+    as_classes = style == "nnx"
+    ported = _written_as_classes(module, inputs) if as_classes else _written(module, inputs, recipe)
     if not prove:
         return ported
     ported = proved(ported, module, inputs, also, seed)
@@ -131,137 +129,39 @@ def _recipe(
 
 
 def _written(module: nn.Module, inputs: PyTree, recipe: Recipe | None) -> Ported:
-    runs, notes = _interpreted(module, inputs)
-    used = frozenset().union(*(run.used for run in runs))
-    constants = {path: x for run in runs for path, x in run.constants.items()}
-    assumptions = tuple(dict.fromkeys(a for run in runs for a in run.assumptions))
-    written = merge_modes(*(run.written for run in runs)) if len(runs) == 2 else runs[0].written
+    """Return the port as functions of a params tree."""
+    program = interpret(module, inputs)
+    run, written = program.run, program.functions
     entry = written[-1]
-    layout = Layout(module, used, constants)
+    layout = Layout(module, program.used, program.constants)
     tie(entry, layout.ties())
     step = Step([], [], (), ())
     if recipe is not None:
-        step = write_step(recipe, runs[0], written, layout, has_state=runs[0].stateful)
+        step = write_step(recipe, run, written, layout, has_state=run.stateful)
     tail = [w for w in step.section if isinstance(w, Written)]
     functions = named(merged([*step.functions, *written, *tail]))
     for function in functions:
-        function.doc = function.doc or _doc(function)
-    title = f"The JAX port of torch's {type(module).__name__}, written by jaxgrad.port."
+        function.doc = function.doc or docstring(function)
     own = [w for w in functions if w not in tail]
     source = write_file(
-        title, own[::-1], assumptions, notes, step.section, deviations_of(functions)
-    )
+        title_of(module), own[::-1], program.assumptions, program.notes, step.section,
+        deviations_of(functions),
+    )  # fmt: skip
     arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
     return Ported(
-        source, entry.name, assumptions, layout, draws.RNG in arguments, runs[0].stateful,
+        source, entry.name, program.assumptions, layout, draws.RNG in arguments, run.stateful,
         TRAINING in arguments, step.order,
     )  # fmt: skip
 
 
-def _interpreted(module: nn.Module, inputs: PyTree) -> tuple[list[Run], list[str]]:
-    """Interpret the module; if it asks what cannot be ported, let it take its way for tracers."""
-    try:
-        return _in_both_modes(module, inputs, tracing=False)
-    except PortError as refusal:
-        try:
-            return _in_both_modes(module, inputs, tracing=True)
-        except PortError:
-            raise refusal from None
-
-
-def _in_both_modes(
-    module: nn.Module, inputs: PyTree, *, tracing: bool
-) -> tuple[list[Run], list[str]]:
-    """Interpret the module in train and in eval mode, and say which mode cannot be ported."""
-    runs: list[Run] = []
-    notes: list[str] = []
-    borrowed = Borrowed(module)  # a run in train mode changes buffers and draws numbers
-    try:
-        with borrowed.in_dtype(None):
-            for training in (True, False):
-                run = _run(module, tracing=tracing)
-                run.other_mode = runs[0].calls if runs else run.other_mode
-                try:
-                    _in_mode(run, inputs, training)
-                    runs.append(run)
-                except PortError as error:
-                    if training is module.training:
-                        raise
-                    notes.append(ONE_MODE.format(MODES[not training], MODES[training], error))
-                borrowed.rewind()
-    finally:
-        borrowed.give_back()
-    return runs, notes
-
-
-def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
-    """Interpret the module in one mode.
+def _written_as_classes(module: nn.Module, inputs: PyTree) -> Ported:
+    """Return the port as flax classes.
 
     Raises:
-        PortError: It cannot be ported, or its own code raises on the example inputs.
+        PortError: flax is not installed.
     """
-    example = tensors(inputs, run.module)  # made before the marking of tensors
     try:
-        with in_mode(run.module, training), Marking():
-            _interpret(run, example)
-    except PortError:
-        raise
-    except Exception as error:
-        place = getattr(error, "place", None)
-        raise PortError(f"this raised {type(error).__name__}: {error}", place) from error
-    finally:
-        run.settings.rewind()
-
-
-def _run(module: nn.Module, *, tracing: bool) -> Run:
-    run = Run(module, expressions.evaluate, statements.execute, calls.call, tracing=tracing)
-    for path, child in module.named_modules():
-        run.paths.setdefault(id(child), path)
-    return run
-
-
-def _interpret(run: Run, example: Any) -> Written:
-    """Interpret the module on its inputs, and return the function that is the entry."""
-    module = run.module
-    top = top_scope(run, type(module).__name__)
-    root = Module(module, syntax.name("p"))
-    named = isinstance(example, Mapping)
-    names = list(example) if named else [f"x{n}" for n in range(len(example))]
-    values = [
-        input_value(name, x, top)
-        for name, x in zip(names, example.values() if named else example, strict=True)
-    ]
-    args, keywords = ([], dict(zip(names, values, strict=True))) if named else (values, {})
-    run.output = run.call(root, args, keywords, top, top.source.node)
-    run.stateful = top.stateful
-    run.written[:] = tidied(run.written)
-    entry = run.written[-1]
-    entry.node.body[:0] = module_hooks.parameter_hooks(top, run.used, top.source.node)
-    _take_all(entry, module, named, names)
-    return entry
-
-
-def _forward(module: nn.Module) -> types.FunctionType:
-    return module.forward.__func__  # pyright: ignore[reportFunctionMemberAccess, reportReturnType]
-
-
-def _take_all(entry: Written, module: nn.Module, named: bool, names: list[str]) -> None:
-    """Give the entry every input as a parameter, used or not, after the params."""
-    parameters = list(inspect.signature(_forward(module)).parameters)[1:]
-    other = renames(source_of(_forward(module)).node)
-    chosen = names if named else parameters[: len(names)]
-    wanted = [other.get(name) or port_name(name) for name in chosen]
-    have = [a.arg for a in entry.node.args.args]
-    entry.node.args.args = [
-        ast.arg(n) for n in ["p", *wanted, *(h for h in have if h not in ("p", *wanted))]
-    ]
-
-
-def _doc(written: Written) -> str:
-    code = written.function.__code__
-    label = written.owner.__name__ if written.owner is not None else written.function.__name__
-    if written.owner is not None and written.function.__name__ != "forward":
-        label = f"{label}.{written.function.__name__}"
-    path = pathlib.Path(code.co_filename)
-    where = "/".join(path.parts[-2:])
-    return f"{label} ({where}:{code.co_firstlineno})."
+        from jaxgrad.parity.port.nnx.port import port_to_nnx
+    except ModuleNotFoundError as error:
+        raise PortError(f'style="nnx" needs flax, and {error.name} is not installed') from None
+    return port_to_nnx(module, inputs)

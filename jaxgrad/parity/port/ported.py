@@ -15,6 +15,7 @@ from jaxgrad.optim import state_from_torch
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.proof_files import write_proof
 from jaxgrad.parity.port.scope import Assumption
+from jaxgrad.parity.port.verifying import in_mode_of
 from jaxgrad.parity.prove.report import Report
 
 
@@ -96,6 +97,16 @@ class Ported:
     def params(self, state_dict: Mapping[str, torch.Tensor]) -> Any:
         """Return the port's params, as numpy arrays, from a state_dict of the torch module."""
         return self.layout.params(state_dict)
+
+    def proof_arguments(self, training: bool, seed: int) -> dict[str, Any]:
+        """Return the arguments of `prove` that say what the port is, in one mode."""
+        return {
+            "fn": in_mode_of(self.fn, self.takes_mode, training, seed),
+            "params": self.params(self.layout.module.state_dict()),
+            "weights": self.params,
+            "trainable": self.trainable,
+            "has_state": self.has_state,
+        }
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the source to a file, and beside it what `verify` needs to prove it again.

@@ -12,7 +12,6 @@ from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port.modes import MODES, in_mode
 from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.verifying import in_mode_of
 from jaxgrad.parity.prove.prove import prove
 from jaxgrad.parity.prove.report import Report
 
@@ -29,10 +28,8 @@ def proved(
     for training in (True, False) if ported.takes_mode else (module.training,):
         with in_mode(module, training):
             report = prove(
-                module, in_mode_of(ported.fn, ported.takes_mode, training, seed),
-                ported.params(module.state_dict()), to_numpy(inputs),
-                also=[to_numpy(x) for x in also], weights=ported.params,
-                trainable=ported.trainable, seed=seed, has_state=ported.has_state,
+                module, inputs=to_numpy(inputs), also=[to_numpy(x) for x in also], seed=seed,
+                **ported.proof_arguments(training, seed),
             )  # fmt: skip
         if report.verdict != "pass":
             mode = f" in {MODES[training]} mode" if ported.takes_mode else ""

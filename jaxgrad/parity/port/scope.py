@@ -20,7 +20,21 @@ from jaxgrad.parity.port.values import Value
 
 
 RESERVED = frozenset(
-    {"F", "jax", "jnp", "lax", "jaxgrad", "math", "p", "np", "optim", "partial", "rng", "training"}
+    {
+        "F",
+        "jax",
+        "jnp",
+        "lax",
+        "jaxgrad",
+        "math",
+        "nnx",
+        "p",
+        "np",
+        "optim",
+        "partial",
+        "rng",
+        "training",
+    }
 )
 
 
@@ -34,6 +48,7 @@ class Written:
     owner: type | None  # the module's class, if the function is a method
     doc: str = ""
     pinned: bool = False  # whether it is passed to a transformation, which takes no constants
+    paths: set[str] = dataclasses.field(default_factory=set)  # the modules whose method it is
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,6 +74,20 @@ class Calls:
 
 
 @dataclasses.dataclass
+class Classes:
+    """What a port of classes calls as one module: a layer, or a sequence of modules.
+
+    Attributes:
+        is_layer: Whether a module of torch has a counterpart that is called as it is.
+        sequences: The path of each `nn.Sequential` that is called as a whole -> the function that
+            stands for each of its modules, or None for a module of the port.
+    """
+
+    is_layer: Callable[[nn.Module], bool]
+    sequences: dict[str, list[ast.expr | None]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
 class Run:
     """One run of the module on the example inputs, and what has been written so far."""
 
@@ -80,6 +109,7 @@ class Run:
     other_mode: Calls = dataclasses.field(default_factory=Calls)
     settings: Settings = dataclasses.field(default_factory=Settings)
     tracing: bool = False  # what the module is told when it asks whether it is being traced
+    classes: Classes | None = None  # if the port has classes, and not functions of a params tree
 
 
 @dataclasses.dataclass(eq=False)

@@ -21,6 +21,9 @@ def is_leaf(code: ast.expr | None) -> bool:
 
 def store(place: ast.expr, new: ast.expr, scope: Scope, node: ast.AST) -> None:
     """Put a new value in the params of the function, at the place of an expression."""
+    if scope.run.classes is not None:
+        scope.emit(ast.Assign([copy.deepcopy(place)], new))
+        return
     root, keys = _path(place)
     if root != "p":
         if root not in scope.turning:

@@ -22,11 +22,17 @@ _IMPORTS = (
     ("jax", "import jax"),
     ("jnp", "import jax.numpy as jnp"),
     ("lax", "from jax import lax"),
+    ("nnx", "from flax import nnx"),
     ("jaxgrad", "import jaxgrad"),
     ("F", "from jaxgrad import functional as F"),
     ("optim", "from jaxgrad import optim"),
 )
 _STANDARD = ("import math", "from functools import partial")
+
+
+def title_of(module: object) -> str:
+    """Return the first line of a port."""
+    return f"The JAX port of torch's {type(module).__name__}, written by jaxgrad.port."
 
 
 def write_file(
@@ -36,8 +42,19 @@ def write_file(
     notes: Sequence[str] = (),
     section: Sequence[Written | ast.stmt] = (),
     deviations: Sequence[str] = (),
+    layers: Sequence[str] = (),
 ) -> str:
-    """Return the source of the port; the first function is the entry, and `section` is last."""
+    """Return the source of the port; the first function is the entry, and `section` is last.
+
+    Args:
+        title: The first line of the docstring.
+        functions: The functions and classes.
+        assumptions: The folded tests.
+        notes: Further paragraphs of the docstring.
+        section: What is written after the functions.
+        deviations: The documented differences that apply.
+        layers: The layers of `jaxgrad.nnx` that the classes use.
+    """
     parts = [*functions, *section]
     bodies = [
         function_text(x) if isinstance(x, Written) else "\n".join(_statement(x, 0)) for x in parts
@@ -47,6 +64,8 @@ def write_file(
     lines = [text for name, text in _IMPORTS if name in used]
     standard = [x for x in lines if x in _STANDARD]
     others = [x for x in lines if x not in _STANDARD]
+    if layers:
+        others += _layers_import(layers)
     blocks = ["\n".join(block) for block in (standard, others) if block]
     return (
         "\n\n".join([_header(title, assumptions, notes, deviations), *blocks])
@@ -54,6 +73,14 @@ def write_file(
         + "\n\n\n".join(bodies)
         + "\n"
     )
+
+
+def _layers_import(layers: Sequence[str]) -> list[str]:
+    """Return the import of layers, one a line if they do not fit."""
+    line = f"from jaxgrad.nnx import {', '.join(layers)}"
+    if len(line) <= WIDTH:
+        return [line]
+    return ["from jaxgrad.nnx import (", *(f"    {name}," for name in layers), ")"]
 
 
 def _header(
@@ -101,7 +128,8 @@ def function_text(written: Written) -> str:
 
 def _class_text(written: Written, node: ast.ClassDef) -> str:
     lines = [f"@{syntax.text(d)}" for d in node.decorator_list]
-    lines += [f"class {written.name}:", *_docstring(written)]
+    bases = f"({', '.join(map(syntax.text, node.bases))})" if node.bases else ""
+    lines += [f"class {written.name}{bases}:", *_docstring(written)]
     for n, method in enumerate(node.body):
         text = [line for line in _statement(method, 4) if line]
         lines += ["", *text] if n or written.doc else text

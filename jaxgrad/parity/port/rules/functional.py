@@ -38,7 +38,8 @@ def write(op: Operation, **extra: ast.expr) -> ast.expr:
         name: value for name, value in bound.items()
         if not _is_default(value, signature.parameters[name].default)
     }  # fmt: skip
-    call = _written(f"F.{op.name}", signature, kept)
+    shared = _same_module(kept) if op.scope.run.classes is None else {}
+    call = _written(f"F.{op.name}", signature, kept, shared)
     call.keywords += [ast.keyword(name, code) for name, code in extra.items()]
     return call
 
@@ -88,8 +89,12 @@ def _is_default(value: Any, default: Any) -> bool:
     return type(real) is type(default) and real == default
 
 
-def _written(function: str, signature: inspect.Signature, kept: dict[str, Any]) -> ast.Call:
-    shared = _same_module(kept)
+def _written(
+    function: str,
+    signature: inspect.Signature,
+    kept: dict[str, Any],
+    shared: dict[str, ast.expr],
+) -> ast.Call:
     args: list[ast.expr] = []
     keywords: list[ast.keyword] = []
     spread = False

@@ -1,0 +1,201 @@
+"""Write a function of a params tree as a method of a class that holds its tensors."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from jaxgrad.parity.port import draws, syntax
+from jaxgrad.parity.port.mode_expressions import DROPOUTS, TRAINING
+from jaxgrad.parity.port.nnx.modules import Modules
+from jaxgrad.parity.port.scope import Written
+
+
+STREAM = "rngs"  # the attribute that gives a module its keys
+EVALUATES = "deterministic"  # flax's name for eval mode
+
+
+class Bodies:
+    """How the functions of a port are written, once it is known which of them are methods.
+
+    Attributes:
+        labels: The name of each function that is a method -> the method's name.
+        modules: The modules of the port.
+    """
+
+    def __init__(self, labels: Mapping[str, str], modules: Modules) -> None:
+        self.labels, self.modules = labels, modules
+
+    def method(self, written: Written) -> ast.FunctionDef:
+        """Return a function as a method."""
+        node: ast.FunctionDef = _with_own_keys(copy.deepcopy(written.node))
+        node = _Translate(self, "self").visit(node)
+        node.name = self.labels[written.name]
+        others = [a for a in node.args.args if a.arg not in ("p", draws.RNG)]
+        node.args.args = [ast.arg("self"), *others]
+        kept = [
+            (a, d)
+            for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+            if a.arg not in (TRAINING, draws.RNG)
+        ]
+        node.args.kwonlyargs, node.args.kw_defaults = [a for a, _ in kept], [d for _, d in kept]
+        return node
+
+    def function(self, written: Written) -> Any:
+        """Return a function or class that is not a method, with its modules as arguments."""
+        node = _Translate(self, "module").visit(copy.deepcopy(written.node))
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.arg) and inner.arg == "p":
+                inner.arg = "module"
+        return node
+
+
+def _with_own_keys(node: ast.FunctionDef) -> ast.FunctionDef:
+    """Let a method take its keys from the stream of its module."""
+
+    class Splits(ast.NodeTransformer):
+        def visit_Assign(self, split: ast.Assign) -> ast.stmt | None:
+            names = _split_names(split)
+            used = [n for n in names if _uses(node, n)]
+            if not names:
+                return split
+            if not used:
+                return None
+            keys = [_key(node, n) for n in used]
+            targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in used]
+            one = len(used) == 1
+            target = targets[0] if one else ast.Tuple(targets, ast.Store())
+            new = ast.Assign([target], keys[0] if one else ast.Tuple(keys, ast.Load()))
+            new.__dict__["comments"] = split.__dict__.get("comments", [])
+            return new
+
+    return Splits().visit(node)
+
+
+def _split_names(node: ast.Assign) -> list[str]:
+    """Return the keys of `rng, a, b = jax.random.split(rng, 3)`."""
+    target, value = node.targets[0], node.value
+    if not isinstance(value, ast.Call) or not isinstance(target, ast.Tuple):
+        return []
+    if syntax.text(value.func) not in ("jax.random.split", draws.SPLIT):
+        return []
+    names = [x.id for x in target.elts if isinstance(x, ast.Name)]
+    return names[1:] if names[:1] == [draws.RNG] else []
+
+
+def _key(node: ast.AST, name: str) -> ast.expr:
+    """Return the next key, or None in eval mode if whatever takes it draws in train mode alone."""
+    key = syntax.call(f"self.{STREAM}")
+    takers = [
+        call
+        for call in ast.walk(node)
+        if isinstance(call, ast.Call)
+        and any(isinstance(x, ast.Name) and x.id == name for x in _arguments(call))
+    ]
+    if takers and all(_has_mode(call) for call in takers):
+        return ast.IfExp(syntax.dotted(f"self.{EVALUATES}"), syntax.constant(None), key)
+    return key
+
+
+def _arguments(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(k.value for k in call.keywords)]
+
+
+def _has_mode(call: ast.Call) -> bool:
+    modes = [k.value for k in call.keywords if k.arg == TRAINING]
+    takes = syntax.text(call.func) in DROPOUTS or syntax.is_written(call.func)
+    return takes and [syntax.text(x) for x in modes] == [TRAINING]
+
+
+def _uses(node: ast.AST, name: str) -> bool:
+    """Return whether a key is passed to something other than a method."""
+    return name in syntax.names_in(node)
+
+
+class _Translate(ast.NodeTransformer):
+    """Write places of the params as attributes, and calls of functions as calls of methods."""
+
+    def __init__(self, bodies: Bodies, root: str) -> None:
+        self.bodies, self.root = bodies, root
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id == "p":
+            return ast.Name(self.root, node.ctx)
+        if node.id == TRAINING and self.root == "self":
+            return ast.UnaryOp(ast.Not(), self._evaluates())
+        return node
+
+    def _evaluates(self) -> ast.expr:
+        return syntax.dotted(f"self.{EVALUATES}")
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        if isinstance(node.op, ast.Not) and self._is_mode(node.operand):
+            return self._evaluates()
+        return self.generic_visit(node)
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        if self._is_mode(node.test):
+            return ast.IfExp(self._evaluates(), self.visit(node.orelse), self.visit(node.body))
+        return self.generic_visit(node)
+
+    def _is_mode(self, node: ast.expr) -> bool:
+        return self.root == "self" and isinstance(node, ast.Name) and node.id == TRAINING
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        reached = node.__dict__.get("reached")
+        if reached is None:
+            return self.generic_visit(node)  # pyright: ignore[reportReturnType]
+        base = self.visit(node.value)
+        modules = self.bodies.modules
+        if reached.parent in modules.sequences:
+            base = syntax.attribute(base, "layers")
+        if reached.how == "attribute" or modules.is_class(reached.parent):
+            code = part(base, reached.name)
+        else:
+            key = node.slice
+            if isinstance(key, ast.Constant) and reached.how == "item":
+                key = syntax.constant(int(key.value))  # pyright: ignore[reportArgumentType]
+            code = ast.Subscript(base, self.visit(key), ast.Load())
+        if "siblings" in node.__dict__:
+            return ast.Subscript(code, syntax.constant(...), node.ctx)
+        return code
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        label = self._label(node.func)
+        if label is not None:
+            receiver, *args = [self.visit(x) for x in node.args]
+            function = receiver if label == "__call__" else syntax.attribute(receiver, label)
+            keywords = [k for k in node.keywords if k.arg not in (TRAINING, draws.RNG)]
+            return ast.Call(function, args, [self.visit(k) for k in keywords])
+        if isinstance(node.func, ast.Call) and syntax.text(node.func.func) == "jax.checkpoint":
+            return self._checkpointed(node, node.func.args[0])
+        return self.generic_visit(node)
+
+    def _label(self, function: ast.expr) -> str | None:
+        return self.bodies.labels.get(function.id) if syntax.is_written(function) else None
+
+    def _checkpointed(self, node: ast.Call, function: ast.expr) -> ast.AST:
+        """Return the call of a recomputed function; flax's form takes a module as an argument."""
+        if isinstance(function, ast.Call) and syntax.text(function.func) == "partial":
+            function = function.args[0]
+        label = self._label(function)
+        if label is not None:
+            receiver, *args = [self.visit(x) for x in node.args]
+            method = syntax.attribute(syntax.call("type", receiver), label)
+            return ast.Call(syntax.call("nnx.remat", method), [receiver, *args], [])
+        if isinstance(function, ast.Lambda) and "p" in syntax.names_in(function):
+            taken = [a.arg for a in function.args.args]
+            arguments = syntax.function("_", [self.root, *taken], []).args
+            inner = ast.Lambda(arguments, self.visit(function.body))
+            args = [syntax.name(self.root), *(self.visit(x) for x in node.args)]
+            return ast.Call(syntax.call("nnx.remat", inner), args, [])
+        return self.generic_visit(node)
+
+
+def part(base: ast.expr, name: str) -> ast.expr:
+    """Return the expression of an attribute, whose name may be a number."""
+    if name.isidentifier():
+        return syntax.attribute(base, name)
+    return syntax.call("getattr", base, syntax.constant(name))

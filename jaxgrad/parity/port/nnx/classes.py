@@ -1,0 +1,168 @@
+"""One class for the modules of one torch class; their numbers that differ become arguments."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+import inspect
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
+
+from torch import nn
+
+from jaxgrad.parity.port import syntax
+
+
+@dataclasses.dataclass(frozen=True)
+class Instance:
+    """One module, and what its class would be if it were the only one.
+
+    Attributes:
+        path: Its path.
+        module: torch's module.
+        init: The statements of `__init__`.
+        methods: The other methods.
+    """
+
+    path: str
+    module: nn.Module
+    init: list[ast.stmt]
+    methods: list[ast.FunctionDef]
+
+    @property
+    def nodes(self) -> list[ast.AST]:
+        return [*self.init, *self.methods]
+
+
+def alike(instances: Sequence[Instance]) -> list[list[Instance]]:
+    """Return the groups of modules that can have one class."""
+    groups: dict[Any, list[Instance]] = defaultdict(list)
+    for instance in instances:
+        groups[type(instance.module), _form(instance)].append(instance)
+    return list(groups.values())
+
+
+def _form(instance: Instance) -> str:
+    """Return the code of a module without its numbers."""
+    nodes = copy.deepcopy(instance.nodes)
+    for constant in _numbers(nodes):
+        constant.value = "a bool" if isinstance(constant.value, bool) else "a number"
+    return "\n".join(ast.dump(node) for node in nodes)
+
+
+def _numbers(nodes: Sequence[ast.AST]) -> list[ast.Constant]:
+    return [
+        n
+        for node in nodes
+        for n in ast.walk(node)
+        if isinstance(n, ast.Constant) and type(n.value) in (int, float, bool)
+    ]
+
+
+def merged(
+    name: str, group: Sequence[Instance], taken: Container[str]
+) -> tuple[ast.ClassDef, dict[str, ast.Call]]:
+    """Return the class of a group of modules, and the call that makes each of them.
+
+    Args:
+        name: The name of the class.
+        group: The modules.
+        taken: The names that its arguments cannot have.
+    """
+    base = group[0]
+    init, methods = copy.deepcopy(base.init), copy.deepcopy(base.methods)
+    places = _numbers([*init, *methods])
+    in_init = len(_numbers(init))
+    values = [_numbers(instance.nodes) for instance in group]
+    vectors = [tuple(v[n].value for v in values) for n in range(len(places))]
+    arguments: dict[tuple[Any, ...], str] = {}
+    replaced: dict[int, ast.expr] = {}
+    stored: list[str] = []
+    for number, (place, vector) in enumerate(zip(places, vectors, strict=True)):
+        if all(_equal(x, vector[0]) for x in vector):
+            continue
+        key = (*map(type, vector), *vector)
+        if key not in arguments:
+            names = {*arguments.values(), "self", "rngs"}
+            arguments[key] = _argument(place, vector, group, _Taken(names, taken))
+        label = arguments[key]
+        if number < in_init:
+            replaced[id(place)] = syntax.name(label)
+        else:
+            replaced[id(place)] = syntax.dotted(f"self.{label}")
+            stored += [] if label in stored else [label]
+    init = [_Replace(replaced).visit(x) for x in init]
+    methods = [_Replace(replaced).visit(x) for x in methods]
+    kept: list[ast.stmt] = [
+        ast.Assign([syntax.attribute(syntax.name("self"), x)], syntax.name(x)) for x in stored
+    ]
+    init = [*kept, *init]
+    takes_rngs = any("rngs" in syntax.names_in(x) for x in init)
+    body: list[ast.stmt] = (
+        [_constructor(list(arguments.values()), init, takes_rngs)] if init else []
+    )
+    node = ast.ClassDef(name, [syntax.dotted("nnx.Module")], [], [*body, *methods], [])
+    node.__dict__["type_params"] = []
+    calls = {
+        instance.path: _call(
+            name, {a: key[len(group) + n] for key, a in arguments.items()}, takes_rngs
+        )
+        for n, instance in enumerate(group)
+    }
+    return node, calls
+
+
+class _Taken:
+    """The names of two containers."""
+
+    def __init__(self, *parts: Container[str]) -> None:
+        self.parts = parts
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in part for part in self.parts)
+
+
+def _equal(left: Any, right: Any) -> bool:
+    return type(left) is type(right) and left == right
+
+
+def _argument(
+    place: ast.Constant, vector: tuple[Any, ...], group: Sequence[Instance], taken: Container[str]
+) -> str:
+    """Return the name of an argument: the author's for this number, or that of the layer."""
+    modules = [instance.module for instance in group]
+    for name in list(inspect.signature(type(modules[0]).__init__).parameters)[1:]:
+        given = [vars(m).get(name) for m in modules]
+        if name not in taken and all(_equal(a, b) for a, b in zip(given, vector, strict=True)):
+            return name
+    return syntax.unique(place.__dict__.get("origin") or "constant", taken)
+
+
+def _constructor(arguments: list[str], body: list[ast.stmt], takes_rngs: bool) -> ast.FunctionDef:
+    node = syntax.function("__init__", ["self", *arguments], body)
+    if takes_rngs:
+        node.args.kwonlyargs = [ast.arg("rngs", syntax.dotted("nnx.Rngs"))]
+        node.args.kw_defaults = [None]
+    return node
+
+
+def _call(name: str, values: Mapping[str, Any], takes_rngs: bool) -> ast.Call:
+    call = syntax.call(name)
+    for argument, value in values.items():
+        code = syntax.constant(value)
+        code.__dict__["origin"] = argument
+        call.keywords.append(ast.keyword(argument, code))
+    if takes_rngs:
+        call.keywords.append(ast.keyword("rngs", syntax.name("rngs")))
+    return call
+
+
+class _Replace(ast.NodeTransformer):
+    def __init__(self, codes: Mapping[int, ast.expr]) -> None:
+        self.codes = codes
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        code = self.codes.get(id(node))
+        return node if code is None else copy.deepcopy(code)

@@ -1,0 +1,144 @@
+"""The layer of `jaxgrad.nnx` that stands for a layer of torch, and the call that makes it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import warnings
+from typing import Any
+
+import torch
+from flax import nnx
+from torch import nn
+
+import jaxgrad.nnx
+from jaxgrad.nnx.loading import named_variables
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.refusals import PortError
+
+
+# An argument of a layer whose value is whether torch's layer has a tensor.
+_PRESENT = {
+    ("MultiheadAttention", "bias"): "in_proj_bias",
+    ("MultiheadAttention", "add_bias_kv"): "bias_k",
+}
+
+
+def is_layer(module: nn.Module) -> bool:
+    """Return whether `jaxgrad.nnx` has a layer with torch's settings, parameters and buffers."""
+    kind = type(module)
+    if getattr(nn, kind.__name__, None) is not kind or getattr(module, "inplace", False):
+        return False
+    if not hasattr(jaxgrad.nnx, kind.__name__):
+        return False
+    made = _made(module)
+    if made is None:
+        return False
+    own = {name: tuple(x.get_value().shape) for name, x in named_variables(made)}
+    return own == {name: tuple(x.shape) for name, x in module.state_dict().items()}
+
+
+def construction(module: nn.Module) -> ast.Call:
+    """Return the call that makes the layer, with every setting; see `shortened`."""
+    kind = type(module).__name__
+    call = syntax.call(kind)
+    for name, value in _settings(module).items():
+        code = syntax.literal(_short(name, value))
+        for inner in ast.walk(code):
+            inner.__dict__["origin"] = name
+        call.keywords.append(ast.keyword(name, code))
+    dtype = next((p.dtype for p in module.parameters()), torch.float32)
+    if dtype is not torch.float32:
+        call.keywords.append(ast.keyword("dtype", syntax.literal(dtype)))
+    if _takes_rngs(module):
+        call.keywords.append(ast.keyword("rngs", syntax.name("rngs")))
+    call.__dict__["layer"] = kind
+    return call
+
+
+def draws(module: nn.Module) -> bool:
+    """Return whether a layer draws numbers when it is called in train mode."""
+    return hasattr(_made(module), "rngs")
+
+
+def shortened(node: ast.AST) -> None:
+    """Write the calls that make layers in a class without defaults, and without needless names."""
+    for call in ast.walk(node):
+        kind = call.__dict__.get("layer")
+        if kind is None or not isinstance(call, ast.Call):
+            continue
+        parameters = _parameters(kind)
+        given = {k.arg: k.value for k in call.keywords}
+        for name, value in list(given.items()):
+            default = parameters[name or ""].default
+            if default is not inspect.Parameter.empty and _is(value, default):
+                del given[name]
+        required = [n for n, p in parameters.items() if p.default is inspect.Parameter.empty]
+        first = required or [n for n in list(parameters)[:1] if n in given]
+        call.args = [given.pop(name) for name in first]
+        call.keywords = [ast.keyword(k, v) for k, v in given.items()]
+
+
+def _is(code: ast.expr, value: Any) -> bool:
+    try:
+        return syntax.text(code) == syntax.text(syntax.literal(value))
+    except PortError:
+        return False
+
+
+@functools.lru_cache(maxsize=4096)
+def _made(module: nn.Module) -> Any:
+    """Return a layer with torch's settings, or None if there is none."""
+    kind = getattr(jaxgrad.nnx, type(module).__name__)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # torch has given the same ones
+            return nnx.eval_shape(lambda: kind(**_settings(module), rngs=nnx.Rngs(0)))
+    except Exception:  # such as a setting that the layer refuses
+        return None
+
+
+def _settings(module: nn.Module) -> dict[str, Any]:
+    """Return the arguments of the layer, from torch's attributes of the same names."""
+    name = type(module).__name__
+    found: dict[str, Any] = {}
+    for argument in _parameters(name):
+        if argument in ("dtype", "rngs"):
+            continue
+        attribute = _PRESENT.get((name, argument), argument)
+        value = getattr(module, attribute, None)
+        if attribute != argument or attribute == "bias":
+            value = value is not None and value is not False
+        found[argument] = value
+    if getattr(module, "weight", 0) is None:
+        found.pop("bias", None)  # a norm without parameters
+    return found
+
+
+def _parameters(kind: str) -> dict[str, inspect.Parameter]:
+    """Return the arguments of a layer's constructor."""
+    parameters = inspect.signature(getattr(jaxgrad.nnx, kind).__init__).parameters
+    return {name: p for name, p in parameters.items() if name != "self"}
+
+
+def _short(name: str, value: Any) -> Any:
+    """Return a kernel of (3, 3) as 3."""
+    whole = name not in ("normalized_shape",) and isinstance(value, tuple) and len(value) > 0
+    if whole and all(type(x) is int and x == value[0] for x in value):
+        return value[0]
+    if name == "normalized_shape" and len(value) == 1:
+        return value[0]
+    return value
+
+
+def _takes_rngs(module: nn.Module) -> bool:
+    """Return whether a layer needs keys, for its parameters or for dropout."""
+    if draws(module):
+        return True
+    kind = getattr(jaxgrad.nnx, type(module).__name__)
+    try:
+        nnx.eval_shape(lambda: kind(**_settings(module)))
+    except TypeError:
+        return True
+    return False

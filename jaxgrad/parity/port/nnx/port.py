@@ -1,0 +1,50 @@
+"""Write the port of a torch module as flax nnx classes."""
+
+from __future__ import annotations
+
+from torch import nn
+
+from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.port.deviations import deviations_of
+from jaxgrad.parity.port.interpretation import interpret
+from jaxgrad.parity.port.merging import merged
+from jaxgrad.parity.port.naming import docstring, named
+from jaxgrad.parity.port.nnx import layers
+from jaxgrad.parity.port.nnx.ported import PortedModel
+from jaxgrad.parity.port.nnx.writing import write_model
+from jaxgrad.parity.port.params import Layout
+from jaxgrad.parity.port.scope import Classes
+from jaxgrad.parity.port.writer import title_of, write_file
+
+
+EMPTY = (
+    "What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`."
+)
+
+
+def port_to_nnx(module: nn.Module, inputs: PyTree) -> PortedModel:
+    """Return the port of a module as flax classes, which is not proved yet.
+
+    Raises:
+        PortError: The module uses something that cannot be re-expressed.
+    """
+    classes = Classes(layers.is_layer)
+    program = interpret(module, inputs, classes)
+    functions = named(merged(program.functions))
+    model = write_model(module, functions, classes.sequences, program.constants)
+    for part in model.parts:
+        part.doc = part.doc or docstring(part)
+    source = write_file(
+        title_of(module), model.parts, program.assumptions, program.notes,
+        deviations=deviations_of(functions), layers=model.layers,
+    )  # fmt: skip
+    if "jnp.empty" in source:
+        source = write_file(
+            title_of(module), model.parts, program.assumptions, [*program.notes, EMPTY],
+            deviations=deviations_of(functions), layers=model.layers,
+        )  # fmt: skip
+    layout = Layout(module, program.used, program.constants)
+    return PortedModel(
+        source, model.parts[0].name, program.assumptions, layout,
+        takes_mode=len(program.modes) == 2 and model.takes_mode,
+    )  # fmt: skip

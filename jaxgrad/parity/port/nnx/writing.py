@@ -1,0 +1,202 @@
+"""Turn the functions of a port into flax classes, one for each torch module class."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import inspect
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from flax import nnx
+from torch import nn
+
+from jaxgrad.parity.port import draws, syntax
+from jaxgrad.parity.port.nnx import constructors, layers
+from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, Bodies
+from jaxgrad.parity.port.nnx.classes import Instance, alike, merged
+from jaxgrad.parity.port.nnx.modules import Modules
+from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.scope import Written
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """The classes of a port.
+
+    Attributes:
+        parts: The classes, the entry first, and then the functions that they call.
+        layers: The names of the layers of `jaxgrad.nnx` that they use.
+        modules: The modules of the torch module.
+    """
+
+    parts: list[Written]
+    layers: list[str]
+    modules: Modules
+
+    @property
+    def takes_mode(self) -> bool:
+        """Whether train and eval mode may differ."""
+        reads = any(EVALUATES in syntax.text(w.node) for w in self.parts)
+        return reads or any(
+            layers.draws(m) or next(m.buffers(), None) is not None
+            for p, m in self.modules.by_path.items()
+            if self.modules.kind(p) == "layer"
+        )
+
+
+def write_model(
+    module: nn.Module,
+    functions: Sequence[Written],
+    sequences: Mapping[str, list[ast.expr | None]],
+    constants: Mapping[str, torch.Tensor],
+) -> Model:
+    """Return the classes of a port.
+
+    Args:
+        module: The torch module.
+        functions: The functions of the port.
+        sequences: The modules that are called as a whole, with the function of each part.
+        constants: The tensors that no state_dict has.
+
+    Raises:
+        PortError: flax has no form for a part of the module.
+    """
+    methods: dict[str, list[Written]] = defaultdict(list)
+    for written in functions:
+        for path in written.paths:
+            methods[path].append(written)
+    modules = Modules(module, constants, sequences, methods)
+    bodies = Bodies(_labels(functions), modules)
+    classes = _classes(modules, bodies)
+    rest = [
+        dataclasses.replace(w, node=bodies.function(w))
+        for w in functions
+        if not w.paths and w.name != draws.SPLIT
+    ]
+    if any(draws.SPLIT in syntax.names_in(w.node) for w in rest):
+        rest += [w for w in functions if w.name == draws.SPLIT]
+    parts = [*classes, *rest[::-1]]
+    for part in parts:
+        _check(part)
+    used = sorted({n.__dict__["layer"] for c in classes for n in ast.walk(c.node)
+                   if "layer" in n.__dict__})  # fmt: skip
+    return Model(parts, used, modules)
+
+
+def _labels(functions: Sequence[Written]) -> dict[str, str]:
+    """Return the names of the methods; what is called from outside is `__call__`."""
+    labels: dict[str, str] = {}
+    for written in reversed([w for w in functions if w.paths]):
+        beside = [w for w in functions if w.paths & written.paths and w.name in labels]
+        taken = {labels[w.name] for w in beside}
+        name = written.function.__name__
+        label = "__call__" if name == "forward" else name
+        if label in taken and label == "__call__":
+            label = "forward"
+        labels[written.name] = syntax.unique(label, taken)
+    return labels
+
+
+def _classes(modules: Modules, bodies: Bodies) -> list[Written]:
+    """Return the classes, in the order of the modules."""
+    paths = [p for p in modules.by_path if modules.kind(p) == "class"]
+    taken = {
+        type(modules.by_path[p]).__name__ for p in modules.by_path if modules.kind(p) == "layer"
+    }
+    root = type(modules.root).__name__
+    taken |= {root}
+    made: dict[str, ast.Call] = {}
+    classes: dict[str, Written] = {}
+    for path in sorted(paths, key=modules.height):
+        if path in made:
+            continue
+        height = modules.height(path)
+        same = [p for p in paths if modules.height(p) == height]
+        for group in alike([_instance(p, modules, bodies, made) for p in same]):
+            first = group[0]
+            label = _class_name(first)
+            name = root if not first.path else syntax.unique(label, taken)
+            taken.add(name)
+            node, calls = merged(name, group, set(_attributes(first)))
+            made |= calls
+            layers.shortened(node)
+            classes[first.path] = Written(
+                name,
+                nn.Module.forward,
+                node,
+                type(first.module),
+                _doc(first),  # pyright: ignore[reportArgumentType]
+            )
+    return [classes[p] for p in modules.by_path if p in classes]
+
+
+def _instance(
+    path: str, modules: Modules, bodies: Bodies, made: Mapping[str, ast.Call]
+) -> Instance:
+    own = sorted(modules.methods.get(path, ()), key=lambda w: w.function.__code__.co_firstlineno)
+    methods = [bodies.method(w) for w in own]
+    methods.sort(key=lambda m: m.name != "__call__")
+    texts = [syntax.text(m) for m in methods]
+    reads = {x for x in (STREAM, EVALUATES) if any(f"self.{x}" in text for text in texts)}
+    init = constructors.statements(path, modules, made, reads)
+    instance = Instance(path, modules.by_path[path], init, methods)
+    _check_attributes(instance, reads)
+    return instance
+
+
+def _attributes(instance: Instance) -> list[str]:
+    module = instance.module
+    return [*module._parameters, *module._buffers, *module._modules]
+
+
+def _check_attributes(instance: Instance, reads: set[str]) -> None:
+    """Raise if flax uses the name of an attribute for something else."""
+    for name in _attributes(instance):
+        if name in reads or hasattr(nnx.Module, name):
+            raise PortError(
+                f"{type(instance.module).__name__} has an attribute {name!r}, which is flax's name "
+                f'of something else; rename it, or write the port with style="functions"'
+            )
+
+
+def _class_name(instance: Instance) -> str:
+    """Return torch's name; a sequence of torch's own is named after its attribute."""
+    kind = type(instance.module)
+    label = instance.path.rpartition(".")[2]
+    if kind is nn.Sequential and label.isidentifier():
+        return "".join(part.capitalize() for part in label.split("_"))
+    return kind.__name__
+
+
+def _doc(instance: Instance) -> str:
+    kind = type(instance.module)
+    try:
+        file, line = inspect.getsourcefile(kind) or "", inspect.getsourcelines(kind)[1]
+    except (OSError, TypeError):
+        return f"{kind.__name__}."
+    where = "/".join(file.split("/")[-2:])
+    return f"{kind.__name__} ({where}:{line})."
+
+
+def _check(written: Written) -> None:
+    """Raise if a class still has code for a tree of params."""
+    for node in ast.walk(written.node):
+        reason = _refused(node)
+        if reason:
+            raise PortError(
+                f'style="nnx" cannot write {reason} in {written.name}; write the port with '
+                'style="functions"'
+            )
+
+
+def _refused(node: ast.AST) -> str:
+    if isinstance(node, ast.Assign) and syntax.text(node.targets[0]) == "self":
+        return "other values for parameters"
+    if isinstance(node, ast.Starred | ast.keyword):
+        inner: Any = node.value
+        if isinstance(inner, ast.Name) and inner.id == "self":
+            return "the parameters of a module as a dict"
+    return ""
