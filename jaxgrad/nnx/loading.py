@@ -23,7 +23,8 @@ def state_dict(module: nnx.Module) -> dict[str, np.ndarray]:
     """Return parameters and buffers as numpy arrays, under torch's keys.
 
     A key joins the names of nested attributes by dots; a shared variable appears under each of its
-    names. Random states and intermediates are left out.
+    names. Random states, intermediates and `nnx.Cache`, for buffers that torch does not save, are
+    left out.
 
     Args:
         module: A flax nnx module. The keys are torch's if its children have torch's names
@@ -121,7 +122,7 @@ def _attributes(module: Any) -> list[tuple[str, Any]]:
 
 
 def _is_transient(variable: Any) -> bool:
-    return isinstance(variable, nnx.RngState | nnx.Intermediate | nnx.Perturbation)
+    return isinstance(variable, nnx.RngState | nnx.Intermediate | nnx.Perturbation | nnx.Cache)
 
 
 def _saved(variable: nnx.Variable) -> np.ndarray:

@@ -272,6 +272,8 @@ def _from_end(value: Items, position: int) -> Value:
 
 def _of_modules(value: Module, place: Value, scope: Scope, node: ast.AST) -> Value:
     names, key = list(value.real._modules), real_of(place)
+    if isinstance(value.real, nn.ParameterList) and isinstance(key, int):
+        return read(value, str(key % len(value.real)), scope, node)
     if isinstance(key, slice):
         if names[key] == names:
             return value

@@ -10,6 +10,7 @@ from typing import Any
 
 import jaxgrad
 from jaxgrad.parity.port import verifying
+from jaxgrad.parity.port.port import STYLES
 from jaxgrad.parity.prove.command import UsageError, load
 from jaxgrad.parity.prove.report import Report
 
@@ -31,7 +32,7 @@ def port_command(argv: Sequence[str], progress: Show) -> list[Report]:
     )
     add("-o", "--output", metavar="FILE", required=True, help="the Python file to write")
     add("--inputs", metavar="NAME", help="a function of the same file that returns the inputs")
-    add("--style", choices=("functions",), default="functions", help="what the port consists of")
+    add("--style", choices=STYLES, default=STYLES[0], help="functions, or flax nnx classes")
     options = parser.parse_args(argv)
     file, _, name = options.target.partition("::")
     if not name:
@@ -41,10 +42,10 @@ def port_command(argv: Sequence[str], progress: Show) -> list[Report]:
     if not output.absolute().parent.is_dir():
         raise UsageError(f"{output} cannot be written: there is no folder {output.parent}")
     progress("port and prove")
-    ported = jaxgrad.port(module, inputs)
+    ported = jaxgrad.port(module, inputs, style=options.style)
     progress("write")
     ported.write(output)
-    print(f"{output}: {ported.name}(params, ...), {len(ported.source.splitlines())} lines")
+    print(f"{output}: {ported.usage}, {len(ported.source.splitlines())} lines")
     return list(ported.reports.values())
 
 

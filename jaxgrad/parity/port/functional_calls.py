@@ -30,14 +30,14 @@ def functional_call(site: CallSite) -> Value:
     names = list(inspect.signature(torch.func.functional_call).parameters)
     given = dict(zip(names, site.args, strict=False)) | site.keywords
     module, tensors = given["module"], _tensors(given[names[1]], site)
-    if site.scope.run.classes is not None:
-        raise site.refuse(
-            "functional_call needs a tree of params, which a flax module has not; write the port "
-            'with style="functions"'
-        )
     if not isinstance(module, Module):
         raise site.refuse("functional_call of something that is not a module of this module")
     code = _params(module, tensors)
+    if not isinstance(code, ast.Call) and site.scope.run.classes is not None:
+        raise site.refuse(
+            "functional_call gives a module other parameters, and a flax module holds its own; "
+            'write the port with style="functions"'
+        )
     if not isinstance(code, ast.Call):
         label = site.scope.fresh(f"{module.path.rpartition('.')[2] or 'module'}_p")
         code = site.scope.assign(label, code)

@@ -17,6 +17,7 @@ from jaxgrad.parity.port.values import (
     Closure,
     Items,
     Module,
+    Tensor,
     Value,
     code_of,
     is_dynamic,
@@ -101,6 +102,8 @@ def _write(
     """Add the function that was interpreted to the port, and return the value of its call."""
     run, path = scope.run, _path(inner)
     place = function.__code__, path
+    if run.classes is not None and is_torch(function):
+        result = _unnamed(result, inner)
     returned = ast.Return(returned_code(result))
     body = cleaned([*inner.body, returned])
     if inner.stateful:
@@ -131,6 +134,17 @@ def _write(
     if inner.stateful:
         return result_of(result, state.call(result, code, passed["p"], scope, node))
     return result_of(result, code)
+
+
+def _unnamed(result: Value, inner: Scope) -> Value:
+    """Return the result of `x = relu(x); return x` as `relu(x)`, as a layer in place has it."""
+    last = inner.body[-1] if len(inner.body) == 1 else None
+    if not isinstance(last, ast.Assign) or not isinstance(result, Tensor):
+        return result
+    if syntax.text(code_of(result)) != syntax.text(last.targets[0]):
+        return result
+    inner.body.clear()
+    return Tensor(result.real, last.value)
 
 
 def _is_entry(function: types.FunctionType, run: Run) -> bool:

@@ -76,7 +76,7 @@ class Merger:
         if TRAINING in syntax.names_in(node):
             node.args.kwonlyargs.append(ast.arg(TRAINING))
             node.args.kw_defaults.append(None)
-        pinned, paths = left.pinned or right.pinned, left.paths | right.paths
+        pinned, paths = left.pinned or right.pinned, left.paths & right.paths
         return dataclasses.replace(left, name=label, node=node, pinned=pinned, paths=paths)
 
     def _of_one_mode(self, written: Written, label: str, *, training: bool) -> Written:

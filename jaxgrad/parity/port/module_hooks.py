@@ -11,6 +11,7 @@ from torch import nn
 
 from jaxgrad.parity.port import attributes, syntax
 from jaxgrad.parity.port.hooks import as_lambda
+from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
     Folded,
@@ -113,6 +114,11 @@ def parameter_hooks(scope: Scope, used: set[str], node: ast.AST) -> list[ast.stm
         hooks: Any = parameter._backward_hooks
         if path not in used or not hooks:
             continue
+        if scope.run.classes is not None:
+            raise PortError(
+                f"{path} has a hook, and a flax module has no place where a parameter comes in; "
+                'write the port with style="functions"'
+            )
         if getattr(parameter, "_post_accumulate_grad_hooks", None):
             raise scope.refuse(
                 f"{path} has a hook that runs after its gradient is accumulated", node

@@ -69,6 +69,11 @@ class Ported:
         return self.space[self.name]
 
     @property
+    def usage(self) -> str:
+        """How the entry is called."""
+        return f"{self.name}(params, ...)"
+
+    @property
     def train_step(self) -> Callable[..., Any]:
         """The function `train_step(params, opt_state, *batch) -> (params, opt_state, loss)`."""
         if not self.order:
@@ -115,9 +120,14 @@ class Ported:
         digest of the source, `my_model.params.npz`, and torch's runs in each mode as
         `my_model.eval.npz` and `my_model.train.npz`.
         """
-        pathlib.Path(path).write_text(self.source, encoding="utf-8")
+        self._write_source(path)
         if self.reports:
+            module = self.layout.module
             write_proof(
-                path, self.source, self.layout, self.reports, self.inputs, self.seed,
-                entry=self.name, takes_mode=self.takes_mode, has_state=self.has_state,
+                path, self.source, module, self.params(module.state_dict()), self.reports,
+                self.inputs, self.seed, style="functions", entry=self.name,
+                takes_mode=self.takes_mode, has_state=self.has_state, trainable=self.trainable,
             )  # fmt: skip
+
+    def _write_source(self, path: str | os.PathLike[str]) -> None:
+        pathlib.Path(path).write_text(self.source, encoding="utf-8")

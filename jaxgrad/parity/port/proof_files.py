@@ -12,10 +12,10 @@ from typing import Any
 import jax
 import numpy as np
 import torch
+from torch import nn
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.modes import MODES, in_mode
-from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.verifying import FORMAT, Files, digest, flattened
 from jaxgrad.parity.prove.report import Report
 from jaxgrad.parity.prove.torch_side.dump import dump
@@ -24,7 +24,8 @@ from jaxgrad.parity.prove.torch_side.dump import dump
 def write_proof(
     path: str | os.PathLike[str],
     source: str,
-    layout: Layout,
+    module: nn.Module,
+    params: PyTree,
     reports: Mapping[str, Report],
     inputs: PyTree,
     seed: int,
@@ -35,15 +36,16 @@ def write_proof(
     Args:
         path: The file of the port.
         source: Its contents.
-        layout: Where the tensors of the module are in the params.
+        module: The torch module.
+        params: The params of the port.
         reports: The proofs by mode.
         inputs: The inputs of the proofs.
         seed: The seed of the proofs.
-        **entry: How the entry is called.
+        **entry: The style of the port, how its entry is called, and what torch trains.
     """
-    files, module = Files(pathlib.Path(path)), layout.module
+    files = Files(pathlib.Path(path))
     arrays: dict[str, Any] = {}
-    names = flattened(layout.params(module.state_dict()), arrays)
+    names = flattened(params, arrays)
     np.savez(files.params, **arrays)
     modes = [mode for mode in reports if mode in MODES.values()]
     for mode in modes:
@@ -61,7 +63,6 @@ def write_proof(
         **entry,
         "seed": seed,
         "params": names,
-        "trainable": layout.trainable(),
         "modes": modes,
         "reports": {name: report.to_dict() for name, report in reports.items()},
     }

@@ -19,7 +19,7 @@ from jaxgrad.parity.prove.prove import prove
 from jaxgrad.parity.prove.report import Report
 
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,12 +55,27 @@ def verify(source: pathlib.Path) -> Iterator[tuple[str, Report]]:
     fn = runpy.run_path(str(source))[proof["entry"]]
     with np.load(files.params) as arrays:
         params = _filled(proof["params"], arrays)
+    arguments = _of_classes if proof["style"] == "nnx" else _of_functions
     for mode in proof["modes"]:
-        entry = in_mode_of(fn, proof["takes_mode"], mode == "train", proof["seed"])
-        yield mode, prove(
-            files.dump(mode), entry, params, trainable=proof["trainable"],
-            has_state=proof["has_state"],
-        )  # fmt: skip
+        yield mode, prove(files.dump(mode), **arguments(fn, params, proof, mode))
+
+
+def _of_functions(fn: Any, params: Any, proof: dict[str, Any], mode: str) -> dict[str, Any]:
+    """Return the arguments of `prove` for a function of a params tree."""
+    entry = in_mode_of(fn, proof["takes_mode"], mode == "train", proof["seed"])
+    own = {name: proof[name] for name in ("trainable", "has_state")}
+    return {"fn": entry, "params": params, **own}
+
+
+def _of_classes(fn: Any, params: Any, proof: dict[str, Any], mode: str) -> dict[str, Any]:
+    """Return the arguments of `prove` for a flax class."""
+    from flax import nnx
+
+    from jaxgrad.parity.port.nnx.filling import Mode, filled, trained
+
+    setting = Mode(mode == "train", proof["others"][mode])
+    model = filled(fn, params, setting, nnx.Rngs(proof["seed"]))
+    return {"fn": model, "trainable": trained(model, proof["trainable"])}
 
 
 def read(files: Files) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from jaxgrad.parity.port.values import Module, Tensor, Value, code_of, lift, rea
 
 
 PLACEHOLDER = "input_of_the_module"
+MODULES = "functions"  # the argument with the functions of a sequence, which is not written
 
 
 def is_layer(module: Module, scope: Scope) -> bool:
@@ -61,6 +62,7 @@ def _sequence(module: Module, given: Tensor, scope: Scope, node: ast.AST) -> Val
     classes, path = scope.run.classes, scope.run.paths[id(module.real)]
     assert classes is not None
     functions: list[ast.expr | None] = []
+    methods: list[ast.expr] = []
     value = given
     for name in module.real._modules:
         child = attributes.child(module, name)
@@ -70,11 +72,20 @@ def _sequence(module: Module, given: Tensor, scope: Scope, node: ast.AST) -> Val
         if body or not isinstance(result, Tensor) or not _maps_one(code_of(result), child):
             return None
         functions.append(_function(code_of(result), child))
+        methods += _methods(code_of(result))
         value = result
     known = classes.sequences.setdefault(path, functions)
     if [x and syntax.text(x) for x in known] != [x and syntax.text(x) for x in functions]:
         return None
-    return Tensor(value.real, syntax.call(code_of(module), code_of(given)))
+    code = syntax.call(code_of(module), code_of(given))
+    if methods:
+        code.keywords.append(ast.keyword(MODULES, ast.Tuple(methods, ast.Load())))
+    return Tensor(value.real, code)
+
+
+def _methods(code: ast.expr) -> list[ast.expr]:
+    """Return the functions of the port that an expression names."""
+    return [node for node in ast.walk(code) if syntax.is_written(node)]
 
 
 def _maps_one(code: ast.expr, child: Module) -> bool:
@@ -88,7 +99,7 @@ _LIBRARIES = ("F", "jax", "jaxgrad", "jnp", "lax", "math")
 
 
 def _is_call_of(code: ast.expr, child: Module) -> bool:
-    if not isinstance(code, ast.Call) or code.keywords:
+    if not isinstance(code, ast.Call) or any(k.arg != MODULES for k in code.keywords):
         return False
     place = syntax.text(code_of(child))
     whole = [place, PLACEHOLDER]

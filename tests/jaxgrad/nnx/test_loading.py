@@ -75,3 +75,9 @@ def test_loading_keeps_the_dtype_of_the_module():
     layers.load_state_dict(layer, reference.state_dict())
     saved = layers.state_dict(layer)["weight"]
     assert saved.tobytes() == to_numpy(reference.weight).tobytes()
+
+
+def test_a_cache_is_not_in_the_state_dict():
+    """`nnx.Cache` stands for a buffer that torch does not save."""
+    layer = nnx.List([nnx.Param(np.ones(2)), nnx.Cache(np.ones(2))])
+    assert list(state_dict(layer)) == ["0"]

@@ -11,6 +11,7 @@ from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.mode_expressions import DROPOUTS, TRAINING
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.whole_modules import MODULES
 
 
 STREAM = "rngs"  # the attribute that gives a module its keys
@@ -171,6 +172,7 @@ class _Translate(ast.NodeTransformer):
             return ast.Call(function, args, [self.visit(k) for k in keywords])
         if isinstance(node.func, ast.Call) and syntax.text(node.func.func) == "jax.checkpoint":
             return self._checkpointed(node, node.func.args[0])
+        node.keywords = [k for k in node.keywords if k.arg != MODULES]
         return self.generic_visit(node)
 
     def _label(self, function: ast.expr) -> str | None:

@@ -109,12 +109,11 @@ def _variable(path: str, name: str, tensor: torch.Tensor, modules: Modules) -> a
     for size in shape:
         size.__dict__["origin"] = f"{name}_size"
     shapes: ast.expr = shape[0] if len(shape) == 1 else ast.Tuple([*shape], ast.Load())
-    dtype = {} if tensor.dtype is torch.float32 else {"dtype": syntax.literal(tensor.dtype)}
+    dtype = syntax.literal(tensor.dtype)
     if kind == "nnx.Cache" and tensor.numel() <= syntax.LARGEST:
-        dtype = {"dtype": syntax.literal(tensor.dtype)}
-        return syntax.call(kind, syntax.call("jnp.array", syntax.literal(tensor.tolist()), **dtype))
+        return syntax.call(kind, syntax.call("jnp.array", syntax.literal(tensor.tolist()), dtype))
     others = [m for m in modules.by_path.values() if type(m) is type(module)]
-    return syntax.call(kind, syntax.call(_start(name, others), shapes, **dtype))
+    return syntax.call(kind, syntax.call(_start(name, others), shapes, dtype))
 
 
 def _start(name: str, modules: list[nn.Module]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -18,20 +19,46 @@ def part(model: Any, path: str) -> Any:
     return model
 
 
-def fill(model: Any, arrays: Mapping[str, Any]) -> None:
-    """Give the variables of a model these values, in the dtypes of the arrays."""
+def filled(
+    kind: Callable[..., Any], arrays: Mapping[str, Any], mode: Mode, rngs: nnx.Rngs | None = None
+) -> Any:
+    """Return a model with the tensors and the mode of a torch module.
+
+    Args:
+        kind: The class of the model.
+        arrays: The values of its variables by their names in torch, whose dtypes they get.
+        mode: The mode of its modules.
+        rngs: Keys for its draws; None means `nnx.Rngs(0)`.
+    """
+    model = kind(rngs=rngs or nnx.Rngs(0)) if takes_rngs(kind) else kind()
     for path, array in arrays.items():
         variable = part(model, path)
         if isinstance(variable, nnx.Variable):
-            variable[...] = jnp.asarray(array)
-
-
-def set_modes(model: Any, training: Mapping[str, bool]) -> None:
-    """Put each module in its mode: its path in the torch module -> whether it is train mode."""
-    for path, is_training in training.items():
+            variable.set_value(jnp.asarray(array))
+    (model.train if mode.training else model.eval)()
+    for path in mode.others:
         module = part(model, path)
         if hasattr(module, "deterministic"):
-            module.deterministic = not is_training
+            module.deterministic = mode.training
+    return model
+
+
+def takes_rngs(kind: Callable[..., Any]) -> bool:
+    """Return whether a class of models needs keys."""
+    return "rngs" in inspect.signature(kind.__init__).parameters
+
+
+class Mode(NamedTuple):
+    """The mode of a torch module, and the paths of its modules that are in the other mode."""
+
+    training: bool
+    others: Sequence[str] = ()
+
+
+def trained(model: Any, flags: Mapping[str, bool]) -> Callable[[str], bool]:
+    """Return whether torch trains a variable, by its path as `prove` writes it."""
+    torch_names = names(model)
+    return lambda path: flags.get(torch_names.get(path, ""), False)
 
 
 def names(model: Any) -> dict[str, str]:

@@ -32,7 +32,7 @@ def is_layer(module: nn.Module) -> bool:
         return False
     if not hasattr(jaxgrad.nnx, kind.__name__):
         return False
-    made = _made(module)
+    made = _made(kind.__name__, _key(module))
     if made is None:
         return False
     own = {name: tuple(x.get_value().shape) for name, x in named_variables(made)}
@@ -59,7 +59,7 @@ def construction(module: nn.Module) -> ast.Call:
 
 def draws(module: nn.Module) -> bool:
     """Return whether a layer draws numbers when it is called in train mode."""
-    return hasattr(_made(module), "rngs")
+    return hasattr(_made(type(module).__name__, _key(module)), "rngs")
 
 
 def shortened(node: ast.AST) -> None:
@@ -87,14 +87,22 @@ def _is(code: ast.expr, value: Any) -> bool:
         return False
 
 
+def _key(module: nn.Module) -> tuple[tuple[str, Any], ...]:
+    return tuple(_settings(module).items())
+
+
 @functools.lru_cache(maxsize=4096)
-def _made(module: nn.Module) -> Any:
-    """Return a layer with torch's settings, or None if there is none."""
-    kind = getattr(jaxgrad.nnx, type(module).__name__)
+def _made(kind: str, settings: tuple[tuple[str, Any], ...], *, keys: bool = True) -> Any:
+    """Return a layer with these settings and no numbers, or None if there is none."""
+
+    def make() -> Any:
+        rngs = {"rngs": nnx.Rngs(0)} if keys else {}
+        return getattr(jaxgrad.nnx, kind)(**dict(settings), **rngs)
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch has given the same ones
-            return nnx.eval_shape(lambda: kind(**_settings(module), rngs=nnx.Rngs(0)))
+            return nnx.eval_shape(make)
     except Exception:  # such as a setting that the layer refuses
         return None
 
@@ -110,7 +118,8 @@ def _settings(module: nn.Module) -> dict[str, Any]:
         value = getattr(module, attribute, None)
         if attribute != argument or attribute == "bias":
             value = value is not None and value is not False
-        found[argument] = value
+        same = argument in ("kdim", "vdim") and value == getattr(module, "embed_dim", None)
+        found[argument] = None if same else value
     if getattr(module, "weight", 0) is None:
         found.pop("bias", None)  # a norm without parameters
     return found
@@ -134,11 +143,4 @@ def _short(name: str, value: Any) -> Any:
 
 def _takes_rngs(module: nn.Module) -> bool:
     """Return whether a layer needs keys, for its parameters or for dropout."""
-    if draws(module):
-        return True
-    kind = getattr(jaxgrad.nnx, type(module).__name__)
-    try:
-        nnx.eval_shape(lambda: kind(**_settings(module)))
-    except TypeError:
-        return True
-    return False
+    return draws(module) or _made(type(module).__name__, _key(module), keys=False) is None

@@ -33,14 +33,31 @@ class Modules:
 
     @functools.cached_property
     def by_path(self) -> dict[str, nn.Module]:
-        return dict(self.root.named_modules())
+        """The modules by their first paths, without those that are parts of layers."""
+        found: dict[str, nn.Module] = {}
+        inside: set[nn.Module] = set()
+        for path, module in self.root.named_modules():
+            if module not in inside:
+                found[path] = module
+            if path and layers.is_layer(module):
+                inside |= set(module.modules())
+        return found
 
     @functools.cached_property
     def first(self) -> dict[int, str]:
         return {id(module): path for path, module in self.by_path.items()}
 
+    @functools.cached_property
+    def _kinds(self) -> dict[str, str]:
+        return {}
+
     def kind(self, path: str) -> str:
         """Return whether a module is a "layer", "list", "dict", "class" or "nothing" here."""
+        if path not in self._kinds:
+            self._kinds[path] = self._kind(path)
+        return self._kinds[path]
+
+    def _kind(self, path: str) -> str:
         module = self.by_path[path]
         if path and layers.is_layer(module):
             return "layer"
@@ -68,13 +85,13 @@ class Modules:
 
     def children(self, path: str) -> dict[str, str]:
         """Return the first path of each child by its name."""
+        if self.kind(path) == "layer":
+            return {}
         modules = self.by_path[path]._modules
         return {name: self.first[id(m)] for name, m in modules.items() if m is not None}
 
     def height(self, path: str) -> int:
         """Return the length of the longest chain of modules below one."""
-        if self.kind(path) == "layer":
-            return 0
         return 1 + max((self.height(p) for p in self.children(path).values()), default=0)
 
     def tensors(self, path: str) -> dict[str, torch.Tensor]:

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
+import os
 from collections.abc import Mapping
 from typing import Any
 
 from flax import nnx
 
 from jaxgrad._core.copies import copy_to_numpy
-from jaxgrad.parity.port.nnx.filling import fill, names, set_modes
+from jaxgrad.parity.port.modes import in_mode
+from jaxgrad.parity.port.nnx.filling import Mode, filled, takes_rngs, trained
 from jaxgrad.parity.port.ported import Ported
+from jaxgrad.parity.port.proof_files import write_proof
 
 
 @dataclasses.dataclass(frozen=True)
 class PortedModel(Ported):
     """A port of a torch module as flax nnx classes; `name` is the class of the module."""
+
+    @property
+    def usage(self) -> str:
+        """How the model is made."""
+        return f"{self.name}({'rngs=nnx.Rngs(0)' if takes_rngs(self.fn) else ''})"
 
     def model(self, state_dict: Mapping[str, Any], *, rngs: nnx.Rngs | None = None) -> nnx.Module:
         """Return the flax module with the tensors of a state_dict, in torch's present modes.
@@ -25,12 +32,13 @@ class PortedModel(Ported):
             state_dict: That of the torch module.
             rngs: Keys for dropout and other draws; None means `nnx.Rngs(0)`.
         """
-        takes_rngs = "rngs" in inspect.signature(self.fn.__init__).parameters
-        model = self.fn(**({"rngs": rngs or nnx.Rngs(0)} if takes_rngs else {}))
-        fill(model, self.arrays(state_dict))
-        modules = self.layout.module.named_modules()
-        set_modes(model, {path: module.training for path, module in modules})
-        return model
+        return filled(self.fn, self.arrays(state_dict), self._mode(), rngs)
+
+    def _mode(self) -> Mode:
+        """Return torch's present mode, and the modules that the user has put in the other one."""
+        module = self.layout.module
+        training = module.training
+        return Mode(training, [p for p, m in module.named_modules() if m.training is not training])
 
     def params(self, state_dict: Mapping[str, Any]) -> Any:
         """Raise, because a flax module holds its params.
@@ -65,8 +73,18 @@ class PortedModel(Ported):
         """Return the arguments of `prove` that say what the port is, in torch's present modes."""
         del training
         model = self.model(self.layout.module.state_dict(), rngs=nnx.Rngs(seed))
-        flags, torch_names = self.flags(), names(model)
-        return {
-            "fn": model,
-            "trainable": lambda path: flags.get(torch_names.get(path, ""), False),
-        }
+        return {"fn": model, "trainable": trained(model, self.flags())}
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the source to a file, and beside it what `verify` needs to prove it again."""
+        self._write_source(path)
+        module, others = self.layout.module, {}
+        for mode in self.reports:
+            with in_mode(module, mode == "train"):
+                others[mode] = list(self._mode().others)
+        if self.reports:
+            write_proof(
+                path, self.source, module, self.arrays(module.state_dict()), self.reports,
+                self.inputs, self.seed, style="nnx", entry=self.name, trainable=self.flags(),
+                others=others,
+            )  # fmt: skip

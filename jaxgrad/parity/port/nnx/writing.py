@@ -118,7 +118,7 @@ def _classes(modules: Modules, bodies: Bodies) -> list[Written]:
         for group in alike([_instance(p, modules, bodies, made) for p in same]):
             first = group[0]
             label = _class_name(first)
-            name = root if not first.path else syntax.unique(label, taken)
+            name = root if not first.path else _free(label, taken)
             taken.add(name)
             node, calls = merged(name, group, set(_attributes(first)))
             made |= calls
@@ -160,6 +160,14 @@ def _check_attributes(instance: Instance, reads: set[str]) -> None:
                 f"{type(instance.module).__name__} has an attribute {name!r}, which is flax's name "
                 f'of something else; rename it, or write the port with style="functions"'
             )
+
+
+def _free(label: str, taken: set[str]) -> str:
+    """Return a class name that is not taken: `Block`, else `Block2` and so on."""
+    name, number = label, 2
+    while name in taken:
+        name, number = f"{label}{number}", number + 1
+    return name
 
 
 def _class_name(instance: Instance) -> str:

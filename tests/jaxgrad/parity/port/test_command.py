@@ -49,6 +49,16 @@ def test_a_port_is_written_and_its_proof_is_printed(model, tmp_path, capsys, arg
     assert target.with_suffix(".proof.json").is_file()
 
 
+def test_the_style_is_an_option(model, tmp_path, capsys):
+    """`--style nnx` writes a flax class, and prints how the model is made."""
+    target = tmp_path / "ported.py"
+
+    arguments = ["port", f"{model}::make_model", "-o", str(target), "--style", "nnx"]
+    assert main(arguments) == 0
+    assert "ported.py: Linear(), " in capsys.readouterr().out
+    assert "class Linear(nnx.Module):" in target.read_text()
+
+
 @pytest.mark.parametrize(
     ("name", "status", "words"),
     [

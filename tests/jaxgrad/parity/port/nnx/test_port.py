@@ -1,0 +1,325 @@
+"""`port(style="nnx")` writes one flax class for each torch class, with torch's gradients."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as tf
+from flax import nnx
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+import jaxgrad.nnx
+from jaxgrad.parity.__main__ import main
+from jaxgrad.parity.port.modes import in_mode
+from jaxgrad.parity.port.port import port
+from jaxgrad.parity.port.refusals import PortError
+
+
+X = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+
+
+class Unit(nn.Module):
+    def __init__(self, width, rate=0.0):
+        super().__init__()
+        self.fc, self.norm = nn.Linear(width, width), nn.BatchNorm1d(width)
+        self.rate = rate
+
+    def forward(self, x):
+        # half of the residual branch
+        return x + 0.5 * tf.dropout(self.norm(self.fc(x)).tanh(), self.rate, self.training)
+
+
+class Tower(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.units = nn.ModuleList(Unit(3) for _ in range(2))
+        self.wide = nn.Sequential(nn.Linear(3, 4), nn.ReLU(inplace=True), Unit(4), nn.GELU("tanh"))
+        self.head = nn.Linear(3, 4)
+        self.out = nn.Linear(4, 3, bias=False)
+        self.left_over = nn.Linear(2, 2)
+        self.head.weight.requires_grad_(False)
+
+    def forward(self, x):
+        for unit in self.units:
+            x = unit(x)
+        return self.out(self.wide(x) + self.head(x))
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(3, 3), nn.Linear(3, 3)
+        self.again = self.up
+        self.down.weight = self.up.weight
+
+    def forward(self, x):
+        return self.again(self.down(self.up(x)).tanh())
+
+
+class Own(nn.Module):
+    """A module with parameters, a buffer that changes, and two that torch does not save."""
+
+    scale: torch.Tensor
+    table: torch.Tensor
+    seen: torch.Tensor
+
+    def __init__(self):
+        super().__init__()
+        self.weights = nn.ParameterList([nn.Parameter(torch.randn(3, 3)) for _ in range(2)])
+        self.gates = nn.ModuleDict({"a": nn.Linear(3, 3), "b": nn.Linear(3, 3)})
+        self.shift = nn.Parameter(torch.zeros(3))
+        self.register_buffer("seen", torch.zeros(3))
+        self.register_buffer("scale", torch.tensor([1.0, 2.0, 3.0]), persistent=False)
+        self.table = torch.randn(100, 3)
+
+    def forward(self, x):
+        if self.training:
+            self.seen += x.detach().mean(0)
+        x = x * self.scale + self.table[:4] + self.seen
+        x = x @ self.weights[0] @ self.weights[1] + self.shift
+        return self.gates["a"](x) * self.gates["b"](x).sigmoid()
+
+
+class Checkpointed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.unit = Unit(3)
+        self.norms = nn.Sequential(nn.BatchNorm1d(3), nn.Tanh())
+
+    def forward(self, x):
+        x = checkpoint(self.norms, x, use_reentrant=False)
+        return checkpoint(self.unit, x, use_reentrant=False)
+
+
+class Noisy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        if self.training:
+            x = x + torch.randn_like(x)
+        return self.fc(x)
+
+
+def written(module: nn.Module) -> str:
+    """Return the source of a port that is not proved."""
+    return port(module, (X,), style="nnx", prove=False).source
+
+
+def agrees(module: nn.Module, *, without: str = "", instead: str = "") -> bool:
+    """Return whether a port has torch's outputs, gradients and buffers after one call."""
+    torch.manual_seed(0)
+    ported = port(module, (X,), style="nnx", prove=False)
+    assert without in ported.source, ported.source
+    if without:
+        space = dict(ported.space)
+        exec(ported.source.replace(without, instead), space)
+        ported.__dict__["space"] = space
+    model: Any = ported.model(module.state_dict())
+    grads = nnx.grad(lambda model: (model(X) ** 2).sum(), argnums=nnx.DiffState(0, nnx.Param))(
+        model
+    )
+    module.zero_grad()
+    out = module(torch.tensor(X))
+    buffers = {name: x.numpy().copy() for name, x in module.named_buffers()}
+    (out**2).sum().backward()
+    named = module.named_parameters(remove_duplicate=False)
+    wanted = {n: p.grad for n, p in named if p.grad is not None}
+    got = {".".join(map(str, k)).replace("layers.", ""): v for k, v in nnx.to_flat_state(grads)}
+    pairs = [(got[n].get_value(), g) for n, g in wanted.items() if n in got]
+    state = jaxgrad.nnx.state_dict(model)
+    pairs += [(state[n], b) for n, b in buffers.items() if n in state]
+    assert len(pairs) >= 2
+    return all(np.allclose(a, b, rtol=1e-3, atol=1e-5) for a, b in pairs)
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("kind", [Tower, Tied, Own, Checkpointed])
+def test_a_ported_model_has_the_gradients_and_buffers_of_torch(kind, training):
+    """The gradients and the buffers after one call are torch's, in both modes."""
+    torch.manual_seed(0)
+    assert agrees(kind().train(training))
+
+
+@pytest.mark.parametrize(
+    ("kind", "line", "instead"),
+    [
+        (Tower, "0.5 * ", ""),
+        (Tied, "self.down.weight = self.up.weight  # tied", "pass"),
+        (Own, "self.seen[...] = ", "_ = "),
+        (Own, "lax.stop_gradient(", "1.5 * ("),
+    ],
+)
+def test_a_ported_model_without_a_line_differs(kind, line, instead):
+    """Without a factor, a tie or a new buffer, gradients or buffers differ from torch's."""
+    torch.manual_seed(0)
+    assert not agrees(kind().train(), without=line, instead=instead)
+
+
+def test_the_file_has_flax_classes_with_the_names_of_torch():
+    """Sizes that differ are arguments, sequences hold functions, and layers are jaxgrad's."""
+    source = written(Tower())
+    for line in (
+        "from jaxgrad.nnx import BatchNorm1d, Linear",
+        "class Tower(nnx.Module):",
+        "        self.units = nnx.List([Unit(in_features=3, rngs=rngs) for _ in range(2)])",
+        "        self.left_over = Linear(2, 2, rngs=rngs)",
+        "        for unit in self.units:",
+        "    def __init__(self, in_features, *, rngs: nnx.Rngs):",
+        "        self.fc = Linear(in_features, in_features, rngs=rngs)",
+        "        # half of the residual branch",
+    ):
+        assert line in source.splitlines(), source
+    assert (
+        "Linear(3, 4, rngs=rngs),\n            jax.nn.relu,\n            Unit(in_features=4"
+        in source
+    )
+    assert source.count("class ") == 2 and "torch." not in source.replace("torch's", "")
+
+
+def test_the_settings_of_a_module_become_attributes():
+    """Two modules of one class that differ in a number of their forward have it as attribute."""
+    module = nn.Sequential()
+    module.stack = nn.Sequential(Unit(3, 0.1), Unit(3, 0.2))
+    source = written(module)
+    assert "def __init__(self, rate, *, rngs: nnx.Rngs):\n        self.rate = rate\n" in source
+    assert "p=self.rate,\n            training=not self.deterministic,\n" in source
+    assert "dropout_rng = None if self.deterministic else self.rngs()" in source
+    assert "Unit(rate=0.2, rngs=rngs)" in source
+
+
+def test_a_checkpoint_of_a_module_that_changes_takes_it_as_argument():
+    """`nnx.remat` gets the module, so that new statistics leave the recomputed function."""
+    source = written(Checkpointed())
+    assert "nnx.remat(type(self.unit).__call__)(self.unit, x)" in source
+    assert "nnx.remat(lambda self, x: self.norms(x))(self, x)" in source
+
+
+def test_draws_of_train_mode_alone_leave_the_model_as_it_is_in_eval_mode():
+    """A model in eval mode can be called under `jax.jit`, where no key can be drawn."""
+    module = Noisy()
+    model: Any = port(module, (X,), style="nnx", prove=False).model(module.state_dict())
+    assert not np.allclose(model(X), model(X))
+    model.eval()
+    with torch.no_grad():
+        want = module.eval()(torch.tensor(X)).numpy()
+    np.testing.assert_allclose(jax.jit(model)(X), want, rtol=1e-5)
+
+
+def test_a_state_dict_loads_into_a_new_model():
+    """`load_state_dict` accepts torch's keys strictly; a small constant is in the source."""
+    torch.manual_seed(0)
+    module = Own().eval()
+    ported = port(module, (X,), style="nnx", prove=False)
+    model: Any = ported.fn(rngs=nnx.Rngs(3))
+    found = jaxgrad.nnx.load_state_dict(model, module.state_dict())
+    assert found.missing_keys == [] and found.unexpected_keys == []
+    assert "self.scale = nnx.Cache(jnp.array([1.0, 2.0, 3.0]" in ported.source
+    model.table[...] = module.table.numpy()
+    model.eval()
+    want = module(torch.tensor(X)).detach().numpy()
+    np.testing.assert_allclose(model(X), want, rtol=1e-4, atol=1e-5)
+
+
+def test_layers_in_another_mode_stay_in_it():
+    """A BatchNorm that the user froze in eval mode is in eval mode in the ported model."""
+    module = Tower().train()
+    module.units[1].norm.eval()
+    model: Any = port(module, (X,), style="nnx", prove=False).model(module.state_dict())
+    assert model.units[0].norm.training and not model.units[1].norm.training
+
+
+def test_a_port_to_flax_is_proved_and_verified(tmp_path, capsys):
+    """Both modes are proved as a flax module, and again from the written files."""
+
+    class Small(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.body = nn.Sequential(nn.Linear(3, 3).requires_grad_(False), nn.Dropout(0.5))
+            self.out = nn.Linear(3, 1)
+
+        def forward(self, x):
+            return self.out(self.body(x))
+
+    torch.manual_seed(0)
+    module = Small()
+    ported = port(module, (X,), style="nnx")
+    assert {mode: r.verdict for mode, r in ported.reports.items()} == {
+        "train": "pass",
+        "eval": "pass",
+    }
+    chosen = nnx.to_flat_state(nnx.state(ported.model(module.state_dict()), ported.trainable))
+    assert [path for path, _ in chosen] == [("out", "bias"), ("out", "weight")]
+
+    ported.write(tmp_path / "small.py")
+    assert main(["verify", str(tmp_path / "small.py")]) == 0
+    source = (tmp_path / "small.py").read_text().replace("self.body(x)", "jnp.sin(self.body(x))")
+    (tmp_path / "small.py").write_text("import jax.numpy as jnp\n" + source)
+    assert main(["verify", str(tmp_path / "small.py")]) == 1
+    assert "has changed since it was written" in capsys.readouterr().err
+
+
+class Named(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.sow = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.sow(x)
+
+
+class Replaced(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        new = {n: 2 * p for n, p in self.fc.named_parameters()}
+        return torch.func.functional_call(self.fc, new, (x,))
+
+
+class Hooked(Named):
+    def __init__(self):
+        super().__init__()
+        self.sow.weight.register_hook(lambda grad: 2 * grad)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        (Named, "an attribute 'sow', which is flax's name of something else; rename it"),
+        (Replaced, 'a flax module holds its own; write the port with style="functions"'),
+        (
+            Hooked,
+            "sow.weight has a hook, and a flax module has no place where a parameter comes in",
+        ),
+    ],
+)
+def test_what_flax_cannot_express_is_refused(kind, words):
+    """A refusal is one sentence with the name and what to write."""
+    with pytest.raises(PortError, match=words):
+        port(kind(), (X,), style="nnx", prove=False)
+
+
+def test_other_styles_and_their_limits_are_named():
+    """A wrong style, a training step and the params of a flax port have a message each."""
+    module = nn.Linear(3, 3)
+    with pytest.raises(PortError, match="style= is 'flax'; give one of 'functions', 'nnx'"):
+        port(module, (X,), style="flax")
+    with pytest.raises(PortError, match="writes no training step; leave out optimizer="):
+        port(module, (X,), style="nnx", optimizer=torch.optim.SGD(module.parameters(), 0.1))
+    with pytest.raises(AttributeError, match=r"use ported.model\(state_dict\)"):
+        _ = port(module, (X,), style="nnx", prove=False).params({})
+
+
+def test_a_mode_that_the_user_asks_for_is_restored():
+    """Porting leaves torch's module in its modes."""
+    module = Tower().eval()
+    with in_mode(module, True):
+        written(module)
+        assert module.training
+    assert not module.training
