@@ -1,6 +1,7 @@
 """The page `docs/port.md` shows ports as they are written."""
 
 import importlib.util
+import pathlib
 import re
 from typing import Any
 
@@ -8,14 +9,16 @@ import numpy as np
 import pytest
 from torch import nn
 
+from jaxgrad.parity.port.port import port
 from parity_tests.runner.settings import ROOT
 from tests.jaxgrad.parity.port._ports import source
 
 
+PAGE = (ROOT / "docs" / "port.md").read_text()
 PAIRS = re.findall(
-    r"```python\n([^`]*)```\n\nThe port, after its docstring:\n\n```python\n([^`]*)```",
-    (ROOT / "docs" / "port.md").read_text(),
+    r"```python\n([^`]*)```\n\nThe port, after its docstring:\n\n```python\n([^`]*)```", PAGE
 )
+CLASSES = re.findall(r"as classes:\n\n```python\n([^`]*)```", PAGE)
 INPUTS: dict[str, tuple[Any, ...]] = {
     "attention": (np.ones((2, 3, 8), np.float32),),
     "gradients": (np.ones((3, 4), np.float32), np.array([True, False, False])),
@@ -23,20 +26,34 @@ INPUTS: dict[str, tuple[Any, ...]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "pair"), [*zip(INPUTS, PAIRS, strict=True)], ids=INPUTS)
-def test_the_port_of_each_module_is_the_one_on_the_page(name, pair, tmp_path):
-    """The module on the page has the port on the page."""
-    module, port = pair
-    path = tmp_path / "models" / f"{name}.py"
+def module_of(name: str, code: str, folder: pathlib.Path) -> nn.Module:
+    """Return the last module that a piece of code defines."""
+    path = folder / "models" / f"{name}.py"
     path.parent.mkdir()
-    path.write_text(module)
+    path.write_text(code)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     made = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(made)
     classes = [x for x in vars(made).values() if isinstance(x, type) and issubclass(x, nn.Module)]
+    return classes[-1]()
 
-    written = source(classes[-1](), *INPUTS[name])
-    _, _, code = written.removeprefix('"""').partition('"""')
 
-    assert code.strip() == port.strip()
+@pytest.mark.parametrize(("name", "pair"), [*zip(INPUTS, PAIRS, strict=True)], ids=INPUTS)
+def test_the_port_of_each_module_is_the_one_on_the_page(name, pair, tmp_path):
+    """The module on the page has the port on the page."""
+    module, written = pair
+    assert body(source(module_of(name, module, tmp_path), *INPUTS[name])) == written.strip()
+
+
+def test_the_classes_on_the_page_are_those_of_its_module(tmp_path):
+    """The last module on the page has the flax classes on the page."""
+    (written,) = CLASSES
+    module = module_of("modes", PAIRS[-1][0], tmp_path)
+    ported = port(module, INPUTS["modes"], style="nnx", prove=False)
+    assert body(ported.source) == written.strip()
+
+
+def body(source: str) -> str:
+    """Return a port without its docstring."""
+    return source.removeprefix('"""').partition('"""')[2].strip()

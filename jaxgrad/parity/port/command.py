@@ -10,7 +10,6 @@ from typing import Any
 
 import jaxgrad
 from jaxgrad.parity.port import verifying
-from jaxgrad.parity.port.port import STYLES
 from jaxgrad.parity.prove.command import UsageError, load
 from jaxgrad.parity.prove.report import Report
 
@@ -32,7 +31,12 @@ def port_command(argv: Sequence[str], progress: Show) -> list[Report]:
     )
     add("-o", "--output", metavar="FILE", required=True, help="the Python file to write")
     add("--inputs", metavar="NAME", help="a function of the same file that returns the inputs")
-    add("--style", choices=STYLES, default=STYLES[0], help="functions, or flax nnx classes")
+    add(
+        "--style",
+        choices=verifying.STYLES,
+        default="functions",
+        help="functions, or flax nnx classes",
+    )
     options = parser.parse_args(argv)
     file, _, name = options.target.partition("::")
     if not name:

@@ -23,10 +23,8 @@ from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.step_proofs import step_proved
 from jaxgrad.parity.port.steps import Recipe, Step, write_step
 from jaxgrad.parity.port.ties import tie
+from jaxgrad.parity.port.verifying import STYLES
 from jaxgrad.parity.port.writer import title_of, write_file
-
-
-STYLES = ("functions", "nnx")
 
 
 def port(

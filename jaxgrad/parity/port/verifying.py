@@ -20,6 +20,7 @@ from jaxgrad.parity.prove.report import Report
 
 
 FORMAT = 2
+STYLES = ("functions", "nnx")
 
 
 @dataclasses.dataclass(frozen=True)

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
+from flax import nnx
 
 from jaxgrad import nnx as layers
 from jaxgrad.parity.interop import to_numpy, to_torch
@@ -79,5 +80,5 @@ def test_loading_keeps_the_dtype_of_the_module():
 
 def test_a_cache_is_not_in_the_state_dict():
     """`nnx.Cache` stands for a buffer that torch does not save."""
-    layer = nnx.List([nnx.Param(np.ones(2)), nnx.Cache(np.ones(2))])
-    assert list(state_dict(layer)) == ["0"]
+    layer = nnx.List([nnx.Param(jnp.ones(2)), nnx.Cache(jnp.ones(2))])
+    assert list(layers.state_dict(layer)) == ["0"]

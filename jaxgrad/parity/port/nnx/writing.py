@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import pathlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -180,13 +181,12 @@ def _class_name(instance: Instance) -> str:
 
 
 def _doc(instance: Instance) -> str:
+    """Return the docstring of a class, which says where its torch source is."""
     kind = type(instance.module)
-    try:
-        file, line = inspect.getsourcefile(kind) or "", inspect.getsourcelines(kind)[1]
-    except (OSError, TypeError):
-        return f"{kind.__name__}."
-    where = "/".join(file.split("/")[-2:])
-    return f"{kind.__name__} ({where}:{line})."
+    has_forward = kind.forward is not nn.Module.forward
+    code = inspect.unwrap(kind.forward if has_forward else kind.__init__).__code__
+    where = "/".join(pathlib.Path(code.co_filename).parts[-2:])
+    return f"{kind.__name__} ({where}:{code.co_firstlineno})."
 
 
 def _check(written: Written) -> None:
