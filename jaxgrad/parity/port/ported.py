@@ -103,6 +103,18 @@ class Ported:
         """Return the port's params, as numpy arrays, from a state_dict of the torch module."""
         return self.layout.params(state_dict)
 
+    def model(self, state_dict: Mapping[str, torch.Tensor], *, rngs: Any = None) -> Any:
+        """Return the flax module of a port with `style="nnx"`, filled with a state_dict.
+
+        Raises:
+            AttributeError: The port consists of functions.
+        """
+        del state_dict, rngs
+        raise AttributeError(
+            "this port has functions, whose params are ported.params(state_dict); for a flax module "
+            'write it with style="nnx"'
+        )
+
     def proof_arguments(self, training: bool, seed: int) -> dict[str, Any]:
         """Return the arguments of `prove` that say what the port is, in one mode."""
         return {

@@ -133,12 +133,10 @@ def _parameters(kind: str) -> dict[str, inspect.Parameter]:
 
 def _short(name: str, value: Any) -> Any:
     """Return a kernel of (3, 3) as 3."""
-    whole = name not in ("normalized_shape",) and isinstance(value, tuple) and len(value) > 0
-    if whole and all(type(x) is int and x == value[0] for x in value):
-        return value[0]
-    if name == "normalized_shape" and len(value) == 1:
-        return value[0]
-    return value
+    if not isinstance(value, tuple) or (name == "normalized_shape" and len(value) > 1):
+        return value
+    sizes = set(value)
+    return sizes.pop() if len(sizes) == 1 else value
 
 
 def _takes_rngs(module: nn.Module) -> bool:

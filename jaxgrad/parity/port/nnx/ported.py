@@ -25,7 +25,7 @@ class PortedModel(Ported):
         """How the model is made."""
         return f"{self.name}({'rngs=nnx.Rngs(0)' if takes_rngs(self.fn) else ''})"
 
-    def model(self, state_dict: Mapping[str, Any], *, rngs: nnx.Rngs | None = None) -> nnx.Module:
+    def model(self, state_dict: Mapping[str, Any], *, rngs: nnx.Rngs | None = None) -> Any:
         """Return the flax module with the tensors of a state_dict, in torch's present modes.
 
         Args:

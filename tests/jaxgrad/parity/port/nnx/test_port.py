@@ -201,7 +201,7 @@ def test_a_checkpoint_of_a_module_that_changes_takes_it_as_argument():
 
 def test_draws_of_train_mode_alone_leave_the_model_as_it_is_in_eval_mode():
     """A model in eval mode can be called under `jax.jit`, where no key can be drawn."""
-    module = Noisy()
+    module: Any = Noisy()
     model: Any = port(module, (X,), style="nnx", prove=False).model(module.state_dict())
     assert not np.allclose(model(X), model(X))
     model.eval()
@@ -312,6 +312,8 @@ def test_other_styles_and_their_limits_are_named():
         port(module, (X,), style="flax")
     with pytest.raises(PortError, match="writes no training step; leave out optimizer="):
         port(module, (X,), style="nnx", optimizer=torch.optim.SGD(module.parameters(), 0.1))
+    with pytest.raises(AttributeError, match='for a flax module write it with style="nnx"'):
+        port(module, (X,), prove=False).model({})
     with pytest.raises(AttributeError, match=r"use ported.model\(state_dict\)"):
         _ = port(module, (X,), style="nnx", prove=False).params({})
 
