@@ -111,8 +111,8 @@ class Ported:
         """
         del state_dict, rngs
         raise AttributeError(
-            "this port has functions, whose params are ported.params(state_dict); for a flax module "
-            'write it with style="nnx"'
+            "this port has functions, whose params are ported.params(state_dict); for a flax "
+            'module write it with style="nnx"'
         )
 
     def proof_arguments(self, training: bool, seed: int) -> dict[str, Any]:

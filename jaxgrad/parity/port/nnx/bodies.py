@@ -53,26 +53,26 @@ class Bodies:
         return node
 
 
-def _with_own_keys(node: ast.FunctionDef) -> ast.FunctionDef:
+def _with_own_keys(method: ast.FunctionDef) -> ast.FunctionDef:
     """Let a method take its keys from the stream of its module."""
 
     class Splits(ast.NodeTransformer):
-        def visit_Assign(self, split: ast.Assign) -> ast.stmt | None:
-            names = _split_names(split)
-            used = [n for n in names if _uses(node, n)]
+        def visit_Assign(self, node: ast.Assign) -> ast.stmt | None:
+            names = _split_names(node)
+            used = [n for n in names if n in syntax.names_in(method)]
             if not names:
-                return split
+                return node
             if not used:
                 return None
-            keys = [_key(node, n) for n in used]
+            keys = [_key(method, n) for n in used]
             targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in used]
             one = len(used) == 1
             target = targets[0] if one else ast.Tuple(targets, ast.Store())
             new = ast.Assign([target], keys[0] if one else ast.Tuple(keys, ast.Load()))
-            new.__dict__["comments"] = split.__dict__.get("comments", [])
+            new.__dict__["comments"] = node.__dict__.get("comments", [])
             return new
 
-    return Splits().visit(node)
+    return Splits().visit(method)
 
 
 def _split_names(node: ast.Assign) -> list[str]:
@@ -108,11 +108,6 @@ def _has_mode(call: ast.Call) -> bool:
     modes = [k.value for k in call.keywords if k.arg == TRAINING]
     takes = syntax.text(call.func) in DROPOUTS or syntax.is_written(call.func)
     return takes and [syntax.text(x) for x in modes] == [TRAINING]
-
-
-def _uses(node: ast.AST, name: str) -> bool:
-    """Return whether a key is passed to something other than a method."""
-    return name in syntax.names_in(node)
 
 
 class _Translate(ast.NodeTransformer):

@@ -7,7 +7,7 @@ import copy
 import dataclasses
 import inspect
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from torch import nn
@@ -62,7 +62,7 @@ def _numbers(nodes: Sequence[ast.AST]) -> list[ast.Constant]:
 
 
 def merged(
-    name: str, group: Sequence[Instance], taken: Container[str]
+    name: str, group: Sequence[Instance], taken: set[str]
 ) -> tuple[ast.ClassDef, dict[str, ast.Call]]:
     """Return the class of a group of modules, and the call that makes each of them.
 
@@ -86,7 +86,7 @@ def merged(
         key = (*map(type, vector), *vector)
         if key not in arguments:
             names = {*arguments.values(), "self", "rngs"}
-            arguments[key] = _argument(place, vector, group, _Taken(names, taken))
+            arguments[key] = _argument(place, vector, group, names | taken)
         label = arguments[key]
         if number < in_init:
             replaced[id(place)] = syntax.name(label)
@@ -114,22 +114,12 @@ def merged(
     return node, calls
 
 
-class _Taken:
-    """The names of two containers."""
-
-    def __init__(self, *parts: Container[str]) -> None:
-        self.parts = parts
-
-    def __contains__(self, name: object) -> bool:
-        return any(name in part for part in self.parts)
-
-
 def _equal(left: Any, right: Any) -> bool:
     return type(left) is type(right) and left == right
 
 
 def _argument(
-    place: ast.Constant, vector: tuple[Any, ...], group: Sequence[Instance], taken: Container[str]
+    place: ast.Constant, vector: tuple[Any, ...], group: Sequence[Instance], taken: set[str]
 ) -> str:
     """Return the name of an argument: the author's for this number, or that of the layer."""
     modules = [instance.module for instance in group]

@@ -227,7 +227,7 @@ def test_a_state_dict_loads_into_a_new_model():
 
 def test_layers_in_another_mode_stay_in_it():
     """A BatchNorm that the user froze in eval mode is in eval mode in the ported model."""
-    module = Tower().train()
+    module: Any = Tower().train()
     module.units[1].norm.eval()
     model: Any = port(module, (X,), style="nnx", prove=False).model(module.state_dict())
     assert model.units[0].norm.training and not model.units[1].norm.training
