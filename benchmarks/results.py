@@ -19,7 +19,7 @@ import torch
 
 _ABOUT = """# What jaxgrad costs
 
-Written by `make bench`; do not edit. Unless stated otherwise, every number is a ratio of two
+`make bench` writes this page. Unless stated otherwise, every number is a ratio of two
 programs that run alternately in one process: the median over the rounds. A ratio below 1 means that
 jaxgrad, or the first program named, is cheaper. """
 _ADDS = "The page `results.html` adds plots.\n"

@@ -235,7 +235,7 @@ def page(programs: dict[str, dict[int, list[Collective]]]) -> str:
         if law is not None and held:
             sent = [sum(one.of(n).sent for one in law) / parameters() for n in MANY]
             calls = sum(one.of(MANY[-1]).count for one in law)
-            plan.append([name, *(f"{x:.3f} P" for x in sent), str(calls)])
+            plan.append([name, *map(_multiple, sent), str(calls)])
     head = ["step", "", *(f"{n} devices" for n in (*COUNTS, CHECK)), f"linear up to {CHECK}"]
     many = ["step", *(f"{n} devices" for n in MANY), "operations"]
     return TEMPLATE.format(
@@ -245,7 +245,14 @@ def page(programs: dict[str, dict[int, list[Collective]]]) -> str:
 
 
 def _cell(operations: list[Collective]) -> str:
-    return "<br>".join(f"{c.count} {c.kind}, {c.bytes / parameters():.3f} P" for c in operations)
+    return "<br>".join(
+        f"{c.count} {c.kind}, {_multiple(c.bytes / parameters())}" for c in operations
+    )
+
+
+def _multiple(of_parameters: float) -> str:
+    """Return a number of bytes as a multiple of P: 1 P, 0.333 P."""
+    return f"{round(of_parameters, 3):g} P"
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
