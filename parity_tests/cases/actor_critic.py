@@ -42,27 +42,21 @@ def agent_of(actor: Any, critic: Any) -> dict[str, Any]:
     return {"actor": actor, "critic": critic, "target_actor": actor, "target_critic": critic}
 
 
-def loss_of_critic(nets: Any, batch: Any, stop: Any) -> jax.Array:
-    action = act(nets["actor"], batch["s"]) + batch["noise"]
-    following = judge(
-        nets["target_critic"], batch["s_next"], act(nets["target_actor"], batch["s_next"])
-    )
-    target = batch["reward"] + DISCOUNT * following
-    return mse(judge(nets["critic"], batch["s"], stop(action)), stop(target))
+def explored(nets: Any, batch: Any) -> jax.Array:
+    """Return the actor's action with noise."""
+    return act(nets["actor"], batch["s"]) + batch["noise"]
 
 
-def loss_of_actor(nets: Any, batch: Any, stop: Any) -> jax.Array:
-    return -jnp.mean(judge(stop(nets["critic"]), batch["s"], act(nets["actor"], batch["s"])))
+def target_of(nets: Any, batch: Any) -> jax.Array:
+    """Return the reward and the value that the target networks expect after it."""
+    action = act(nets["target_actor"], batch["s_next"])
+    return batch["reward"] + DISCOUNT * judge(nets["target_critic"], batch["s_next"], action)
 
 
-def gradients(loss: Any, actor: Any, critic: Any, batch: Any, stop_gradient: Any) -> Any:
-    """Return the loss and the gradients of all four networks, without and with the stops."""
-
-    def run(stop: Any) -> dict[str, Any]:
-        value, grads = jaxgrad.value_and_grad(loss)(agent_of(actor, critic), batch, stop)
-        return {"loss": value, "grads": grads}
-
-    return {"open": run(identity), "stopped": run(stop_gradient)}
+def gradients(loss: Any, nets: Any, batch: Any, stop: Any) -> Any:
+    """Return the loss and the gradients of all four networks."""
+    value, grads = jaxgrad.value_and_grad(loss)(nets, batch, stop)
+    return {"loss": value, "grads": grads}
 
 
 @case(
@@ -76,7 +70,16 @@ def critic_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
     """With the action and the target detached, the critic's loss gives only the critic a gradient
     and the other three networks None. Without the stops all four networks get one.
     """
-    return gradients(loss_of_critic, actor, critic, batch, stop_gradient)
+
+    def loss(nets, batch, stop):
+        action, target = stop(explored(nets, batch)), stop(target_of(nets, batch))
+        return mse(judge(nets["critic"], batch["s"], action), target)
+
+    nets = agent_of(actor, critic)
+    return {
+        "open": gradients(loss, nets, batch, identity),
+        "stopped": gradients(loss, nets, batch, stop_gradient),
+    }
 
 
 @case(
@@ -89,7 +92,16 @@ def critic_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
 def actor_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
     """The actor's loss reaches the actor through the critic. The critic's parameters get a
     gradient unless they are frozen; the target networks always get None."""
-    return gradients(loss_of_actor, actor, critic, batch, stop_gradient)
+
+    def loss(nets, batch, stop):
+        action = act(nets["actor"], batch["s"])
+        return -jnp.mean(judge(stop(nets["critic"]), batch["s"], action))
+
+    nets = agent_of(actor, critic)
+    return {
+        "open": gradients(loss, nets, batch, identity),
+        "stopped": gradients(loss, nets, batch, stop_gradient),
+    }
 
 
 @case(
@@ -122,11 +134,20 @@ def train(actor, critic, batches, *, incremental_update=optax.incremental_update
     return {"losses": losses, "params": nets}
 
 
+def loss_of_critic(nets: Any, batch: Any) -> jax.Array:
+    action, target = explored(nets, batch), target_of(nets, batch)
+    return mse(judge(nets["critic"], batch["s"], action), target)
+
+
+def loss_of_actor(nets: Any, batch: Any) -> jax.Array:
+    return -jnp.mean(judge(nets["critic"], batch["s"], act(nets["actor"], batch["s"])))
+
+
 def updated(tx: Any, name: str, loss: Any, nets: Any, states: Any, batch: Any) -> tuple[Any, ...]:
     """Take one step of the optimizer that holds only this network; return its loss as well."""
 
     def of_this(net):
-        return loss(nets | {name: net}, batch, identity)
+        return loss(nets | {name: net}, batch)
 
     value, grads = jaxgrad.value_and_grad(of_this)(nets[name])
     updates, state = tx.update(grads, states[name])

@@ -247,8 +247,9 @@ def _lines(text: str, statement: ast.stmt, body: list[ast.stmt], fun: ast.Functi
 def _called(snippet: str, core: str) -> list[str]:
     """Return the first function of the core that a snippet of code calls, if there is one."""
     for name in re.findall(r"(\w+)\(", snippet):
-        if match := re.search(rf"[\w.]*\b{name}\b(?!\[)", core):  # with [ it is a value
-            return [match[0]]
+        for not_after in (r"[\[,)]", r"\["):  # an argument only if nothing else has the name
+            if match := re.search(rf"[\w.]*\b{name}\b(?!{not_after})", core):
+                return [match[0]]
     return []
 
 

@@ -127,3 +127,14 @@ def test_a_value_of_the_same_name_is_not_a_function():
 def indexed(rows, total):
     first = rows[0]
     return total(first)
+
+
+def test_a_call_is_marked_rather_than_an_argument_of_the_same_name():
+    """The line that calls a method is marked, not the one that reads an argument named like it."""
+    assert core_of(agent, tools="critic(s)").marked == {1}
+    assert core_of(agent, tools="make(critic)").marked == {0}
+
+
+def agent(make, critic, s):
+    nets = make(critic)
+    return nets.critic(s)
