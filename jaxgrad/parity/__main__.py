@@ -17,6 +17,7 @@ import importlib.util
 import json
 import pathlib
 import sys
+import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 
@@ -27,6 +28,7 @@ from jaxgrad.parity.prove.report import Report, render
 
 
 OK, FAILED, USAGE, INTERNAL, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
+SLOW = 10  # seconds after which a log gets another line
 STEPS = ("torch", "weights", "trace", "jax forward", "align", "jax backward", "updates")
 
 
@@ -94,16 +96,9 @@ def _status(reports: Sequence[Report]) -> int:
 
 @contextlib.contextmanager
 def _bar(title: str) -> Iterator[Callable[[str], None]]:
-    """Show progress on stderr: a bar on a terminal, otherwise one line per step."""
-    shown: list[str] = []
-
-    def line(name: str) -> None:
-        if name not in shown:
-            shown.append(name)
-            print(f"{title}: {name}", file=sys.stderr, flush=True)
-
+    """Show progress on stderr: a bar on a terminal, else a line per proof and per slow step."""
     if not sys.stderr.isatty() or importlib.util.find_spec("rich") is None:
-        yield line
+        yield _lines(title)
         return
     from rich import progress
     from rich.console import Console
@@ -123,6 +118,21 @@ def _bar(title: str) -> Iterator[Callable[[str], None]]:
             bar.update(task, completed=at, description=f"{title}: {name}")
 
         yield step
+
+
+def _lines(title: str) -> Callable[[str], None]:
+    """Print the title at once, and then the steps that begin `SLOW` seconds after the last line."""
+    print(title, file=sys.stderr, flush=True)
+    printed = time.monotonic()
+
+    def step(name: str) -> None:
+        nonlocal printed
+        now = time.monotonic()
+        if now - printed >= SLOW:
+            printed = now
+            print(f"{title}: {name}", file=sys.stderr, flush=True)
+
+    return step
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -20,14 +20,14 @@ def pairs(tmp_path, monkeypatch) -> pathlib.Path:
 
 
 def test_one_pair_is_proved(pairs, capsys):
-    """Naming a pair on the command line prints its report and, on stderr, its progress."""
+    """Naming a pair on the command line prints its report and, on stderr, its name."""
     status = main([f"{pairs}::pair_good"])
     out, err = capsys.readouterr()
 
     assert status == 0, out
     assert out.startswith("PASS  pair_file.py::pair_good  Linear | port")
     assert out.endswith("1 passed, 0 failed\n")
-    assert "[1/1] pair_file.py::pair_good: jax backward" in err
+    assert err.splitlines()[0] == "[1/1] pair_file.py::pair_good"
 
 
 def test_all_pairs_of_a_file_are_proved(pairs, tmp_path, capsys):
