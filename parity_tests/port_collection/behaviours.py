@@ -211,7 +211,7 @@ class Ties(nn.Module):
         self.scale = nn.Parameter(torch.ones(3))
 
     def forward(self, x):
-        return (x * self.scale).max(dim=-1).values
+        return x.max(dim=-1).values[:, None] * self.scale
 
 
 class Clamp(nn.Module):
@@ -220,7 +220,7 @@ class Clamp(nn.Module):
         self.scale = nn.Parameter(torch.ones(3))
 
     def forward(self, x):
-        return (x * self.scale).clamp(0.0, 1.0)
+        return x.clamp(0.0, 1.0) * self.scale
 
 
 class ZeroNorm(nn.Module):
@@ -256,17 +256,14 @@ class TiedWeights(nn.Module):
     def __init__(self):
         super().__init__()
         self.encode, self.decode = nn.Linear(3, 4, bias=False), nn.Linear(4, 3)
-        self.table = nn.Parameter(self.encode.weight.detach().t().clone())
         self.mirror = nn.Linear(3, 4, bias=False)
         self.mirror.weight = self.encode.weight
 
     def forward(self, x):
-        return self.decode(torch.tanh(self.encode(x)) * self.mirror(x)) @ self.table.t()
+        return self.decode(torch.tanh(self.encode(x)) * self.mirror(x))
 
 
 X = (normal(4, 3),)
-TIED = (np.array([[1.0, 1.0, 0.5], [2.0, 2.0, 2.0], [0.0, 1.0, 3.0]], np.float32),)
-BOUNDS = (np.array([[0.0, 1.0, 0.5], [-1.0, 2.0, 1.0], [0.2, 0.0, 0.7]], np.float32),)
 ZERO = (np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]], np.float32),)
 MASK = (normal(4, 3), np.array([True, False, False, True]))
 BEHAVIOURS = {
@@ -281,7 +278,7 @@ BEHAVIOURS = {
         "pass",
     ),
     "parameter_hook": Behaviour(Entry(ParameterHook, X), "0.5 * grad", "grad"),
-    "module_hook": Behaviour(Entry(ModuleHook, X), "grad_inputs[0] * 0.5", "grad_inputs[0]"),
+    "module_hook": Behaviour(Entry(ModuleHook, X), "grad_input[0] * 0.5", "grad_input[0]"),
     "checkpoint": Behaviour(
         Entry(Checkpoint, X),
         'jax.checkpoint(lambda x: F.linear(x, **p["inner"]))(x)',
@@ -299,16 +296,20 @@ BEHAVIOURS = {
     "autocast": Behaviour(
         Entry(Autocast, X), "jaxgrad.autocast(autocast_region, jnp.bfloat16)", "autocast_region"
     ),
-    "dropout": Behaviour(Entry(Dropout, X), "p=0.5", "p=0.4"),
+    "dropout": Behaviour(Entry(Dropout, X), "training=training, key", "key"),
     "batch_norm": Behaviour(
         Entry(BatchNorm, X),
         '"running_mean": normed.running_mean',
         '"running_mean": p["running_mean"]',
     ),
-    "ties": Behaviour(Entry(Ties, TIED), "F.max", "jnp.max"),
-    "clamp": Behaviour(Entry(Clamp, BOUNDS), "F.clamp", "jnp.clip"),
+    "ties": Behaviour(Entry(Ties, X), "F.max", "jnp.max"),
+    "clamp": Behaviour(Entry(Clamp, X), "F.clamp", "jnp.clip"),
     "zero_norm": Behaviour(Entry(ZeroNorm, ZERO), "F.norm", "jnp.linalg.norm"),
     "where": Behaviour(Entry(Where, X), "lax.stop_gradient"),
     "buffer": Behaviour(Entry(Buffer, X), "p = {", "_ = {"),
-    "tied_weights": Behaviour(Entry(TiedWeights, X), '"mirror"', '"encode"'),
+    "tied_weights": Behaviour(
+        Entry(TiedWeights, X),
+        'p = {**p, "mirror": {**p.get("mirror", {}), "weight": p["encode"]["weight"]}}',
+        "pass",
+    ),
 }
