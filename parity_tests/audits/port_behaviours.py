@@ -24,12 +24,20 @@ from parity_tests.port_collection.behaviours import BEHAVIOURS, Behaviour
 from parity_tests.runner.settings import configure
 
 
+IMPORTS = "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n"
+
+
 class Verdict(NamedTuple):
     """What the proofs say about one behaviour."""
 
     name: str
     proved: str  # why the port is not proved; empty if it is
     without: str  # why the port without the behaviour is not proved; empty if it is
+
+    @property
+    def right(self) -> bool:
+        """Whether the port is proved, and a gradient differs without the behaviour."""
+        return not self.proved and "\nFAIL " in self.without
 
 
 class AllTrained(Layout):
@@ -52,7 +60,7 @@ def without(ported: Ported, behaviour: Behaviour) -> Ported:
         )
     if behaviour.piece not in ported.source:
         raise ValueError(f"{behaviour.piece!r} is not in the port:\n{ported.source}")
-    source = ported.source.replace(behaviour.piece, behaviour.instead)
+    source = IMPORTS + ported.source.replace(behaviour.piece, behaviour.instead)
     return dataclasses.replace(ported, source=source)
 
 
@@ -84,11 +92,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     ]
     good = 0
     for verdict in each(judge, [(name,) for name in chosen], options.workers):
-        right = not verdict.proved and bool(verdict.without)
-        good += right
-        problem = verdict.proved or "the proof also passes without the behaviour"
-        print(f"{'found' if right else 'MISSED'} {verdict.name}", flush=True)
-        print("" if right else problem, end="" if right else "\n", flush=True)
+        good += verdict.right
+        problem = verdict.proved or verdict.without or "the proof also passes without the behaviour"
+        print(f"found {verdict.name}" if verdict.right else f"MISSED {verdict.name}: {problem}")
     print(f"{good} of {len(chosen)} behaviours are proved, and missed where they are deleted")
     return 0 if good == len(chosen) else 1
 

@@ -287,7 +287,7 @@ BEHAVIOURS = {
     "custom_function": Behaviour(Entry(CustomFunction, X), "* 0.5, None", ", None"),
     "straight_through": Behaviour(Entry(StraightThrough, X), "lax.stop_gradient"),
     "gradient_reversal": Behaviour(Entry(GradientReversal, X), "-grad", "grad"),
-    "penalty": Behaviour(Entry(Penalty, X), "jax.grad", "lax.stop_gradient"),
+    "penalty": Behaviour(Entry(Penalty, X), "F.norm(grad", "F.norm(lax.stop_gradient(grad)"),
     "in_place": Behaviour(Entry(InPlace, X), "h = h * jax.nn.sigmoid(h)", "pass"),
     "view": Behaviour(Entry(View, X), "h = h.at[:, 0].set(h[:, 0] * 3.0)", "pass"),
     "masked_assignment": Behaviour(
@@ -296,20 +296,24 @@ BEHAVIOURS = {
     "autocast": Behaviour(
         Entry(Autocast, X), "jaxgrad.autocast(autocast_region, jnp.bfloat16)", "autocast_region"
     ),
-    "dropout": Behaviour(Entry(Dropout, X), "training=training, key", "key"),
+    "dropout": Behaviour(Entry(Dropout, X), "training=training, key=dropout_rng", "training=False"),
     "batch_norm": Behaviour(
         Entry(BatchNorm, X),
         '"running_mean": normed.running_mean',
         '"running_mean": p["running_mean"]',
     ),
-    "ties": Behaviour(Entry(Ties, X), "F.max", "jnp.max"),
-    "clamp": Behaviour(Entry(Clamp, X), "F.clamp", "jnp.clip"),
-    "zero_norm": Behaviour(Entry(ZeroNorm, ZERO), "F.norm", "jnp.linalg.norm"),
+    "ties": Behaviour(Entry(Ties, X), "F.max(x, dim=-1).values", "x[..., 0]"),
+    "clamp": Behaviour(Entry(Clamp, X), "F.clamp(x, min=0.0, max=1.0)", "x"),
+    "zero_norm": Behaviour(
+        Entry(ZeroNorm, ZERO),
+        'F.norm(x * p["scale"], dim=-1)',
+        'jnp.linalg.norm(x * p["scale"], axis=-1)',
+    ),
     "where": Behaviour(Entry(Where, X), "lax.stop_gradient"),
     "buffer": Behaviour(Entry(Buffer, X), "p = {", "_ = {"),
     "tied_weights": Behaviour(
         Entry(TiedWeights, X),
-        'p = {**p, "mirror": {**p.get("mirror", {}), "weight": p["encode"]["weight"]}}',
-        "pass",
+        '"weight": p["encode"]["weight"]',
+        '"weight": lax.stop_gradient(p["encode"]["weight"])',
     ),
 }

@@ -148,7 +148,7 @@ def _written(module: nn.Module, inputs: PyTree, recipe: Recipe | None) -> Ported
     arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
     return Ported(
         source, entry.name, program.assumptions, layout, draws.RNG in arguments, run.stateful,
-        TRAINING in arguments, step.order,
+        TRAINING in arguments, program.modes, step.order,
     )  # fmt: skip
 
 

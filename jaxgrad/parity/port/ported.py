@@ -34,6 +34,7 @@ class Ported:
         draws: Whether the entry draws random numbers, and takes a key as `rng=`.
         has_state: Whether the entry returns (outputs, params), with new buffers in the params.
         takes_mode: Whether the entry takes `training=`, False by default.
+        modes: The modes that it is for, True for train mode.
         order: The names of the parameters of torch's optimizer in its order, if the file has a
             training step.
         reports: The proofs of its gradients by mode, "train" and "eval"; empty with `prove=False`.
@@ -48,6 +49,7 @@ class Ported:
     draws: bool = False
     has_state: bool = False
     takes_mode: bool = False
+    modes: tuple[bool, ...] = (True, False)
     order: tuple[str, ...] = ()
     reports: Mapping[str, Report] = dataclasses.field(default_factory=dict)
     inputs: Any = None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.port.key_use import shares_a_key
+from jaxgrad.parity.port.mode_dependence import Observed, depends_on_mode, observed
 from jaxgrad.parity.port.modes import MODES, in_mode
 from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.refusals import PortError
@@ -25,14 +28,42 @@ def proved(
         PortError: In one of the modes the port has other gradients than the module.
     """
     reports: dict[str, Report] = {}
-    for training in (True, False) if ported.takes_mode else (module.training,):
+    runs = {mode: observed(module, inputs, mode) for mode in ported.modes}
+    for training in _modes(ported, module, runs):
         with in_mode(module, training):
-            report = prove(
+            arguments = ported.proof_arguments(training, seed)
+            reason = _lost_buffer(arguments, runs[training]) or _shared_key(arguments, inputs)
+            report = None if reason else prove(
                 module, inputs=to_numpy(inputs), also=[to_numpy(x) for x in also], seed=seed,
-                **ported.proof_arguments(training, seed),
+                **arguments,
             )  # fmt: skip
-        if report.verdict != "pass":
+        if report is None or report.verdict != "pass":
             mode = f" in {MODES[training]} mode" if ported.takes_mode else ""
-            raise PortError(f"the port of {type(module).__name__} is not proved{mode}:\n{report}")
+            raise PortError(
+                f"the port of {type(module).__name__} is not proved{mode}:\n{report or reason}"
+            )
         reports[MODES[training]] = report
     return dataclasses.replace(ported, reports=reports, inputs=to_numpy(inputs), seed=seed)
+
+
+def _modes(ported: Ported, module: nn.Module, runs: Mapping[bool, Observed]) -> list[bool]:
+    """Return the modes in which a port is proved: each one, or one if torch has no difference."""
+    if ported.takes_mode or (len(runs) > 1 and depends_on_mode(*runs.values())):
+        return list(runs)
+    return [module.training]
+
+
+def _lost_buffer(arguments: Mapping[str, Any], run: Observed) -> str:
+    """Return what is wrong if torch changes a buffer and the port returns none."""
+    if not run.changed or arguments.get("has_state", True):
+        return ""
+    return f"torch changes the buffer {run.changed[0]!r}, which the port does not return"
+
+
+def _shared_key(arguments: Mapping[str, Any], inputs: PyTree) -> str:
+    """Return what is wrong if two draws read one key; `prove` gives them torch's numbers."""
+    if "rng" not in getattr(arguments["fn"], "keywords", ()):
+        return ""  # it draws nothing, or it is a flax module, which makes a key for each draw
+    if not shares_a_key(arguments["fn"], arguments["params"], to_numpy(inputs)):
+        return ""
+    return "two of its draws read the same random key, so that their numbers are equal"

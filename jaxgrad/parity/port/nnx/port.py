@@ -46,5 +46,5 @@ def port_to_nnx(module: nn.Module, inputs: PyTree) -> PortedModel:
     layout = Layout(module, program.used, program.constants)
     return PortedModel(
         source, model.parts[0].name, program.assumptions, layout,
-        takes_mode=len(program.modes) == 2 and model.takes_mode,
+        takes_mode=len(program.modes) == 2 and model.takes_mode, modes=program.modes,
     )  # fmt: skip
