@@ -13,10 +13,12 @@ from jaxgrad.parity.port import (
     branches,
     conditions,
     context_managers,
+    draws,
     functions,
     hooks,
     inner_gradients,
     inplace,
+    interpretation,
     loop_statements,
     mode_expressions,
     module_hooks,
@@ -26,7 +28,6 @@ from jaxgrad.parity.port import (
     statements,
     syntax,
 )
-from jaxgrad.parity.port import port as entry
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.rules import functional, operators
 from jaxgrad.parity.port.values import Folded
@@ -233,7 +234,9 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault("weights_swapped", "twins", replaced(Layout, "params", swapped_twins)),
     Fault(
-        "eval_mode_lost", "dropout", replaced(entry, "merge_modes", instead(lambda train, _: train))
+        "eval_mode_lost",
+        "dropout",
+        replaced(interpretation, "merge_modes", instead(lambda train, _: train)),
     ),
     Fault(
         "modes_swapped",
@@ -247,7 +250,7 @@ FAULTS: tuple[Fault, ...] = (
         "mode",
         replaced(mode_expressions, "choice", instead(lambda train, _: train)),
     ),
-    Fault("keys_shared", "two_dropouts", replaced(entry.draws, "split_for", first_key)),
+    Fault("keys_shared", "two_dropouts", replaced(draws, "split_for", first_key)),
     Fault("autocast_dropped", "autocast", replaced(regions, "autocast", instead(without_autocast))),
     # control flow
     Fault(

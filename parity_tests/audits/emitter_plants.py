@@ -12,10 +12,10 @@ from unittest import mock
 
 from jaxgrad.parity.port import (
     autograd_functions,
+    draws,
     functions,
     syntax,
 )
-from jaxgrad.parity.port import port as entry
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.rules import functional, operators, table
 from jaxgrad.parity.port.values import Folded, Tensor
@@ -214,7 +214,7 @@ def first_key(original: Any) -> Any:
     """Let every draw of a statement have the key of the first."""
 
     def split(statement: ast.stmt, taken: set[str]) -> Any:
-        found = entry.draws.placeholders(statement)
+        found = draws.placeholders(statement)
         result = original(statement, taken)
         for placeholder in found:
             placeholder.id = found[0].id
