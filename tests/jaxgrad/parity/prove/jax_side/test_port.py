@@ -55,7 +55,7 @@ def test_a_large_port_has_the_fingerprints_of_a_small_one(fun, monkeypatch) -> N
     np.testing.assert_allclose(*values, rtol=1e-13)
 
 
-@pytest.mark.parametrize("kept", [0, 2**28])
+@pytest.mark.parametrize("kept", [0, 250_000_000])
 def test_a_scaled_value_changes_the_outputs(kept, monkeypatch) -> None:
     """Scaling the result of tanh by two doubles the output of a sum, at either size."""
     monkeypatch.setattr(ports, "_KEPT", kept)
@@ -77,6 +77,8 @@ def test_a_scaled_value_changes_the_outputs(kept, monkeypatch) -> None:
         (np.array([np.inf, np.float32(0.1)]), True),
         (np.array([np.inf]), False),
         (np.array([1e9, 3.0]), False),  # such as a mask
+        (np.array([np.float32(4096.7), -1e38]), False),
+        (np.array([np.float32(2047.9)]), True),
         (np.array([2.0**-12, 3.0]), False),
         (np.array([2.0**-13, 3.0]), True),
         (np.array([]), False),
@@ -163,3 +165,26 @@ def test_gradients_follow_scales_and_leaves():
     np.testing.assert_allclose(scaled.outputs[0], 2 * np.sin(2 * X), rtol=1e-12)
 
     np.testing.assert_allclose(scaled.leaves[1], 2 * g * np.cos(2 * X), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("spare", "keeps"), [(0, True), (-1, False)])
+def test_values_are_kept_if_all_together_fit(monkeypatch, spare, keeps):
+    """Each number takes 8 bytes, in every iteration of a loop."""
+    body = 2 * 3 * 2  # the product and its tanh in one iteration
+    monkeypatch.setattr(ports, "_KEPT", 8 * (3 * body + 2 * 3 + 3 * 2 * 3) + spare)
+    assert port_of(loop)._keeps is keeps
+
+
+def test_a_leaf_that_no_output_depends_on_has_no_gradient():
+    """An integer has none either, and a complex gradient is torch's, the conjugate of JAX's."""
+    program = programs.program(lambda w, x, n: (x * 1j).imag + n, W, (X, np.arange(3)))
+    port = Port(program, WeightMap((), (W,), {}, ("w",)), False, False, 0)
+    grads: Any = port.gradients(Draw({}, (X, np.arange(3)))).leaves
+    assert grads[0] is None and grads[2] is None
+    np.testing.assert_allclose(grads[1], port.cotangents()[0])
+
+    z = X + 1j
+    program = programs.program(lambda w, z: z * 1j, W, (z,))
+    port = Port(program, WeightMap((), (W,), {}, ("w",)), False, False, 0)
+    grads = port.gradients(Draw({}, (z,))).leaves
+    np.testing.assert_allclose(grads[1], np.asarray(port.cotangents()[0]) * -1j)

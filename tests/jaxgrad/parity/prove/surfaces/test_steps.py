@@ -161,7 +161,7 @@ def test_a_weight_that_does_not_move_is_judged_by_the_others():
     assert steps._weights(trained(taken._replace(torch=still, jax=moved))).verdict == "fail"
 
 
-def test_the_control_needs_a_sharp_comparison():
+def test_the_control_needs_a_sharp_comparison(monkeypatch):
     """A weight whose rounding is larger than the injected error, or that is 0, is no control."""
     taken = paths(1)
     noisy = {1: {k: x + MOVE * 1e-9 for k, x in taken.torch[1].items()}}
@@ -170,6 +170,15 @@ def test_the_control_needs_a_sharp_comparison():
     assert steps._control(taken, equal, set()) == ""
     assert steps._control(paths(1), steps._averages(averaged(), 1, set()), set()) == ""
     assert steps._control(paths(1), steps._changes(paths(1), 1, set()), {"a", "b"}) == ""
+    worst: list[Any] = []
+    monkeypatch.setattr(steps, "_changes", lambda paths, *_: worst.append(paths) or [])
+    assert steps._control(paths(1), equal, set()) == ""
+    off = worst[0].jax[1]["a"] - BEFORE["a"]
+    np.testing.assert_allclose(off, MOVE * (1 + 1e-9), rtol=1e-12)
+    assert list(worst[0].torch[1]) == list(worst[0].jax[1]) == ["a"]
+
+
+def test_the_control_is_a_weight_that_is_compared():
     assert "update of b" in steps._control(paths(1), steps._changes(paths(1), 1, {"a"}), {"a"})
 
 

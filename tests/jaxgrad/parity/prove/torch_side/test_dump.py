@@ -182,7 +182,7 @@ def test_a_dump_holds_two_draws_and_the_steps_that_were_asked_for(dumped):
     """Weights and statistics differ between the draws, and a table that torch rounded does not."""
     plain, steps = (Dumped(dumped / f"{name}.npz").contents for name in ("net", "steps"))
 
-    assert (plain.has_loss, steps.has_loss) == (False, True)
+    assert (plain.has_loss, steps.has_loss, plain.seed) == (False, True, 0)
     assert (plain.count, steps.count) == (0, 2)
     assert plain.steps is None and steps.steps is not None
     assert sorted(steps.steps.states) == [1, 2]
