@@ -8,6 +8,7 @@ import torch
 from torch.nn import functional
 
 from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.prove.mistakes import table
 from jaxgrad.parity.prove.mistakes.call import TorchCall
 from jaxgrad.parity.prove.mistakes.table import results, variants
 
@@ -304,3 +305,21 @@ def test_a_mistake_in_attention_is_named(expected, mistake):
     ]
 
     assert texts[:1] == [mistake]
+
+
+def test_only_floating_results_are_compared(monkeypatch):
+    """The first of several results counts; a call that fails, or returns another type, does not."""
+
+    def fail() -> Any:
+        raise ValueError
+
+    x, ids = torch.ones(2), torch.arange(2)
+    outs: list[Any] = [x, ids, 1j * x, (2 * x, ids), [3 * x], (ids, x), (), None, 5.0, np.ones(2)]
+    calls = [TorchCall(lambda out=out: out, (), {}, "f", str(n)) for n, out in enumerate(outs)]
+    calls.insert(1, TorchCall(fail, (), {}, "f", "raises"))
+    monkeypatch.setattr(table, "variants", lambda call: iter(calls))
+    found = [(n, wrong.mistake, out.tolist()) for n, wrong, out in results(calls[0])]
+
+    assert found == [
+        (0, "0", [1, 1]), (3, "2", [1j, 1j]), (4, "3", [2, 2]), (5, "4", [3, 3])
+    ]  # fmt: skip

@@ -128,3 +128,43 @@ def test_the_tensors_that_a_converter_reads_are_searched_in_halves():
 def test_a_digit_numbers_2048_elements(size, digits):
     """Each digit takes one call of the converter, so there are no more than needed."""
     assert _digits(size) == digits
+
+
+@pytest.mark.parametrize(
+    ("convert", "calls", "count"),
+    [
+        (lambda t: t["a"].T, 11, 1),
+        (lambda t: t["b"] + 2 * t["c"], 16, 2),
+        (lambda t: t["a"].sum(1), 27, 3),
+        (lambda t: t["a"].sum(0), 35, 4),
+        (lambda t: t["a"][:2] + t["a"][2:], 19, 2),
+        (lambda t: t["a"][:, :1] + t["a"][:, 1:], 19, 2),
+        (lambda t: t["b"][:3] - t["b"][3:], 17, 2),
+        (lambda t: t["d"][:1] + t["d"][1:], 17, 2),
+    ],
+    ids=range(8),
+)
+def test_a_converter_is_called_as_often_as_its_terms_need(convert, calls, count):
+    """A tensor is split along the axis that separates the terms, and no part without terms is."""
+    made: list[int] = []
+    pieces = pieces_of(lambda t: made.append(1) or {0: convert(t)}, SHAPES)  # pyright: ignore[reportArgumentType]
+    assert (len(made), len(pieces)) == (calls, count)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "off", "linear"),
+    [(np.float64, 0.6e-13, True), (np.float64, 1.5e-13, False),
+     (np.float32, 0.6e-6, True), (np.float32, 1.5e-6, False)],
+)  # fmt: skip
+def test_a_converter_may_round(dtype, off, linear):
+    """A coefficient that depends on the number by more than rounding is not linear."""
+
+    def convert(t: Any) -> Any:
+        x = t["b"]
+        return {0: (x * (1 + off * (np.abs(x) > 0.5))).astype(dtype)}
+
+    if linear:
+        assert len(pieces_of(convert, SHAPES)) == 1
+    else:
+        with pytest.raises(NotLinear):
+            pieces_of(convert, SHAPES)
