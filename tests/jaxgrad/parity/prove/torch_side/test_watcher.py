@@ -233,6 +233,9 @@ def test_a_value_that_is_changed_in_place_is_recorded_twice():
     assert [v.op for v in values] == ["input", "sin", "add", "mul"]
     assert [v.inputs for v in values] == [(), (0,), (1,), (2,)]
     assert [v.call_number for v in values] == [-1, 2, 3, 4]
+    assert all(v.line.startswith("test_watcher.py:") for v in values[1:])
+    quick = torch_run.run(InPlace(), (np.arange(3.0),)).values
+    assert [v.line for v in quick] == [""] * 4 and all(v.call is None for v in quick)
     np.testing.assert_allclose(values[1].data, np.sin(np.arange(3.0)))
     np.testing.assert_allclose(values[2].data, np.sin(np.arange(3.0)) + 1)
 
