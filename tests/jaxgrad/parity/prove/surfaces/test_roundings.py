@@ -1,6 +1,7 @@
 """Roundings of a made torch run are compared with those of small JAX programs."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ from jaxgrad.parity.prove.jax_side import native as jax_native
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.flow import leaf_of
 from jaxgrad.parity.prove.jax_side.port import Draw, Port
+from jaxgrad.parity.prove.surfaces import roundings
 from jaxgrad.parity.prove.surfaces.roundings import Comparison, Rounding, representative
 from jaxgrad.parity.prove.torch_side.values import Native, Stored
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap
@@ -323,3 +325,19 @@ def test_a_result_or_a_weight_names_the_place():
     assert representative([named, result], comparison) == named
     leaf = operand._replace(key=((-1,), 0))
     assert representative([leaf, result], comparison) == result
+
+
+@pytest.mark.parametrize(("sizes", "aligned"), [((2, 2), [2, 2]), ((2, 3), [2]), ((2,), [2])])
+def test_runs_of_other_lengths_are_not_aligned(monkeypatch, sizes, aligned):
+    """The draws may take different branches; the first one is compared then."""
+    seen: list[int] = []
+    alignment = SimpleNamespace(first=(), trivial=())
+    monkeypatch.setattr(
+        roundings, "_aligned", lambda prints, jax: seen.extend(map(len, prints)) or alignment
+    )
+    monkeypatch.setattr(roundings, "Flow", lambda program: SimpleNamespace(outputs=()))
+    runs = [[stored(X)] * size for size in sizes]
+    own: Any = SimpleNamespace(port=SimpleNamespace(program=None))
+    comparison = Comparison(Native("float32", {}, True, runs), own)
+
+    assert seen == aligned and comparison.values is runs[0]
