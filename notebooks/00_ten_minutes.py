@@ -33,7 +33,7 @@ import torch
 
 import jaxgrad
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import network, show, without
+from parity_tests.notebook.show import graph, network, show, without
 
 
 jax.config.update("jax_enable_x64", True)  # float64, explained at the end of section 1
@@ -104,6 +104,9 @@ network()
 
 # %%
 show("backward/simple_nn")
+
+# %%
+graph("backward/simple_nn")
 
 # %% [markdown]
 # ## 3. Gradients do not accumulate by themselves

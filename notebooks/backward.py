@@ -22,7 +22,7 @@ if not pathlib.Path("../parity_tests").is_dir():
 sys.path.insert(0, "..")
 
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import graph, show
+from parity_tests.notebook.show import figure, graph, show
 
 
 # %% [markdown]
@@ -33,6 +33,9 @@ from parity_tests.notebook.show import graph, show
 
 # %%
 show("backward/cubic")
+
+# %%
+figure("tangent")
 
 # %%
 show("backward/two_inputs")
@@ -48,6 +51,13 @@ question("backward/chain_rule")
 
 # %%
 show("backward/chain_rule")
+
+# %% [markdown]
+# **The numbers on the edges.** Each operation multiplies the gradient that arrives by its own
+# derivative. The gradient of a is the product on the path from e to a: 4 · 3.
+
+# %%
+figure("chain_rule")
 
 # %% [markdown]
 # **The gradient of an intermediate.** Its `.grad` is `None`; `autograd.grad(d, c)` returns it. In
@@ -86,6 +96,13 @@ show("backward/several_uses")
 
 # %%
 show("backward/retain_grad")
+
+# %% [markdown]
+# **Both in one picture.** An arrow carries the gradient of one use. h and i have two uses each, and
+# their gradients are the sums.
+
+# %%
+figure("fork_sum")
 
 # %% [markdown]
 # ## Which tensors get a gradient
@@ -130,6 +147,9 @@ show("backward/unbind")
 
 # %%
 show("backward/fgsm")
+
+# %%
+figure("fgsm")
 
 # %% [markdown]
 # Embedding vectors that were looked up can be adjusted one by one, while the table stays unchanged.

@@ -80,7 +80,8 @@ def read(script: pathlib.Path, url: str = "") -> nbformat.NotebookNode:
     book = jupytext.read(script)
     for index, cell in enumerate(book.cells):
         cell["id"] = f"cell-{index}"
-        cell["metadata"] = {}
+        wide = cell.source.startswith("graph(")  # on a phone, the site lets the reader scroll it
+        cell["metadata"] = {"tags": ["wide"]} if wide else {}
     book.cells[0].source += badge(url, script.stem)
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
     book.metadata = nbformat.from_dict({"kernelspec": kernel, "language_info": {"name": "python"}})

@@ -25,7 +25,7 @@ import torch
 
 import jaxgrad
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import show, without
+from parity_tests.notebook.show import figure, show, without
 
 
 # %% [markdown]
@@ -114,6 +114,13 @@ question("clipping/clip_grad_value")
 
 # %%
 show("clipping/clip_grad_value")
+
+# %% [markdown]
+# **A ball and a square.** Five gradients of two parameters, before and after both kinds of clipping
+# with a bound of 1.
+
+# %%
+figure("clipping_ball")
 
 # %% [markdown]
 # ## Mixed precision

@@ -21,7 +21,7 @@ if not pathlib.Path("../parity_tests").is_dir():
 sys.path.insert(0, "..")
 
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import graph, show
+from parity_tests.notebook.show import figure, graph, show
 
 
 # %% [markdown]
@@ -79,6 +79,13 @@ show(
     only="*no_grad_* *as_no_grad *shares*",
     prints="*no_grad_* *as_no_grad",
 )
+
+# %% [markdown]
+# torch keeps L1's tensors under `detach` until the detached graph is dropped. JAX does not keep a
+# stopped value in any of the three.
+
+# %%
+figure("stop_bytes")
 
 # %% [markdown]
 # For more about saved memory and ways to reduce it see [memory](memory.ipynb).

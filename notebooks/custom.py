@@ -23,7 +23,7 @@ if not pathlib.Path("../parity_tests").is_dir():
 sys.path.insert(0, "..")
 
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import graph, show
+from parity_tests.notebook.show import figure, graph, show
 
 
 # %% [markdown]
@@ -33,6 +33,9 @@ from parity_tests.notebook.show import graph, show
 
 # %%
 show("custom/huber")
+
+# %%
+figure("huber")
 
 # %% [markdown]
 # ## Returning `None` from backward

@@ -21,7 +21,7 @@ if not pathlib.Path("../parity_tests").is_dir():
 sys.path.insert(0, "..")
 
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import show, without
+from parity_tests.notebook.show import figure, show, without
 
 
 # %% [markdown]
@@ -34,6 +34,14 @@ from parity_tests.notebook.show import show, without
 
 # %%
 show("distributed/ddp", only="loss */bias")
+
+# %% [markdown]
+# **How the mean reaches every rank.** Each rank sends a quarter of its gradient to the next rank.
+# After three steps every quarter is summed somewhere, after three more it is everywhere. The
+# picture follows the first element, in a ring written with `lax.ppermute`.
+
+# %%
+figure("ring")
 
 # %% [markdown]
 # **Without naming any device.** Under `jit` the batch carries its own sharding, the mean of the

@@ -44,6 +44,9 @@ question("grad_modes/requires_grad")
 # %%
 show("grad_modes/requires_grad")
 
+# %%
+graph("grad_modes/requires_grad")
+
 # %% [markdown]
 # ## An optimizer that is given only the head
 #

@@ -22,7 +22,7 @@ if not pathlib.Path("../parity_tests").is_dir():
 sys.path.insert(0, "..")
 
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import graph, network, show
+from parity_tests.notebook.show import figure, graph, network, show
 
 
 # %% [markdown]
@@ -84,6 +84,9 @@ show("grad_modes/no_grad", prints="grads")
 
 # %%
 show("grad_modes/no_grad_part", prints="both_outside y_inside")
+
+# %%
+graph("grad_modes/no_grad_part")
 
 # %% [markdown]
 # **The `requires_grad` flag.** A value computed inside `no_grad` does not require grad; values
@@ -160,6 +163,12 @@ show("grad_modes/detach_backward")
 
 # %%
 show("grad_modes/recorded", only="*/recorded/l1/weight */reachable/l1/weight")
+
+# %% [markdown]
+# **What is left in `.grad`.** The norm of each layer's gradient after one step.
+
+# %%
+figure("stopped_layers")
 
 # %% [markdown]
 # [control_flow](control_flow.ipynb) compares the costs of these ways to stop a gradient.

@@ -112,6 +112,9 @@ question("graph/parameter_of_intermediate")
 # %%
 show("graph/parameter_of_intermediate")
 
+# %%
+graph("graph/parameter_of_intermediate")
+
 # %% [markdown]
 # ## Exercises
 #

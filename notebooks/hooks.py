@@ -26,7 +26,7 @@ import matplotlib.pyplot as plt
 
 import jaxgrad
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import show, without
+from parity_tests.notebook.show import figure, show, without
 
 
 # %% [markdown]
@@ -52,6 +52,9 @@ question("hooks/tensor_hook")
 
 # %%
 show("hooks/tensor_hook")
+
+# %%
+figure("hook_uses")
 
 # %% [markdown]
 # ## Observing a gradient
@@ -92,6 +95,12 @@ show("hooks/hook_order")
 
 # %%
 show("hooks/retain_grad")
+
+# %% [markdown]
+# The kept gradients shrink from the last hidden state, which the loss reads, to the first.
+
+# %%
+figure("kept_gradients")
 
 # %%
 show("hooks/hook_every_step")

@@ -24,54 +24,20 @@ sys.path.insert(0, "..")
 import matplotlib.pyplot as plt
 
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import show, without
-
-
-def plot(names):
-    """Plot the learning rates of torch, of JAX and of the contrasting schedule."""
-    _, axes = plt.subplots(len(names) // 4, 4, figsize=(10, len(names) / 2), dpi=80)
-    for name, axis in zip(names, axes.flat, strict=True):
-        torch_s, jax_s, contrast = show(f"lr_scheduler/{name}").values.values()
-        axis.plot(torch_s["lr"], color="#d95f02", linewidth=3, alpha=0.6, label="torch")
-        axis.plot(jax_s["lr"], color="#1b6ca8", linewidth=1, label="JAX")
-        axis.plot(contrast["lr"], "--", color="gray", linewidth=0.8, label="contrast")
-        axis.set_title(name, fontsize=8)
-        axis.tick_params(labelsize=6)
-    axes.flat[0].legend(fontsize=6)
-    plt.tight_layout()
+from parity_tests.notebook.show import figure, show, without
 
 
 # %% [markdown]
 # ## Every scheduler
 #
-# Each plot shows the learning rate over sixty training steps. torch is the broad line, JAX the thin
-# line inside it. The dashed line is a contrast: optax's schedule with its usual settings, the plain
-# product of the factors for `ChainedScheduler`, or a constant learning rate. The contrast is
-# constant for the exponential, polynomial and warm-restart schedules too, although optax does
-# provide those, as `exponential_decay`, `polynomial_schedule` and `sgdr_schedule`.
+# Each plot shows the learning rate over sixty training steps. torch is the line, JAX the dots on
+# it. The dashed line is a contrast: optax's schedule with its usual settings, the plain product of
+# the factors for `ChainedScheduler`, or a constant learning rate. The contrast is constant for the
+# exponential, polynomial and warm-restart schedules too, although optax does provide those, as
+# `exponential_decay`, `polynomial_schedule` and `sgdr_schedule`.
 
 # %%
-plot(
-    [
-        "lambda_lr",
-        "multiplicative_lr",
-        "step_lr",
-        "multi_step_lr",
-        "constant_lr",
-        "linear_lr",
-        "exponential_lr",
-        "polynomial_lr",
-        "cosine_annealing_lr",
-        "cosine_annealing_warm_restarts",
-        "one_cycle_lr",
-        "cyclic_lr",
-        "sequential_lr",
-        "chained_scheduler",
-        "swalr",
-        "reduce_lr_on_plateau",
-    ]
-)
-plt.show()
+figure("schedules")
 
 # %% [markdown]
 # ## A cosine after its minimum

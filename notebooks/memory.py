@@ -28,7 +28,7 @@ import jaxgrad
 from parity_tests.audits import networks
 from parity_tests.audits.memory_growth import DEPTHS, arguments, in_segments, plain
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import programs, show, without
+from parity_tests.notebook.show import figure, programs, show, without
 
 
 # %% [markdown]
@@ -109,6 +109,13 @@ plt.show()
 
 # %%
 show("checkpointing/checkpoint_sequential", only="*keep* */loss")
+
+# %% [markdown]
+# **Where the bytes are.** Nine layers `sin(h @ w)`, each computed by a product and a sine. A
+# checkpoint keeps its input, which the layer before it computed.
+
+# %%
+figure("checkpoint_depth")
 
 # %%
 plt.figure(figsize=(6, 2.8), dpi=90)

@@ -21,7 +21,7 @@ if not pathlib.Path("../parity_tests").is_dir():
 sys.path.insert(0, "..")
 
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import show
+from parity_tests.notebook.show import figure, show
 
 
 # %% [markdown]
@@ -55,6 +55,13 @@ question("mutation/inplace_saved")
 
 # %%
 show("mutation/inplace_saved")
+
+# %% [markdown]
+# **The version counter, line by line.** The node of `e = c * d` does not copy c. It holds c itself
+# and the version that c had then. `backward` compares that number with c's version now.
+
+# %%
+figure("version_counter")
 
 # %%
 question("mutation/inplace_not_saved")
@@ -102,6 +109,13 @@ show("retain_graph/second_backward")
 
 # %%
 show("retain_graph/retain_graph")
+
+# %% [markdown]
+# **What the nodes hold.** Only the product saves a tensor. The first `backward` frees it, so the
+# second one runs until it reaches the product, and raises there.
+
+# %%
+figure("freed_buffers")
 
 # %% [markdown]
 # **Or run the forward pass again**, which builds a new graph.

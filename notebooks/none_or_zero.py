@@ -23,7 +23,7 @@ if not pathlib.Path("../parity_tests").is_dir():
 sys.path.insert(0, "..")
 
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import show, without
+from parity_tests.notebook.show import figure, show, without
 
 
 # %% [markdown]
@@ -37,6 +37,13 @@ question("none_or_zero/none_or_zero")
 
 # %%
 show("none_or_zero/none_or_zero")
+
+# %% [markdown]
+# **The same eight ways as a matrix.** `jax.grad` fills every cell, so a missing path and a
+# derivative of zero look the same.
+
+# %%
+figure("none_or_zero")
 
 # %%
 without("none_or_zero/none_or_zero")

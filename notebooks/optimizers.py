@@ -21,7 +21,7 @@ if not pathlib.Path("../parity_tests").is_dir():
 sys.path.insert(0, "..")
 
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import show
+from parity_tests.notebook.show import figure, show
 
 
 # %% [markdown]
@@ -46,6 +46,13 @@ show("optimizers/adagrad", only="losses")
 
 # %%
 show("optimizers/rprop", only="losses")
+
+# %% [markdown]
+# **The same losses as curves.** The dots of `jaxgrad.optim` are on torch's line; the dashed line is
+# the optax choice of the last column.
+
+# %%
+figure("optimizer_losses")
 
 # %% [markdown]
 # ## Optimizers that optax does not provide, or defines differently

@@ -20,7 +20,7 @@ if not pathlib.Path("../parity_tests").is_dir():
 sys.path.insert(0, "..")
 
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import show
+from parity_tests.notebook.show import figure, show
 
 
 # %% [markdown]
@@ -49,6 +49,12 @@ show("param_groups/add_param_group", only="params/2/* params/4/*/bias")
 
 # %%
 show("param_groups/frozen", only="params/*/bias")
+
+# %% [markdown]
+# The distance of each layer from its initial parameters, step by step.
+
+# %%
+figure("frozen_group")
 
 # %% [markdown]
 # ## None versus zero

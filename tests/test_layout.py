@@ -26,7 +26,7 @@ PARITY_TESTS = (
     {"case", "inputs"},
     {"runner", "cases", "ports", "port_collection"},
     {"report", "audits"},
-    {"pictures"},
+    {"pictures", "figures"},
     {"notebook", "site"},
     {"operators"},
     {"__main__"},

@@ -22,9 +22,9 @@ from parity_tests.notebook.definitions import Definitions
 from parity_tests.notebook.display import Folded, cells, output, prose, table
 from parity_tests.notebook.highlight import block
 from parity_tests.notebook.questions import QUESTIONS
-from parity_tests.notebook.show import observe
 from parity_tests.notebook.source_edits import definition, free_names
 from parity_tests.report.rows import TextRow, compared
+from parity_tests.runner.observe import observe
 
 
 SOLUTIONS = solutions.__name__

@@ -3,18 +3,19 @@
 show("grad_modes/detach")        both programs as they ran, and their results
 without("grad_modes/detach")     only the results that change when the tool is removed
 graph("grad_modes/detach")       the backward graphs of both programs
+figure("chain_rule")             a figure drawn from a run of both frameworks
 programs("mobilenet/freeze")     both programs, not run
 network()                        the small network that the programs share
 """
 
-import difflib
 import functools
 import importlib
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from jaxgrad.graph import Table, table
-from parity_tests.case import Case, CaseError, identity, load
+from parity_tests.case import Case, identity
+from parity_tests.figures import catalog
 from parity_tests.notebook.core import core_of
 from parity_tests.notebook.display import Picture, Program, Shown
 from parity_tests.notebook.script import scripts
@@ -22,10 +23,8 @@ from parity_tests.pictures.draw_case import picture, settings
 from parity_tests.report.rows import compared, cut, measured
 from parity_tests.report.source_text import source
 from parity_tests.report.text import SIGNS
-from parity_tests.runner.engine import Result, run
-from parity_tests.runner.jax_side import JaxProgram
-from parity_tests.runner.settings import configure
-from parity_tests.runner.torch_side import run_torch, split
+from parity_tests.runner.engine import Result
+from parity_tests.runner.observe import find, observe
 
 
 def show(
@@ -86,7 +85,7 @@ def without(
         AssertionError: No result changes.
         ValueError: The case has no tool.
     """
-    control = _find(id).control
+    control = find(id).control
     if control is None:
         raise ValueError(f"{id} has no tool that could be removed")
     cell = observe(id, dtype, mode, seed)
@@ -113,7 +112,12 @@ def graph(id: str, *, seed: int = 0) -> Picture:
     Raises:
         CaseError: The case has no picture.
     """
-    return Picture(picture(_find(id), seed))
+    return Picture(picture(find(id), seed))
+
+
+def figure(name: str) -> Picture:
+    """Draw a figure of `parity_tests.figures.catalog` from a run of torch and JAX."""
+    return Picture(catalog.figure(name))
 
 
 def nodes(id: str, *, seed: int = 0) -> Table:
@@ -122,13 +126,13 @@ def nodes(id: str, *, seed: int = 0) -> Table:
     Raises:
         CaseError: The case has no graph.
     """
-    first = next(iter(settings(_find(id), seed).values()))
+    first = next(iter(settings(find(id), seed).values()))
     return table(*(side for side in (first.torch, first.jax) if side is not None))
 
 
 def programs(id: str, *, prints: str = "") -> Shown:
     """Show both programs side by side without running them, for cases too slow for a notebook."""
-    case = _find(id)
+    case = find(id)
     torch_core = core_of(case.reference, prints, case.idiom[0])
     jax_core = core_of(case.fun, prints, case.idiom[1])
     return Shown(
@@ -169,45 +173,6 @@ def _programs(case: Case, prints: str) -> tuple[Program, ...]:
         Program(where, half.core.text, half.core.marked, half.text)
         for where, half in zip(files, scripts(case, prints), strict=True)
     )
-
-
-def _find(id: str) -> Case:
-    configure()
-    cases = load()
-    if id not in cases:
-        near = ", ".join(difflib.get_close_matches(id, cases, n=3, cutoff=0.3))
-        raise CaseError(f"there is no case {id!r}; similar: {near}")
-    return cases[id]
-
-
-class PassedCell(NamedTuple):
-    """A passed cell: torch's results, JAX's results, and JAX's results without the tool, if any."""
-
-    case: Case
-    result: Result
-    values: dict[str, Any]
-    measured: dict[str, Any]  # bytes and seconds
-
-
-@functools.lru_cache(maxsize=16)  # a notebook may show and plot the same case
-def observe(id: str, dtype: str | None, mode: str | None, seed: int) -> PassedCell:
-    """Run a case in both frameworks, and in JAX without its tool.
-
-    Raises:
-        AssertionError: The cell does not pass.
-    """
-    case = _find(id)
-    dtype = dtype or case.dtypes[0]
-    mode = mode or ("jit" if "jit" in case.modes else case.modes[0])
-    result = run(case, dtype, mode, seed=seed)
-    assert result.passed, str(result)  # the verdict is `blind` if removing the tool has no effect
-    torch_run = run_torch(case, dtype, seed, "cpu")
-    sides = {"torch": torch_run.observed, "JAX": JaxProgram(case.fun, mode)(torch_run.inputs)}
-    if case.control is not None:
-        sides["without"] = JaxProgram(case.without_tool(), mode)(torch_run.inputs)
-    pairs = {name: split(side) for name, side in sides.items()}
-    values, amounts = ({name: pair[n] for name, pair in pairs.items()} for n in (0, 1))
-    return PassedCell(case, result, values, amounts)
 
 
 def _replaced(case: Case) -> str:

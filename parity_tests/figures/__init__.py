@@ -1,0 +1,1 @@
+"""Figures of the notebooks: each is drawn from a run of torch and JAX."""
