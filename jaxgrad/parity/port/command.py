@@ -37,6 +37,7 @@ def port_command(argv: Sequence[str], progress: Show) -> list[Report]:
         default="functions",
         help="functions, or flax nnx classes",
     )
+    add("--holes", action="store_true", help="leave what is refused to be written by hand")
     options = parser.parse_args(argv)
     file, _, name = options.target.partition("::")
     if not name:
@@ -46,10 +47,12 @@ def port_command(argv: Sequence[str], progress: Show) -> list[Report]:
     if not output.absolute().parent.is_dir():
         raise UsageError(f"{output} cannot be written: there is no folder {output.parent}")
     progress("port and prove")
-    ported = jaxgrad.port(module, inputs, style=options.style)
+    ported = jaxgrad.port(module, inputs, style=options.style, holes=options.holes)
     progress("write")
     ported.write(output)
     print(f"{output}: {ported.usage}, {len(ported.source.splitlines())} lines")
+    for hole in ported.holes:
+        print(hole)
     return list(ported.reports.values())
 
 

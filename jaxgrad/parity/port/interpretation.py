@@ -59,18 +59,28 @@ class Program:
     assumptions: tuple[Assumption, ...]
 
 
-def interpret(module: nn.Module, inputs: PyTree, classes: Classes | None = None) -> Program:
+def interpret(
+    module: nn.Module, inputs: PyTree, classes: Classes | None = None, *, holes: bool = False
+) -> Program:
     """Interpret a module in each mode that can be ported.
 
     Args:
         module: The torch module.
         inputs: Its example inputs.
         classes: What the port calls as one module, if it has classes.
+        holes: Whether a refused statement is left to be written by hand.
 
     Raises:
         PortError: Its own mode cannot be ported.
     """
-    runs, notes = _runs(module, inputs, classes)
+    try:
+        runs, notes = _runs(module, inputs, classes)
+    except PortError:
+        if not holes:
+            raise
+        runs, notes = [], []
+    if holes and len(runs) < 2:
+        runs, notes = _in_both_modes(module, inputs, classes, tracing=False, holes=True)
     both = len(runs) == 2
     return Program(
         run=runs[0],
@@ -97,7 +107,12 @@ def _runs(
 
 
 def _in_both_modes(
-    module: nn.Module, inputs: PyTree, classes: Classes | None, *, tracing: bool
+    module: nn.Module,
+    inputs: PyTree,
+    classes: Classes | None,
+    *,
+    tracing: bool,
+    holes: bool = False,
 ) -> tuple[list[Run], list[str]]:
     """Interpret the module in train and in eval mode, and say which mode cannot be ported."""
     runs: list[Run] = []
@@ -107,6 +122,7 @@ def _in_both_modes(
         with borrowed.in_dtype(None):
             for training in (True, False):
                 run = _run(module, classes, tracing=tracing)
+                run.leaves_holes = holes
                 run.other_mode = runs[0].calls if runs else run.other_mode
                 try:
                     _in_mode(run, inputs, training)

@@ -11,6 +11,7 @@ from torch import nn
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port import draws
 from jaxgrad.parity.port.deviations import deviations_of
+from jaxgrad.parity.port.holes import holes_of, note_of
 from jaxgrad.parity.port.interpretation import interpret
 from jaxgrad.parity.port.merging import merged
 from jaxgrad.parity.port.mode_expressions import TRAINING
@@ -38,6 +39,7 @@ def port(
     scheduler: Callable[[Any], Any] | None = None,
     clip: float | None = None,
     style: str = "functions",
+    holes: bool = False,
     prove: bool = True,
     seed: int = 0,
 ) -> Ported:
@@ -62,6 +64,9 @@ def port(
         clip: Maximum norm for torch's `clip_grad_norm_`.
         style: "functions" for one function of a params tree for each class of the module, or "nnx"
             for one flax nnx class, made of the layers of `jaxgrad.nnx`.
+        holes: Whether a statement that is refused becomes a function that raises
+            NotImplementedError, with the torch line and the reason, instead of a PortError.
+            `ported.holes` lists them, with what the proof leaves open.
         prove: Whether to prove the port.
         seed: Seed of the proof.
 
@@ -84,15 +89,20 @@ def port(
     """
     if style not in STYLES:
         raise PortError(f"style= is {style!r}; give one of {', '.join(map(repr, STYLES))}")
+    if not isinstance(holes, bool):
+        raise PortError(f"holes= needs True or False, got {type(holes).__name__}")
     recipe = _recipe(module, optimizer, loss, targets, scheduler, clip)
     if recipe is not None and style == "nnx":
         raise PortError('style="nnx" writes no training step; leave out optimizer=')
     as_classes = style == "nnx"
-    ported = _written_as_classes(module, inputs) if as_classes else _written(module, inputs, recipe)
+    if as_classes:
+        ported = _written_as_classes(module, inputs, holes)
+    else:
+        ported = _written(module, inputs, recipe, holes)
     if not prove:
         return ported
     ported = proved(ported, module, inputs, also, seed)
-    return ported if recipe is None else step_proved(ported, recipe, inputs, seed)
+    return ported if recipe is None or ported.holes else step_proved(ported, recipe, inputs, seed)
 
 
 def _recipe(
@@ -126,9 +136,9 @@ def _recipe(
     return Recipe(optimizer, loss, targets, scheduler, clip)
 
 
-def _written(module: nn.Module, inputs: PyTree, recipe: Recipe | None) -> Ported:
+def _written(module: nn.Module, inputs: PyTree, recipe: Recipe | None, holes: bool) -> Ported:
     """Return the port as functions of a params tree."""
-    program = interpret(module, inputs)
+    program = interpret(module, inputs, holes=holes)
     run, written = program.run, program.functions
     entry = written[-1]
     layout = Layout(module, program.used, program.constants)
@@ -142,17 +152,18 @@ def _written(module: nn.Module, inputs: PyTree, recipe: Recipe | None) -> Ported
         function.doc = function.doc or docstring(function)
     own = [w for w in functions if w not in tail]
     source = write_file(
-        title_of(module), own[::-1], program.assumptions, program.notes, step.section,
+        title_of(module), own[::-1], program.assumptions,
+        [*program.notes, *note_of(holes_of(functions))], step.section,
         deviations_of(functions),
     )  # fmt: skip
     arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
     return Ported(
         source, entry.name, program.assumptions, layout, draws.RNG in arguments, run.stateful,
-        TRAINING in arguments, program.modes, step.order,
+        TRAINING in arguments, program.modes, step.order, holes_of(functions),
     )  # fmt: skip
 
 
-def _written_as_classes(module: nn.Module, inputs: PyTree) -> Ported:
+def _written_as_classes(module: nn.Module, inputs: PyTree, holes: bool) -> Ported:
     """Return the port as flax classes.
 
     Raises:
@@ -162,4 +173,4 @@ def _written_as_classes(module: nn.Module, inputs: PyTree) -> Ported:
         from jaxgrad.parity.port.nnx.port import port_to_nnx
     except ModuleNotFoundError as error:
         raise PortError(f'style="nnx" needs flax, and {error.name} is not installed') from None
-    return port_to_nnx(module, inputs)
+    return port_to_nnx(module, inputs, holes=holes)

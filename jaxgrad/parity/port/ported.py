@@ -14,6 +14,7 @@ from jaxgrad.grad_modes import partition
 from jaxgrad.optim import state_from_torch
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.proof_files import write_proof
+from jaxgrad.parity.port.refusals import Hole
 from jaxgrad.parity.port.scope import Assumption
 from jaxgrad.parity.port.verifying import in_mode_of
 from jaxgrad.parity.prove.report import Report
@@ -37,6 +38,7 @@ class Ported:
         modes: The modes that it is for, True for train mode.
         order: The names of the parameters of torch's optimizer in its order, if the file has a
             training step.
+        holes: The statements that are to be written by hand, with `holes=True`.
         reports: The proofs of its gradients by mode, "train" and "eval"; empty with `prove=False`.
         inputs: The inputs on which it was proved, as numpy arrays.
         seed: The seed of the proofs.
@@ -51,6 +53,7 @@ class Ported:
     takes_mode: bool = False
     modes: tuple[bool, ...] = (True, False)
     order: tuple[str, ...] = ()
+    holes: tuple[Hole, ...] = ()
     reports: Mapping[str, Report] = dataclasses.field(default_factory=dict)
     inputs: Any = None
     seed: int = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+from collections.abc import Mapping
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,3 +26,25 @@ class PortError(Exception):
     def __init__(self, reason: str, place: Place | None = None) -> None:
         self.reason, self.place = reason, place
         super().__init__(f"{place}: {reason}" if place else reason)
+
+
+@dataclasses.dataclass(frozen=True)
+class Hole:
+    """A statement of the torch program that is to be written by hand.
+
+    Attributes:
+        place: Its line.
+        reason: Why it cannot be ported, and what to write.
+        name: The function of the port that raises NotImplementedError.
+        open: What the proof leaves open: the surfaces by mode, in which the function is called.
+    """
+
+    place: Place
+    reason: str
+    name: str
+    open: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+
+    def __str__(self) -> str:
+        text = f"{self.name} is to be written by hand: {self.place}: {self.reason}"
+        rest = [f"{', '.join(surfaces)} in {mode} mode" for mode, surfaces in self.open.items()]
+        return text + (f"; not judged: {' and '.join(rest)}" if rest else "")

@@ -13,7 +13,7 @@ from typing import Any
 from torch import nn
 
 from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.refusals import Place, PortError
+from jaxgrad.parity.port.refusals import Hole, Place, PortError
 from jaxgrad.parity.port.settings import Settings
 from jaxgrad.parity.port.source import Source
 from jaxgrad.parity.port.values import Value
@@ -49,6 +49,7 @@ class Written:
     doc: str = ""
     pinned: bool = False  # whether it is passed to a transformation, which takes no constants
     paths: set[str] = dataclasses.field(default_factory=set)  # the modules whose method it is
+    hole: Hole | None = None  # what is to be written by hand in its place
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,6 +110,7 @@ class Run:
     other_mode: Calls = dataclasses.field(default_factory=Calls)
     settings: Settings = dataclasses.field(default_factory=Settings)
     tracing: bool = False  # what the module is told when it asks whether it is being traced
+    leaves_holes: bool = False  # whether refused statements are left to be written by hand
     classes: Classes | None = None  # if the port has classes, and not functions of a params tree
 
 

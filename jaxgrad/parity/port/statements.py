@@ -14,6 +14,7 @@ from jaxgrad.parity.port import (
     branches,
     closures,
     conditions,
+    holes,
     inplace,
     loop_statements,
     stores,
@@ -50,9 +51,14 @@ def execute(body: list[ast.stmt], scope: Scope) -> None:
         if handler is None:
             raise scope.refuse(f"{type(node).__name__} statements are not ported", node)
         scope.line = node
+        start = holes.before(scope) if scope.run.leaves_holes else None
         try:
             handler(node, scope)
-        except (PortError, *LEAVING):
+        except PortError as refusal:
+            if start is None:
+                raise
+            holes.leave(refusal, node, start, scope)
+        except LEAVING:
             raise
         except Exception as error:
             error.__dict__.setdefault("place", scope.place(node))

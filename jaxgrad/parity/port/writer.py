@@ -162,6 +162,8 @@ def _statement(node: ast.stmt, indent: int) -> list[str]:
     lines = fit(_double_quotes(_text(node)), indent)
     if isinstance(node, ast.Assert) and node.msg is not None and len(lines) > 1:
         lines = _assertion(node, indent)
+    if isinstance(node, ast.Raise) and any(len(line) > WIDTH for line in lines):
+        lines = _raising(node, indent)
     trailing = node.__dict__.get("trailing", "")
     if trailing and len(lines) == 1 and len(lines[0]) + 2 + len(trailing) <= WIDTH:
         lines[0] += f"  {trailing}"
@@ -181,11 +183,21 @@ def _branch(node: ast.If, indent: int) -> list[str]:
 
 
 def _assertion(node: ast.Assert, indent: int) -> list[str]:
-    assert isinstance(node.msg, ast.Constant) and isinstance(node.msg.value, str)
-    space, inner = " " * indent, " " * (indent + 4)
-    parts = textwrap.wrap(node.msg.value, WIDTH - indent - 8, drop_whitespace=False)
     test = fit(f"assert {_double_quotes(syntax.text(node.test))}, (", indent)
-    return [*test, *(f"{inner}{json.dumps(part)}" for part in parts), f"{space})"]
+    return [*test, *_message(node.msg, indent), " " * indent + ")"]
+
+
+def _raising(node: ast.Raise, indent: int) -> list[str]:
+    assert isinstance(node.exc, ast.Call)
+    head = f"{' ' * indent}raise {syntax.text(node.exc.func)}("
+    return [head, *_message(node.exc.args[0], indent), " " * indent + ")"]
+
+
+def _message(node: ast.expr | None, indent: int) -> list[str]:
+    """Return a text as strings, one a line."""
+    assert isinstance(node, ast.Constant) and isinstance(node.value, str)
+    parts = textwrap.wrap(node.value, WIDTH - indent - 8, drop_whitespace=False)
+    return [f"{' ' * (indent + 4)}{json.dumps(part, ensure_ascii=False)}" for part in parts]
 
 
 def _text(node: ast.stmt) -> str:

@@ -6,6 +6,7 @@ from torch import nn
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.deviations import deviations_of
+from jaxgrad.parity.port.holes import holes_of, note_of
 from jaxgrad.parity.port.interpretation import interpret
 from jaxgrad.parity.port.merging import merged
 from jaxgrad.parity.port.naming import docstring, named
@@ -22,29 +23,31 @@ EMPTY = (
 )
 
 
-def port_to_nnx(module: nn.Module, inputs: PyTree) -> PortedModel:
+def port_to_nnx(module: nn.Module, inputs: PyTree, *, holes: bool = False) -> PortedModel:
     """Return the port of a module as flax classes, which is not proved yet.
 
     Raises:
         PortError: The module uses something that cannot be re-expressed.
     """
     classes = Classes(layers.is_layer)
-    program = interpret(module, inputs, classes)
+    program = interpret(module, inputs, classes, holes=holes)
     functions = named(merged(program.functions))
     model = write_model(module, functions, classes.sequences, program.constants)
     for part in model.parts:
         part.doc = part.doc or docstring(part)
+    notes = [*program.notes, *note_of(holes_of(model.parts))]
     source = write_file(
-        title_of(module), model.parts, program.assumptions, program.notes,
+        title_of(module), model.parts, program.assumptions, notes,
         deviations=deviations_of(functions), layers=model.layers,
     )  # fmt: skip
     if "jnp.empty" in source:
         source = write_file(
-            title_of(module), model.parts, program.assumptions, [*program.notes, EMPTY],
+            title_of(module), model.parts, program.assumptions, [*notes, EMPTY],
             deviations=deviations_of(functions), layers=model.layers,
         )  # fmt: skip
     layout = Layout(module, program.used, program.constants)
     return PortedModel(
         source, model.parts[0].name, program.assumptions, layout,
         takes_mode=len(program.modes) == 2 and model.takes_mode, modes=program.modes,
+        holes=holes_of(model.parts),
     )  # fmt: skip
