@@ -59,6 +59,7 @@ def leave(refusal: PortError, node: ast.stmt, start: Before, scope: Scope) -> No
     scope.values.clear()
     scope.values.update(start.values)
     read = [n for n in dict.fromkeys(syntax.names_in(node)) if n in scope.values]
+    read.sort(key=lambda name: name != "self")
     if any(isinstance(scope.values[n], Closure) for n in read):
         raise refusal
     passed = _passed(read, refusal, scope)
