@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample port-collection port-kill-table deltas lint notebooks pages docs docs-test clean
+.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample port-collection port-kill-table port-speed deltas lint notebooks pages docs docs-test clean
 
 help: ## show this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
@@ -70,6 +70,9 @@ port-collection: $(STAMP) ## port and prove a collection of torch modules: bench
 port-kill-table: $(STAMP) ## plant faults in the emitter of `port`: benchmarks/PORT_KILL_TABLE.md
 	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.port_behaviours --workers $(WORKERS)
 	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.emitter_kill_table --workers $(WORKERS) --markdown benchmarks/PORT_KILL_TABLE.md $(ARGS)
+
+port-speed: $(STAMP) ## count the flops and bytes of ports beside programs by hand: benchmarks/PORT_SPEED.md
+	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks.ports --markdown benchmarks/PORT_SPEED.md $(ARGS)
 
 lint: $(STAMP) ## run ruff and pyright
 	@"$(BIN)" -m ruff check

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import jaxgrad
-from benchmarks import functional, growth, results
+from benchmarks import functional, growth, ports, results
 from benchmarks.__main__ import HERE, SECTIONS, use_device
 from benchmarks.behaviours import BEHAVIOURS
 from benchmarks.interleaved import over, rounds
@@ -178,3 +178,41 @@ def test_the_page_of_a_gpu_names_it():
 
     assert page.startswith(f"# What jaxgrad costs on {records['optimizers']['machine']['device']}")
     assert page == results.markdown(records, SECTIONS)
+
+
+@pytest.mark.parametrize("network", SMALL)
+def test_a_written_port_costs_what_the_program_by_hand_costs(network):
+    """XLA counts at most 1.05 times the flops and bytes for the port of a network's modules."""
+    found = ports.compare_network(SMALL[network]())
+
+    assert 0.5 < found.flops <= 1.05
+    assert 0.5 < found.bytes <= 1.05
+
+
+def test_a_port_that_computes_twice_costs_more(monkeypatch):
+    """The comparison sees a port that does more than the program by hand."""
+    usual = ports.ported
+
+    def twice(module, inputs):
+        run, params = usual(module, inputs)
+        return lambda p, x: (run(p, x) + run(p, 2 * x)) / 2, params
+
+    monkeypatch.setattr(ports, "ported", twice)
+
+    assert ports.compare_network(SMALL["MLP"]()).flops > 1.5
+
+
+def test_counters_are_not_differentiated():
+    """Integer leaves of the params are kept apart from those that have gradients."""
+    params = {"w": jnp.ones(2), "n": jnp.array(3)}
+    trained, rest = ports.split(params)
+
+    assert trained["n"] is None and rest["w"] is None
+    assert jax.tree.map(bool, ports.joined(trained, rest)["n"] == 3)
+
+
+def test_a_table_of_ports_has_their_ratios():
+    """A row has the counts of both programs and their ratio."""
+    row = ports.Comparison("net", ports.Cost(110.0, 30.0), ports.Cost(100.0, 60.0))
+
+    assert "| net | 110 | 100 | 1.10 | 30 | 60 | 0.50 |" in ports.table([row])

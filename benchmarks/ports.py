@@ -1,0 +1,165 @@
+"""Compare ports that `jaxgrad.port` writes with hand-written JAX programs of the same networks.
+
+    python -m benchmarks.ports [--markdown F] [NAME ...]
+
+XLA counts the flops and bytes of value and gradient; nothing is timed. The networks are those of
+`benchmarks/networks.py`, and the pairs of `parity_tests/ports` whose JAX program is a function.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import pathlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import nnx
+from torch import nn
+
+from benchmarks.interleaved import Cost, cost
+from benchmarks.networks import NETWORKS, Network, cross_entropy, forward
+from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.port.port import port
+from parity_tests.runner.settings import configure
+
+
+PAIRS = ("mlp", "gpt2", "vit", "bert", "t5", "unet", "lstm", "gru", "mamba", "vae", "clip")
+
+
+class Comparison(NamedTuple):
+    """What XLA counts for a port and for the hand-written program."""
+
+    name: str
+    port: Cost
+    hand: Cost
+
+    @property
+    def flops(self) -> float:
+        return self.port.flops / max(self.hand.flops, 1.0)
+
+    @property
+    def bytes(self) -> float:
+        return self.port.bytes / max(self.hand.bytes, 1.0)
+
+
+Program = Callable[..., Any]
+
+
+def ported(module: nn.Module, inputs: Any) -> tuple[Program, Any]:
+    """Return the port of a module in its own mode, without new buffers, and its params."""
+    result = port(module, inputs, prove=False)
+    options = {"training": module.training} if result.takes_mode else {}
+
+    def run(params: Any, *args: Any) -> Any:
+        out = result.fn(params, *args, **options)
+        return out[0] if result.has_state else out
+
+    return run, result.params(module.state_dict())
+
+
+def counts(program: Program, loss: Callable[[Any], Any], params: Any, args: Any) -> Cost:
+    """Return what XLA counts for the loss and its gradients."""
+    trained, rest = split(params)
+
+    def value(trained: Any, *args: Any) -> Any:
+        return loss(program(joined(trained, rest), *args))
+
+    return cost(jax.value_and_grad(value), trained, *args)
+
+
+def split(params: Any) -> tuple[Any, Any]:
+    """Return the floating leaves and the others, each with None in place of the rest."""
+    floating = jax.tree.map(lambda x: x if _is_floating(x) else None, params)
+    return floating, jax.tree.map(lambda x: None if _is_floating(x) else x, params)
+
+
+def joined(trained: Any, rest: Any) -> Any:
+    return jax.tree.map(
+        lambda a, b: b if a is None else a, trained, rest, is_leaf=lambda x: x is None
+    )
+
+
+def _is_floating(x: Any) -> bool:
+    return jnp.issubdtype(jnp.result_type(x), jnp.floating)
+
+
+def square(out: Any) -> Any:
+    """Return the sum of squares of every floating output."""
+    return sum(jnp.sum(jnp.square(x)) for x in jax.tree.leaves(out) if _is_floating(x))
+
+
+def compare_network(network: Network) -> Comparison:
+    """Compare a network of the benchmarks with the port of its torch modules."""
+    module, weights = network.built()
+    run, params = ported(module, (network.x,))
+    y = jnp.asarray(network.y)
+
+    def loss(out: Any) -> Any:
+        return cross_entropy(out, y)
+
+    def by_hand(params: Any, x: Any) -> Any:
+        return forward(network.stages, params, x)
+
+    args = (jnp.asarray(network.x),)
+    return Comparison(
+        network.name, counts(run, loss, params, args), counts(by_hand, loss, weights, args)
+    )
+
+
+def compare_pair(name: str) -> Comparison | None:
+    """Compare a pair of `parity_tests.ports`; None if its JAX program is not a function."""
+    pair = importlib.import_module(f"parity_tests.ports.{name}").pair()
+    if isinstance(pair["fn"], nnx.Module) or pair.get("has_state"):
+        return None
+    inputs = to_numpy(pair["inputs"])
+    args = tuple(jnp.asarray(x) if isinstance(x, np.ndarray) else x for x in inputs)
+    run, params = ported(pair["module"], pair["inputs"])
+    return Comparison(
+        name, counts(run, square, params, args), counts(pair["fn"], square, pair["params"], args)
+    )
+
+
+def comparisons(patterns: Sequence[str]) -> Iterator[Comparison]:
+    chosen = [n for n in (*NETWORKS, *PAIRS) if not patterns or any(p in n for p in patterns)]
+    for name in chosen:
+        found = compare_network(NETWORKS[name]()) if name in NETWORKS else compare_pair(name)
+        if found is not None:
+            print(f"{name}: {found.flops:.2f} flops, {found.bytes:.2f} bytes", flush=True)
+            yield found
+
+
+def table(rows: Sequence[Comparison]) -> str:
+    """Return the ratios as a markdown table."""
+    lines = [
+        "| network | flops of the port | by hand | ratio | bytes of the port | by hand | ratio |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    lines += [
+        f"| {r.name} | {r.port.flops:.3g} | {r.hand.flops:.3g} | {r.flops:.2f} | "
+        f"{r.port.bytes:.3g} | {r.hand.bytes:.3g} | {r.bytes:.2f} |"
+        for r in rows
+    ]
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("patterns", nargs="*", metavar="NAME", help="part of a network's name")
+    parser.add_argument("--markdown", type=pathlib.Path)
+    options = parser.parse_args(argv)
+    configure()
+    rows = list(comparisons(options.patterns))
+    print(table(rows))
+    if options.markdown:
+        text = "XLA's counts for one loss and its gradients, of the port and by hand."
+        options.markdown.write_text(f"{text}\n\n{table(rows)}\n")
+
+
+if __name__ == "__main__":
+    main()
