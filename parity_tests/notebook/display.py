@@ -109,8 +109,8 @@ class Picture:
     svg: str
 
     def _repr_svg_(self) -> str:
-        fit = r'width="100%" style="max-width:\1px"'
-        return re.sub(r'width="([\d.]+)" height="[\d.]+"', fit, self.svg, count=1)
+        fit = r'\1width="100%" style="max-width:\2px"'
+        return re.sub(r'^(<svg [^>]*?)width="([\d.]+)" height="[\d.]+"', fit, self.svg, count=1)
 
     def __repr__(self) -> str:
         return re.sub(r"<[^>]*>", "", re.findall(r"<title.*?</title>", self.svg, re.DOTALL)[0])

@@ -115,3 +115,4 @@ def test_only_graphs_scroll_on_a_phone():
     assert ".tag_wide .cell_output" in (ROOT / "docs" / "_static" / "jaxgrad.css").read_text()
     for name in FIGURES:
         assert 'class="jaxgrad-figure" width="560" viewBox' in committed(name)
+        assert "max-width" not in committed(name), "a box of the figure has lost its height"
