@@ -38,6 +38,7 @@ def port_command(argv: Sequence[str], progress: Show) -> list[Report]:
         help="functions, or flax nnx classes",
     )
     add("--holes", action="store_true", help="leave what is refused to be written by hand")
+    add("--scan", action="store_true", help="write loops over equal layers as lax.scan")
     options = parser.parse_args(argv)
     file, _, name = options.target.partition("::")
     if not name:
@@ -47,7 +48,8 @@ def port_command(argv: Sequence[str], progress: Show) -> list[Report]:
     if not output.absolute().parent.is_dir():
         raise UsageError(f"{output} cannot be written: there is no folder {output.parent}")
     progress("port and prove")
-    ported = jaxgrad.port(module, inputs, style=options.style, holes=options.holes)
+    chosen = {"style": options.style, "scan": options.scan, "holes": options.holes}
+    ported = jaxgrad.port(module, inputs, **chosen)
     progress("write")
     ported.write(output)
     print(f"{output}: {ported.usage}, {len(ported.source.splitlines())} lines")

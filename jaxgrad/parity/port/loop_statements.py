@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from jaxgrad.parity.port import carried, conditions, state, syntax
+from jaxgrad.parity.port import carried, conditions, scans, state, syntax
 from jaxgrad.parity.port.loops import Turn, resolve, turns
 from jaxgrad.parity.port.scope import Broken, Continued, Returned, Scope
 from jaxgrad.parity.port.unrolling import modules_of, require_turns, unroll
@@ -23,6 +23,7 @@ def for_loop(node: ast.For, scope: Scope) -> None:
     bodies: list[list[ast.stmt]] = []
     broken, returned = False, None
     after_first = dict(scope.values)
+    kinds = [scans.kinds_of(node, scope)]
     for turn in around:
         turn.enter(scope)
         modules = modules_of(turn)
@@ -39,12 +40,16 @@ def for_loop(node: ast.For, scope: Scope) -> None:
                 broken, returned = True, Returned(resolve(result.value, turn.resolved))
         scope.turning -= modules
         bodies.append(body)
+        kinds.append(scans.kinds_of(node, scope))
         if len(bodies) == 1:
             after_first = dict(scope.values)
         if broken:
             break
     changed = carried.changed(before, after_first)
     _write_loop(node, around, bodies, broken, changed, scope)
+    written = scope.body[-1] if scope.body else None
+    if isinstance(written, ast.For) and not broken and scans.is_uniform(around, kinds):
+        written.__dict__["uniform"] = True
     if returned is not None:
         raise returned
     if node.orelse and not broken:

@@ -20,6 +20,7 @@ from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.proofs import proved
 from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.scans import scanned
 from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.step_proofs import step_proved
 from jaxgrad.parity.port.steps import Recipe, Step, write_step
@@ -40,6 +41,7 @@ def port(
     clip: float | None = None,
     style: str = "functions",
     holes: bool = False,
+    scan: bool = False,
     prove: bool = True,
     seed: int = 0,
 ) -> Ported:
@@ -67,6 +69,8 @@ def port(
         holes: Whether a statement that is refused becomes a function that raises
             NotImplementedError, with the torch line and the reason, instead of a PortError.
             `ported.holes` lists them, with what the proof leaves open.
+        scan: Whether loops over layers of equal structure are `lax.scan` over stacked params, which
+            compiles one layer instead of all. The file's function `stacked` stacks the params once.
         prove: Whether to prove the port.
         seed: Seed of the proof.
 
@@ -94,11 +98,14 @@ def port(
     recipe = _recipe(module, optimizer, loss, targets, scheduler, clip)
     if recipe is not None and style == "nnx":
         raise PortError('style="nnx" writes no training step; leave out optimizer=')
-    as_classes = style == "nnx"
-    if as_classes:
+    if not isinstance(scan, bool):
+        raise PortError(f"scan= needs True or False, got {type(scan).__name__}")
+    if scan and style == "nnx":
+        raise PortError('style="nnx" writes no lax.scan; leave out scan=')
+    if style == "nnx":
         ported = _written_as_classes(module, inputs, holes)
     else:
-        ported = _written(module, inputs, recipe, holes)
+        ported = _written(module, inputs, recipe, scan=scan, holes=holes)
     if not prove:
         return ported
     ported = proved(ported, module, inputs, also, seed)
@@ -136,7 +143,9 @@ def _recipe(
     return Recipe(optimizer, loss, targets, scheduler, clip)
 
 
-def _written(module: nn.Module, inputs: PyTree, recipe: Recipe | None, holes: bool) -> Ported:
+def _written(
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, scan: bool, holes: bool
+) -> Ported:
     """Return the port as functions of a params tree."""
     program = interpret(module, inputs, holes=holes)
     run, written = program.run, program.functions
@@ -147,7 +156,8 @@ def _written(module: nn.Module, inputs: PyTree, recipe: Recipe | None, holes: bo
     if recipe is not None:
         step = write_step(recipe, run, written, layout, has_state=run.stateful)
     tail = [w for w in step.section if isinstance(w, Written)]
-    functions = named(merged([*step.functions, *written, *tail]))
+    functions = merged([*step.functions, *written, *tail])
+    functions = named(scanned(functions) if scan else functions)
     for function in functions:
         function.doc = function.doc or docstring(function)
     own = [w for w in functions if w not in tail]

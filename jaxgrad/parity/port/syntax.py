@@ -89,7 +89,7 @@ def same(left: ast.AST, right: ast.AST) -> bool:
 
 
 def substitute(node: Any, parts: Mapping[str, ast.expr]) -> Any:
-    """Return a copy of a node with names replaced by expressions."""
+    """Return a copy of a node with local variables replaced by expressions."""
     return _Substitute(parts).visit(copy.deepcopy(node))
 
 
@@ -98,7 +98,8 @@ class _Substitute(ast.NodeTransformer):
         self.parts = parts
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        return copy.deepcopy(self.parts[node.id]) if node.id in self.parts else node
+        is_variable = node.id in self.parts and not is_written(node)
+        return copy.deepcopy(self.parts[node.id]) if is_variable else node
 
 
 def renamed_parts(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
