@@ -191,6 +191,7 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
         forward,
         gradient_causes,
         gradients,
+        idle_bounds,
         other_inputs,
         precision,
         single_precision,
@@ -209,6 +210,7 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
         return judgements | {
             name: Judgement(Surface(name, "not judged", text)) for name, text in texts.items()
         }
+    judgements["forward"] = idle_bounds.noted(evidence, judgements["forward"])
     why, notes = None, ()
     if evidence.failed_gradient_draw is not None or judgements["structure"].surface.findings:
         why, notes = evidence.locate(lambda: gradient_causes.explain(evidence), None)

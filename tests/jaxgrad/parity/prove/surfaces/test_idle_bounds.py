@@ -1,0 +1,101 @@
+"""A bound or mask of torch that changes nothing is a note, unless the port has it too."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from jaxgrad.parity import prove
+from tests.jaxgrad.parity.prove._helpers import arrays
+
+
+X = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+NOTE = (
+    "torch's {} in head changes no number on the inputs of this proof, and no such step was found"
+)
+
+
+class Head(nn.Linear):
+    def __init__(self, bound: Any):
+        super().__init__(3, 2)
+        self.bound = bound
+
+    def forward(self, input):
+        return torch.tanh(self.bound(super().forward(input)))
+
+
+class Model(nn.Module):
+    def __init__(self, bound: Any):
+        super().__init__()
+        self.head = Head(bound)
+
+    def forward(self, x):
+        return self.head(x)
+
+
+def notes(bound: Any, port: Any, **options: Any) -> list[str]:
+    """Return the notes of a proof that passes."""
+    torch.manual_seed(0)
+    module = Model(bound)
+
+    def apply(p: Any, x: Any) -> Any:
+        return jnp.tanh(port(x @ p["head.weight"].T + p["head.bias"]))
+
+    report = prove(module, apply, arrays(module), (X,), **options)
+    assert report.verdict == "pass", str(report)
+    return [note for note in report.notes if "changes no number" in note]
+
+
+@pytest.mark.parametrize(
+    ("bound", "op"),
+    [
+        (lambda x: x.clamp(-50, 50), "clamp"),
+        (lambda x: torch.where(x < 50, x, 0.0), "where"),
+        (lambda x: x.masked_fill(x > 50, 0.0), "masked_fill"),
+    ],
+    ids=["clamp", "where", "masked_fill"],
+)
+def test_a_bound_that_the_port_lacks_is_noted(bound, op):
+    """The values agree without the bound, because no input reaches it."""
+    (note,) = notes(bound, lambda x: x)
+    assert note.startswith(NOTE.format(op))
+    assert note.endswith("pass inputs that it changes with also=")
+
+
+@pytest.mark.parametrize(
+    ("bound", "port"),
+    [
+        (lambda x: x.clamp(-50, 50), lambda x: jnp.clip(x, -50, 50)),
+        (lambda x: x.clamp(max=50), lambda x: jnp.minimum(x, 50)),
+        (lambda x: torch.where(x < 50, x, 0.0), lambda x: jnp.where(x < 50, x, 0.0)),
+        (lambda x: x.masked_fill(x > 50, 0.0), lambda x: x * (x <= 50)),
+        (lambda x: x.clamp(-0.8, 0.8), lambda x: jnp.clip(x, -0.8, 0.8)),
+        (lambda x: x * 1, lambda x: x),
+        (torch.relu, jax.nn.relu),
+    ],
+    ids=["clip", "minimum", "where", "product", "reached", "no_bound", "relu"],
+)
+def test_what_the_port_has_too_is_not_noted(bound, port):
+    """A step of the port that leaves the numbers as they are is a counterpart, whatever it is."""
+    assert notes(bound, port) == []
+
+
+def test_several_bounds_are_one_note():
+    (note,) = notes(lambda x: x.clamp(max=50).clamp(min=-50), lambda x: x)
+    assert "clamp in head (and 1 other call) changes no number" in note
+
+
+def test_an_input_that_reaches_the_bound_fails():
+    """`also=` takes the inputs that the note asks for."""
+    torch.manual_seed(0)
+    module = Model(lambda x: x.clamp(-2, 2))
+
+    def apply(p: Any, x: Any) -> Any:
+        return jnp.tanh(x @ p["head.weight"].T + p["head.bias"])
+
+    report = prove(module, apply, arrays(module), (X / 10,), also=[(X * 10,)])
+    assert report.verdict == "fail"
