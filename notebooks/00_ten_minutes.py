@@ -12,7 +12,7 @@
 # **You will be able to** translate a torch training loop to JAX, say which of torch's habits do not
 # carry over, and read the comparisons in all other notebooks.
 #
-# **Time** 10 minutes · **Level** first steps · **Before** some training in torch
+# **Time** 10 minutes · **Level** first steps · **Read first:** nothing, if you have used torch
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.

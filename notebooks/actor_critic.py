@@ -9,7 +9,7 @@
 # **You will be able to** write the two losses of an actor-critic method so that each of them trains
 # only its own network.
 #
-# **Time** 10 minutes · **Level** intermediate · **Before** [freezing](freezing.ipynb)
+# **Time** 10 minutes · **Level** intermediate · **Read first:** [freezing](freezing.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.

@@ -9,7 +9,8 @@
 # **You will be able to** compute gradients with respect to any value of a program, of outputs that
 # are not scalars, and predict what `.grad` holds afterwards.
 #
-# **Time** 20 minutes · **Level** first steps · **Before** [00_ten_minutes](00_ten_minutes.ipynb)
+# **Time** 20 minutes · **Level** first steps ·
+# **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.
@@ -20,6 +21,8 @@ import sys
 if not pathlib.Path("../parity_tests").is_dir():
     raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
+
+import torch
 
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, graph, show
@@ -158,8 +161,29 @@ figure("fgsm")
 show("backward/adjust_embedding")
 
 # %% [markdown]
+# ## Four micro-batches instead of one batch
+#
+# `backward()` adds and never divides. For the gradient of the mean over one batch, split it into
+# four equal parts and divide the loss of each part by 4. The last line prints the gradient of the
+# whole batch.
+
+# %%
+mse = torch.nn.functional.mse_loss
+torch.manual_seed(0)
+model = torch.nn.Linear(1, 1, bias=False)
+x, y = torch.arange(8.0).reshape(8, 1), torch.ones(8, 1)
+for a, b in zip(x.chunk(4), y.chunk(4), strict=True):
+    (mse(model(a), b) / 4).backward()
+print("four parts", model.weight.grad)
+print("one batch ", *torch.autograd.grad(mse(model(x), y), model.weight))
+
+# %% [markdown]
+# The sum in `.grad` equals the gradient of the whole batch up to rounding. With batch norm in train
+# mode it does not, because each part is normalized by its own statistics. In JAX add the gradients
+# of the four parts and divide by 4.
+#
 # Accumulating gradients over several calls, and the gradients of a whole network, are in
-# [00_ten_minutes](00_ten_minutes.ipynb).
+# [00_ten_minutes](00_ten_minutes.ipynb); [memory](memory.ipynb) covers parts of different sizes.
 
 # %% [markdown]
 # ## Exercises

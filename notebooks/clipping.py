@@ -7,7 +7,8 @@
 # **You will be able to** clip gradients exactly as torch does, and use autocast and a gradient
 # scaler in a compiled step.
 #
-# **Time** 20 minutes · **Level** intermediate · **Before** [00_ten_minutes](00_ten_minutes.ipynb)
+# **Time** 20 minutes · **Level** intermediate ·
+# **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.
@@ -32,9 +33,10 @@ from parity_tests.notebook.show import figure, show, without
 # ## Clipping by norm
 #
 # torch multiplies by max_norm / (norm + 1e-6), so the clipped norm is slightly smaller than
-# max_norm; it returns the norm before clipping. One infinite gradient makes the factor zero: every
-# other gradient becomes 0, and the infinite one NaN. With `error_if_nonfinite=True` both functions
-# raise instead.
+# max_norm; the table rounds it to 1. It returns the norm before clipping. One infinite gradient
+# makes the factor zero: every other gradient becomes 0, and the infinite one NaN.
+# `optax.clip_by_global_norm` gives the same values. With `error_if_nonfinite=True` both torch's
+# function and jaxgrad's raise instead.
 
 # %%
 show("clipping/clip_grad_norm")
@@ -43,8 +45,9 @@ show("clipping/clip_grad_norm")
 without("clipping/clip_grad_norm")
 
 # %% [markdown]
-# **Below the bound** the gradient stays bit-identical. The last column shows a common first
-# attempt: always scaling, which also enlarges small gradients.
+# **Below the bound** the gradient stays bit-identical, if its norm is less than max_norm - 1e-6.
+# Closer to the bound torch shortens it a little. The last column shows a common first attempt:
+# always scaling, which also enlarges small gradients.
 
 # %%
 show("clipping/clip_grad_norm_below", only="before grads/* unchanged/*")

@@ -8,7 +8,8 @@
 # **You will be able to** write programs whose path depends on data in JAX, and say what static and
 # dynamic graphs cost.
 #
-# **Time** 15 minutes · **Level** intermediate · **Before** [00_ten_minutes](00_ten_minutes.ipynb)
+# **Time** 15 minutes · **Level** intermediate ·
+# **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.

@@ -10,7 +10,7 @@
 # **You will be able to** port an `autograd.Function`, and write straight-through estimators and
 # gradient reversal whose second derivatives are right.
 #
-# **Time** 20 minutes · **Level** advanced · **Before** [backward](backward.ipynb)
+# **Time** 20 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.

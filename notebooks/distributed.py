@@ -8,7 +8,7 @@
 # **You will be able to** translate DDP, SyncBatchNorm and FSDP to `shard_map` and sharded arrays,
 # and avoid two traps that scale gradients.
 #
-# **Time** 25 minutes · **Level** advanced · **Before** [control_flow](control_flow.ipynb)
+# **Time** 25 minutes · **Level** advanced · **Read first:** [control_flow](control_flow.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.

@@ -9,7 +9,7 @@
 # **You will be able to** train part of a network, choose the right one of three places to restrict
 # training, and see why `eval()` is none of them.
 #
-# **Time** 20 minutes · **Level** intermediate · **Before** [grad_modes](grad_modes.ipynb)
+# **Time** 20 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.
@@ -121,11 +121,14 @@ graph("freezing/multi_headed")
 programs("mobilenet/freeze")
 
 # %% [markdown]
-# ## `eval()` does not freeze anything
+# ## `eval()` freezes no parameter
 #
 # `eval()` turns dropout off and makes batch norm use its running statistics. The graph is still
 # built, and every parameter still gets its gradient. In JAX `training=False` is an ordinary
 # argument.
+#
+# Only `eval()` stops the update of the running statistics. In train mode batch norm updates them
+# under `no_grad` and before a `detach` too, so a frozen trunk needs `trunk.eval()` as well.
 
 # %%
 show("grad_modes/eval_mode", only="*/loss */requires_grad */grads/*/weight */stats/running_mean")
@@ -148,4 +151,5 @@ exercise("freezing/frozen_is_not_stopped")
 #   different things.
 # - A frozen layer passes the gradient on to its input.
 # - A gradient that no optimizer clears grows in torch. In JAX it cannot.
-# - `eval()` changes what layers compute, not which parameters get gradients.
+# - `eval()` changes what layers compute, not which parameters get gradients. It is also what stops
+#   the running statistics of a frozen trunk.

@@ -2,14 +2,21 @@
 # # Where gradients stop: detach, no_grad, inference_mode
 #
 # The network is input → L1 → L2 → loss, and only L2 is to be trained. torch offers several ways to
-# do this, and they are not equivalent. JAX has one mechanism for all of them: either the gradient
-# of a value is stopped with `lax.stop_gradient`, or the value is not an argument of the
-# differentiated function.
+# do this, and they are not equivalent. In JAX you first decide what to restrict:
+#
+# | you restrict | torch | JAX |
+# |---|---|---|
+# | a path of the gradient | `detach`, `no_grad`, `inference_mode` | `lax.stop_gradient` |
+# | the differentiated leaves | `requires_grad_(False)` | `jaxgrad.partition` |
+# | the parameters that move | the optimizer's parameter list | a mask, or `optax.partition` |
+#
+# This notebook is about the first row. [freezing](freezing.ipynb) covers the other two.
 #
 # **You will be able to** choose between `detach`, `no_grad`, `inference_mode` and
 # `requires_grad_(False)`, predict which gradients each of them leaves, and write the same in JAX.
 #
-# **Time** 20 minutes · **Level** first steps · **Before** [00_ten_minutes](00_ten_minutes.ipynb)
+# **Time** 20 minutes · **Level** first steps ·
+# **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.
@@ -57,8 +64,9 @@ show("grad_modes/nothing_stopped")
 # %% [markdown]
 # ## `detach`
 #
-# L1 runs and is recorded, but L2 receives L1's output without the record. L1's gradients are
-# `None`, not zero. In JAX `lax.stop_gradient` is applied to the same value.
+# L1 runs and is recorded, but L2 receives L1's output without the record. Nothing is written to
+# L1's `.grad`: it stays `None`, not zero, or keeps the value of an earlier backward pass. In JAX
+# `lax.stop_gradient` is applied to the same value.
 
 # %%
 question("grad_modes/detach")
@@ -103,8 +111,10 @@ show("grad_modes/requires_grad_flag")
 # ## `inference_mode`
 #
 # `inference_mode` is stricter than `no_grad`: an inference tensor cannot be saved for backward, has
-# no version counter, and may not be changed in place outside the mode. JAX does not need a third
-# mode, because arrays are immutable and a constant can be used anywhere.
+# no version counter, and may not be changed in place outside the mode. Here the forward pass
+# raises, in `l2(h)`, because the gradient of L2's weight needs h. A sum `h + v` saves nothing, so
+# it runs, and v gets its gradient. JAX does not need a third mode, because arrays are immutable and
+# a constant can be used anywhere.
 
 # %%
 show("grad_modes/inference_mode")
@@ -113,7 +123,7 @@ show("grad_modes/inference_mode")
 graph("grad_modes/inference_mode")
 
 # %% [markdown]
-# After `torch.clone` the value can be used in a graph again: L1's gradient is `None`, and L2 gets
+# After `torch.clone` the value can be saved for backward: L1's gradient is `None`, and L2 gets
 # its gradient. The table also shows an output computed entirely inside `inference_mode`.
 
 # %%
@@ -190,7 +200,9 @@ exercise("grad_modes/stopped_too_early")
 # ## What to take away
 #
 # - `detach` and `no_grad` leave the same gradients. They differ in what torch records on the way.
-# - A layer that is cut off has the gradient `None`, not zero, and the optimizer skips it.
+# - Nothing is written to the `.grad` of a layer that is cut off. If it was `None`, it stays `None`,
+#   and the optimizer skips the layer.
 # - `requires_grad_(False)` freezes parameters and lets the gradient pass to the input; `no_grad`
 #   does not.
-# - In JAX one tool, `lax.stop_gradient`, covers all of them.
+# - In JAX `lax.stop_gradient` stops a path, `jaxgrad.partition` selects the leaves that are
+#   differentiated, and the optimizer's mask selects the parameters that move.

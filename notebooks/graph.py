@@ -9,7 +9,7 @@
 # **You will be able to** read torch's graph and a jaxpr, and say which tensors the backward pass
 # saves.
 #
-# **Time** 20 minutes · **Level** advanced · **Before** [backward](backward.ipynb)
+# **Time** 20 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.

@@ -7,7 +7,7 @@
 # **You will be able to** differentiate gradients, write a gradient penalty that trains, and avoid
 # the NaN of a norm at zero.
 #
-# **Time** 15 minutes · **Level** advanced · **Before** [backward](backward.ipynb)
+# **Time** 15 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.

@@ -1,14 +1,14 @@
 # %% [markdown]
 # # Hooks: observing and changing a gradient during the backward pass
 #
-# In torch a hook is registered on a tensor or a module. In JAX it is a function call in the
-# program: `h = jaxgrad.hook(h, fn)` is the identity in the forward pass and calls `fn` with the
+# torch calls what is registered on a tensor or a module. In JAX you wrap the value and use the
+# result: `h = jaxgrad.hook(h, fn)` is the identity in the forward pass and calls `fn` with the
 # gradient in the backward pass.
 #
 # **You will be able to** watch, keep and change gradients in the middle of a program, also under
 # `jit`.
 #
-# **Time** 15 minutes · **Level** intermediate · **Before** [backward](backward.ipynb)
+# **Time** 15 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.
@@ -42,7 +42,8 @@ without("hooks/register_hook")
 # **Where to apply it.** A parameter's hook sees the sum over all uses in this backward pass, before
 # that sum is added to `.grad`. The same holds in JAX if you apply the hook once and use its result
 # everywhere. Applied at each use separately, it sees each use's gradient separately, as in the last
-# column.
+# column. For that in torch, give each use its own tensor: `a, b = h.clone(), h.clone()`, and
+# register a hook on each.
 
 # %%
 show("hooks/register_hook_sum")
@@ -158,6 +159,7 @@ exercise("hooks/once_or_per_use")
 # %% [markdown]
 # ## What to take away
 #
-# - A hook is a function in the program: `h = jaxgrad.hook(h, fn)`.
+# - torch calls what is registered; in JAX you wrap the value and use the result:
+#   `h = jaxgrad.hook(h, fn)`.
 # - Applied once it sees the sum over all uses, as in torch. Applied at each use it sees one use.
 # - Under `jit`, print numbers with `jax.debug.print`, and return them with `retain_grad`.

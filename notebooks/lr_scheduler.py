@@ -9,7 +9,7 @@
 # **You will be able to** use torch's learning-rate schedules and weight averages in JAX, and see
 # where the obvious optax choice differs.
 #
-# **Time** 15 minutes · **Level** reference · **Before** [optim](optim.ipynb)
+# **Time** 15 minutes · **Level** reference · **Read first:** [optim](optim.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.

@@ -8,7 +8,7 @@
 # **You will be able to** count what the backward pass keeps, and reduce it with checkpointing,
 # saved-tensor hooks and micro-batches.
 #
-# **Time** 25 minutes · **Level** advanced · **Before** [control_flow](control_flow.ipynb)
+# **Time** 25 minutes · **Level** advanced · **Read first:** [control_flow](control_flow.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.

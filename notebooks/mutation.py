@@ -8,7 +8,7 @@
 # **You will be able to** explain torch's errors about in-place changes and freed graphs, and avoid
 # the one error that only JAX has.
 #
-# **Time** 20 minutes · **Level** intermediate · **Before** [backward](backward.ipynb)
+# **Time** 20 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.
@@ -96,9 +96,9 @@ show("mutation/kept_activation")
 # ## A second `backward()`
 #
 # torch frees the saved values during the first one. The nodes remain (the rows `nodes`), but the
-# tensors that they need are gone. A graph that has saved nothing, as that of `x + 3`, can run
-# twice. Two losses that share a trunk share its saved values, so the second `backward()` raises
-# too: add the losses, or keep the graph.
+# tensors that they need are gone. After the error `.grad` keeps the value of the first call. A
+# graph that has saved nothing, as that of `x + 3`, can run twice. Two losses that share a trunk
+# share its saved values, so the second `backward()` raises too: add the losses, or keep the graph.
 
 # %%
 show("retain_graph/second_backward")

@@ -10,7 +10,7 @@
 # **You will be able to** predict whether a gradient is `None`, zero or a number, say why the
 # difference matters to an optimizer, and keep it in JAX.
 #
-# **Time** 15 minutes · **Level** intermediate · **Before** [grad_modes](grad_modes.ipynb)
+# **Time** 15 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.
@@ -30,7 +30,8 @@ from parity_tests.notebook.show import figure, show, without
 # ## Ways to lose a gradient
 #
 # Multiplying by zero, masking and rounding give zeros. Detaching, casting to integers, comparing
-# and not using a value give `None`.
+# and not using a value give `None`. Each line of the sum uses one parameter in one of these ways;
+# `p["unused"]` has no line.
 
 # %%
 question("none_or_zero/none_or_zero")

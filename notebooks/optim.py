@@ -7,7 +7,7 @@
 # **You will be able to** give groups of parameters their own settings, change gradients by hand,
 # and skip steps without changing a parameter by accident.
 #
-# **Time** 15 minutes · **Level** intermediate · **Before** [none_or_zero](none_or_zero.ipynb)
+# **Time** 15 minutes · **Level** intermediate · **Read first:** [none_or_zero](none_or_zero.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.
@@ -48,8 +48,10 @@ show("optim/by_hand", only="losses/* same/* by_hand/l2/* sgd/l2/*", prints="loss
 # ## Skipping every other step: zero is not None
 #
 # L1's gradient is removed in steps 1 and 3. If it is set to zero, momentum and weight decay still
-# change the layer; if it is `None`, torch's optimizer skips the layer. In optax
-# `conditionally_mask` selects the steps in which a leaf is updated.
+# change the layer; if it is `None`, torch's optimizer skips the layer. A momentum buffer of 1 stays
+# 1 when the gradient is `None`, and becomes 0.9 when it is zero (momentum 0.9).
+# `zero_grad(set_to_none=False)` writes zeros into existing gradients only: a `None` stays `None`.
+# In optax `conditionally_mask` selects the steps in which a leaf is updated.
 
 # %%
 question("optim/every_other_step")

@@ -8,7 +8,7 @@
 # **You will be able to** recognize the optimizers that train differently in optax and torch under
 # the same name.
 #
-# **Time** 10 minutes · **Level** reference · **Before** [optim](optim.ipynb)
+# **Time** 10 minutes · **Level** reference · **Read first:** [optim](optim.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.

@@ -7,7 +7,7 @@
 # **You will be able to** port torch's parameter groups, freeze a group without moving it, and
 # continue training from torch's optimizer state.
 #
-# **Time** 15 minutes · **Level** intermediate · **Before** [optim](optim.ipynb)
+# **Time** 15 minutes · **Level** intermediate · **Read first:** [optim](optim.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.

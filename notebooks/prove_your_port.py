@@ -15,7 +15,8 @@
 # **You will be able to** check your own JAX port against its torch module, and read the report when
 # they differ.
 #
-# **Time** 10 minutes · **Level** first steps · **Before** [00_ten_minutes](00_ten_minutes.ipynb)
+# **Time** 10 minutes · **Level** first steps ·
+# **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
 # On Colab fetch the repository first; in a checkout this only adds it to the path.

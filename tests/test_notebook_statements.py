@@ -2,6 +2,7 @@
 
 # pyright: reportOptionalMemberAccess=false
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -71,6 +72,124 @@ def infinite_gradient(w):
         torch.nn.utils.clip_grad_norm_([w], 1.0, error_if_nonfinite=True)
     with pytest.raises(RuntimeError, match="non-finite"):
         jaxgrad.clip_grad_norm(grads, 1.0, error_if_nonfinite=True)
+    by_optax, _ = optax.clip_by_global_norm(1.0).update(grads, optax.EmptyState())
+    np.testing.assert_array_equal(by_optax["w"], [np.nan, 0])
+
+
+def clipped_by_torch(norm):
+    w = torch.zeros(1, dtype=torch.float64)
+    w.grad = torch.tensor([norm], dtype=torch.float64)
+    torch.nn.utils.clip_grad_norm_([w], 1.0)
+    return w.grad.item()
+
+
+def near_the_bound(w):
+    assert clipped_by_torch(1 - 2e-6) == 1 - 2e-6
+    assert clipped_by_torch(1 - 5e-7) < 1 - 5e-7
+    assert clipped_by_torch(100.0) < 1
+
+
+def inference_tensor(w):
+    with torch.inference_mode():
+        h = 3 * torch.ones(2)
+    (h + w).sum().backward()
+    assert w.grad.tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="Inference tensors cannot be saved for backward"):
+        h * w  # the forward pass raises
+    (h.clone() * w).sum().backward()
+    assert w.grad.tolist() == [4, 4]
+
+
+def detached_after_a_backward(w):
+    (2 * w).sum().backward()
+    v = torch.ones(2, requires_grad=True)
+    ((2 * w).detach() * v).sum().backward()
+    assert w.grad.tolist() == [2, 2]
+    fresh = torch.ones(2, requires_grad=True)
+    ((2 * fresh).detach() * v).sum().backward()
+    assert fresh.grad is None
+
+
+def second_backward_that_fails(w):
+    y = (w * w).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.backward()
+    assert w.grad.tolist() == [2, 2]
+
+
+def statistics_of_a_trunk(w):
+    x = torch.arange(6.0).reshape(3, 2)
+    for training in (True, False):
+        bn = torch.nn.BatchNorm1d(2).train(training)
+        with torch.no_grad():
+            bn(x)
+        after_no_grad = bn.running_mean.clone()
+        bn(x).detach()
+        assert bool(after_no_grad.any()) == training
+        assert torch.equal(after_no_grad, bn.running_mean) != training
+
+
+def momentum_without_a_gradient(w):
+    sgd = torch.optim.SGD([w], 0.1, momentum=0.9)
+    sgd.zero_grad(set_to_none=False)
+    assert w.grad is None
+    w.grad = torch.ones(2)
+    sgd.step()
+    buffers = []
+    for grad in (None, torch.zeros(2)):
+        w.grad = grad
+        sgd.step()
+        buffers.append(sgd.state[w]["momentum_buffer"].clone())
+    torch.testing.assert_close(buffers, [torch.ones(2), torch.full((2,), 0.9)])
+    w.grad = torch.ones(2)
+    sgd.zero_grad(set_to_none=False)
+    assert w.grad.tolist() == [0, 0]
+
+
+def hook_for_each_use(w):
+    grads = []
+    h = 2 * w
+    h.register_hook(lambda grad: grads.append(grad.tolist()))
+    a, b = h.clone(), h.clone()
+    for use in (a, b):
+        use.register_hook(lambda grad: grads.append(grad.tolist()))
+    (3 * a + 5 * b).sum().backward()
+    assert sorted(grads) == [[3, 3], [5, 5], [8, 8]]
+
+
+def distance_of_micro_batches(model, x, y, divisor):
+    """Return how far the gradient of four parts is from the gradient of the whole batch."""
+    mse = torch.nn.functional.mse_loss
+    (whole,) = torch.autograd.grad(mse(model(x), y), [model[0].weight])
+    for a, b in zip(x.chunk(4), y.chunk(4), strict=True):
+        (mse(model(a), b) / divisor).backward()
+    return ((model[0].weight.grad - whole).norm() / whole.norm()).item()
+
+
+def micro_batches(w):
+    generator = torch.Generator().manual_seed(0)
+    x, y = (torch.randn(8, 3, generator=generator, dtype=torch.float64) for _ in range(2))
+    weight = torch.randn(3, 3, generator=generator, dtype=torch.float64)
+
+    def model(*more):
+        first = torch.nn.Linear(3, 3, bias=False, dtype=torch.float64)
+        first.load_state_dict({"weight": weight})
+        return torch.nn.Sequential(first, *more)
+
+    assert distance_of_micro_batches(model(torch.nn.Tanh()), x, y, 4) < 1e-14
+    assert distance_of_micro_batches(model(torch.nn.Tanh()), x, y, 1) > 1
+    norm = torch.nn.BatchNorm1d(3, dtype=torch.float64)
+    assert distance_of_micro_batches(model(norm, torch.nn.Tanh()), x, y, 4) > 0.01
+
+    def loss(weight, x, y):
+        return jnp.mean((jnp.tanh(x @ weight.T) - y) ** 2)
+
+    arrays = [jnp.asarray(value.numpy()) for value in (weight, x, y)]
+    whole = jax.grad(loss)(*arrays)
+    pairs = zip(jnp.split(arrays[1], 4), jnp.split(arrays[2], 4), strict=True)
+    parts = [jax.grad(loss)(arrays[0], a, b) for a, b in pairs]
+    np.testing.assert_allclose(sum(parts) / 4, whole, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -81,7 +200,15 @@ def infinite_gradient(w):
         ("mutation", "A graph that has saved nothing", nothing_saved),
         ("mutation", "Two losses that share a trunk", shared_trunk),
         ("backward", "On a detached value torch's `retain_grad()` raises", detached),
-        ("clipping", "and the infinite one NaN", infinite_gradient),
+        ("clipping", "`optax.clip_by_global_norm` gives the same values", infinite_gradient),
+        ("clipping", "if its norm is less than max_norm - 1e-6", near_the_bound),
+        ("grad_modes", "A sum `h + v` saves nothing", inference_tensor),
+        ("grad_modes", "or keeps the value of an earlier backward", detached_after_a_backward),
+        ("mutation", "After the error `.grad` keeps the value", second_backward_that_fails),
+        ("freezing", "Only `eval()` stops the update of", statistics_of_a_trunk),
+        ("optim", "A momentum buffer of 1 stays 1", momentum_without_a_gradient),
+        ("hooks", "give each use its own tensor", hook_for_each_use),
+        ("backward", "divide the loss of each part by 4", micro_batches),
     ],
 )
 def test_a_notebook_states_what_torch_does(name, words, program):

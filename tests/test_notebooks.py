@@ -154,7 +154,9 @@ def test_a_notebook_says_what_it_is_for(script):
     """
     prose = [cell.source for cell in build.read(script).cells if cell.cell_type == "markdown"]
     line = re.search(
-        r"^\*\*Time\*\* (\d+) minutes · \*\*Level\*\* ([a-z ]+) · \*\*Before\*\* \S", prose[0], re.M
+        r"^\*\*Time\*\* (\d+) minutes · \*\*Level\*\* ([a-z ]+) ·\s\*\*Read first:\*\* \S",
+        prose[0],
+        re.M,
     )
     row = next(
         row

@@ -66,7 +66,7 @@ def clip_grad_norm(net, x, y, *, clip=jaxgrad.clip_grad_norm):
     control=dict(clip=always_scale),
 )
 def clip_grad_norm_below(net, x, y, *, clip=jaxgrad.clip_grad_norm):
-    """A gradient shorter than `max_norm` stays unchanged to the last bit."""
+    """A gradient shorter than `max_norm` - 1e-6 stays unchanged to the last bit."""
     loss, grads = jaxgrad.value_and_grad(loss_of)(net, x, y)
     clipped, before = clip(grads, 1e4)
     layers = [(name, leaf) for name in ("fc1", "fc2") for leaf in ("weight", "bias")]

@@ -158,7 +158,7 @@ def head_grads(net, x, y):
 def inference_mode_torch(net, x, y):
     return {
         "h": head_grads(net, x, y)[0],
-        "backward": Raises(RuntimeError, "Inference tensors cannot be saved for backward"),
+        "forward": Raises(RuntimeError, "Inference tensors cannot be saved for backward"),
         "version": Raises(RuntimeError, "Inference tensors do not track version counter"),
         "in_place": Raises(RuntimeError, "Inplace update to inference tensor outside"),
     }
@@ -168,7 +168,7 @@ def inference_mode_jax(net, x, y):
     h, loss, grads = head_grads(net, x, y)
     return {
         "h": h,
-        "backward": {"loss": loss, "grads": grads},
+        "forward": {"loss": loss, "grads": grads},
         "version": Raises(AttributeError, "_version"),
         "in_place": h + 1,
     }
@@ -188,8 +188,8 @@ def inference_mode_jax(net, x, y):
     picture=True,
 )
 def inference_mode(net, x, y, *, no_grad=jaxgrad.no_grad):
-    """A tensor computed in `inference_mode` cannot enter a graph outside of it, has no version
-    counter and cannot be changed in place; in JAX the same program trains L2."""
+    """A tensor computed in `inference_mode` cannot be saved for backward outside of it, has no
+    version counter and cannot be changed in place; in JAX the same program trains L2."""
 
     def objective(net):
         return mse(linear(net["l2"], no_grad(linear)(net["l1"], x)), y)
@@ -198,7 +198,7 @@ def inference_mode(net, x, y, *, no_grad=jaxgrad.no_grad):
     loss, grads = jaxgrad.value_and_grad(objective)(net)
     return {
         "h": h,
-        "backward": {"loss": loss, "grads": grads},
+        "forward": {"loss": loss, "grads": grads},
         "version": raised(lambda: getattr(h, "_version")),  # noqa: B009  # no such attribute
         "in_place": h.at[...].add(1),
     }

@@ -51,13 +51,9 @@ def with_weight(net, weight):
     return net | {"fc1": net["fc1"] | {"weight": weight}}
 
 
-def once(hooked, x, uses):
-    """Hook the tensor once, so that the hook sees the sum over its uses."""
-    return [hooked(x)] * uses
-
-
-def at_each_use(hooked, x, uses):
-    return [hooked(x) for _ in range(uses)]
+def at_each_use(hooked, w):
+    """Replace the single hook in the control: each of the two uses has its own."""
+    return hooked(w), hooked(w)
 
 
 @case(
@@ -69,13 +65,13 @@ def at_each_use(hooked, x, uses):
     ),
     control=dict(uses=at_each_use),
 )
-def register_hook_sum(net, left, right, y, *, uses=once):
+def register_hook_sum(net, left, right, y, *, uses=lambda hooked, w: [hooked(w)] * 2):
     """A parameter's hook sees the sum over its uses in this backward, before it is added to
     `.grad`.
     """
 
     def loss(net):
-        first, second = uses(lambda w: jaxgrad.hook(w, clamp), net["fc1"]["weight"], 2)
+        first, second = uses(lambda w: jaxgrad.hook(w, clamp), net["fc1"]["weight"])
         first, second = jaxgrad.retain_grad(first, "1"), jaxgrad.retain_grad(second, "2")
         return mse(mlp(with_weight(net, first), left) - mlp(with_weight(net, second), right), y)
 
@@ -91,18 +87,18 @@ def register_hook_sum(net, left, right, y, *, uses=once):
     source="P155",
     inputs=dict(x=document(1.0)),
     idiom=("h.register_hook(fn); 3 * h + 5 * h", "h = hook(h, fn); 3 * h + 5 * h"),
-    control=dict(uses=at_each_use),
+    control=dict(hook=identity),
     expect={"grad": 2.0},
     picture=True,
 )
-def tensor_hook(x, *, uses=once):
+def tensor_hook(x, *, hook=jaxgrad.hook):
     """A tensor's hook runs once on the summed gradient, 8, not on 3 and 5; clamped to 1, x gets
     2.
     """
 
     def loss(x):
-        one, two = uses(lambda h: jaxgrad.hook(h, lambda grad: jnp.minimum(grad, 1)), 2 * x, 2)
-        return 3 * one + 5 * two
+        h = hook(2 * x, lambda grad: jnp.minimum(grad, 1))
+        return 3 * h + 5 * h
 
     value, grad = jaxgrad.value_and_grad(loss)(x)
     return {"loss": value, "grad": grad}

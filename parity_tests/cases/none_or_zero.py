@@ -56,7 +56,20 @@ def none_or_zero(p, x, mask, *, stop_gradient=lax.stop_gradient):
     """A parameter times 0, masked or rounded gets zeros; detached, cast to int or unused gets
     None.
     """
-    return _observe(lambda p: jnp.sum(_terms(p, x[0], mask, stop_gradient)), p)
+    x = x[0]
+
+    def forward(p):
+        return jnp.sum(
+            p["used"] * x
+            + p["times_zero"] * x * 0
+            + jnp.where(mask, p["masked"] * x, x)
+            + jnp.floor(p["rounded"]) * x
+            + stop_gradient(p["detached"]) * x
+            + (4 * p["as_integer"]).astype(int) * x
+            + (p["compared"] > 0) * x
+        )
+
+    return _observe(forward, p)
 
 
 @case(

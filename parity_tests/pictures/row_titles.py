@@ -31,7 +31,7 @@ ROWS: dict[str, dict[str, RowTitle]] = {
         "inference_mode": RowTitle(
             "with torch.inference_mode(): h = l1(x)  # then l2(h.clone())",
             "h = jaxgrad.no_grad(linear)(net['l1'], x)",
-            "like no_grad, but only a clone may enter a graph",
+            "like no_grad, but only a clone can be saved for backward",
         ),
         "optimizer": RowTitle(
             "SGD(l2.parameters(), lr=0.1).step()",

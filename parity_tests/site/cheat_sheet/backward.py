@@ -24,7 +24,7 @@ ROWS = (
         jax="g = jax.tree.map(jnp.add, grad(x, a), grad(x, b))",
         jaxgrad="g = jaxgrad.accumulate(grad(x, a), grad(x, b))",
         wrong="g = (grad(x, a) + grad(x, b)) / 2",
-        trap="`backward` adds; divide by the number of parts yourself.",
+        trap="`backward` adds and never divides. For the mean over n parts, divide each loss by n.",
         given=BATCH,
         torch_before="loss = lambda x, a: (a * x**2).sum()",
         jax_before="grad = jax.grad(lambda x, a: (a * x**2).sum())",

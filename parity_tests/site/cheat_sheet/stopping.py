@@ -30,7 +30,7 @@ ROWS = (
         jax="step = lambda h, row: (jnp.tanh(row * lax.stop_gradient(h)), None)\n"
         "lax.scan(step, w, x)[0]",
         wrong="step = lambda h, row: (jnp.tanh(row * h), None)\nlax.scan(step, w, x)[0]",
-        trap="Stop the carry in each step; stopping the first carry does nothing.",
+        trap="Without a stop the gradient flows through every step. Stop the carry in each step.",
         given={"x": array(0.5, 1.0, 2.0), "w": np.float32(0.7)},
     ),
     Row(

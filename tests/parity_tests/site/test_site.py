@@ -66,6 +66,19 @@ def test_every_deviation_is_shown_with_its_reason(case):
     assert rows and all(row[1] != row[2] for row in rows), f"no difference is shown:\n{section}"
 
 
+def test_the_page_of_deviations_agrees_with_the_readme():
+    """The page names the deviations that the README's table counts as not run."""
+    counts = re.search(
+        r"(\d+) deviation, (\d+) not run \|$", (ROOT / "README.md").read_text(), re.M
+    )
+    absent = [case.id for case in DEVIATIONS if "cpu" not in case.devices]
+
+    assert counts and int(counts[1]) + len(absent) == len(DEVIATIONS)
+    assert int(counts[2]) == len(absent)
+    page = PAGES["deviations.md"]
+    assert f"{len(DEVIATIONS)} behaviours" in page and all(f"`{id}`" in page for id in absent)
+
+
 def test_every_numbered_difference_is_a_convention():
     """Each numbered list under "Differs from ... in:" of a docstring is on the conventions page."""
     differing = [
