@@ -22,8 +22,6 @@ if not pathlib.Path("../parity_tests").is_dir():
     raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
-import torch
-
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, graph, show
 
@@ -164,20 +162,9 @@ show("backward/adjust_embedding")
 # ## Four micro-batches instead of one batch
 #
 # `backward()` adds and never divides. For the gradient of the mean over one batch, split it into
-# four equal parts and divide the loss of each part by 4. The last line prints the gradient of the
-# whole batch.
-
-# %%
-mse = torch.nn.functional.mse_loss
-torch.manual_seed(0)
-model = torch.nn.Linear(1, 1, bias=False)
-x, y = torch.arange(8.0).reshape(8, 1), torch.ones(8, 1)
-for a, b in zip(x.chunk(4), y.chunk(4), strict=True):
-    (mse(model(a), b) / 4).backward()
-print("four parts", model.weight.grad)
-print("one batch ", *torch.autograd.grad(mse(model(x), y), model.weight))
-
-# %% [markdown]
+# four equal parts and divide the loss of each part by 4: for each part a, b of x and y call
+# `(mse(model(a), b) / 4).backward()`, with `x.chunk(4)` and `y.chunk(4)` for the parts.
+#
 # The sum in `.grad` equals the gradient of the whole batch up to rounding. With batch norm in train
 # mode it does not, because each part is normalized by its own statistics. In JAX add the gradients
 # of the four parts and divide by 4.
