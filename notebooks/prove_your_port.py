@@ -159,8 +159,9 @@ print_report(report)
 
 # %% [markdown]
 # `originates here` means that the inputs of the norm agree in both programs, so that the norm
-# itself is at fault, although every later value differs as well. The cause is verified, not
-# guessed: `prove` ran torch's layer again with that epsilon and got JAX's value.
+# itself is at fault, although every later value differs as well. The `likely cause` is tested:
+# `prove` ran torch's layer again with that epsilon and got JAX's value. A line such as "JAX's
+# gradient is torch's times 1.5" is an observation; it names no cause.
 #
 # ## Second bug: one `stop_gradient` too many
 #
@@ -255,4 +256,5 @@ exercise("prove_your_port/default_of_gelu")
 # - Equal outputs and equal losses do not show that gradients are equal.
 # - `prove` checks structure, forward pass, cotangents, gradients, updates and precision, in this
 #   order.
-# - It names the first place that differs, and a cause only if it has tested it.
+# - It names the first place that differs. A cause with "rerunning ..." behind it was tested; a line
+#   such as "JAX's gradient is torch's times 1.5" is an observation.

@@ -36,7 +36,8 @@ def figures() -> dict[str, str]:
     values, tangents, cotangents = numbers()
     ops = ("× x", "tanh", "square")
     linear = tuple(f"× {t:.4g}" for t in _local())
-    kept = (f"x = {X:.4g}", f"1 − h² = {_local()[1]:.4g}", f"2h = {_local()[2]:.4g}")
+    h = values[2]
+    kept = (f"x = {X:.4g}", f"{1 - h:.4g}, {h:.4g}", f"2h = {_local()[2]:.4g}")
     forward = _lane(40, "forward", ("w", "a", "h", "L"), values, ops)
     return {
         "tape.svg": _svg(

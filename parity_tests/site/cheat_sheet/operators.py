@@ -49,7 +49,8 @@ ROWS = (
         torch="(x * x).sqrt()",
         jax="jnp.sqrt(x * x)",
         wrong="jnp.sqrt(x * x + 1e-12)",
-        trap="NaN in both frameworks; an epsilon under the root hides it.",
+        trap="NaN in both frameworks; an epsilon under the root hides it. The faithful port returns "
+        "NaN too: mend both models.",
         given=ZEROS,
     ),
     Row(
@@ -151,7 +152,8 @@ ROWS = (
         torch="scores.masked_fill(mask, -torch.inf).softmax(1) * x",
         jax="jax.nn.softmax(jnp.where(mask, -jnp.inf, scores), 1) * x",
         wrong="jax.nn.softmax(scores, 1, where=~mask) * x",
-        trap="A row that is masked whole is NaN in torch; `where=` gives zeros.",
+        trap="A row that is masked whole is NaN in torch; `where=` gives zeros. The faithful port "
+        "returns NaN too: mend both models.",
         given={
             "x": array(1.0, 2.0),
             "scores": array([1.0, 2.0], [0.5, 0.0]),

@@ -34,7 +34,7 @@ def port(params, s, next_s):
         behaviours=("actor_critic/critic_loss",),
     ),
     Card(
-        name="`sample` instead of `rsample`",
+        name="a stopped spread in a reparameterized sample",
         torch="""\
 class Model(nn.Module):
     def __init__(self):
@@ -56,8 +56,9 @@ def port(params, noise):
 def port(params, noise):
     std = jnp.exp(params["log_std"])
     return jnp.mean((params["mean"] + std * noise) ** 2)""",
-        trap="torch's `rsample` is differentiable with respect to the spread; a `stop_gradient` on "
-        "the sample or the spread removes that path.",
+        trap="The torch line is what `Normal.rsample` computes, with the noise as an input. It is "
+        "differentiable with respect to the spread; a `stop_gradient` on the spread removes that "
+        "path.",
     ),
     from_row("straight-through", "surrogate/straight_through"),
 )

@@ -16,7 +16,8 @@ clip = 1e-3""",
 tx = optax.chain(optax.clip_by_global_norm(1e-3), optax.sgd(0.1))""",
         right="""\
 tx = optax.chain(optim.clip_grad_norm(1e-3), optax.sgd(0.1))""",
-        trap="torch divides by the norm + 1e-6. The difference is large where gradients are tiny.",
+        trap="torch multiplies by `max_norm / (norm + 1e-6)`, at most 1. The difference "
+        "is large for a clipped gradient whose norm is about 1e-6, so for a tiny `max_norm`.",
         behaviours=("clipping/clip_grad_norm",),
     ),
     Card(
