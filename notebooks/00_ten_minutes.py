@@ -222,7 +222,8 @@ plt.show()
 # ## 7. What JAX asks of you
 #
 # - **No Python `if` on a traced value** under `jit`, `vmap` and `scan`. There `lax.cond`,
-#   `lax.scan` and `jnp.where` decide on the device. `jax.grad` alone allows the `if`; see [control_flow](control_flow.ipynb).
+#   `lax.scan` and `jnp.where` decide on the device. `jax.grad` alone allows the `if`;
+#   see [control_flow](control_flow.ipynb).
 # - **No in-place changes.** `a[0] = 1` becomes `a = a.at[0].set(1)`. A whole class of torch errors
 #   cannot occur; see [mutation](mutation.ipynb).
 # - **No side effects.** Return every value that you need from a differentiated function, with

@@ -79,8 +79,8 @@ ROWS = (
         jax="(x + lax.stop_gradient(jnp.round(x) - x)) ** 2",
         jaxgrad="jaxgrad.straight_through(jnp.round)(x) ** 2",
         wrong="jnp.round(x) ** 2",
-        trap="The gradient of `round` is 0 everywhere. `lax.stop_gradient(jnp.round(x))` has the same "
-        "zero: write `x + lax.stop_gradient(jnp.round(x) - x)`.",
+        trap="The gradient of `round` is 0 everywhere. `lax.stop_gradient(jnp.round(x))` has the "
+        "same zero: write `x + lax.stop_gradient(jnp.round(x) - x)`.",
         given={"x": array(-1.2, 0.7, 2.0)},
     ),
     Row(
