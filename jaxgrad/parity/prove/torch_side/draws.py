@@ -43,10 +43,10 @@ def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:
 
 
 def _multiplied(x: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Multiply the numbers of an array by factors, which start again at their end."""
+    """Multiply the numbers of an array by factors, which start again after `_PERIOD` numbers."""
     y = x.ravel().astype(np.result_type(x, factors))
-    for start in range(0, y.size, len(factors)):
-        part = y[start : start + len(factors)]
+    for start in range(0, y.size, _PERIOD):
+        part = y[start : start + _PERIOD]
         part *= factors[: part.size]
     return y.reshape(x.shape)
 

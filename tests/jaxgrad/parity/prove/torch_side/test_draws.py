@@ -57,6 +57,15 @@ def test_every_number_is_perturbed_by_at_most_one_ulp():
     assert np.array_equal(near.inputs[1], draw.inputs[1])
 
 
+def test_an_empty_tensor_and_a_number_are_perturbed():
+    """A module may hold a tensor without elements, and a scalar."""
+    near = perturbed(Draw({"empty": np.zeros((0, 3)), "scalar": np.array(2.0)}, ()), [], 0)
+
+    assert near.state["empty"].shape == (0, 3)
+    assert near.state["scalar"].shape == ()
+    assert abs(float(near.state["scalar"]) - 2) < 1e-15
+
+
 def test_rough_tensors_are_perturbed_by_a_float32_ulp():
     near = perturbed(Draw(state(), ()), ["small"], 0)
 
