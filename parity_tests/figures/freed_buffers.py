@@ -38,7 +38,7 @@ class Pass(NamedTuple):
 
 
 class Record(NamedTuple):
-    """torch without and with `retain_graph=True`, and JAX's gradients of two calls."""
+    """What torch keeps without and with `retain_graph=True`, and the gradients of two JAX calls."""
 
     freed: Pass
     retained: Pass

@@ -117,7 +117,7 @@ def _named(value: Value, site: CallSite) -> Value:
 
 
 def _reduce(site: CallSite) -> Value:
-    """Return `functools.reduce(f, x, start)`."""
+    """Return the result of `functools.reduce(f, x, start)`, one call after the other."""
     function, sequence, *start = site.args
     values = [*start, *attributes.iterate(_named(sequence, site), site.scope, site.node)]
     if not values:

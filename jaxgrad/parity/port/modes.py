@@ -124,8 +124,7 @@ def _without_key(functions: Sequence[Written]) -> Written:
         for node in ast.walk(written.node):
             if isinstance(node, ast.Call) and syntax.text(node.func) == "jax.random.split":
                 node.func = syntax.name(draws.SPLIT)
-    tree = ast.parse(draws.SPLIT_SOURCE).body[0]
-    return Written(draws.SPLIT, merge_modes, tree, None, draws.SPLIT_DOC)  # pyright: ignore[reportArgumentType]
+    return Written.helper(draws.SPLIT_SOURCE, draws.SPLIT_DOC, merge_modes)
 
 
 def _reached(entry: Written, merged: Sequence[Written], order: Sequence[Written]) -> list[Written]:

@@ -95,13 +95,13 @@ def port(
         raise PortError(f"style= is {style!r}; give one of {', '.join(map(repr, STYLES))}")
     if not isinstance(holes, bool):
         raise PortError(f"holes= needs True or False, got {type(holes).__name__}")
-    recipe = _recipe(module, optimizer, loss, targets, scheduler, clip)
-    if recipe is not None and style == "nnx":
-        raise PortError('style="nnx" writes no training step; leave out optimizer=')
     if not isinstance(scan, bool):
         raise PortError(f"scan= needs True or False, got {type(scan).__name__}")
     if scan and style == "nnx":
         raise PortError('style="nnx" writes no lax.scan; leave out scan=')
+    recipe = _recipe(module, optimizer, loss, targets, scheduler, clip)
+    if recipe is not None and style == "nnx":
+        raise PortError('style="nnx" writes no training step; leave out optimizer=')
     if style == "nnx":
         ported = _written_as_classes(module, inputs, holes)
     else:

@@ -70,9 +70,7 @@ def scanned(functions: Sequence[Written]) -> list[Written]:
     found = [_scan_loops(written.node) for written in functions if _is_function(written)]
     if not any(found):
         return list(functions)
-    tree = ast.parse(STACKED_SOURCE).body[0]
-    helper = Written(STACKED, scanned, tree, None, STACKED_DOC)  # pyright: ignore[reportArgumentType]
-    return [helper, *functions]
+    return [Written.helper(STACKED_SOURCE, STACKED_DOC, scanned), *functions]
 
 
 def _is_function(written: Written) -> bool:

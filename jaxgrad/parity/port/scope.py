@@ -51,6 +51,19 @@ class Written:
     paths: set[str] = dataclasses.field(default_factory=set)  # the modules whose method it is
     hole: Hole | None = None  # what is to be written by hand in its place
 
+    @classmethod
+    def helper(cls, source: str, doc: str, writer: Any) -> Written:
+        """Return a function that has no counterpart in torch, from its source.
+
+        Args:
+            source: The definition of the function.
+            doc: Its docstring.
+            writer: The function that adds it to the port.
+        """
+        node = ast.parse(source).body[0]
+        assert isinstance(node, ast.FunctionDef)
+        return cls(node.name, writer, node, None, doc)
+
 
 @dataclasses.dataclass(frozen=True)
 class Assumption:

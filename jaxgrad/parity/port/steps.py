@@ -167,9 +167,7 @@ def _labels(recipe: Recipe) -> list[str]:
 
 
 def _function(source: str, doc: str) -> Written:
-    node = ast.parse(source).body[0]
-    assert isinstance(node, ast.FunctionDef)
-    return Written(node.name, write_step, node, None, doc)  # pyright: ignore[reportArgumentType]
+    return Written.helper(source, doc, write_step)
 
 
 def _group_of(groups: Sequence[Sequence[str]], trained: Sequence[str]) -> Written:

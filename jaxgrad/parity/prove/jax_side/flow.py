@@ -12,6 +12,14 @@ from jaxgrad._core.jaxpr import Path, bodies
 from jaxgrad.parity.prove.jax_side.program import CUSTOM, JaxProgram, Key
 
 
+# These return the numbers of their operand, whatever they are.
+REARRANGES = frozenset({
+    "broadcast_in_dim", "convert_element_type", "copy", "copy_p", "custom_jvp_call",
+    "expand_dims", "jit", "name", "optimization_barrier", "pjit", "reshape",
+    "sharding_constraint", "squeeze", "stop_gradient", "transpose",
+})  # fmt: skip
+
+
 class Flow:
     """A graph of values, in which `parents[key]` are a value's operands.
 

@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from torch import nn
 
 
-_KEPT = (
-    250_000_000  # bytes; above this, fingerprints are computed inside loops, which compiles slowly
-)
+# Above so many bytes, fingerprints are computed inside loops, which compiles slowly.
+_KEPT = 250_000_000
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.jax_side.flow import leaf_of
+from jaxgrad.parity.prove.jax_side.flow import REARRANGES, leaf_of
 from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
@@ -19,12 +19,7 @@ _BOUNDS = frozenset({
     "clamp", "clamp_", "clamp_max", "clamp_min", "clip", "clip_", "hardtanh", "masked_fill",
     "masked_fill_", "maximum", "minimum", "nan_to_num", "relu", "relu6", "threshold", "where",
 })  # fmt: skip
-# These return the numbers of their operand whatever they are.
-_REARRANGES = frozenset({
-    "broadcast_in_dim", "convert_element_type", "copy", "copy_p", "custom_jvp_call",
-    "custom_vjp_call", "expand_dims", "jit", "name", "optimization_barrier", "pjit", "reshape",
-    "sharding_constraint", "squeeze", "stop_gradient", "transpose",
-})  # fmt: skip
+_SAME = REARRANGES | {"custom_vjp_call"}  # an equation with a body returns what that returns
 
 
 def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
@@ -65,6 +60,6 @@ def _has_counterpart(evidence: Evidence, number: int) -> bool:
         if leaf_of(key) is not None:
             return False
         primitive = flow.program.equations[key[0]].primitive.name
-        return primitive not in _REARRANGES and bool(keys & set(flow.parents.get(key, ())))
+        return primitive not in _SAME and bool(keys & set(flow.parents.get(key, ())))
 
     return any(map(computes, keys))

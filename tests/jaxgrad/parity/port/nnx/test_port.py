@@ -319,7 +319,7 @@ def test_other_styles_and_their_limits_are_named():
 
 
 def test_a_mode_that_the_user_asks_for_is_restored():
-    """Porting leaves torch's module in its modes."""
+    """After `port`, torch's module is in the mode that it had before."""
     module = Tower().eval()
     with in_mode(module, True):
         written(module)
