@@ -88,6 +88,7 @@ notebooks: $(STAMP) ## run the notebooks and write the reading copies; ARGS='hoo
 pages: $(STAMP) ## run the programs of the cheat sheet, the traps and two more pages, and write their results
 	@"$(BIN)" -m parity_tests.site.cheat_sheet.page
 	@"$(BIN)" -m parity_tests.site.traps.page
+	@"$(BIN)" -m parity_tests.site.hero
 	@"$(BIN)" -m parity_tests.site.chain_figure
 	@"$(BIN)" -m parity_tests.site.stepper.page
 	@"$(BIN)" -m parity_tests.site.printed docs/tape_or_transform.md docs/five_questions.md

@@ -24,6 +24,7 @@ from jaxgrad.graph._model import Leaf as Leaf
 from jaxgrad.graph._model import Op as Op
 from jaxgrad.graph._model import Saved as Saved
 from jaxgrad.graph._png import png as png
+from jaxgrad.graph._svg import WIDEST as WIDEST
 from jaxgrad.graph._svg import Setting as Setting
 from jaxgrad.graph._svg import side_by_side as side_by_side
 from jaxgrad.graph._table import Row as Row

@@ -9,7 +9,7 @@ from jaxgrad.graph._fold import SHORT, Box
 from jaxgrad.graph._keys import Key
 from jaxgrad.graph._model import ABSENT, REACHED, RECORDED
 from jaxgrad.graph._panels import Panel
-from jaxgrad.graph._states import View
+from jaxgrad.graph._states import ZERO_OR_NONE, View
 
 
 class Entry(NamedTuple):
@@ -49,6 +49,10 @@ def legend(panels: Iterable[Panel]) -> list[Entry]:
         ("noted" in badges, Entry("full", "∇ not applied", pill=True)),
         ("zero" in badges, Entry("thin hollow", "∇ of zeros", pill=True)),
         (bool(badges & {"none", "no slot"}), Entry("none", "no ∇", pill=True)),
+        (
+            any(words == ZERO_OR_NONE for _, view in shown for _, words in view.badges.values()),
+            Entry("", f"{ZERO_OR_NONE}: jax.grad returns 0, jaxgrad.grad None"),
+        ),
         (
             bool(used),
             Entry("", ", ".join(f"{text}: {name}" for name, text in sorted(used.items()))),

@@ -17,7 +17,8 @@ from jaxgrad.graph._states import View
 
 
 SIDE_GAP = 32.0
-ROOM = 1150.0  # width for lanes; a page is about 900 pixels wide
+ROOM = 1180.0  # width for lanes; a page is about 900 pixels wide
+TITLE = 330.0  # the width of a panel's title
 # Limits on the boxes and badges of a lane; the first pair whose picture fits is used.
 ALL = (14, 3)
 LESS = ((12, 3), (8, 3), (6, 3), (4, 3), (4, 1), (2, 1), (1, 1))
@@ -35,7 +36,7 @@ class Panel(NamedTuple):
 
     @property
     def width(self) -> float:
-        return max(self.layout.width, 330.0)  # wide enough for its title
+        return max(self.layout.width, TITLE)
 
 
 class Panels(NamedTuple):
@@ -43,7 +44,9 @@ class Panels(NamedTuple):
     stacked: bool  # one above the other instead of side by side
 
 
-def fit(sides: Sequence[Mapping[str, Graph]], *, rearranging: bool = False) -> Panels:
+def fit(
+    sides: Sequence[Mapping[str, Graph]], *, rearranging: bool = False, room: float = ROOM
+) -> Panels:
     """Return panels that fit the page, reducing the detail until they do.
 
     The lanes with the most operations then get more boxes, if there is width left.
@@ -51,6 +54,7 @@ def fit(sides: Sequence[Mapping[str, Graph]], *, rearranging: bool = False) -> P
     Args:
         sides: The graphs of each framework, keyed by setting.
         rearranging: Whether operations that only change a layout or dtype get their own boxes.
+        room: The width for lanes.
     """
     assigned = [
         assign_all(
@@ -60,7 +64,7 @@ def fit(sides: Sequence[Mapping[str, Graph]], *, rearranging: bool = False) -> P
         for graphs in sides
     ]
     depths = depths_for(assigned)
-    fitted = functools.partial(_fitted, sides, assigned, rearranging)
+    fitted = functools.partial(_fitted, sides, assigned, rearranging, room)
     return next(filter(None, map(fitted, depths)), None) or fitted(depths[0], anyway=True)
 
 
@@ -68,6 +72,7 @@ def _fitted(
     sides: Sequence[Mapping[str, Graph]],
     assigned: Sequence[Sequence[Assigned]],
     rearranging: bool,
+    room: float,
     depth: int,
     *,
     anyway: bool = False,
@@ -89,18 +94,18 @@ def _fitted(
         return [_panel(graphs, diagram) for graphs, diagram in zip(sides, diagrams, strict=True)]
 
     panels = draw(ALL)
-    if sum(panel.width for panel in panels) + SIDE_GAP <= ROOM:
+    if sum(panel.width for panel in panels) + SIDE_GAP <= room:
         return Panels(panels, stacked=False)
     for level in LESS:
         panels = _aligned(draw(level))
-        if _fits(panels):
+        if _fits(panels, room):
             break
     else:
         return Panels(panels, stacked=len(panels) > 1) if anyway else None
     wide: frozenset[str] = frozenset()
     for lane in _fullest(panels) if level[0] < WIDER else ():
         more = _aligned(draw(level, wide | {lane}))
-        if _fits(more):
+        if _fits(more, room):
             panels, wide = more, wide | {lane}
     return Panels(panels, stacked=len(panels) > 1)
 
@@ -111,8 +116,8 @@ def _panel(graphs: Mapping[str, Graph], diagram: Diagram) -> Panel:
     return Panel(first.framework, first.version, diagram, arrange(diagram), views)
 
 
-def _fits(panels: Sequence[Panel]) -> bool:
-    return max(panel.width for panel in panels) <= ROOM
+def _fits(panels: Sequence[Panel], room: float) -> bool:
+    return max(panel.width for panel in panels) <= room
 
 
 def _fullest(panels: Sequence[Panel]) -> list[str]:

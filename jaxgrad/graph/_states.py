@@ -12,6 +12,7 @@ from jaxgrad.graph._model import ABSENT, REACHED, RECORDED, Graph, Op
 
 
 BoxEdge = tuple[Key, Key]  # from a box to another box or to a badge
+ZERO_OR_NONE = "0/None"  # jax.grad returns 0 where jaxgrad.grad returns None
 _BEST = (REACHED, RECORDED, ABSENT)
 
 
@@ -121,7 +122,8 @@ def _badge(badge: ParamBadge, graph: Graph) -> tuple[str, str]:
     leaves = [graph.leaf(name) for name in badge.leaves]
     kind = leaves[0].kind
     if kind != "value":
-        return kind, {"zero": "0", "none": "None"}.get(kind, kind)
+        absent = "None" if graph.framework == "torch" else ZERO_OR_NONE
+        return kind, {"zero": "0", "none": absent}.get(kind, kind)
     known = [leaf.grad for leaf in leaves if leaf.grad is not None]
     still = "still " if graph.failure and known else ""  # left by an earlier backward
     norm = f"{math.hypot(*known):.3g}".replace("e-0", "e-").replace("e+0", "e") if known else ""

@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape
 from jaxgrad.graph._layout import Rect
 from jaxgrad.graph._legend import legend
 from jaxgrad.graph._model import Graph, renderers
-from jaxgrad.graph._panels import SIDE_GAP, Panel, Panels, fit
+from jaxgrad.graph._panels import ROOM, SIDE_GAP, Panel, Panels, fit
 from jaxgrad.graph._sheet import Sheet, number
 from jaxgrad.graph._style import HUES, style
 from jaxgrad.graph._view import ERROR_H, Drawing
@@ -19,7 +19,10 @@ from jaxgrad.graph._words import describe
 
 
 MARGIN, LABEL_H, CODE_H, CUT_H = 22.0, 22.0, 20.0, 18.0
-COLUMN, WIDEST = 118.0, 1150.0  # a column for the rows' names, if the picture stays this narrow
+WIDEST = ROOM + 2 * MARGIN
+COLUMN = 118.0  # for the rows' names, if there is room
+NARROW, NARROW_MARGIN = 640.0, 8.0  # a phone has no room for margins
+CODE_CHAR = 7.0
 _ABOUT = {"torch": "autograd graph of the loss", "JAX": "jaxpr of the VJP"}
 
 
@@ -42,6 +45,7 @@ def side_by_side(
     *,
     title: str = "",
     rearranging: bool = False,
+    width: float = WIDEST,
 ) -> str:
     """Draw the backward graphs of several settings on one layout, torch beside JAX.
 
@@ -55,13 +59,15 @@ def side_by_side(
         rearranging: Whether operations that only change the layout or dtype of a gradient
             (transposes, reshapes, casts) get boxes of their own. By default each is part of the
             box that feeds it, and is listed in that box's tooltip.
+        width: The largest width in pixels. A narrower picture merges more operations into a box;
+            400 suits a phone. A picture never gets narrower than its lanes with one box each.
 
     Returns:
         The text of an SVG with light and dark colours, a title, and a description for screen
         readers. Equal graphs give equal bytes.
 
     Raises:
-        ValueError: `settings` is empty.
+        ValueError: `settings` is empty, or `width` is not a positive number.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxgrad.graph
@@ -79,13 +85,17 @@ def side_by_side(
     """
     if not settings:
         raise ValueError("settings is empty: pass at least one, {'plain': backward_graph(...)}")
+    if not width > 0:
+        raise ValueError(f"width must be a positive number of pixels, got {width!r}")
     rows = {name: _setting(value) for name, value in settings.items()}
+    margin = MARGIN if width >= NARROW else NARROW_MARGIN
+    room = width - 2 * margin
     sides = [
         {name: row.torch for name, row in rows.items() if row.torch is not None},
         {name: row.jax for name, row in rows.items() if row.jax is not None},
     ]
-    fitted = fit([side for side in sides if side], rearranging=rearranging)
-    return _Picture(rows, fitted, title).text()
+    fitted = fit([side for side in sides if side], rearranging=rearranging, room=room)
+    return _Picture(rows, fitted, title, room, margin).text()
 
 
 def _wrapped(words: str, width: int) -> list[str]:
@@ -104,7 +114,9 @@ def _setting(value: Setting | Graph | tuple[Graph, Graph]) -> Setting:
 
 
 class _Picture:
-    def __init__(self, rows: Mapping[str, Setting], fitted: Panels, title: str):
+    def __init__(
+        self, rows: Mapping[str, Setting], fitted: Panels, title: str, room: float, margin: float
+    ):
         self.rows, self.panels, self.stacked = rows, fitted.panels, fitted.stacked
         frameworks = " and ".join(panel.framework for panel in self.panels)
         self.title = title or f"Backward graph in {frameworks}"
@@ -114,16 +126,18 @@ class _Picture:
         widths = [panel.width for panel in self.panels]
         inner = max(widths) if self.stacked else sum(widths) + SIDE_GAP * (len(widths) - 1)
         named = any(name for name in rows)
-        self.column = COLUMN if named and inner + COLUMN <= WIDEST else 0.0  # of the rows' names
-        self.left = MARGIN + self.column
+        self.column = COLUMN if named and inner + COLUMN <= room else 0.0  # of the rows' names
+        self.margin, self.left = margin, margin + self.column
         self.below = 0.0  # the end of a row's text in that column
-        self.width = max(inner + self.column, 640.0) + 2 * MARGIN
+        self.width = max(inner + self.column, min(NARROW, room)) + 2 * margin
         self.sheet = Sheet()
 
     def text(self) -> str:
         y = self.head()
         for name, row in self.rows.items():
-            self.sheet.path(f"M{number(MARGIN)} {number(y)}H{number(self.width - MARGIN)}", "rule")
+            self.sheet.path(
+                f"M{number(self.margin)} {number(y)}H{number(self.width - self.margin)}", "rule"
+            )
             y = self.row(name, row, y + 10)
         size = f'width="{number(self.width)}" height="{number(y + 4)}"'
         body = "\n".join(self.sheet.marks)
@@ -148,9 +162,9 @@ class _Picture:
 
     def head(self) -> float:
         y = 10.0
-        for line in textwrap.wrap(self.title, int((self.width - 2 * MARGIN) / 9.0)):
+        for line in textwrap.wrap(self.title, int((self.width - 2 * self.margin) / 9.0)):
             y += 20
-            self.sheet.text(MARGIN, y, line, "t b h")
+            self.sheet.text(self.margin, y, line, "t b h")
         y = self.legend(y + 20)
         if self.stacked:
             return y
@@ -161,11 +175,11 @@ class _Picture:
         return y + 22
 
     def legend(self, y: float) -> float:
-        x = MARGIN
+        x = self.margin
         for mark, words, pill in legend(self.panels):
             wide = 27 * bool(mark) + len(words) * 5.9 + 14
-            if x > MARGIN and x + wide > self.width:
-                x, y = MARGIN, y + 18
+            if x > self.margin and x + wide > self.width:
+                x, y = self.margin, y + 18
             if mark == "cut":
                 self.sheet.scissors(x + 11, y)
             elif mark:
@@ -187,17 +201,19 @@ class _Picture:
     def row(self, name: str, row: Setting, y: float) -> float:
         """Draw a row whose top is at `y`, and return the top of the next row."""
         y = self.label(name, row, y)
-        above = (CODE_H if any(row.code) else 0) + CUT_H
         x, bottom = self.left, max(y, self.below)
         panels = [panel for panel in self.panels if name in panel.views or not self.stacked]
         failed = any(p.views[name].graph.failure for p in panels if name in p.views)
+        codes = {panel.framework: self.code(row, panel) for panel in panels}
+        above = CODE_H * max(map(len, codes.values()), default=0) + CUT_H
         for panel in panels:
             if self.stacked:
                 self.panel_title(panel, x, y + 12)
                 y += 20
+                above = CODE_H * len(codes[panel.framework]) + CUT_H
             if name in panel.views:
-                code = row.code[0 if panel.framework == "torch" else 1]
-                self.sheet.text(x, y + 12, code, "t m c")
+                for i, line in enumerate(codes[panel.framework]):
+                    self.sheet.text(x, y + 12 + CODE_H * i, line, "t m c")
                 view = panel.views[name]
                 Drawing(self.sheet, panel, view, self.hues, x, y + above).draw()
             height = above + panel.layout.height + (ERROR_H if failed else 0) + 14
@@ -208,6 +224,11 @@ class _Picture:
                 x += panel.width + SIDE_GAP
         return bottom
 
+    def code(self, row: Setting, panel: Panel) -> list[str]:
+        """Return the line that a user writes, wrapped to the room of a panel."""
+        room = self.width - self.left - self.margin if self.stacked else panel.width + SIDE_GAP / 2
+        return textwrap.wrap(row.code[panel.framework != "torch"], int(room / CODE_CHAR))
+
     def label(self, name: str, row: Setting, y: float) -> float:
         """Draw a row's name, verdict and note; return the y at which its panels begin."""
         tone = "ok" if row.verdict.startswith("✓") else "red"
@@ -217,15 +238,15 @@ class _Picture:
             for words, classes, char in parts:
                 for line in _wrapped(words, int((self.column - 12) / char)):
                     below += 15
-                    self.sheet.text(MARGIN, below - 1, line, classes)
+                    self.sheet.text(self.margin, below - 1, line, classes)
                 below += 4
             self.below = below
             return y
-        x = MARGIN
+        x = self.margin
         for words, classes, char in (parts[0], parts[2], parts[1]):
             wide = len(words) * char + 16
-            if x > MARGIN and x + wide > self.width:
-                x, y = MARGIN, y + 16
+            if x > self.margin and x + wide > self.width:
+                x, y = self.margin, y + 16
             self.sheet.text(x, y + 14, words, classes)
             x += wide if words else 0
-        return y + (LABEL_H if x > MARGIN else 0)
+        return y + (LABEL_H if x > self.margin else 0)

@@ -15,7 +15,7 @@ from unittest import mock
 import jax
 import numpy as np
 
-from jaxgrad.graph import Graph, Setting, backward_graph, side_by_side
+from jaxgrad.graph import WIDEST, Graph, Setting, backward_graph, side_by_side
 from jaxgrad.parity import interop
 from jaxgrad.parity.compare import compare, flatten
 from parity_tests.audits.derivative_recorder import Call, derivatives_watched, leaf_names
@@ -30,12 +30,13 @@ SAME = "✓ the same gradients"
 MOST = 6  # rows; a longer picture (of a training loop) keeps only its first and last row
 
 
-def picture(case: Case, seed: int = 0) -> str:
+def picture(case: Case, seed: int = 0, width: float = WIDEST) -> str:
     """Draw the backward graphs of a case in torch and in JAX, side by side.
 
     Args:
         case: A case from `parity_tests.case.load()`.
         seed: The seed of its inputs.
+        width: The largest width in pixels; 400 suits a phone.
 
     Returns:
         The text of an SVG.
@@ -46,7 +47,7 @@ def picture(case: Case, seed: int = 0) -> str:
             graph shows, or a row, a lane or a parameter would have no name of the program.
     """
     claim = " ".join(case.claim.replace("`", "").split())
-    return side_by_side(settings(case, seed), title=f"{case.id}: {claim}")
+    return side_by_side(settings(case, seed), title=f"{case.id}: {claim}", width=width)
 
 
 def settings(case: Case, seed: int = 0) -> dict[str, Setting]:

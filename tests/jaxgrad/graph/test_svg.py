@@ -5,6 +5,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 
+import jax
 import pytest
 
 from jaxgrad.graph import Setting, backward_graph, side_by_side
@@ -73,3 +74,40 @@ def test_side_by_side_refuses_empty_settings():
     """Drawing a picture without any setting raises ValueError."""
     with pytest.raises(ValueError, match="settings is empty"):
         side_by_side({})
+
+
+def test_a_width_limits_the_picture_and_keeps_its_gradients():
+    """A narrow picture has fewer boxes than the default, and the same gradients."""
+    pair = torch_step("detach"), backward_graph(loss, net(6, 4, 1), X)
+    wide, narrow = side_by_side({"a": pair}), side_by_side({"a": pair}, width=400)
+    sizes = [float(re.findall(r' width="([\d.]+)"', svg)[0]) for svg in (wide, narrow)]
+
+    assert sizes[1] < 0.7 * sizes[0]
+    assert narrow.count("<rect") < wide.count("<rect")
+
+
+@pytest.mark.parametrize("width", [0, -5, float("nan")])
+def test_a_width_that_is_not_positive_is_named(width):
+    """The error names the argument and the value."""
+    with pytest.raises(ValueError, match=f"width must be a positive number of pixels, got {width}"):
+        side_by_side({"": torch_step("")}, width=width)
+
+
+def test_a_long_line_of_code_is_wrapped():
+    """A caption that is longer than its panel goes on in a second line, and none is lost."""
+    words = " ".join(f"word{i}" for i in range(40))
+    svg = side_by_side({"a": Setting(torch_step(""), code=(words, ""))}, width=400)
+    lines = re.findall(r'class="t m c">([^<]+)<', svg)
+
+    assert len(lines) > 2 and " ".join(lines) == words
+
+
+def test_a_missing_gradient_of_jax_reads_zero_or_none():
+    """`jax.grad` returns zeros for a stopped parameter, and torch has None there."""
+    stopped = backward_graph(
+        lambda w, v: (jax.lax.stop_gradient(w) * v).sum(), X, X, argnums=(0, 1)
+    )
+    svg = side_by_side({"": stopped})
+
+    assert "0/None: jax.grad returns 0, jaxgrad.grad None" in svg
+    assert "0/None" not in side_by_side({"": torch_step("detach")})

@@ -1,0 +1,25 @@
+"""The committed picture of the start page is current, and its narrow variant fits a phone."""
+
+import re
+
+from parity_tests.site import hero
+
+
+VERSIONS = re.compile(r'\b(torch|JAX) \d.*\n<text x="[\d.]+"|\bjaxgrad-[0-9a-f]{8}\b')
+
+
+def test_the_pictures_of_the_start_page_are_current():
+    """Both variants are those that the case draws today; only the versions may differ."""
+    for name, svg in hero.pictures().items():
+        kept = (hero.FOLDER / name).read_text()
+        assert VERSIONS.sub("", kept) == VERSIONS.sub("", svg), "run: make pages"
+
+
+def test_the_narrow_variant_fits_a_phone_and_the_other_does_not():
+    """A phone shows 358 of its pixels, so the text of the narrow variant shrinks by a tenth."""
+    narrow, wide = (
+        float(re.findall(r'width="([\d.]+)"', (hero.FOLDER / name).read_text())[0])
+        for name in ("graph-narrow.svg", "graph.svg")
+    )
+
+    assert narrow <= hero.NARROW < wide
