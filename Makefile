@@ -3,22 +3,29 @@
 PYTHON ?= python3
 # An index of CPU builds of torch, for machines whose default index serves CUDA builds.
 TORCH_INDEX ?=
-WORKERS ?= 2
+# Processes of the suite and of the audits: one a core. Each needs up to 3 GiB.
+WORKERS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+# SHARD=2/3 runs the second of three parts of the suite.
+SHARD ?=
 SEED ?=
 ARGS ?=
 SAMPLED := $(patsubst %,cases/%,autograd backward control_flow freezing grad_modes higher_order none_or_zero surrogate)
 
+# What is installed, and where: the matrix and the check of a release install other things elsewhere.
+CONSTRAINTS := constraints.txt
+EXTRAS := notebooks,dev
+PACKAGE := .
 VENV := .venv
 BIN := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 # As an environment variable, the constraints also apply to the build of the package.
-PIP := PIP_CONSTRAINT=constraints.txt "$(BIN)" -m pip install --quiet --disable-pip-version-check
+PIP := PIP_CONSTRAINT="$(CONSTRAINTS)" "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample port-collection port-kill-table port-speed deltas lint notebooks pages docs docs-test clean
+.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample port-collection port-kill-table port-speed deltas lint matrix release-check notebooks pages docs docs-test clean
 
 help: ## show this list
-	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2]"
+	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2] [SHARD=1/3]"
 	@sed -n 's/^\([a-z-]*\):.*## /  \1\t/p' Makefile | expand -t 20
 
 parity: $(STAMP) ## compare every behaviour with torch; ARGS='hooks --durations' goes to the runner
@@ -29,10 +36,10 @@ behaviours: $(STAMP) ## run every behaviour and write the tables in docs/behavio
 
 # Each worker gets one torch thread: more threads would compete for the same cores.
 test: $(STAMP) ## run the test suite; ARGS='-k clip' goes to pytest
-	@OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
+	@SHARD=$(SHARD) OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
 
 test-all: $(STAMP) ## run the test suite with every configuration and every bug of every port, in optimized programs
-	@TEST_ALL=1 OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
+	@TEST_ALL=1 SHARD=$(SHARD) OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
 
 bench: $(STAMP) ## run the benchmarks and write benchmarks/RESULTS.md; ARGS='training growth' runs some
 	@"$(BIN)" -m benchmarks $(ARGS)
@@ -100,18 +107,26 @@ docs: $(VENV)/.docs ## build the site in docs/_build; a warning is an error
 docs-test: docs ## open the built site in a browser: widths, contrast, errors, filters
 	@SITE=docs/_build "$(BIN)" -m pytest -q tests/test_built_site.py $(ARGS)
 
+# Only the standard library is used here; each entry gets an environment under .cache/matrix.
+matrix: ## run the cells and operators on every supported version: docs/versions.md; ARGS=floor runs one
+	@"$(PYTHON)" -m parity_tests.audits.version_matrix --torch-index '$(TORCH_INDEX)' $(ARGS); status=$$?; \
+	"$(PYTHON)" -m parity_tests.site.versions && exit $$status
+
+release-check: ## build the sdist and the wheel in dist/, install each in an empty environment, and use it
+	@"$(PYTHON)" -m parity_tests.audits.release_check --torch-index '$(TORCH_INDEX)'
+
 clean: ## delete the environment and every cache
 	rm -rf "$(VENV)" .cache .hypothesis .pytest_cache .ruff_cache build dist docs/_build docs/jupyter_execute
 
 # torch is installed first and alone, so that only torch comes from its own index.
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml $(CONSTRAINTS)
 	@command -v "$(PYTHON)" >/dev/null || { echo "There is no '$(PYTHON)': install Python 3.11 or newer, or name it, as in make parity PYTHON=/path/to/python3." >&2; exit 1; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "jaxgrad needs Python 3.11 or newer, and '$(PYTHON)' is $$("$(PYTHON)" -V 2>&1): name a newer one, as in make parity PYTHON=python3.12." >&2; exit 1; }
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || { echo "'$(PYTHON)' has no venv module: install it (Debian, Ubuntu: apt install python3-venv) or name another Python with PYTHON=." >&2; exit 1; }
-	@echo "Installing into $(VENV). This happens once, and again when pyproject.toml or constraints.txt change."
+	@echo "Installing into $(VENV). This happens once, and again when pyproject.toml or $(CONSTRAINTS) change."
 	@"$(PYTHON)" -m venv "$(VENV)"
 	@$(PIP) --no-deps --retries 2 --timeout 15 $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") torch
-	@$(PIP) -e '.[notebooks,dev]'
+	@$(PIP) $(if $(filter .,$(PACKAGE)),-e) '$(PACKAGE)[$(EXTRAS)]'
 	@touch "$@"
 
 # The suite needs nothing of this extra.

@@ -1,4 +1,11 @@
-"""Exclude modules from collection if a package that they need cannot be imported."""
+"""Choose the tests of a run: those whose packages can be imported, or one part of all tests."""
+
+import os
+import re
+import zlib
+
+import pytest
+
 
 collect_ignore = []
 
@@ -6,3 +13,20 @@ try:
     import flax.nnx  # noqa: F401
 except Exception:  # flax may fail with any error under a newer JAX
     collect_ignore += ["jaxgrad/nnx", "tests/jaxgrad/nnx"]
+
+
+def in_shard(name: str, shard: str) -> bool:
+    """Return whether a test belongs to a part of the suite: "2/3" is the second of three parts."""
+    match = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", shard)
+    if match is None or int(match[1]) > int(match[2]):
+        raise pytest.UsageError(f"SHARD={shard}: write SHARD=2/3 for the second of three parts")
+    return zlib.crc32(name.encode()) % int(match[2]) == int(match[1]) - 1
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the part of the tests that the environment variable SHARD names."""
+    if shard := os.environ.get("SHARD"):
+        chosen = [in_shard(item.nodeid, shard) for item in items]
+        left = [item for item, kept in zip(items, chosen, strict=True) if not kept]
+        items[:] = [item for item, kept in zip(items, chosen, strict=True) if kept]
+        config.hook.pytest_deselected(items=left)

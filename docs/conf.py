@@ -1,11 +1,11 @@
 """Sphinx configuration for `make docs`; the site that it builds works offline."""
 
+import importlib.metadata
 import inspect
 import pathlib
 import re
 import sys
 import textwrap
-import tomllib
 from typing import Any
 
 from docutils import nodes
@@ -25,7 +25,7 @@ from parity_tests.site.traps import page as docs_traps  # noqa: E402 - likewise
 
 project = "jaxgrad"
 author = "The jaxgrad authors"
-release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+release = importlib.metadata.version("jaxgrad")
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = [
     "_build",  # written by the build

@@ -1,0 +1,71 @@
+"""Write docs/versions.md from the records of `make matrix` and of the run on a GPU.
+
+    python -m parity_tests.site.versions
+
+This file needs only the standard library, because `make matrix` runs it outside of any environment.
+"""
+
+import collections
+import json
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from parity_tests.audits.environments import ROOT
+from parity_tests.audits.version_matrix import ENTRIES, RECORDS, RUNS
+
+
+PAGE = ROOT / "docs" / "versions.md"
+GPU = ROOT / "benchmarks" / "gpu" / "parity.json"
+BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"
+HEAD = ("entry", "Python", "JAX", "flax", "optax", "torch", "device", "date", "command", "result")
+NAMED = 6  # failing tests that a row names
+
+
+def table() -> str:
+    """Return the table of the page."""
+    rows = [*_matrix(), *_gpu()]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (HEAD, ["---"] * len(HEAD), *rows))
+
+
+def write() -> None:
+    """Replace the table between the markers of the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    head, rest = text.split(BEGIN)
+    PAGE.write_text(f"{head}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+
+
+def _matrix() -> Iterator[list[str]]:
+    for name in ENTRIES:
+        path = RECORDS / f"{name}.json"
+        for record in json.loads(path.read_text()) if path.exists() else ():
+            versions = collections.defaultdict(lambda: "-", record["versions"])
+            shown = [versions[key] for key in ("python", "jax", "flax", "optax", "torch")]
+            where = [record["device"], record["date"], f"`{record['command']}`"]
+            yield [name, *shown, *where, result(record)]
+
+
+def result(record: dict[str, Any]) -> str:
+    """Describe the result of a record in one phrase."""
+    if "error" in record:
+        what = "not installed" if record["target"] == "install" else "did not finish"
+        return f"{what}: {record['error'][:160]}".replace("|", "\\|")
+    text = f"{record['passed']} of {record['of']} {RUNS[record['target']]} pass"
+    failed = record["failed"]
+    names = ", ".join(f"`{name.rpartition('::')[2]}`" for name in failed[:NAMED])
+    more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
+    return f"{text}; failing: {names}{more}" if failed else text
+
+
+def _gpu() -> Iterator[list[str]]:
+    record = json.loads(GPU.read_text())
+    versions = collections.defaultdict(lambda: "-", record["versions"])
+    shown = [versions[key] for key in ("python", "jax", "flax", "optax", "torch")]
+    verdicts = [v for modes in record["cells"].values() for v in modes.values()]
+    passed = sum(v in ("bitwise", "close", "deviation") for v in verdicts)
+    where = [record["device"], versions["date"][:10], f"`{record['command']}`"]
+    yield ["GPU", *shown, *where, f"{passed} of {len(verdicts)} cells pass"]
+
+
+if __name__ == "__main__":
+    sys.exit(write())

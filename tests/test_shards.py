@@ -1,0 +1,21 @@
+"""The suite can be split into parts that CI runs at the same time."""
+
+import pytest
+
+from conftest import in_shard
+
+
+def test_the_parts_hold_every_test_once():
+    """Each of many names is in exactly one part, and no part has more than 40 % of the names."""
+    names = [f"tests/test_x.py::test_{n}" for n in range(3000)]
+    parts = [[name for name in names if in_shard(name, f"{n}/3")] for n in (1, 2, 3)]
+
+    assert sorted(name for part in parts for name in part) == sorted(names)
+    assert max(map(len, parts)) < 0.4 * len(names)
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "2", "a/b", "1/0"])
+def test_a_wrong_part_says_what_to_write(shard):
+    """A part that does not exist is a usage error with the form of a correct one."""
+    with pytest.raises(pytest.UsageError, match=f"SHARD={shard}: write SHARD=2/3 for the second"):
+        in_shard("tests/test_x.py::test_y", shard)
