@@ -1,4 +1,4 @@
-"""Build the sdist and the wheel, install each in an empty environment, and use it as a reader would.
+"""Build the sdist and the wheel, install each in an empty environment, and use it there.
 
     make release-check
 
@@ -39,9 +39,7 @@ def build() -> tuple[pathlib.Path, pathlib.Path]:
     tools = ROOT / FOLDER / "build"
     venv.create(tools, with_pip=True, clear=True)
     python = str(tools / "bin" / "python")
-    _check(
-        [python, "-m", "pip", "install", "--quiet", "-c", str(ROOT / "constraints.txt"), "build"]
-    )
+    _check([python, "-m", "pip", "install", "--quiet", "build"])
     shutil.rmtree(DIST, ignore_errors=True)
     _check([python, "-m", "build", "--outdir", str(DIST), str(ROOT)])
     (sdist,), (wheel,) = DIST.glob("*.tar.gz"), DIST.glob("*.whl")
@@ -102,9 +100,8 @@ def main() -> None:
             EXTRAS="parity",
         )
         use(ROOT / folder / "bin" / "python")
-        print(
-            f"{file.name}: jaxgrad {known['jaxgrad']} with jax {known['jax']}, torch {known['torch']}"
-        )
+        names = ("jaxgrad", "python", "jax", "torch")
+        print(f"{file.name}: works as", ", ".join(f"{name} {known[name]}" for name in names))
         remove(folder)
     remove(FOLDER)
 

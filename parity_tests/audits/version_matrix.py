@@ -60,7 +60,7 @@ ENTRIES = {
 
 
 def floor() -> str:
-    """Return constraints that admit only the oldest versions that pyproject.toml allows to users."""
+    """Return constraints that admit only the oldest versions that pyproject.toml allows."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     needs = [*project["dependencies"], *extras["torch"], *extras["nnx"], *extras["parity"]]
@@ -146,6 +146,10 @@ def commit() -> str:
     return out.stdout.strip() or "unknown"
 
 
+def outcome(record: dict[str, Any]) -> str:
+    return f"{record['passed']} of {record['of']} pass"
+
+
 def succeeded(record: dict[str, Any]) -> bool:
     return "error" not in record and record["passed"] == record["of"] > 0
 
@@ -178,9 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             status = 1
             continue
         for record in run(name, options.run, options.torch_index, options.keep):
-            print(
-                name, record["target"], record.get("error") or f"{record['passed']}/{record['of']}"
-            )
+            print(name, record["target"], record.get("error") or outcome(record), flush=True)
             status |= not succeeded(record)
     return status
 

@@ -66,7 +66,7 @@ def test_a_run_with_a_record_of_this_commit_is_skipped(monkeypatch, tmp_path, ca
     monkeypatch.setattr(version_matrix, "install", refuse)
     assert version_matrix.run("floor", ["parity"], "", False) == [record]
     assert "already recorded" in capsys.readouterr().out
+    monkeypatch.setattr(version_matrix, "ROOT", tmp_path)
+    monkeypatch.setattr(version_matrix, "floor", lambda: "")
     with pytest.raises(AssertionError, match="installed"):
-        monkeypatch.setattr(version_matrix, "ROOT", tmp_path)
-        monkeypatch.setattr(version_matrix, "floor", lambda: "")
         version_matrix.run("floor", ["operators"], "", False)
