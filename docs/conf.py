@@ -10,7 +10,7 @@ from typing import Any
 
 from docutils import nodes
 from docutils.utils.math.latex2mathml import tex2mathml
-from sphinx.application import Sphinx
+from sphinx.application import Sphinx  # pyright: ignore[reportMissingImports] - extra `docs`
 
 
 HERE = pathlib.Path(__file__).resolve().parent

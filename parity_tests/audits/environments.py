@@ -26,26 +26,28 @@ class InstallError(Exception):
 
 
 def make(
-    *words: str, env: Mapping[str, str] | None = None, **variables: str
+    target: str, variables: Mapping[str, str], env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run `make` with these targets and variables, and capture its output."""
+    """Make a target with these variables, and capture the output."""
     settings = [f"{name}={value}" for name, value in variables.items()]
     # Variables of an outer `make` must not reach this one.
     outer = {key: value for key, value in os.environ.items() if not key.startswith("MAKE")}
     outer.pop("MFLAGS", None)
-    command = ["make", "--no-print-directory", *words, *settings]
+    command = ["make", "--no-print-directory", target, *settings]
     return subprocess.run(
         command, cwd=ROOT, env={**outer, **(env or {})}, capture_output=True, text=True
     )
 
 
-def install(folder: str, env: Mapping[str, str] | None = None, **variables: str) -> dict[str, str]:
+def install(
+    folder: str, variables: Mapping[str, str], env: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """Make the environment `folder`, a path relative to the checkout, and return its versions.
 
     Raises:
         InstallError: `make` failed.
     """
-    done = make(f"{folder}/.installed", env=env, VENV=folder, **variables)
+    done = make(f"{folder}/.installed", {"VENV": folder, **variables}, env)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         errors = [line for line in lines if not line.startswith(("WARNING", "make", "[notice]"))]

@@ -92,13 +92,9 @@ def main() -> None:
     for file in (wheel, sdist):
         folder = f"{FOLDER}/{file.suffix[1:]}"
         remove(folder)
-        known = install(
-            folder,
-            PYTHON=sys.executable,
-            TORCH_INDEX=options.torch_index,
-            PACKAGE=str(file.relative_to(ROOT)),
-            EXTRAS="parity",
-        )
+        package = {"PACKAGE": str(file.relative_to(ROOT)), "EXTRAS": "parity"}
+        where = {"PYTHON": sys.executable, "TORCH_INDEX": options.torch_index}
+        known = install(folder, {**package, **where})
         use(ROOT / folder / "bin" / "python")
         names = ("jaxgrad", "python", "jax", "torch")
         print(f"{file.name}: works as", ", ".join(f"{name} {known[name]}" for name in names))

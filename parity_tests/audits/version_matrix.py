@@ -92,7 +92,7 @@ def run(name: str, targets: Sequence[str], torch_index: str, keep: bool) -> list
     _write(ROOT / limits, constraints(entry))
     where = {"PYTHON": f"python{entry.python}", "CONSTRAINTS": limits, "EXTRAS": "test"}
     try:
-        known = install(folder, entry.env, TORCH_INDEX=torch_index, **where)
+        known = install(folder, {"TORCH_INDEX": torch_index, **where}, entry.env)
         records = [_measure(name, target, known, {"VENV": folder, **where}) for target in targets]
     except InstallError as error:
         records = [_record(name, "install", {"python": entry.python}, error=str(error))]
@@ -109,7 +109,7 @@ def _measure(
 ) -> dict[str, Any]:
     report = ROOT / ".cache" / "matrix" / f"{name}-{target}.xml"
     report.unlink(missing_ok=True)
-    done = make(target, ARGS=f"--junit-xml '{report}'", **where)
+    done = make(target, {"ARGS": f"--junit-xml '{report}'", **where})
     (report.with_suffix(".log")).write_text(done.stdout + done.stderr)
     if not report.exists():
         lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
