@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+import os
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad.parity.interop import to_numpy
+
+
+T = TypeVar("T")
+
+ALL = "TEST_ALL" in os.environ  # as `make test-all` sets it
+
+
+def sampled(cases: Sequence[T], every: int, start: int = 0) -> Sequence[T]:
+    """Return every `every`-th case from `start` on; with `make test-all`, all of them."""
+    return cases if ALL else cases[start::every]
 
 
 def same(expected: Any, actual: Any, ulp: float = 16, *, absolute: bool = False) -> None:

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import re
 
 import jax
@@ -20,6 +19,7 @@ from benchmarks.interleaved import over, rounds
 from benchmarks.networks import mlp, mobilenet, transformer
 from benchmarks.steps import jax_step, one_process, torch_step
 from tests._browser import problems
+from tests._helpers import sampled
 
 
 SMALL = {
@@ -86,7 +86,7 @@ def _names(module):
     return [name for name, _ in module.named_parameters()]
 
 
-@pytest.mark.parametrize("name", list(functional.ROWS)[:: 1 if "TEST_ALL" in os.environ else 5])
+@pytest.mark.parametrize("name", sampled(list(functional.ROWS), 5))
 def test_a_convention_costs_nothing(name):
     """An operator with torch's gradient costs as much as the usual JAX form, or states a reason."""
     row = functional.ROWS[name]

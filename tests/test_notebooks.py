@@ -4,7 +4,6 @@ import ast
 import html
 import importlib.util
 import itertools
-import os
 import re
 import runpy
 import subprocess
@@ -23,6 +22,7 @@ from parity_tests.report import rows as rows_
 from parity_tests.report import source_text as listing
 from parity_tests.runner.selection import ROWS
 from parity_tests.runner.settings import ROOT
+from tests._helpers import sampled
 from torch_ref import grad_modes as torch_grad_modes
 
 
@@ -78,7 +78,7 @@ def test_every_row_is_in_a_notebook(row):
 
 
 # `make parity` runs the same cases, so only `make test-all` runs all notebooks; else every fifth.
-RUN = SCRIPTS if os.environ.get("TEST_ALL") else SCRIPTS[::5]
+RUN = sampled(SCRIPTS, 5)
 
 
 @pytest.mark.parametrize("script", RUN, ids=lambda script: script.stem)

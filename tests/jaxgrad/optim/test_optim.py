@@ -14,7 +14,7 @@ from parity_tests.audits.optimizers import ELEMENTWISE, OPTIMIZERS
 from tests.jaxgrad.optim.shared import HALF, assert_matches_torch, draw_learning_rate
 
 
-FUZZ = int(os.environ.get("OPTIM_FUZZ", "12"))  # `make fuzz` runs more
+FUZZ = int(os.environ.get("OPTIM_FUZZ", "6"))  # `make fuzz` runs more
 
 
 @pytest.mark.parametrize("seed", range(FUZZ))

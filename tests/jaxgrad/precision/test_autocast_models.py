@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import jax
@@ -15,6 +16,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import jaxgrad
 from jaxgrad.parity.compare import compare
 from jaxgrad.parity.interop import cast, to_numpy
+from tests._helpers import sampled
 
 
 F = torch.nn.functional
@@ -185,11 +187,13 @@ def run_torch(program: Any, p: Any, x: Any, y: Any, low: Any) -> Any:
     return trace.ops, {k: v.grad for k, v in p.items()}
 
 
-@pytest.mark.parametrize("jit", [False, True], ids=["eager", "jit"])
-@pytest.mark.parametrize("low", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
-@pytest.mark.parametrize("model", MODELS)
-def test_every_operation_and_gradient(model: str, low: Any, jit: bool) -> None:
+@pytest.mark.parametrize(
+    ("model", "dtype", "jit"),
+    sampled(list(itertools.product(MODELS, ["bfloat16", "float16"], [False, True])), 3),
+)
+def test_every_operation_and_gradient(model: str, dtype: str, jit: bool) -> None:
     """Every operation and every gradient has torch's dtype and value."""
+    low = getattr(torch, dtype)
     theirs, ours, p, x, y = MODELS[model]
     ops, grads = run_torch(theirs, p, x, y, low)
     exact, exact_grads = run_torch(theirs, p, x, y, None)

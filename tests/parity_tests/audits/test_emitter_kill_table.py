@@ -2,7 +2,6 @@
 
 import ast
 import contextlib
-import os
 
 import pytest
 
@@ -10,10 +9,11 @@ from jaxgrad.parity.port.rules import table
 from parity_tests.audits import emitter_kill_table
 from parity_tests.audits.emitter_faults import FAULTS, Fault
 from parity_tests.audits.emitter_plants import rewritten, swapped
+from tests._helpers import ALL
 
 
 SAMPLE = ["detach_dropped", "parameter_hook_dropped", "statistics_lost", "keys_shared", "ties_lost"]
-NAMES = [f.name for f in FAULTS] if os.environ.get("TEST_ALL") else SAMPLE
+NAMES = [f.name for f in FAULTS] if ALL else SAMPLE
 
 
 @pytest.mark.parametrize("name", NAMES)

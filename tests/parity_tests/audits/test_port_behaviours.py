@@ -1,16 +1,16 @@
 """A port without the line of a gradient behaviour is not proved."""
 
 import dataclasses
-import os
 
 import pytest
 
 from parity_tests.audits import port_behaviours
 from parity_tests.audits.port_behaviours import BEHAVIOURS
+from tests._helpers import ALL
 
 
 NAMES = list(BEHAVIOURS)
-if not os.environ.get("TEST_ALL"):  # `make test-all` and `make port-kill-table` run every one
+if not ALL:  # `make test-all` and `make port-kill-table` run every one
     NAMES = ["no_grad", "frozen", "tied_weights"]
 
 

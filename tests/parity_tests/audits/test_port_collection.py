@@ -1,17 +1,16 @@
 """The collection of torch modules is ported and proved, and what is not is reported."""
 
-import os
-
 import pytest
 from torch import nn
 
 from jaxgrad.parity.port.refusals import PortError
 from parity_tests.audits import port_collection
 from parity_tests.port_collection.entry import Entry, normal
+from tests._helpers import ALL
 
 
 NAMES = list(port_collection.entries())
-if not os.environ.get("TEST_ALL"):  # `make test-all` and `make port-collection` run every one
+if not ALL:  # `make test-all` and `make port-collection` run every one
     NAMES = ["style_modulation", "dense_moe", "hypernetwork"]
 
 

@@ -16,13 +16,14 @@ from parity_tests.notebook.script import scripts
 from parity_tests.runner.jax_side import JaxProgram
 from parity_tests.runner.settings import ROOT
 from parity_tests.runner.torch_side import run_torch, split
+from tests._helpers import ALL, sampled
 from tests.parity_tests.notebook._lessons import lessons
 
 
 SHOWN = [(id, prints) for function, id, prints in lessons() if function == "show"]
 # `make test-all` runs the scripts of every lesson; the suite runs some that are compiled quickly.
 QUICK = [call for call in SHOWN if call[0].startswith(("backward/", "grad_modes/", "hooks/"))]
-CALLS = SHOWN if os.environ.get("TEST_ALL") else QUICK[::8]
+CALLS = SHOWN if ALL else QUICK[::8]
 
 
 def printed(script):
@@ -119,7 +120,7 @@ def test_a_script_runs_outside_of_the_checkout(framework, tmp_path):
 
 def test_every_lesson_offers_its_scripts():
     """Each lesson has both scripts, except torch's on several processes."""
-    cases, calls = load(), SHOWN if os.environ.get("TEST_ALL") else SHOWN[::8]
+    cases, calls = load(), sampled(SHOWN, 8)
     lacking = {
         (id.split("/")[0], name)
         for id, prints in calls

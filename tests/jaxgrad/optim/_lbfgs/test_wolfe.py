@@ -53,7 +53,7 @@ def test_line_search():
         return point.t, point.f, evals
 
     rng = np.random.default_rng(2)
-    searches = [draw_search(rng) for _ in range(1500)]
+    searches = [draw_search(rng) for _ in range(500)]
     columns = jax.tree.map(lambda *x: np.stack(x), *searches)
     for (at, x, factor, t, most), result in zip(
         searches, zip(*jax.jit(jax.vmap(ours))(*columns), strict=True), strict=True

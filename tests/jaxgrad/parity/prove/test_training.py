@@ -13,6 +13,7 @@ import jaxgrad
 from jaxgrad.parity import Training
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.training import as_training
+from tests._helpers import sampled
 from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
 
 
@@ -99,9 +100,10 @@ FIELDS = {
 }
 
 
-@pytest.mark.parametrize(("fields", "tx", "right"), FIELDS.values(), ids=FIELDS)
-def test_each_field_is_compared(fields: dict[str, Any], tx: Any, right: bool):
+@pytest.mark.parametrize("name", sampled(list(FIELDS), 2))
+def test_each_field_is_compared(name: str):
     """The transformation that does what torch's loop does passes, and one that does not fails."""
+    fields, tx, right = FIELDS[name]
     report = proved(linear(), optimizer=Training(sgd, tx, **fields))
     assert report.verdict == ("pass" if right else "fail"), report
     assert right or report.first.surface == "updates"

@@ -1,6 +1,5 @@
 """The rows of the cheat sheet hold: each program gives torch's result, each trap another one."""
 
-import os
 import re
 
 import numpy as np
@@ -8,10 +7,11 @@ import pytest
 
 from parity_tests.site.cheat_sheet import page
 from parity_tests.site.cheat_sheet.row import Row, array, jax_result, run, same, torch_result
+from tests._helpers import sampled
 
 
 DIGITS = re.compile(r"(?<=\d\.)\d+")
-RUN = page.ROWS[:: 1 if "TEST_ALL" in os.environ else 4]  # `make test-all` runs every row
+RUN = sampled(page.ROWS, 4)
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch.func.jvp calls it

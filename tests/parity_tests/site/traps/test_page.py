@@ -1,6 +1,5 @@
 """The committed page of traps has every card, and a reader can run what it shows."""
 
-import os
 import re
 
 import pytest
@@ -9,6 +8,7 @@ from parity_tests.case import load
 from parity_tests.pictures.draw_case import picture
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.traps import page
+from tests._helpers import ALL
 
 
 TEXT = page.PATH.read_text()
@@ -75,6 +75,6 @@ def test_a_picture_is_current(card):
     kept = (page.PATH.parent / path).read_text()
 
     assert "<title" in kept and card.behaviours[0] in kept
-    if "TEST_ALL" in os.environ or card is DRAWN[0]:
+    if ALL or card is DRAWN[0]:
         drawn = picture(load()[card.behaviours[0]])
         assert VERSIONS.sub("", kept) == VERSIONS.sub("", drawn), "run: make pages"
