@@ -41,7 +41,7 @@ def suggest(file: str, line: int, wrong: str, right: str, column: int | None = N
     """
     if not wrong or not source_line(file, line):
         return None
-    for numbers in ([line], _function_lines(file, line)):
+    for numbers in ([line], function_lines(file, line)):
         edits = [
             Edit(file, n, source_line(file, n), new)
             for n in numbers
@@ -54,7 +54,7 @@ def suggest(file: str, line: int, wrong: str, right: str, column: int | None = N
     return None
 
 
-def _function_lines(file: str, line: int) -> list[int]:
+def function_lines(file: str, line: int) -> list[int]:
     """Return the lines of the innermost function that contains a line."""
     try:
         tree = ast.parse("".join(linecache.getlines(file)))

@@ -36,6 +36,7 @@ def fill(reports: Sequence[Any], headline: str, outcome: Callable[[Any], str]) -
         unmatched=UNMATCHED,
         shown=ROWS_SHOWN,
         chain=CHAIN_SHOWN,
+        folded=folded,
     )
 
 
@@ -59,6 +60,11 @@ def ordered(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(
         rows, key=lambda row: (row.get("verdict") != "fail", -_finite(row.get("difference")))
     )
+
+
+def folded(surfaces: Mapping[str, Any]) -> list[Any]:
+    """Sort the surfaces: failing and undecided ones first."""
+    return sorted(surfaces.values(), key=lambda surface: surface.verdict in ("pass", "not judged"))
 
 
 def number(x: Any) -> str:

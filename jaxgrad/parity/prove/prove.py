@@ -20,7 +20,7 @@ import numpy as np
 
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.prove import adapters, checks, users
+from jaxgrad.parity.prove import adapters, checks, listings, users
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.report import (
     SURFACES,
@@ -158,8 +158,24 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         matched=_matched_before(evidence, first),
         seconds=clock.seconds,
         versions=adapters.versions() | dict(evidence.torch_side.versions),
+        listings=_listings(evidence, request, first),
         weights=_weights(evidence, request),
     )
+
+
+def _listings(
+    evidence: Evidence, request: Request, first: Finding | None
+) -> dict[str, listings.Listing]:
+    """Return the source of both programs by framework, with the lines of a finding marked."""
+    equations = evidence.port.program.equations.values()
+    finding = first or Finding("", "", "", "")
+    line = ":".join(finding.source.split(":")[:2])
+    pair = {
+        "torch": listings.of_torch(evidence.torch_side.module, finding.torch, finding.torch_line),
+        "jax": listings.of_jax(request.fn, equations, line),
+    }
+    named = f"{finding.cause} {finding.edit or ''}"
+    return {name: x.marking(named) for name, x in pair.items() if x is not None}
 
 
 def _matched_before(evidence: Evidence, first: Finding | None) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from jaxgrad.parity.prove import page
 from jaxgrad.parity.prove.edits import Edit
+from jaxgrad.parity.prove.listings import Listing
 
 
 SURFACES = ("structure", "forward", "backward", "gradients", "updates", "precision")
@@ -97,6 +98,7 @@ class Report:
     matched: tuple[str, ...] = ()  # those with one, called before a forward divergence
     seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    listings: Mapping[str, Listing] = dataclasses.field(default_factory=dict)  # by framework
     # The `WeightMap` of the proof, to convert checkpoints; not written to JSON.
     weights: Any = dataclasses.field(default=None, repr=False, compare=False)
 
@@ -144,7 +146,9 @@ class Report:
         }
         first = fields["first"] and finding(fields["first"])
         lists = {name: tuple(fields.get(name, ())) for name in ("notes", "not_visible", "matched")}
-        return cls(**{**fields, **lists, "surfaces": surfaces, "first": first})
+        listings = {k: Listing.from_dict(x) for k, x in fields.get("listings", {}).items()}
+        rest = {**lists, "surfaces": surfaces, "first": first, "listings": listings}
+        return cls(**{**fields, **rest})
 
     def to_json(self, path: str | pathlib.Path | None = None) -> str:
         """Return the report as JSON, and write it to `path` if one is given.
@@ -228,23 +232,22 @@ def headline(reports: Sequence[Report]) -> str:
 
 
 def sentence(report: Report) -> str:
-    """Describe the verdict of a report in one sentence, after the name of the proof."""
-    text = outcome(report)
-    return f"{report.name or 'the port'}: {text[0].lower()}{text[1:]}"
+    """Describe the verdict of a report in one sentence, after the verdict itself."""
+    return f"{report.verdict.upper()}: {outcome(report)}"
 
 
 def outcome(report: Report) -> str:
     """Describe the verdict of a report in one sentence."""
     if report.verdict == "pass":
-        return "The gradients are torch's."
+        return "your port has torch's gradients."
     if report.verdict == "inconclusive":
-        return "Rounding alone causes too large a difference to decide."
+        return "rounding alone causes too large a difference to decide."
     if report.verdict == "error":
-        return "The comparison could not be run."
+        return "the comparison could not be run."
     if report.first is None:
-        return "The gradients differ from torch's."
+        return "your port's gradients differ from torch's."
     place = f"first on the {report.first.surface} surface, at {report.first.where}"
-    return f"The port differs from torch, {place}."
+    return f"your port differs from torch, {place}."
 
 
 def _plain(x: Any) -> Any:

@@ -75,6 +75,17 @@ _SURFACE = _object(
         "control": _described(_TEXT, "the negative control: an injected error that was detected"),
     }
 )
+_LISTING = _object(
+    {
+        "file": _described(_TEXT, "the file's name; empty for the printed form of a module"),
+        "start": _described({"type": "integer", "minimum": 1}, "the number of the first line"),
+        "lines": _TEXTS,
+        "marked": _described(
+            {"type": "array", "items": {"type": "integer"}},
+            "the numbers of the lines that `first` names",
+        ),
+    }
+)
 REPORT_SCHEMA: dict[str, Any] = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "title": "The result of jaxgrad.parity.prove",
@@ -98,6 +109,10 @@ REPORT_SCHEMA: dict[str, Any] = {
             ),
             "seconds": {"type": "object", "additionalProperties": {"type": "number"}},
             "versions": {"type": "object", "additionalProperties": _TEXT},
+            "listings": _described(
+                {"type": "object", "additionalProperties": _LISTING},
+                "the source of both programs, by framework, if it can be read",
+            ),
         }
     ),
 }

@@ -29,8 +29,8 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     """
     count, draw = len(evidence.spots()), evidence.failed_gradient_draw
     if draw is None:
-        text = f"{count} intermediate cotangents would be compared if a gradient differed"
-        return Judgement(Surface("backward", "pass", text, control=_control(evidence)))
+        text = f"{count} intermediate cotangents not compared, because no gradient differs"
+        return Judgement(Surface("backward", "not judged", text, control=_control(evidence)))
     wrong = _wrong(evidence, draw, evidence.jax_gradients[draw].cotangents)
     read = {k for value in evidence.runs[draw].values for k in value.inputs}
     last = set(evidence.runs[draw].output_values) - read  # whose cotangents are given

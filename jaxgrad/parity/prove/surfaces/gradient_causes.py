@@ -13,7 +13,7 @@ from typing import Any
 from jaxgrad._core import source
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.gates import Gate
-from jaxgrad.parity.prove.surfaces import infinite_derivatives
+from jaxgrad.parity.prove.surfaces import infinite_derivatives, straight_through
 from jaxgrad.parity.prove.surfaces.gradient_case import Case, Explanation
 from jaxgrad.parity.prove.torch_side.values import Change
 
@@ -42,7 +42,8 @@ def _chosen(case: Case) -> Explanation | None:
     use, tie = _missing_stops(case), _ties(case)
     detach = _in_torch(case) if case.evidence.rerunnable else None
     if detach is not None and use is not None and len(detach.fixed) >= len(use.fixed):
-        text = f"{detach.text} at {use.through}" if use.through else detach.text
+        at = " at " if detach.text.endswith(straight_through.STOP) else ", at "
+        text = f"{detach.text}{at}{use.through}" if use.through else detach.text
         use = detach._replace(key=use.key, text=text, settings=use.settings)
     found = [x for x in (stop, use or detach, tie) if x is not None]
     return max(found, key=lambda x: (x.complete, len(x.fixed)), default=None)
@@ -131,9 +132,11 @@ def _in_torch(case: Case) -> Explanation | None:
             f"torch without padding_idx, {case.names(fixed)})"
         )
     else:
+        kept = evidence.torch_side.run(evidence.draws[case.draw], keep=True).values
+        line = f"{kept[best[0][0]].line} " if len(kept) == len(run.values) else ""
         text = (
-            f"torch stops the gradient at {value.name}, JAX does not (rerunning torch without it, "
-            f"{case.names(fixed)}); add a stop_gradient"
+            f"torch stops the gradient at {line}{value.name}, JAX does not (rerunning torch "
+            f"without it, {case.names(fixed)}); {straight_through.remedy(run, best[0][0])}"
         )
     return Explanation(text, fixed, fixed == case.wrong)
 

@@ -16,6 +16,7 @@ from jaxgrad.parity.prove.align.fingerprint import (
 )
 from jaxgrad.parity.prove.jax_side.flow import Flow
 from jaxgrad.parity.prove.jax_side.program import Key, Spot
+from jaxgrad.parity.prove.surfaces import straight_through
 from jaxgrad.parity.prove.surfaces.compared import VIEWS, inside_functions
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 from jaxgrad.parity.prove.weights.layout import layout
@@ -129,7 +130,8 @@ def culprit(
     silent = [i for i in consumers if i not in run.contributions]
     stops = [i for i in silent if run.values[i].op in ("detach", "data")]
     if stops:
-        return stops[0], "torch stops the gradient here, JAX does not; add a stop_gradient"
+        what = straight_through.remedy(run, stops[0])
+        return stops[0], f"torch stops the gradient here, JAX does not; {what}"
     return _likely(run, consumers), ""
 
 

@@ -124,10 +124,10 @@ def test_the_lines_of_the_innermost_function_are_searched(tmp_path):
     """A nested function ends the search, and so does a file that is not Python."""
     path = tmp_path / "port.py"
     path.write_text("def f(x):\n    def g(y):\n        return y\n    return g(x)\nz = f(1)\n")
-    assert edits._function_lines(str(path), 3) == [2, 3]
-    assert edits._function_lines(str(path), 2) == [2, 3]
-    assert edits._function_lines(str(path), 4) == [1, 2, 3, 4]
-    assert edits._function_lines(str(path), 5) == [5]
+    assert edits.function_lines(str(path), 3) == [2, 3]
+    assert edits.function_lines(str(path), 2) == [2, 3]
+    assert edits.function_lines(str(path), 4) == [1, 2, 3, 4]
+    assert edits.function_lines(str(path), 5) == [5]
     other = tmp_path / "other.py"
     other.write_text("def f(:\n")
-    assert edits._function_lines(str(other), 1) == []
+    assert edits.function_lines(str(other), 1) == []

@@ -13,6 +13,7 @@ from torch import nn
 from jaxgrad.parity import Finding, Report, Surface, prove
 from jaxgrad.parity.prove import page
 from jaxgrad.parity.prove.edits import Edit
+from jaxgrad.parity.prove.listings import Listing
 from jaxgrad.parity.prove.report import headline, render
 from tests._browser import problems
 
@@ -91,8 +92,37 @@ def test_the_wrong_rows_come_first():
     html = render([FAILED])
     names = re.findall(r"<td>((?:w|&lt;script).*?)</td>", html)
 
-    assert names[1].startswith("&lt;script"), f"the first row of gradients is {names[1]}"
+    assert names[0].startswith("&lt;script"), f"the first row of gradients is {names[0]}"
     assert len(names) == 1 + 31
+
+
+def test_the_failure_comes_before_what_passed():
+    """The first divergence precedes the surfaces, and the failing surface those that passed."""
+    html = render([FAILED])
+    parts = ("First divergence", 'class="surfaces"', "gradients: 31 values", "forward: 1 value")
+
+    assert [html.index(p) for p in parts] == sorted(html.index(p) for p in parts)
+    assert "How to read the numbers" in html and "How to read" not in render([ERROR])
+
+
+def test_both_programs_are_shown_with_the_named_lines_marked():
+    """The marked line of each listing has its number; markup in the source stays text."""
+    listings = {
+        "torch": Listing("model.py", 10, ("def forward(self):", EVIL), (11,)),
+        "jax": Listing("", 1, ("Sequential(", "  (0): ReLU()"), (2,)),
+    }
+    html = render([dataclasses.replace(FAILED, listings=listings)])
+
+    assert re.findall(r"<mark>.*?</span> (.*?)</mark>", html) == [
+        EVIL.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&#34;"), "  (0): ReLU()"
+    ]  # fmt: skip
+    assert '<span class="at">  11</span>' in html
+
+
+def test_short_times_are_left_out():
+    """A step that took less than a twentieth of a second is not listed, and no time is zero."""
+    html = render([dataclasses.replace(PASSED, seconds={"torch": 0.01, "trace": 0.1})])
+    assert "0.1 s: trace 0.1" in html and "0.0" not in html.partition("<main>")[2]
 
 
 def test_what_matched_before_the_fault_is_a_chain():
@@ -150,7 +180,7 @@ def test_counts_and_places_read_as_words():
     assert "forward: 2 values compared" in html and "forward: 1 value compared" in html
     assert "gradients: 1 further difference" in html and "1 cause ruled out" in html
     assert "Suggested change in net.py:46" in html and "/home" not in html
-    assert "<p>The gradients are torch&#39;s.</p>" in html
+    assert "<p>Your port has torch&#39;s gradients.</p>" in html
     assert html.count("Block | block") == 2  # in the overview and above its proof
 
 
@@ -201,9 +231,9 @@ def test_the_page_can_be_read(browser, tmp_path):
     ("reports", "words"),
     [
         ([], "There are no proofs."),
-        ([PASSED], "Block | block: the gradients are torch's."),
-        ([ERROR], "int | block: the comparison could not be run."),
-        ([FAILED], "the port differs from torch, first on the gradients surface, at"),
+        ([PASSED], "PASS: your port has torch's gradients."),
+        ([ERROR], "ERROR: the comparison could not be run."),
+        ([FAILED], "FAIL: your port differs from torch, first on the gradients surface, at"),
         ([PASSED, PASSED], "All 2 ports have torch's gradients."),
         ([PASSED, FAILED, FAILED], "2 of 3 ports differ from torch."),
         ([FAILED, ERROR], "1 of 2 ports differs from torch; 1 could not be compared."),

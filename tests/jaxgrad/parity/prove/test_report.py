@@ -100,7 +100,7 @@ PASS, FAIL, ERROR, OPEN = map(report, ("pass", "fail", "error", "inconclusive"))
     ("reports", "text"),
     [
         ([], "There are no proofs."),
-        ([PASS], "Net: the gradients are torch's."),
+        ([PASS], "PASS: your port has torch's gradients."),
         ([PASS, PASS], "All 2 ports have torch's gradients."),
         ([PASS, FAIL], "1 of 2 ports differs from torch."),
         ([FAIL, FAIL, PASS], "2 of 3 ports differ from torch."),
@@ -119,12 +119,12 @@ FIRST = Finding("gradients", "fc", "net.py:3", "it differs", op="linear")
 @pytest.mark.parametrize(
     ("one", "text"),
     [
-        (OPEN, "Net: rounding alone causes too large a difference to decide."),
-        (ERROR, "Net: the comparison could not be run."),
-        (FAIL, "Net: the gradients differ from torch's."),
+        (OPEN, "INCONCLUSIVE: rounding alone causes too large a difference to decide."),
+        (ERROR, "ERROR: the comparison could not be run."),
+        (FAIL, "FAIL: your port's gradients differ from torch's."),
         (report("fail", first=FIRST),
-         "Net: the port differs from torch, first on the gradients surface, at fc (linear)."),
-        (Report("pass", {}), "the port: the gradients are torch's."),
+         "FAIL: your port differs from torch, first on the gradients surface, at fc (linear)."),
+        (Report("pass", {}), "PASS: your port has torch's gradients."),
     ],
 )  # fmt: skip
 def test_a_verdict_is_one_sentence(one, text):

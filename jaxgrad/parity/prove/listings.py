@@ -1,0 +1,128 @@
+"""Find the source of both programs, and the lines that a finding names."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import linecache
+import pathlib
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from jax.extend import core as jex_core
+
+from jaxgrad._core import source
+from jaxgrad.parity.prove.edits import function_lines
+
+
+LINES = 40  # of a program; of a longer one those around the first marked line
+
+
+@dataclasses.dataclass(frozen=True)
+class Listing:
+    """A part of a program's source."""
+
+    file: str  # without folders; empty for the printed form of a module
+    start: int  # the number of the first line
+    lines: tuple[str, ...]
+    marked: tuple[int, ...] = ()  # the numbers of the lines that a finding names
+
+    def marking(self, text: str) -> Listing:
+        """Mark the lines that a text names as `file:line` too."""
+        named = re.findall(rf"(?<![\w.-]){re.escape(self.file)}:(\d+)", text) if self.file else []
+        numbers = {int(n) for n in named} & set(range(self.start, self.start + len(self.lines)))
+        return dataclasses.replace(self, marked=tuple(sorted({*self.marked, *numbers})))
+
+    @classmethod
+    def from_dict(cls, fields: dict[str, Any]) -> Listing:
+        """Rebuild a listing from JSON."""
+        lists = {name: tuple(fields[name]) for name in ("lines", "marked")}
+        return cls(**{**fields, **lists})
+
+
+def of_torch(module: Any, name: str = "", line: str = "") -> Listing | None:
+    """Return the torch program, or None if there is no readable source.
+
+    Args:
+        module: The torch module, or None.
+        name: The dotted path of a module or parameter to mark.
+        line: `file:line` of a call to mark, if it is known.
+    """
+    if module is None:
+        return None
+    name_of_file, _, number = line.rpartition(":")
+    for kind in dict.fromkeys(map(type, module.modules())):
+        file = _place(kind.forward)[0]
+        if line and pathlib.Path(file).name == name_of_file:
+            return _cut(file, function_lines(file, int(number)), (int(number),))
+    if _is_torchs(type(module)):
+        return _printed(module, name)
+    owner, child = _written(module, name)
+    file, numbers = _place(type(owner).forward)
+    reads = rf"\bself\.{re.escape(child)}\b"
+    marked = [n for n in numbers if child and re.search(reads, linecache.getline(file, n))]
+    return _cut(file, numbers, tuple(marked)) if numbers else None
+
+
+def of_jax(fn: Any, equations: Iterable[jex_core.JaxprEqn] = (), line: str = "") -> Listing | None:
+    """Return the JAX program, or None if there is no readable source.
+
+    Args:
+        fn: The user's function or module.
+        equations: The equations of the traced port.
+        line: `file:line` to mark, if it is known.
+    """
+    path = source.file_of(equations, line) if line else ""
+    if path:
+        number = int(line.rpartition(":")[2])
+        return _cut(path, function_lines(path, number), (number,))
+    file, numbers = _place(fn if inspect.isroutine(fn) else vars(type(fn)).get("__call__"))
+    return _cut(file, numbers, ()) if numbers else None
+
+
+def _cut(file: str, numbers: list[int], marked: tuple[int, ...]) -> Listing:
+    """Return at most `LINES` lines of a file, around the first marked one."""
+    skipped = max(0, marked[0] - numbers[0] - LINES // 2) if len(numbers) > LINES and marked else 0
+    numbers = numbers[skipped : skipped + LINES]
+    lines = tuple(linecache.getline(file, n).rstrip("\n") for n in numbers)
+    marked = tuple(n for n in marked if n in numbers)
+    return Listing(pathlib.Path(file).name, numbers[0], lines, marked)
+
+
+def _printed(module: Any, name: str) -> Listing:
+    """Return the printed form of a module that torch wrote, with a submodule marked."""
+    lines, path = str(module).splitlines(), []
+    paths: dict[int, str] = {}
+    for number, text in enumerate(lines, start=1):
+        if match := re.match(r"( *)\(([\w.]+)\): ", text):
+            del path[len(match[1]) // 2 - 1 :]
+            path.append(match[2])
+            paths[number] = ".".join(path)
+    inside = [n for n, path in paths.items() if f"{name}.".startswith(f"{path}.")]
+    return Listing("", 1, tuple(lines[:LINES]), tuple(n for n in inside[-1:] if n <= LINES))
+
+
+def _written(module: Any, name: str) -> tuple[Any, str]:
+    """Return the innermost module on a path that torch did not write, and its child there."""
+    names = dict(module.named_modules())
+    parts = name.split(".") if name else []
+    for count in range(len(parts), -1, -1):
+        owner = names.get(".".join(parts[:count]))
+        if owner is not None and not _is_torchs(type(owner)):
+            return owner, parts[count] if count < len(parts) else ""
+    return module, ""
+
+
+def _is_torchs(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] == "torch"
+
+
+def _place(function: Any) -> tuple[str, list[int]]:
+    """Return the file of a function and the numbers of its lines; none if it cannot be read."""
+    try:
+        inner = inspect.unwrap(function)
+        lines, start = inspect.getsourcelines(inner)
+        return inspect.getsourcefile(inner) or "", list(range(start, start + len(lines)))
+    except (OSError, TypeError, ValueError):  # no file; not a function; a cycle of wrappers
+        return "", []

@@ -1,0 +1,86 @@
+"""Say what to write in JAX where torch detaches: a stop_gradient, or a straight-through estimator.
+
+`x + (y - x).detach()` has the value of y and passes the gradient to x. The sum is recognised by
+its operands and by its value, so `y.detach() + (x - x.detach())` is recognised too.
+"""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from jaxgrad.parity.prove.align.fingerprint import print_distance
+from jaxgrad.parity.prove.torch_side.values import TorchRun
+
+
+STOP = "add a stop_gradient"
+_SUMS = {"add", "radd", "sub", "rsub"}
+_STOPS = {"detach", "data"}
+_DEPTH = 4  # nested sums and detaches
+_EQUAL = 1e-10  # the relative distance of two fingerprints of one value
+
+Operand = int | str  # a value of the run, or the name of a parameter
+
+
+def remedy(run: TorchRun, stop: int) -> str:
+    """Return what to write for a `detach` of torch, as the end of a sentence.
+
+    Args:
+        run: torch's run.
+        stop: The value that the `detach` returned.
+    """
+    for total in range(stop, len(run.values)):
+        if run.values[total].op not in _SUMS or stop not in _within(run, total):
+            continue
+        operands = _operands(run, total)
+        live = [x for x, stopped in operands if not stopped]
+        stopped = {x for x, stopped in operands if stopped}
+        for x in live:
+            for y in stopped - {x}:
+                if len(live) == 1 and stopped == {x, y} and _same(run, total, y):
+                    return f"this is a straight-through estimator: write {_formula(run, x, y)}"
+    return STOP
+
+
+def _formula(run: TorchRun, x: Operand, y: Operand) -> str:
+    value = run.values[y] if isinstance(y, int) else None
+    of_x = value is not None and (*value.inputs, *value.weights) == (x,)
+    if value is not None and of_x and callable(getattr(jnp, value.op, None)):
+        return f"x + lax.stop_gradient(jnp.{value.op}(x) - x), where x is {_named(run, x)}"
+    return (
+        "x + lax.stop_gradient(y - x), where x is "
+        f"{_named(run, x)} and y is {_named(run, y)}"
+    )  # fmt: skip
+
+
+def _named(run: TorchRun, x: Operand) -> str:
+    if isinstance(x, str):
+        return f"the parameter {x}"
+    value = run.values[x]
+    return "the input" if value.op == "input" else f"the output of torch's {value.name}"
+
+
+def _same(run: TorchRun, total: int, y: Operand) -> bool:
+    """Whether a sum has the value of one of its operands."""
+    if isinstance(y, str):
+        return False
+    return float(print_distance(run.values[total].print, run.values[y].print)) < _EQUAL
+
+
+def _operands(
+    run: TorchRun, number: int, *, stopped: bool = False, depth: int = _DEPTH
+) -> set[tuple[Operand, bool]]:
+    """Return the operands of nested sums, each with whether its gradient is stopped."""
+    value = run.values[number]
+    if depth == 0 or value.op not in _SUMS | _STOPS:
+        return {(number, stopped)}
+    stopped = stopped or value.op in _STOPS
+    rest: set[tuple[Operand, bool]] = {(name, stopped) for name in value.weights}
+    return rest.union(*(_operands(run, i, stopped=stopped, depth=depth - 1) for i in value.inputs))
+
+
+def _within(run: TorchRun, number: int, depth: int = _DEPTH) -> set[int]:
+    """Return the values of nested sums and detaches."""
+    value = run.values[number]
+    if depth == 0 or value.op not in _SUMS | _STOPS:
+        return {number}
+    return {number}.union(*(_within(run, i, depth - 1) for i in value.inputs))

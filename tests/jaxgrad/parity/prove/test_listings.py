@@ -1,0 +1,104 @@
+"""A report shows the source of both programs, with the lines that its finding names."""
+
+import functools
+import inspect
+
+import numpy as np
+import torch
+from torch import nn
+
+from jaxgrad.parity.prove import listings
+from jaxgrad.parity.prove.listings import LINES, Listing, of_jax, of_torch
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+        self.scale = nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        h = self.inner(x)
+        return h * self.scale
+
+
+START = inspect.getsourcelines(Net.forward)[1]
+
+
+def test_the_line_of_a_torch_call_is_marked_in_its_function():
+    """The line that torch's call was recorded at is marked within `forward`."""
+    listing = of_torch(Net(), "inner.0", f"test_listings.py:{START + 2}")
+
+    assert listing is not None
+    assert (listing.file, listing.start) == ("test_listings.py", START)
+    assert listing.lines[-1].strip() == "return h * self.scale"
+    assert listing.marked == (START + 2,)
+
+
+def test_without_a_line_the_uses_of_a_module_or_parameter_are_marked():
+    """The innermost class that torch did not write is shown; its attribute is marked."""
+    for name, line in (("inner.0.weight", START + 1), ("scale", START + 2)):
+        listing = of_torch(Net(), name)
+        assert listing is not None and listing.marked == (line,)
+    unmarked = of_torch(Net())
+    assert unmarked is not None and unmarked.marked == () and len(unmarked.lines) == 3
+
+
+def test_a_module_of_torch_is_printed_with_its_submodule_marked():
+    """A Sequential of layers has no source of the user, so its printed form is shown."""
+    module = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Tanh(), nn.LayerNorm(2)), nn.ReLU())
+    listing = of_torch(module, "1.1")
+
+    assert listing is not None and listing.file == ""
+    marked = [line.strip() for n, line in enumerate(listing.lines, 1) if n in listing.marked]
+    assert len(marked) == 1 and marked[0].startswith("(1): LayerNorm")
+    after = of_torch(module, "2")
+    assert after is not None and after.lines[after.marked[0] - 1].strip() == "(2): ReLU()"
+    whole = of_torch(nn.Linear(2, 2), "weight")
+    assert whole is not None and (whole.lines, whole.marked) == ((str(nn.Linear(2, 2)),), ())
+
+
+def test_the_jax_function_is_shown_through_its_wrappers():
+    """The source of a wrapped function and of a callable object is found."""
+
+    def port(params, x):
+        return x @ params["w"]
+
+    @functools.wraps(port)
+    def wrapped(*args):
+        return port(*args)
+
+    class Model:
+        def __call__(self, x):
+            return x
+
+    for fn, first in ((port, "def port"), (wrapped, "def port"), (Model(), "def __call__")):
+        listing = of_jax(fn)
+        assert listing is not None and listing.lines[0].strip().startswith(first)
+
+
+def test_what_has_no_source_has_no_listing():
+    """A function of a session, a builtin and a missing module have no listing."""
+    names: dict = {"nn": nn}
+    exec("def f(p, x): return x\nclass M(nn.Module):\n  def forward(self, x): return x", names)
+
+    assert of_jax(names["f"]) is None and of_jax(np.sin) is None and of_jax(3) is None
+    assert of_torch(names["M"]()) is None and of_torch(None) is None
+
+
+def test_a_long_function_is_cut_around_the_marked_line():
+    """At most `LINES` lines are shown, and the marked one is among them."""
+    numbers = list(range(1, 101))
+    assert len(listings._cut(__file__, numbers, ()).lines) == LINES
+    cut = listings._cut(__file__, numbers, (60,))
+    assert cut.start <= 60 < cut.start + len(cut.lines) and len(cut.lines) == LINES
+
+
+def test_the_lines_of_a_cause_are_marked_too():
+    """A text marks the lines of its own file that are shown, and no others."""
+    listing = Listing("net.py", 10, ("a", "b", "c"), (12,))
+    assert listing.marking("stops at net.py:10, not at subnet.py:11 or net.py:99").marked == (
+        10,
+        12,
+    )
+    assert Listing("", 1, ("Sequential",)).marking("net.py:1").marked == ()
