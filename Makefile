@@ -92,13 +92,15 @@ deltas: $(STAMP) ## measure how far the obvious optax choice is from each torch 
 notebooks: $(STAMP) ## run the notebooks and write the reading copies; ARGS='hooks' runs one
 	@"$(BIN)" notebooks/build.py $(ARGS)
 
-pages: $(STAMP) ## run the programs of the cheat sheet, the traps and two more pages, and write their results
+pages: $(STAMP) ## run the programs of the cheat sheet, the traps and other pages, and write the samples of reports
 	@"$(BIN)" -m parity_tests.site.cheat_sheet.page
 	@"$(BIN)" -m parity_tests.site.traps.page
 	@"$(BIN)" -m parity_tests.site.hero
 	@"$(BIN)" -m parity_tests.site.chain_figure
 	@"$(BIN)" -m parity_tests.site.stepper.page
-	@"$(BIN)" -m parity_tests.site.printed docs/tape_or_transform.md docs/five_questions.md
+	@"$(BIN)" -m parity_tests.site.sample_proof
+	@"$(BIN)" -m parity_tests grad_modes none_or_zero --html docs/_static/report.html
+	@"$(BIN)" -m parity_tests.site.printed docs/tape_or_transform.md docs/five_questions.md docs/weights.md
 
 docs: $(VENV)/.docs ## build the site in docs/_build; a warning is an error
 	@"$(BIN)" -m sphinx --quiet --fail-on-warning --keep-going --builder html docs docs/_build

@@ -32,7 +32,7 @@ exclude_patterns = [
     "behaviours.md",  # the table as GitHub shows it; the site has a page for each theme
     "jupyter_execute",  # written by the build
     "operators.md",  # likewise; the site has a page for each room
-    "ten_lines.md",  # included by the start page
+    *("ten_lines.md", "wrong_port.md"),  # included by the start page
 ]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]

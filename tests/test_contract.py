@@ -177,9 +177,13 @@ def test_the_table_of_behaviours_is_current():
     assert _between("docs/behaviours.md", "parity-table") == _rows(markdown(CASES.values(), ()))
 
 
-def test_the_table_of_themes_is_current():
-    """The README has the table of themes that `make behaviours` writes."""
-    assert _between("README.md", "parity-themes") == _rows(theme_lines(CASES.values(), ()))
+def test_the_list_of_themes_is_current():
+    """The README has the list of themes that `make behaviours` writes, below the verdicts."""
+    begin, end = (f"<!-- parity-themes:{at} -->\n" for at in ("begin", "end"))
+    text = (ROOT / "README.md").read_text().split(begin)[1].split(end)[0]
+
+    assert text.splitlines()[1:] == theme_lines(CASES.values(), ()).splitlines()[1:]
+    assert text.startswith(f"{len(CASES)} behaviours: ")
 
 
 NOTEBOOKS = sorted(f"notebooks/{path.name}" for path in (ROOT / "notebooks").glob("*.py"))

@@ -110,10 +110,10 @@ def test_the_entry_point_is_the_module():
 
 
 def test_the_documentation_has_what_is_printed():
-    """The README has the snippet of the page, and the page has the lines of the summary."""
+    """The page has the lines of the summary, and the README leads to the page."""
     proof = "PASS         test_port.py::test_my_port  Linear | port (test_port.py:9)"
 
-    assert f"```python\n{SNIPPET}```" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "](docs/pytest.md)" in (ROOT / "README.md").read_text(encoding="utf-8")
     assert f"{proof}\n1 proof in proofs.html\n" in PAGE
     assert SNIPPET.splitlines()[8].strip().startswith("def port("), "the line that is printed"
 

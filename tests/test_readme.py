@@ -2,9 +2,12 @@
 
 import collections
 import json
+import linecache
+import pathlib
 import re
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 import torch
@@ -16,6 +19,7 @@ from parity_tests.runner.settings import ROOT
 
 
 README = (ROOT / "README.md").read_text()
+FIRST = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)[0]
 BLOCKS = re.findall(r"```python\n(.*?)```", README, flags=re.DOTALL)
 PRINTED = re.findall(r"```python\n([^`]*)```\n\n```text\n([^`]*)```", README)
 NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
@@ -27,21 +31,21 @@ def test_there_is_a_block():
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
-def test_a_python_block_runs(block):
+def test_a_python_block_runs(block, tmp_path):
     """A Python block of the README runs and its assertions hold."""
-    _run(block)
+    _run(block, tmp_path)
 
 
-def test_the_torch_comments_form_a_torch_program():
+def test_the_torch_comments_form_a_torch_program(tmp_path):
     """The `# torch:` comments form a torch program with the gradients of the JAX program."""
     block = next(block for block in BLOCKS if "# torch:" in block)
-    jax_names = _run(block)
+    jax_names = _run(block, tmp_path)
     tensors = {n: torch.tensor(np.asarray(p)) for n, p in jax_names["params"].items()}
     torch_names: dict[str, Any] = {n: t.requires_grad_() for n, t in tensors.items()}
     torch_names |= {"torch": torch, "clip_grad_norm_": torch.nn.utils.clip_grad_norm_}
     torch_names["x"] = torch.tensor(np.asarray(jax_names["x"]))
 
-    _run("\n".join(re.findall(r"# torch: (.*)", block)), **torch_names)
+    _run("\n".join(re.findall(r"# torch: (.*)", block)), tmp_path, **torch_names)
 
     for name, tensor in tensors.items():
         gradient = None if tensor.grad is None else tensor.grad.numpy()
@@ -54,27 +58,55 @@ def test_every_torch_comment_is_in_the_ten_lines():
     """Only one block has `# torch:` comments, because the comments of others would be untested."""
     assert sum("# torch:" in block for block in BLOCKS) == 1
     scripts = [*(ROOT / "notebooks").glob("*.py"), *(ROOT / "docs").glob("*.md")]
-    copy = ROOT / "docs" / "ten_lines.md"  # `make docs` writes it from the README
+    copy = ROOT / "docs" / "ten_lines.md"  # `make docs` writes this page from the README
     others = [path for path in scripts if path != copy]
     assert [path.name for path in others if "# torch:" in path.read_text()] == []
 
 
 @pytest.mark.parametrize("block, text", PRINTED, ids=range(len(PRINTED)))
-def test_a_block_prints_the_text_under_it(block, text, capsys):
+def test_a_block_prints_the_text_under_it(block, text, capsys, tmp_path):
     """The text under a block is its output, except for digits and the running time."""
-    _run(block)
+    _run(block, tmp_path)
     printed = re.sub(r"\n+[\d.]+ s: .*\n$", "\n", capsys.readouterr().out)
 
     assert NUMBER.sub("#", text) == NUMBER.sub("#", printed), f"copy into the README:\n{printed}"
 
 
-def test_prove_finds_only_what_is_wrong():
-    """`prove` passes for the README's example once it uses torch's epsilon."""
-    (block,) = (block for block, _ in PRINTED if "prove(" in block)
+@pytest.fixture(scope="module")
+def critic(tmp_path_factory):
+    """Return the names of the README's first block: a wrong port that trains."""
+    return _run(FIRST, tmp_path_factory.mktemp("critic"), print=lambda _: None)
+
+
+def test_the_fix_of_the_first_port_is_all_that_it_needs(critic, tmp_path):
+    """With the line that the README gives as the fix, `prove` passes."""
+    (fix,) = re.findall(r"The fix is `(.*?)`", README)
+    wrong = "    target = reward + 0.9 * q\n"
+    assert FIRST.count(wrong) == 1
     reports: list[Report] = []
-    _run(block.replace("1e-6", "1e-5"), print=reports.append)
+    _run(FIRST.replace(wrong, f"    {fix}\n"), tmp_path, print=reports.append)
 
     assert [report.verdict for report in reports] == ["pass"], reports[0]
+
+
+def test_the_first_port_has_the_loss_of_torch_and_trains_with_a_tenth_of_its_gradients(critic):
+    """The loss is torch's, the gradients are a tenth, and 200 steps of descent lower the loss."""
+    model, params = critic["model"], critic["params"]
+    x, reward = (np.asarray(critic[name], np.float32) for name in ("x", "reward"))
+    (loss,) = (model(torch.tensor(x), torch.tensor(reward)),)
+    loss.backward()
+
+    def port_loss(params):
+        return critic["critic"](params, x, reward)
+
+    start, grads = jax.value_and_grad(port_loss)(params)
+    np.testing.assert_allclose(start, loss.item(), rtol=1e-6)
+    for name, parameter in model.named_parameters():
+        np.testing.assert_allclose(10 * grads[name], parameter.grad.numpy(), rtol=1e-4)
+    step = jax.jit(lambda p: jax.tree.map(lambda x, g: x - 0.1 * g, p, jax.grad(port_loss)(p)))
+    for _ in range(200):
+        params = step(params)
+    assert port_loss(params) < start / 10
 
 
 def test_the_cells_on_a_gpu_are_quoted_correctly():
@@ -119,7 +151,10 @@ def test_the_picture_is_current():
     assert versions.sub("", kept) == versions.sub("", drawn), f"not current: {asked[0]}"
 
 
-def _run(block: str, **names: Any) -> dict[str, Any]:
-    """Run a block of code and return its namespace."""
-    exec(compile(block, "README.md", "exec"), names)
+def _run(block: str, folder: pathlib.Path, **names: Any) -> dict[str, Any]:
+    """Run a block of code as the file example.py, and return its namespace."""
+    path = folder / "example.py"
+    path.write_text(block)
+    linecache.checkcache(str(path))
+    exec(compile(block, path, "exec"), names)
     return names

@@ -177,15 +177,12 @@ def markdown(cases: Iterable[Case], results: Iterable[Result]) -> str:
 
 
 def theme_lines(cases: Iterable[Case], results: Iterable[Result]) -> str:
-    """Return the README's table with one line per theme; it does not depend on the machine."""
+    """Return the README's list of themes with their counts; it does not depend on the machine."""
     themes, words = _by_theme(cases, results)
-    lines = ["| theme | about | behaviours |", "|---|---|---|"]
-    for theme, members in themes.items():
-        counts = _counted(words[case.id] for case in members)
-        link = f"[{theme}](docs/behaviours.md#{theme})"
-        lines.append(f"| {link} | {_sentence(members[0])} | {counts} |")
-    lines.append(f"| | all {len(words)} behaviours | {_counted(words.values())} |")
-    return "\n".join(lines)
+    links = [f"[{t}](docs/behaviours.md#{t}) {len(members)}" for t, members in themes.items()]
+    head = f"{len(words)} behaviours: {_counted(words.values())}. How many there are of each theme:"
+    rows = [" · ".join(links[i : i + 4]) for i in range(0, len(links), 4)]
+    return "\n".join([head, "", " ·\n".join(rows)])
 
 
 def _by_theme(

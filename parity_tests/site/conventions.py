@@ -46,8 +46,7 @@ def deviations(cases: Iterable[Case]) -> str:
         "results of both frameworks are part of the test suite, which fails when either framework "
         "changes or when the two start to agree. The tables show the expected results that differ, "
         "for the inputs of seed 0. "
-        f"The table in the README is written on a CPU, so it counts {', '.join(elsewhere)} as not "
-        "run.",
+        f"The README's counts are those of a CPU, on which {', '.join(elsewhere)} is not run.",
     ]
     theme = ""
     for case in pinned:

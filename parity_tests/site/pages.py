@@ -8,7 +8,8 @@
 | `conventions.md`   | the cases of `none_or_zero`, the `Differs from` lists, the tolerances      |
 | `operators/`       | docs/operators.md, one page for each room of `jaxgrad.functional`          |
 | `notebooks/`       | the executed notebooks, in the order of their README                       |
-| `ten_lines.md`     | the first block of Python in the README                                    |
+| `ten_lines.md`     | the helpers' example in the README                                         |
+| `wrong_port.md`    | the example at the top of the README                                       |
 | `*.svg`            | the cases that have a picture                                              |
 """
 
@@ -55,6 +56,7 @@ def pages() -> dict[str, str]:
         "notebooks/index.md": notebook_index(),
         **{f"notebooks/{path.name}": notebook(path) for path in notebooks()},
         "ten_lines.md": _ten_lines(),
+        "wrong_port.md": _wrong_port(),
     }
 
 
@@ -213,6 +215,12 @@ def notebook_index() -> str:
 
 
 def _ten_lines() -> str:
-    block = re.search(r"^```python\n.*?^```$", (ROOT / "README.md").read_text(), re.M | re.S)
-    assert block, "README.md has no block of Python"
-    return f"{block[0]}\n"
+    """Return the README's block that has a line of torch beside each line of JAX."""
+    blocks = re.findall(r"^```python\n.*?^```$", (ROOT / "README.md").read_text(), re.M | re.S)
+    return f"{next(block for block in blocks if '# torch:' in block)}\n"
+
+
+def _wrong_port() -> str:
+    """Return the README's first program, the report under it, and the fix."""
+    text = (ROOT / "README.md").read_text()
+    return text[text.index("When you port") : text.index("It also writes a page")] + "\n"

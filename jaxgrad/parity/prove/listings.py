@@ -54,7 +54,7 @@ def of_torch(module: Any, name: str = "", line: str = "") -> Listing | None:
     name_of_file, _, number = line.rpartition(":")
     for kind in dict.fromkeys(map(type, module.modules())):
         file = _place(kind.forward)[0]
-        if line and pathlib.Path(file).name == name_of_file:
+        if number.isdigit() and pathlib.Path(file).name == name_of_file:
             return _cut(file, function_lines(file, int(number)), (int(number),))
     if _is_torchs(type(module)):
         return _printed(module, name)
@@ -62,7 +62,7 @@ def of_torch(module: Any, name: str = "", line: str = "") -> Listing | None:
     file, numbers = _place(type(owner).forward)
     reads = rf"\bself\.{re.escape(child)}\b"
     marked = [n for n in numbers if child and re.search(reads, linecache.getline(file, n))]
-    return _cut(file, numbers, tuple(marked)) if numbers else None
+    return _cut(file, numbers, tuple(marked))
 
 
 def of_jax(fn: Any, equations: Iterable[jex_core.JaxprEqn] = (), line: str = "") -> Listing | None:
@@ -73,16 +73,17 @@ def of_jax(fn: Any, equations: Iterable[jex_core.JaxprEqn] = (), line: str = "")
         equations: The equations of the traced port.
         line: `file:line` to mark, if it is known.
     """
-    path = source.file_of(equations, line) if line else ""
-    if path:
-        number = int(line.rpartition(":")[2])
-        return _cut(path, function_lines(path, number), (number,))
+    path, number = source.file_of(equations, line) if line else "", line.rpartition(":")[2]
+    if path and number.isdigit():
+        return _cut(path, function_lines(path, int(number)), (int(number),))
     file, numbers = _place(fn if inspect.isroutine(fn) else vars(type(fn)).get("__call__"))
-    return _cut(file, numbers, ()) if numbers else None
+    return _cut(file, numbers, ())
 
 
-def _cut(file: str, numbers: list[int], marked: tuple[int, ...]) -> Listing:
-    """Return at most `LINES` lines of a file, around the first marked one."""
+def _cut(file: str, numbers: list[int], marked: tuple[int, ...]) -> Listing | None:
+    """Return at most `LINES` lines of a file, around the first marked one; None for no line."""
+    if not any(linecache.getline(file, n).strip() for n in numbers):
+        return None
     skipped = max(0, marked[0] - numbers[0] - LINES // 2) if len(numbers) > LINES and marked else 0
     numbers = numbers[skipped : skipped + LINES]
     lines = tuple(linecache.getline(file, n).rstrip("\n") for n in numbers)

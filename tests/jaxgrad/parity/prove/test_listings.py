@@ -3,6 +3,7 @@
 import functools
 import inspect
 
+import jax
 import numpy as np
 import torch
 from torch import nn
@@ -86,11 +87,26 @@ def test_what_has_no_source_has_no_listing():
     assert of_torch(names["M"]()) is None and of_torch(None) is None
 
 
+def test_a_file_that_is_not_python_has_no_listing(tmp_path):
+    """Code that was compiled under the name of a document has a line, but no readable source."""
+    path = tmp_path / "notes.md"
+    path.write_text("# Notes\n\nnot a Python file\n")
+    names: dict = {"nn": nn}
+    code = (
+        "class M(nn.Module):\n  def forward(self, x):\n    return x\ndef f(p, x):\n  return x * 2"
+    )
+    exec(compile(code, str(path), "exec"), names)
+    equations = jax.make_jaxpr(names["f"])(1.0, 2.0).eqns
+
+    assert of_jax(names["f"], equations, "notes.md:5") is None
+    assert of_torch(names["M"](), "", "notes.md:3") is None
+
+
 def test_a_long_function_is_cut_around_the_marked_line():
     """At most `LINES` lines are shown, and the marked one is among them."""
     numbers = list(range(1, 101))
-    assert len(listings._cut(__file__, numbers, ()).lines) == LINES
-    cut = listings._cut(__file__, numbers, (60,))
+    first, cut = (listings._cut(__file__, numbers, marked) for marked in ((), (60,)))
+    assert first is not None and cut is not None and len(first.lines) == LINES
     assert cut.start <= 60 < cut.start + len(cut.lines) and len(cut.lines) == LINES
 
 

@@ -1,0 +1,55 @@
+"""The sample pages that the README and the site link to."""
+
+import re
+
+import pytest
+
+from jaxgrad.parity.prove.report import render
+from parity_tests.case import load
+from parity_tests.runner.settings import ROOT
+from parity_tests.site.sample_proof import PAGE, proof
+from tests._browser import problems
+
+
+REPORT = ROOT / "docs" / "_static" / "report.html"
+VOLATILE = re.compile(r"-?\d+\.\d+(e-\d+)?|(?<= · )\w+ \S+$", re.MULTILINE)  # numbers, versions
+
+
+def _text(page: str) -> str:
+    return VOLATILE.sub("#", re.sub(r"<p class=\"dim\">\n? ·.*?</p>", "", page, flags=re.DOTALL))
+
+
+def test_the_sample_proof_is_current():
+    """The committed page is what `prove` writes now about the README's first port."""
+    report = proof()
+
+    assert report.verdict == "fail" and set(report.listings) == {"torch", "jax"}
+    assert _text(PAGE.read_text(encoding="utf-8")) == _text(render([report])), "run: make pages"
+
+
+def test_the_sample_report_has_every_behaviour_of_its_themes():
+    """The committed report page shows each behaviour of the themes in `make pages`."""
+    page = REPORT.read_text(encoding="utf-8")
+    (themes,) = re.findall(r"-m parity_tests (.*) --html docs/_static/report", _makefile())
+    ids = [id for id, case in load().items() if case.theme in themes.split()]
+
+    assert len(ids) > 10
+    assert [id for id in ids if id not in page] == []
+    assert "deviation" in page
+
+
+@pytest.mark.parametrize("path", [PAGE, REPORT], ids=lambda path: path.name)
+def test_a_sample_is_small_and_linked_from_both_entrances(path):
+    """A sample has less than a megabyte; the README and the site's start page link to it."""
+    assert path.stat().st_size < 1_000_000
+    assert f"](docs/_static/{path.name})" in (ROOT / "README.md").read_text()
+    assert f"_static/{path.name}" in (ROOT / "docs" / "index.md").read_text()
+
+
+def test_the_sample_proof_can_be_read(browser):
+    """The page fits each width, has contrast, and is reached by keyboard."""
+    assert problems(browser, PAGE) == []
+
+
+def _makefile() -> str:
+    return (ROOT / "Makefile").read_text()
