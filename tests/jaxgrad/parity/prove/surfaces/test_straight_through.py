@@ -12,7 +12,7 @@ from torch import nn
 from jaxgrad.parity import prove
 
 
-X = np.float32([[0.4, 1.7], [-2.2, 0.9]])
+X = np.array([[0.4, 1.7], [-2.2, 0.9]], np.float32)
 
 
 class Model(nn.Module):
