@@ -22,7 +22,7 @@ print(json.dumps({{"python": platform.python_version(), **picked}}))
 
 
 class InstallError(Exception):
-    """An environment cannot be made; the message is the last line that pip or make printed."""
+    """An environment cannot be made; the message is the first error that pip or make printed."""
 
 
 def make(
@@ -49,9 +49,9 @@ def install(
     """
     done = make(f"{folder}/.installed", {"VENV": folder, **variables}, env)
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.strip()]
-        errors = [line for line in lines if not line.startswith(("WARNING", "make", "[notice]"))]
-        raise InstallError((errors or lines or [f"make exited with {done.returncode}"])[-1])
+        lines = done.stderr.splitlines()
+        errors = [line for line in lines if line.startswith("ERROR")]
+        raise InstallError((errors or lines or [f"make exited with {done.returncode}"])[0])
     return versions(folder)
 
 

@@ -81,10 +81,11 @@ def run(name: str, targets: Sequence[str], torch_index: str, keep: bool) -> list
     entry = ENTRIES[name]
     path = RECORDS / f"{name}.json"
     old = json.loads(path.read_text()) if path.exists() else []
-    done = [record for record in old if record["commit"] == commit()]
+    head = commit()
+    done = [record for record in old if record["commit"] == head]
     targets = [target for target in targets if target not in {r["target"] for r in done}]
     if not targets:
-        print(f"{name}: already recorded at commit {commit()}")
+        print(f"{name}: already recorded at commit {head}")
         return done
     folder = f".cache/matrix/{name}"
     (ROOT / folder).parent.mkdir(parents=True, exist_ok=True)
@@ -98,6 +99,7 @@ def run(name: str, targets: Sequence[str], torch_index: str, keep: bool) -> list
         records = [_record(name, "install", {"python": entry.python}, error=str(error))]
     if not keep:
         remove(folder)
+    records = [{**record, "commit": head} for record in records]
     replaced = {record["target"] for record in records}
     records = [*(r for r in old if r["target"] not in replaced | {"install"}), *records]
     _write(path, json.dumps(records, indent=1) + "\n")
@@ -134,7 +136,6 @@ def _record(name: str, target: str, known: dict[str, str], **result: Any) -> dic
         "versions": known,
         "device": f"CPU, {platform.machine()}, {os.cpu_count()} cores",
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "commit": commit(),
         **result,
     }
 

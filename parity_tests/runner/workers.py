@@ -80,8 +80,9 @@ def _run_named(seed: int, cells: Sequence[tuple[str, str, str, str]]) -> list[en
     return [_run(Cell(load()[id], *rest), seed) for id, *rest in cells]
 
 
-def _run(cell: Cell, seed: int) -> engine.Result:
-    """Run one cell and add the seconds of XLA compilation to its phases."""
+@functools.cache
+def _compilations() -> list[float]:
+    """Return a list to which JAX adds the seconds of each compilation in this process."""
     seconds: list[float] = []
 
     def listen(event: str, duration_secs: float, **kwargs: object) -> None:
@@ -89,9 +90,13 @@ def _run(cell: Cell, seed: int) -> engine.Result:
         if event.endswith("backend_compile_duration"):
             seconds.append(duration_secs)
 
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    try:
-        result = engine.run(cell.case, cell.dtype, cell.mode, seed=seed, device=cell.device)
-    finally:
-        jax.monitoring.unregister_event_duration_listener(listen)
+    jax.monitoring.register_event_duration_secs_listener(listen)  # JAX 0.7 cannot unregister it
+    return seconds
+
+
+def _run(cell: Cell, seed: int) -> engine.Result:
+    """Run one cell and add the seconds of XLA compilation to its phases."""
+    seconds = _compilations()
+    seconds.clear()
+    result = engine.run(cell.case, cell.dtype, cell.mode, seed=seed, device=cell.device)
     return dataclasses.replace(result, phases={**result.phases, "compilation": sum(seconds)})
