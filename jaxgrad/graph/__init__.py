@@ -6,6 +6,7 @@
 | `_collect.py` `_forward.py` `_vjp.py` `_equations.py` | a JAX function's graph and VJP     |
 | `_lanes.py` `_runs.py`        | the module of each operation; the lanes of a picture       |
 | `_keys.py` `_fold.py` `_states.py` | merge the graphs of several settings into one diagram |
+| `_differences.py`             | the gradients that flow in only one of two settings        |
 | `_grid.py` `_layout.py` `_panels.py` | coordinates; how much detail fits                   |
 | `_sheet.py` `_style.py` `_view.py` `_words.py` `_legend.py` `_svg.py` | the picture as SVG |
 | `_png.py` `_table.py`         | the picture as PNG; the graph as a table                   |

@@ -139,7 +139,7 @@ def _box(key: Key, ops: Mapping[Key, Op], is_relayout: bool) -> Box:
         text = f".{text}" if key[1] and text.isdigit() else text
         return Box(key[0], text, names, folded=len(ops) > 1, is_relayout=False)
     op = ops[key]
-    text = op.folded or SHORT.get(op.name) or op.name.split("Backward")[0]
+    text = op.folded or SHORT.get(op.name) or op.name.split("::")[-1].split("Backward")[0]
     folded = bool(op.folded) and not op.folded.startswith("hook")
     return Box(key[0], text, names, folded, is_relayout)
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from jaxgrad.graph._model import REACHED, Graph, Op, distinct
+from jaxgrad.graph._model import ABSENT, REACHED, Graph, Op, distinct
 
 
 ModulePath = tuple[str, ...]  # ("features", "3", "conv"); its first components name a lane
@@ -84,8 +84,11 @@ def assign(graph: Graph, leaves: tuple[str, ...]) -> Assigned:
 def expanded(assigned: Assigned) -> Assigned:
     """Replace the operations of a JAX graph by the equations of its VJP, in the same modules."""
     graph = assigned.graph
-    if not graph.equations:
+    if graph.framework != "JAX" or graph.failure:
         return assigned
+    if not graph.equations:  # the VJP is empty, because no gradient depends on the cotangent
+        empty = tuple(op._replace(state=ABSENT) for op in graph.ops)
+        return assigned._replace(graph=graph._replace(ops=empty))
     ops, paths, relayouts = [], [], []
     for each in graph.equations:
         owner = graph.ops[each.op]

@@ -9,6 +9,7 @@ from jaxgrad.graph._layout import Rect
 
 # Arrowheads keyed by the angle of `arrow`: left, right, down, up.
 _HEADS = {0: "l6-3.4v6.8z", 180: "l-6 3.4v-6.8z", -90: "l-3.4-6h6.8z", 90: "l3.4 6h-6.8z"}
+_HEAD = {"w": "ah", "rec": "rec hollow", "bad": "red"}  # classes of the head
 
 
 def number(x: float) -> str:
@@ -44,12 +45,12 @@ class Sheet:
     def arrow(self, d: str, x: float, y: float, angle: int, kind: str = "w") -> None:
         """Draw a line with its head at (x, y); angle 0 points left, 90 up.
 
-        The kind `w` is a gradient that flows, `rec` a recorded edge; others have no head.
+        The kind `w` is a gradient that flows, `rec` a recorded edge, `bad` a gradient that should
+        not flow; others have no head.
         """
         self.path(d, kind)
-        if kind in ("w", "rec"):
-            head = "ah" if kind == "w" else "rec hollow"
-            self.path(f"M{number(x)} {number(y)}{_HEADS[angle]}", head)
+        if kind in _HEAD:
+            self.path(f"M{number(x)} {number(y)}{_HEADS[angle]}", _HEAD[kind])
 
     def scissors(self, x: float, y: float) -> None:
         self.marks.append(

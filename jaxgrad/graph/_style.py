@@ -24,6 +24,7 @@ _PAGE = {
     ".rec{stroke": ("#777b81", "#8f949b"),
     ".ghost{stroke": ("#a9adb2", "#5c6168"),
     ".rule{stroke": ("#dcdcd6", "#33373d"),
+    ".bad,.gone{stroke": ("#c0262d", "#ff7b7f"),
     ".cut{stroke": ("#c0262d", "#ff7b7f"),
     ".red{fill": ("#b01e25", "#ff8b8f"),
     ".halo{stroke": ("#fdfdfb", "#16181b"),
@@ -36,9 +37,10 @@ text{font:12px system-ui,"DejaVu Sans",Verdana,sans-serif}
 .m{font:10.5px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace}
 .c{font-size:11.5px}.b{font-weight:700}.i{font-style:italic}.s{font-size:10.5px}.h{font-size:15px}
 .mid{text-anchor:middle}.halo{paint-order:stroke;stroke-width:3.5;stroke-linejoin:round}
-.w,.rec,.ghost,.cut,.rule,.err{fill:none}
+.w,.rec,.ghost,.cut,.rule,.err,.bad,.gone{fill:none}
 .w{stroke-width:1.3}.rec{stroke-width:1}.ghost{stroke-width:1;stroke-dasharray:1.5 3}
 .cut{stroke-width:1.6;stroke-dasharray:4 3}.sc{fill:none;stroke-dasharray:none;stroke-width:1.5}
+.bad{stroke-width:2.6}.gone{stroke-width:2.2;stroke-dasharray:2 4}
 .err{stroke-width:2}.none{stroke-dasharray:2 2.5;fill:none}.clear{fill:none}
 .full{stroke-width:1.2}.thin{stroke-width:1}
 """

@@ -30,7 +30,8 @@ class Setting(NamedTuple):
     """One row of a picture: a program in both frameworks, or in one.
 
     `code` holds the torch and the JAX line that a user writes; `note` and `verdict` are printed
-    beside the row's name.
+    beside the row's name. `expected` names the row that this one should equal: gradients that flow
+    in one of them only are red and labelled here.
     """
 
     torch: Graph | None = None
@@ -38,6 +39,7 @@ class Setting(NamedTuple):
     code: tuple[str, str] = ("", "")
     note: str = ""
     verdict: str = ""
+    expected: str = ""
 
 
 def side_by_side(
@@ -215,7 +217,8 @@ class _Picture:
                 for i, line in enumerate(codes[panel.framework]):
                     self.sheet.text(x, y + 12 + CODE_H * i, line, "t m c")
                 view = panel.views[name]
-                Drawing(self.sheet, panel, view, self.hues, x, y + above).draw()
+                expected = panel.views.get(row.expected)
+                Drawing(self.sheet, panel, view, self.hues, x, y + above, expected).draw()
             height = above + panel.layout.height + (ERROR_H if failed else 0) + 14
             bottom = max(bottom, y + height)
             if self.stacked:

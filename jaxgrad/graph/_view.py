@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
+from jaxgrad.graph._differences import MISSING, WRONG, differing
 from jaxgrad.graph._keys import Key
 from jaxgrad.graph._layout import GAP_X, LANE_GAP, Rect
 from jaxgrad.graph._legend import badge_kind
@@ -18,6 +19,7 @@ from jaxgrad.graph._words import status_of
 ERROR_H = 56.0
 _BOX = {REACHED: "full", RECORDED: "thin hollow", ABSENT: "none"}
 _EDGE = {REACHED: "w", RECORDED: "rec"}
+_DIFFERENT = {WRONG: "bad", MISSING: "gone"}
 _BADGE = {"value": ("solid", "on b"), "zero": ("thin hollow", "t"), "noted": ("full", "t")}
 _LISTED = 12  # operations in a box's tooltip
 
@@ -26,7 +28,14 @@ class Drawing:
     """One setting, drawn with the top left corner of its headers at (x, y)."""
 
     def __init__(
-        self, sheet: Sheet, panel: Panel, view: View, hues: Mapping[str, int], x: float, y: float
+        self,
+        sheet: Sheet,
+        panel: Panel,
+        view: View,
+        hues: Mapping[str, int],
+        x: float,
+        y: float,
+        expected: View | None = None,
     ):
         self.sheet, self.view, self.diagram, self.hues = sheet, view, panel.diagram, hues
         self.labels: list[Rect] = []
@@ -37,6 +46,8 @@ class Drawing:
         self.badges = {key: self.shifted(rect) for key, rect in layout.badges.items()}
         self.tracks = {edge: y + track for edge, track in layout.tracks.items()}
         self.cut_edges = self.one_of_each_cut()
+        self.wrong = {} if expected is None else differing(panel.diagram, view, expected)
+        self.expected = expected
 
     def shifted(self, rect: Rect) -> Rect:
         return rect._replace(x=rect.x + self.x, y=rect.y + self.y)
@@ -54,6 +65,7 @@ class Drawing:
         for key in self.badges:
             self.badge(key)
         self.cuts()
+        self.differences()
         self.failure()
 
     def lane(self, lane: int) -> None:
@@ -76,6 +88,7 @@ class Drawing:
     def edge(self, edge: BoxEdge) -> None:
         kind = _EDGE.get(self.view.flows.get(edge, ""), "ghost")
         kind = "cut" if edge in self.cut_edges else kind
+        kind = _DIFFERENT.get(self.wrong.get(edge, ""), kind)
         source = self.boxes[edge[0]]
         if edge[1] in self.badges:
             self.down(source, self.badges[edge[1]], kind)
@@ -180,6 +193,15 @@ class Drawing:
         for edge, cut in others:
             self.scissors(*self.cut_at(edge), cut)
 
+    def differences(self) -> None:
+        """Label the first edge of each kind that differs from the expected graph."""
+        first = {word: edge for edge, word in reversed(self.wrong.items())}
+        for word, edge in first.items():
+            self.label(*self.cut_at(edge), word)
+        for key, rect in self.badges.items():
+            if self.expected and self.view.badges[key] != self.expected.badges[key]:
+                self.sheet.rect(rect, "err", rect.h / 2)
+
     def one_of_each_cut(self) -> dict[BoxEdge, str]:
         """Return one cut edge for each badge, and for each box and the lane that it leads to."""
         chosen: dict[object, BoxEdge] = {}
@@ -212,7 +234,11 @@ class Drawing:
         """Draw scissors at a point, and the name of the cut where there is room beside them."""
         self.sheet.scissors(x, y)
         self.labels.append(Rect(x - 7, y - 8, 14, 16))
-        width = 6.9 * len(cut)
+        self.label(x, y, cut)
+
+    def label(self, x: float, y: float, words: str) -> None:
+        """Write red words near a point, where there is room."""
+        width = 6.9 * len(words)
         taken = [*self.boxes.values(), *self.badges.values(), *self.lanes, *self.labels]
         spots = (
             Rect(x + right, y + down, width, 12)
@@ -230,7 +256,7 @@ class Drawing:
         label = next(free, None)
         if label is not None:
             self.labels.append(label)
-            self.sheet.text(label.x, label.y + 10, cut, "red b s halo")
+            self.sheet.text(label.x, label.y + 10, words, "red b s halo")
 
     def lane_of(self, key: Key) -> int:
         return (self.diagram.boxes.get(key) or self.diagram.badges[key]).lane

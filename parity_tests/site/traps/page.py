@@ -8,13 +8,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from parity_tests.case import load
-from parity_tests.pictures.draw_case import picture
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.cheat_sheet.page import number
 from parity_tests.site.cheat_sheet.row import jax_result, torch_result
 from parity_tests.site.traps import backward, operators, stopping, training
 from parity_tests.site.traps.card import IMPORTS, SIMPLE, Card
+from parity_tests.site.traps.drawing import picture
 from parity_tests.site.traps.proof import Outcome, outcome, printed
 
 
@@ -44,8 +43,9 @@ SYMPTOMS = {
     "schedules": "The outputs, the gradients and the first updates agree; a later rate differs.",
     "precision": "The models agree in float64; they round different values below float32.",
 }
-PICTURES = (  # of the first behaviour of the card
-    *("`detach`", "`no_grad`", "straight-through", "a tied weight as two leaves"),
+PICTURES = (
+    *("`detach`", "a target that is not detached", "straight-through"),
+    *("a stopped spread in a reparameterized sample", "a tied weight as two leaves"),
     *("hook on a parameter", "gradient reversal", "write in place"),
 )
 INTRO = """\
@@ -102,7 +102,7 @@ def section(card: Card, run: Outcome) -> str:
     options = "".join(f", {name}={value}" for name, value in card.options.items())
     called = f" with `{options[2:]}`" if options else ""
     lint = ["`lint` prints:", _block(printed(run.lint))] if run.lint.findings else []
-    image = [f"![Backward graphs in torch and in JAX]({_image(card)})"]
+    image = [f"![Backward graphs of torch, of the wrong port and of the right one]({_image(card)})"]
     return "\n\n".join(
         [
             f"### {card.name}",
@@ -162,9 +162,7 @@ def _figures(card: Card) -> str:
 
 def pictures() -> dict[str, str]:
     """Return the SVGs by their path in docs/."""
-    cases = load()
-    drawn = [card for card in CARDS if card.name in PICTURES]
-    return {_image(card): picture(cases[card.behaviours[0]]) for card in drawn}
+    return {_image(card): picture(card) for card in CARDS if card.name in PICTURES}
 
 
 def _image(card: Card) -> str:

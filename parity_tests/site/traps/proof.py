@@ -1,11 +1,13 @@
 """Run a card: prove both ports, lint the wrong one."""
 
+import contextlib
 import dataclasses
 import importlib.util
 import pathlib
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
@@ -28,8 +30,18 @@ class Outcome:
     lint: LintReport
 
 
-def outcome(card: Card) -> Outcome:
-    """Write the files of a card, and run the provers on them."""
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """The files of a card as imported modules."""
+
+    model: ModuleType
+    wrong: ModuleType
+    right: ModuleType
+
+
+@contextlib.contextmanager
+def files(card: Card) -> Iterator[Files]:
+    """Write the files of a card to a folder, and import them while it exists."""
     with tempfile.TemporaryDirectory() as folder:
         names: dict[str, Any] = {}
         exec(IMPORTS, names)
@@ -40,10 +52,16 @@ def outcome(card: Card) -> Outcome:
             _load(pathlib.Path(folder, name, "port.py"), getattr(card, name), names | simple)
             for name in ("wrong", "right")
         )
+        yield Files(model, wrong, right)
+
+
+def outcome(card: Card) -> Outcome:
+    """Run the provers on the files of a card."""
+    with files(card) as of:
         return Outcome(
-            _proof(model, wrong, card),
-            _proof(model, right, card),
-            lint(wrong.port, numpy_params(model.Model()), *model.inputs),
+            _proof(of.model, of.wrong, card),
+            _proof(of.model, of.right, card),
+            lint(of.wrong.port, numpy_params(of.model.Model()), *of.model.inputs),
         )
 
 
