@@ -32,6 +32,7 @@ def test_both_ports_of_a_picture_are_the_code_of_its_card(name):
     rows = drawing.rows(card)
     for row, port in ((drawing.WRONG, card.wrong), (drawing.RIGHT, card.right)):
         graph = rows[row].jax
+        assert graph is not None
         for leaf, grad in gradients(card, port).items():
             assert np.isclose(graph.leaf(leaf).grad or 0.0, np.linalg.norm(grad)), (row, leaf)
 
