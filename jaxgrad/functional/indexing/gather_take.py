@@ -24,7 +24,8 @@ def gather(input: Array, dim: int, index: Array) -> Array:
     Args:
         input: Any shape.
         dim: Dim to index.
-        index: Has as many dims as the input; dims other than `dim` must not exceed the input's.
+        index: Has as many dims as the input; dims other than `dim` must not exceed the input's. An
+            empty index may have any shape.
 
     Raises:
         RuntimeError: An index is negative or out of range, or the shapes are incompatible.
@@ -41,6 +42,8 @@ def gather(input: Array, dim: int, index: Array) -> Array:
     """
     input, index = array(input), array(index, "index")
     dim = canonical_dim(dim, input.ndim)
+    if not index.size:
+        return jnp.zeros(index.shape, input.dtype)
     x, at = jnp.atleast_1d(input), jnp.atleast_1d(index)
     _check_shape("self", x, at, dim)
     _check_range(at, x.shape[dim], RuntimeError, dim)

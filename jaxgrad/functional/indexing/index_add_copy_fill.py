@@ -29,14 +29,15 @@ def index_add(input: Array, dim: int, index: Array, source: Array, *, alpha: flo
     Torch: `torch.index_add`.
     """
     input, source = array(input), array(source, "source")
-    at, dim = _slice_indices("index_add_", input, dim, index, source, RuntimeError)
-    _check_range(at, input.shape[dim], RuntimeError if input.ndim > 1 else IndexError, dim)
+    _check_source("index_add_", input, source)
+    x, y, at, dim = _slice_indices("index_add_", input, dim, index, source, RuntimeError)
+    _check_range(at, x.shape[dim], RuntimeError if x.ndim > 1 else IndexError, dim)
 
     def added(x: Array, y: Array) -> Array:
         y = y if alpha == 1 else y * jnp.asarray(alpha, y.dtype)
         return _add_at(x, y, positions=_full_index(at, dim))
 
-    return exact(added, input, source)
+    return exact(added, x, y).reshape(input.shape)
 
 
 def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
@@ -57,9 +58,14 @@ def index_copy(input: Array, dim: int, index: Array, source: Array) -> Array:
         1. All slices for a repeated index get the gradient (`.at[].set`: only the last).
     """
     input, source = array(input), array(source, "source")
-    at, dim = _slice_indices("index_copy_", input, dim, index, source, IndexError)
-    _check_range(at, input.shape[dim], IndexError, dim)
-    return _set_at(input, source, positions=_full_index(at, dim))
+    if source.ndim != input.ndim and source.ndim and input.ndim:
+        raise IndexError(
+            "index_copy_(): When source and destination are not scalars, their dimensionality must "
+            f"match: the source is {list(source.shape)}, the input {list(input.shape)}"
+        )
+    x, y, at, dim = _slice_indices("index_copy_", input, dim, index, source, IndexError)
+    _check_range(at, x.shape[dim], IndexError, dim)
+    return _set_at(x, y, positions=_full_index(at, dim)).reshape(input.shape)
 
 
 def index_fill(input: Array, dim: int, index: Array, value: Array | float) -> Array:
@@ -88,24 +94,34 @@ def index_fill(input: Array, dim: int, index: Array, value: Array | float) -> Ar
             f"input is {input.dtype}"
         )
     dim = canonical_dim(dim, input.ndim)
-    n = input.shape[dim]
+    x = jnp.atleast_1d(input)
+    n = x.shape[dim]
     _check_wrapping_range(index, n, IndexError)
     chosen = jnp.zeros(n, bool).at[index.reshape(-1)].set(True)
-    chosen = chosen.reshape(-1, *[1] * (input.ndim - dim - 1))
-    return jnp.where(chosen, jnp.asarray(value, input.dtype), input)
+    chosen = chosen.reshape(-1, *[1] * (x.ndim - dim - 1))
+    return jnp.where(chosen, jnp.asarray(value, x.dtype), x).reshape(input.shape)
+
+
+def _check_source(name: str, input: Array, source: Array) -> None:
+    if input.ndim != source.ndim and not (input.ndim and source.ndim):
+        raise RuntimeError(
+            f"{name}(): source tensor shape must match self tensor shape, excluding the specified "
+            f"dimension. Got self.shape = {list(input.shape)} source.shape = {list(source.shape)}"
+        )
 
 
 def _slice_indices(
     name: str, input: Array, dim: int, index: Array, source: Array, error: type[Exception]
-) -> tuple[Array, int]:
-    """Broadcast the index of each slice to the source's shape; also return the dim."""
+) -> tuple[Array, Array, Array, int]:
+    """Return the input and the source with at least one dim, an index per element, and the dim."""
     index = array(index, "index").reshape(-1)
     require_same_dtype(name, input=input, source=source)
     dim = canonical_dim(dim, input.ndim)
+    input, source = jnp.atleast_1d(input), jnp.atleast_1d(source)
     if index.size != source.shape[dim]:
         raise error(
             f"{name}(): Number of indices ({index.size}) should be equal to source.size(dim): "
             f"({source.shape[dim]}), for dim: {dim}"
         )
     index = index.reshape(-1, *[1] * (source.ndim - dim - 1))
-    return jnp.broadcast_to(index, source.shape), dim
+    return input, source, jnp.broadcast_to(index, source.shape), dim

@@ -68,6 +68,11 @@ def pad(
         )
     for axis, (low, high) in enumerate(ends, start=first):
         n = x.shape[axis]
+        if n + low + high < (1 if mode != "circular" else 0):
+            raise RuntimeError(
+                f"input is too small: dimension {axis} of size {n} with the padding ({low}, {high})"
+                f" would have the size {n + low + high}"
+            )
         at = np.arange(-low, n + high)
         if mode == "reflect":
             if max(low, high) >= n:
@@ -79,9 +84,14 @@ def pad(
             at = n - 1 - np.abs(n - 1 - np.abs(at))
         elif mode == "replicate":
             at = np.clip(at, 0, n - 1)
-        elif max(low, high) > n:
-            raise RuntimeError(
-                f"Padding value causes wrapping around more than once: ({low}, {high}) of {n}"
-            )
-        x = jnp.take(x, at % n, axis)
+        else:
+            # Negative amounts crop first; the others repeat what is left.
+            start, left = max(-low, 0), n + min(low, 0) + min(high, 0)
+            if max(low, high) > max(left, 0):
+                raise RuntimeError(
+                    "Padding value causes wrapping around more than once: "
+                    f"({low}, {high}) of {max(left, 0)}"
+                )
+            at = start + (at - start) % max(left, 1)
+        x = jnp.take(x, at % max(n, 1), axis)
     return x

@@ -11,7 +11,7 @@ from jaxgrad.functional._core.arguments import array, exact, in_opmath, is_float
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.indexing.gather_take import Positions, _check_range, _full_index
-from jaxgrad.functional.indexing.index_add_copy_fill import _slice_indices
+from jaxgrad.functional.indexing.index_add_copy_fill import _check_source, _slice_indices
 from jaxgrad.functional.indexing.scatter_put import _scatter_arguments
 
 
@@ -99,9 +99,11 @@ def index_reduce(
             "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got "
             f"{reduce}."
         )
-    at, dim = _slice_indices("index_reduce_", input, dim, index, source, RuntimeError)
-    _check_range(at, input.shape[dim], IndexError, dim)
-    return _reduced(input, source, _full_index(at, dim), reduce, include_self, torch_gradient)
+    _check_source("index_reduce_", input, source)
+    x, y, at, dim = _slice_indices("index_reduce_", input, dim, index, source, RuntimeError)
+    _check_range(at, x.shape[dim], IndexError, dim)
+    result = _reduced(x, y, _full_index(at, dim), reduce, include_self, torch_gradient)
+    return result.reshape(input.shape)
 
 
 def _reduced(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
+from typing import Any
 
 import jax.numpy as jnp
 
@@ -150,7 +152,8 @@ def tensordot(a: Array, b: Array, dims: int | Sequence[int | Sequence[int]] = 2)
     """Contract dims of two arrays: the last `dims` of `a` with the first of `b`, or listed dims.
 
     Raises:
-        RuntimeError: The contracted dims differ in number or size, or the dtypes differ.
+        RuntimeError: The contracted dims differ in number or size (size 1 fits any other), or the
+            dtypes differ.
 
     Example:
         >>> import jax.numpy as jnp
@@ -158,7 +161,10 @@ def tensordot(a: Array, b: Array, dims: int | Sequence[int | Sequence[int]] = 2)
         [[3. 3.]
          [3. 3.]]
 
-    Torch: `torch.tensordot`. `jnp.tensordot` is the same.
+    Torch: `torch.tensordot`.
+
+    Differs from jax in:
+        1. A contracted dim of size 1 broadcasts (`jnp.tensordot`: an error).
     """
     reject("tensordot", "bool", a, b)
     require_same_dtype("tensordot", a=a, b=b)
@@ -177,7 +183,11 @@ def tensordot(a: Array, b: Array, dims: int | Sequence[int | Sequence[int]] = 2)
         for p, q in zip(left, right, strict=True)
     ]
     for p, q in pairs:
-        if x.shape[p] != y.shape[q]:
+        if x.shape[p] == 1:
+            y = jnp.sum(y, q, keepdims=True)
+        elif y.shape[q] == 1:
+            x = jnp.sum(x, p, keepdims=True)
+        elif x.shape[p] != y.shape[q]:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {x.shape[p]} in dim {p} "
                 f"and second has size {y.shape[q]} in dim {q}"
@@ -186,8 +196,13 @@ def tensordot(a: Array, b: Array, dims: int | Sequence[int | Sequence[int]] = 2)
     return exact(lambda x, y: jnp.tensordot(x, y, axes), x, y)
 
 
-def einsum(equation: str, *operands: Array) -> Array:
+def einsum(equation: str | Array, *operands: Any) -> Array:
     """Sum products of operands as an Einstein-summation equation specifies.
+
+    Args:
+        equation: Labels of the dims, such as `"ij,jk->ik"`.
+        *operands: Arrays, or one list of arrays. Without an equation, each array is followed by the
+            list of its dims as numbers from 0 to 51, and the list of the output's dims may follow.
 
     Raises:
         RuntimeError: The number, dims, sizes or dtypes of the operands do not match the equation.
@@ -202,6 +217,10 @@ def einsum(equation: str, *operands: Array) -> Array:
     """
     if not operands:
         raise ValueError("einsum(): must specify the equation string and at least one operand")
+    if not isinstance(equation, str):
+        equation, *operands = _equation((equation, *operands))
+    if len(operands) == 1 and isinstance(operands[0], list | tuple):
+        (operands,) = operands
     arrays = [array(x, "operands") for x in operands]
     _check_contractions(equation, arrays)
     try:
@@ -209,6 +228,23 @@ def einsum(equation: str, *operands: Array) -> Array:
     except (ValueError, TypeError) as error:
         shapes = [list(x.shape) for x in arrays]
         raise RuntimeError(f"einsum(): {equation!r} does not fit the shapes {shapes}") from error
+
+
+def _equation(pairs: Sequence[Any]) -> list[Any]:
+    """Return the equation and the operands of arrays that alternate with lists of their dims."""
+
+    def term(dims: Sequence[Any]) -> str:
+        for d in dims:
+            if d is not ... and not 0 <= d < len(ascii_letters):
+                raise ValueError(
+                    f"einsum(): subscript {d} is not in the range [0, {len(ascii_letters)})"
+                )
+        return "".join("..." if d is ... else (ascii_uppercase + ascii_lowercase)[d] for d in dims)
+
+    terms = ",".join(term(dims) for dims in pairs[1::2])
+    if len(pairs) % 2:
+        return [f"{terms}->{term(pairs[-1])}", *pairs[:-1:2]]
+    return [terms, *pairs[::2]]
 
 
 def _check_contractions(equation: str, operands: list[Array]) -> None:

@@ -74,7 +74,7 @@ def _exp(x: Array) -> Array:
 
 
 def vander(x: Array, *, N: int | None = None) -> Array:
-    """Return the powers 0 to N - 1 of each element along a new last dim.
+    """Return the powers 0 to N - 1 of each element (a 0-d array is a vector) along a new last dim.
 
     Raises:
         RuntimeError: `N` is less than 2.
@@ -91,7 +91,7 @@ def vander(x: Array, *, N: int | None = None) -> Array:
         1. The gradient at 0 is finite (`jnp.vander`: NaN).
     """
     reject("linalg.vander", "bool", x)
-    x = array(x, "x")
+    x = jnp.atleast_1d(array(x, "x"))
     count = x.shape[-1] if N is None else N
     if count <= 1:
         raise RuntimeError(f"N must be greater than 1, it is {count}")

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.compat import is_traced
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative, is_zero
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.linalg._matrices import broadcast_batches, matrix, require_regular, square
 from jaxgrad.functional.linalg.inv_pinv_rank import matrix_rank, pinv
+from jaxgrad.functional.linalg.qr_svd import svdvals
 
 
 class LstsqResult(NamedTuple):
@@ -121,20 +123,26 @@ def _triangular(system: tuple[Array, Array], *, upper: bool, left: bool, unit: b
     )
 
 
-def lstsq(A: Array, B: Array, rcond: float | None = None) -> LstsqResult:
-    """Return the minimum-norm X that minimizes `|A @ X - B|`; only X has a gradient.
+def lstsq(
+    A: Array, B: Array, rcond: float | None = None, *, driver: str | None = None
+) -> LstsqResult:
+    """Return the minimum-norm X that minimizes `|A @ X - B|`, with the results of torch's driver.
 
     Args:
         A: `(*, m, n)`.
         B: `(*, m, k)`.
         rcond: Cutoff relative to the largest singular value, at or below which values count as 0.
+        driver: The results besides X that are not empty: `"gelsy"` (or None): the rank; `"gelsd"`
+            and `"gelss"`: the rank, the singular values and the residuals; `"gels"`: the residuals.
+            X is the same for all; torch's `"gels"` requires that A has full rank.
 
     Returns:
-        `(solution, residuals, rank, singular_values)`; residuals and singular values are empty, as
-        torch's default driver leaves them.
+        `(solution, residuals, rank, singular_values)`. The residuals are the squared norms of the
+        columns of `A @ X - B`. They too are empty if A has no more rows than columns or (checked
+        only outside `jit`) not full rank. Rank and singular values have no gradient.
 
     Raises:
-        RuntimeError: The shapes are incompatible, or the dtypes differ.
+        RuntimeError: The shapes are incompatible, the dtypes differ, or the driver is unknown.
 
     Example:
         >>> import jax.numpy as jnp
@@ -143,6 +151,11 @@ def lstsq(A: Array, B: Array, rcond: float | None = None) -> LstsqResult:
 
     Torch: `torch.linalg.lstsq`.
     """
+    if driver not in (None, "gels", "gelsy", "gelsd", "gelss"):
+        raise RuntimeError(
+            "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), "
+            f"not {driver!r}"
+        )
     require_same_dtype("linalg.lstsq", A=A, B=B)
     A, B = matrix("linalg.lstsq", A), matrix("linalg.lstsq", B)
     m, n = A.shape[-2:]
@@ -155,5 +168,12 @@ def lstsq(A: Array, B: Array, rcond: float | None = None) -> LstsqResult:
     # LAPACK scales by the largest value of B, so an infinity makes the whole solution NaN.
     poison = jnp.where(jnp.any(jnp.isinf(B), (-2, -1), keepdims=True), jnp.nan, 0)
     solution = jnp.matmul(pinv(A, rtol=rtol), B) + poison.astype(B.dtype)
-    empty = jnp.zeros((0,), solution.real.dtype)
-    return LstsqResult(solution, empty, matrix_rank(A, rtol=rtol), empty)
+    residuals = values = jnp.zeros((0,), solution.real.dtype)
+    rank = jnp.zeros((0,), int) if driver == "gels" else matrix_rank(A, rtol=rtol)
+    if driver in ("gelsd", "gelss"):
+        values = jax.lax.stop_gradient(svdvals(A))
+    full_rank = is_traced(rank) or bool(jnp.all(rank == n))
+    if driver in ("gels", "gelsd", "gelss") and m > n and full_rank:
+        error = jnp.matmul(A, solution) - B
+        residuals = jnp.sum(jnp.real(error * jnp.conj(error)), -2)
+    return LstsqResult(solution, residuals, rank, values)

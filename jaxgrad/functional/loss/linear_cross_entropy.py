@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional.loss.cross_entropy_nll import cross_entropy
@@ -18,6 +20,7 @@ def linear_cross_entropy(
     reduction: str = "mean",
     ignore_index: int | None = None,
     label_smoothing: float = 0.0,
+    options: Any = None,
 ) -> Array:
     """Return `cross_entropy(linear(input, linear_weight, linear_bias), target)`.
 
@@ -30,6 +33,7 @@ def linear_cross_entropy(
         reduction: `"none"`, `"mean"` or `"sum"`.
         ignore_index: Label that contributes neither to the loss nor to the mean; None means -100.
         label_smoothing: Fraction of each target that is spread evenly over all classes.
+        options: Ignored: torch's `LinearCrossEntropyOptions` only save memory.
 
     Raises:
         IndexError: A label is out of range (under `jit` only with `checkify`).
@@ -41,8 +45,9 @@ def linear_cross_entropy(
         >>> print(f"{loss:.4f}")
         0.6931
 
-    Torch: `torch.nn.functional.linear_cross_entropy`, whose `options=` only saves memory.
+    Torch: `torch.nn.functional.linear_cross_entropy`.
     """
+    del options
     x, w = array(input), array(linear_weight, "linear_weight")
     if not x.ndim or not w.ndim or x.shape[-1] != w.shape[-1]:
         raise RuntimeError(

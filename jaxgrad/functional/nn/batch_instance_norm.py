@@ -46,7 +46,7 @@ def batch_norm(
 
     Returns:
         The output and the new running mean and variance, which torch instead writes in place.
-        With `training=False` they are the ones that were passed.
+        With `training=False` or an empty batch they are the ones that were passed.
 
     Raises:
         ValueError: In training a channel has only one value, or eps is out of range.
@@ -100,7 +100,10 @@ def batch_norm(
 
         return BatchNorm(stats.apply_affine(scale, input, weight, bias), mean, var)
 
-    running = _updated_statistics(input, dims, running_mean, running_var, momentum)
+    if not input.size:  # the mean of no values would be NaN
+        running = jax.lax.stop_gradient((running_mean, running_var))
+    else:
+        running = _updated_statistics(input, dims, running_mean, running_var, momentum)
     return BatchNorm(stats.normalize_channels(input, dims, weight, bias, eps), *running)
 
 

@@ -123,7 +123,8 @@ def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False) -> M
     """Return the minimum and the maximum along a dim or over all elements.
 
     Raises:
-        RuntimeError: The input is empty.
+        RuntimeError: The input is empty and `dim` is None.
+        IndexError: The dim has size 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -134,11 +135,13 @@ def aminmax(input: Array, *, dim: int | None = None, keepdim: bool = False) -> M
     """
     reject("aminmax", "complex", input)
     input = array(input)
-    if not input.size:
+    if dim is None and not input.size:
         raise RuntimeError(
             "aminmax(): cannot compute aminmax over an empty dimension as the operation has no "
             "identity."
         )
+    if dim is not None and input.ndim and not input.shape[canonical_dim(dim, input.ndim)]:
+        raise IndexError(f"aminmax: Expected reduction dim {dim} to have non-zero size.")
     return MinMax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import (
+    HALF,
     Dim,
     array,
     canonical_dim,
@@ -18,6 +19,7 @@ from jaxgrad.functional._core.arguments import (
     require,
 )
 from jaxgrad.functional._core.dtypes import reject
+from jaxgrad.functional.pointwise.arithmetic import div
 from jaxgrad.functional.pointwise.clamp_maximum import clamp
 
 
@@ -54,7 +56,7 @@ def cov(
     named = {"fweights": fweights, "aweights": aweights}
     for name, w in named.items():
         _check_weights(name, w, input.shape[-1] if input.ndim else 1)
-    weights = [floating(array(w, name)) for name, w in named.items() if w is not None]
+    weights = [array(w, name) for name, w in named.items() if w is not None]
 
     def covariance(x: Array, *weights: Array) -> Array:
         return _covariance(x, weights, correction, aweights is not None)
@@ -62,7 +64,10 @@ def cov(
     dtype = floating(input).dtype
     if aweights is not None:
         dtype = jnp.promote_types(dtype, array(aweights).dtype)
-    return in_opmath(covariance, input.astype(dtype), *(w.astype(dtype) for w in weights))
+    if dtype in HALF:
+        return in_opmath(covariance, input.astype(dtype), *weights)
+    # As in torch, the weights are summed in their own dtype, whatever the input's.
+    return covariance(input.astype(dtype), *weights)
 
 
 def _covariance(x: Array, weights: Sequence[Array], correction: int, normed: bool) -> Array:
@@ -101,7 +106,7 @@ def corrcoef(input: Array) -> Array:
 def _correlation(x: Array) -> Array:
     c = _covariance(x, (), 1, False)
     if not c.ndim:
-        return c / c
+        return div(c, c)
     spread = jnp.sqrt(jnp.diagonal(c).real)
     c = c / spread[:, None] / spread
     return c if jnp.iscomplexobj(c) else clamp(c, -1, 1)

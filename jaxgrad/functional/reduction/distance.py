@@ -194,6 +194,8 @@ def _distance_derivative(t: Any, distance: Any, d: Any, p: float) -> Any:
 def _distance(d: Array, *, p: float) -> Array:
     if not d.size:
         return jnp.zeros(d.shape[:-1], d.dtype)
+    if p == 0:
+        return jnp.sum(jnp.minimum(jnp.ceil(jnp.abs(d)), 1), -1)  # NaN for NaN, unlike a 0-norm
     return p_norm(d, p=p, axes=(d.ndim - 1,))
 
 

@@ -11,7 +11,11 @@ from parity_tests.operators.indexing._shared import BOUNDS, X, with_indices
 
 @operator(
     "gather",
-    points=[call(np.array(2.0), 0, np.array([0, 0])), call(X, 1, np.zeros((2, 0), int))],
+    points=[
+        call(np.array(2.0), 0, np.array([0, 0])),
+        call(X, 1, np.zeros((2, 0), int)),
+        call(X, 1, np.zeros((0, 2, 3), int)),
+    ],
     raises=[
         RaisesFor(call(X, 1, np.array([[3]])), RuntimeError, BOUNDS),
         RaisesFor(call(X, 1, np.array([[-1]])), RuntimeError, BOUNDS),

@@ -8,6 +8,11 @@ from parity_tests.operators._harness.draw import dims, floats, integers, shapes
 from parity_tests.operators.indexing._shared import BOUNDS, FOUR, LAST_ONLY, SRC, TWICE, X, set_at
 
 
+# One slice of a 0-d array.
+SCALAR = call(np.array(1.5), 0, np.array(0), np.array(2.0))
+VECTOR_IN_SCALAR = call(np.array(1.5), 0, np.array([0]), np.ones(1))
+
+
 def _sliced(draw, *, distinct=False):
     x = draw(floats(draw(shapes(low=1))))
     dim = draw(dims(x.ndim))
@@ -23,8 +28,9 @@ def _sliced(draw, *, distinct=False):
 
 @operator(
     "index_add",
-    points=[call(FOUR, 0, TWICE, SRC)],
+    points=[call(FOUR, 0, TWICE, SRC), SCALAR],
     raises=[
+        RaisesFor(VECTOR_IN_SCALAR, RuntimeError, "source tensor shape must match"),
         RaisesFor(call(X, 1, np.array([3, 1, 1]), X), RuntimeError, BOUNDS),
         RaisesFor(call(X, 1, np.array([-1, 1, 1]), X), RuntimeError, BOUNDS),
         RaisesFor(
@@ -45,8 +51,9 @@ def index_add(draw):
 
 @operator(
     "index_copy",
-    points=[call(FOUR, 0, TWICE, SRC)],
+    points=[call(FOUR, 0, TWICE, SRC), SCALAR, VECTOR_IN_SCALAR],
     raises=[
+        RaisesFor(call(X, 0, np.array([0]), SRC), IndexError, "dimensionality must match"),
         RaisesFor(call(FOUR, 0, np.array([0, 1, 4]), SRC), IndexError, BOUNDS),
         RaisesFor(call(FOUR, 0, np.array([0, 1, -1]), SRC), IndexError, BOUNDS),
         RaisesFor(call(FOUR, 0, np.array([0]), SRC), IndexError, "Number of"),
@@ -62,7 +69,11 @@ def index_copy(draw):
 
 @operator(
     "index_fill",
-    points=[call(X, 1, np.array([0, 2, 0]), np.array(9.0))],
+    points=[
+        call(X, 1, np.array([0, 2, 0]), np.array(9.0)),
+        call(np.array(1.5), 0, np.array([0]), 9.0),
+        call(np.array(1.5), 0, np.zeros(0, int), 9.0),
+    ],
     raises=[
         RaisesFor(call(X, 1, np.array([3]), 9.0), IndexError, BOUNDS),
         RaisesFor(call(X, 1, np.array([1]), np.ones(2)), RuntimeError, "0-dimensional"),

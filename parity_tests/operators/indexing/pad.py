@@ -19,6 +19,10 @@ LINE = np.arange(5.0).reshape(1, 1, 5)
         call(LINE, (5, 5), "circular"),
         call(LINE, (-1, 2), "replicate"),
         call(LINE, (4, -1), "reflect"),
+        call(LINE, (-1, 2), "circular"),
+        call(LINE, (2, -1), "circular"),
+        call(LINE, (-2, -3), "circular"),
+        call(np.arange(12.0).reshape(1, 3, 4), (-1, 2, 1, -1), "circular"),
     ],
     raises=[
         RaisesFor(call(LINE, (1,)), RuntimeError, "divisible by 2"),
@@ -28,6 +32,20 @@ LINE = np.arange(5.0).reshape(1, 1, 5)
         ),
         RaisesFor(call(LINE, (5, 1), "reflect"), RuntimeError, "less than"),
         RaisesFor(call(LINE, (6, 1), "circular"), RuntimeError, "more than once"),
+        RaisesFor(
+            call(LINE, (-3, 3), "circular"),
+            RuntimeError,
+            torch="unsupported operation",
+            jax="wrapping around more than once: (-3, 3) of 2",
+        ),
+        RaisesFor(
+            call(LINE, (-2, -4), "circular"),
+            RuntimeError,
+            torch="resulting in an empty dimension",
+            jax="would have the size -1",
+        ),
+        RaisesFor(call(LINE, (-2, -3), "replicate"), RuntimeError, "is too small"),
+        RaisesFor(call(LINE, (-2, -3), "reflect"), RuntimeError, "is too small"),
         RaisesFor(call(LINE, (1, 1), "edge"), NotImplementedError, "mode edge"),
         RaisesFor(call(LINE, (1, 1), "reflect", 1.0), RuntimeError, "value argument"),
         RaisesFor(

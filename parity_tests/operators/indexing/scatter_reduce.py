@@ -84,8 +84,14 @@ def scatter_reduce(draw):
     torch=torch.index_reduce,
     torch_gradient=True,
     differences=[DIFFERENCE],
-    points=[*_points(["prod", "amax"])],
+    points=[
+        *_points(["prod", "amax"]),
+        call(np.array(1.5), 0, np.array([0]), np.array(2.0), "prod"),
+    ],
     raises=[
+        RaisesFor(
+            call(np.array(1.5), 0, SLOTS[:1], LINE[:1], "amax"), RuntimeError, "must match self"
+        ),
         RaisesFor(
             call(LINE, 0, SLOTS, LINE[:3], "sum"), RuntimeError, "Expected reduce to be one of"
         ),

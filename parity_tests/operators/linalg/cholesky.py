@@ -46,6 +46,7 @@ def _triangle(draw):
 @operator(
     "cholesky_inverse",
     torch_gradient=True,
+    points=[call([[2.0, 5.0], [3.0, 4.0]]), call([[2.0, 5.0], [3.0, 4.0]], True)],
     forward_mode="torch's forward mode ignores a triangle in which its gradient is not 0",
     differences=[
         PinnedDifference(
@@ -83,6 +84,7 @@ def cholesky_inverse(draw):
         call([[1.0, 2.0], [2.0, 0.5]], [[[2.0, 0.0], [1.0, 3.0]], [[1.0, 0.0], [1.0, 2.0]]]),
         call([[1.0], [2.0]], [[0.0, 0.0], [1.0, 3.0]]),
         call([[1.0], [2.0]], [[1.0, 0.0], [inf, 3.0]]),
+        *(call([[1.0], [2.0]], [[2.0, 5.0], [3.0, 4.0]], upper) for upper in (False, True)),
     ],
     forward_mode="torch's forward mode is wrong if several matrices share one right-hand side",
     differences=[

@@ -101,6 +101,11 @@ def kron(draw):
 
 @operator(
     "tensordot",
+    points=[
+        call(WIDE_MATRIX, [[1.0, 2.0]], 1),
+        call([[1.0], [2.0]], WIDE_MATRIX, ([1], [0])),
+        call(np.ones((2, 1, 3)), np.ones((4, 3, 2)), ([1, 2], [0, 1])),
+    ],
     raises=[
         RaisesFor(call(WIDE_MATRIX, WIDE_MATRIX, 1), RuntimeError, "need to match"),
         RaisesFor(call(WIDE_MATRIX, WIDE_MATRIX, ([0], [0, 1])), RuntimeError, "same length"),
@@ -118,10 +123,16 @@ def tensordot(draw):
 
 @operator(
     "einsum",
+    points=[
+        call("ij,ik->jk", [WIDE_MATRIX, WIDE_MATRIX]),
+        call(WIDE_MATRIX, [0, 1], WIDE_MATRIX, [2, 1], [2, 0]),
+        call(WIDE_MATRIX, [..., 26], WIDE_MATRIX, [..., 1]),
+    ],
     raises=[
         RaisesFor(call("ij,jk->ik", WIDE_MATRIX, WIDE_MATRIX), RuntimeError, "einsum()"),
         RaisesFor(call("ij,jk->ik", WIDE_MATRIX), RuntimeError, "einsum()"),
         RaisesFor(call("ij->ij"), ValueError, "at least one operand"),
+        RaisesFor(call(WIDE_MATRIX, [0, 52]), ValueError, "range [0, 52)"),
         RaisesFor(
             call("ij,jk->ik", WIDE_MATRIX, np.ones((3, 2), "f4")),
             RuntimeError,

@@ -51,7 +51,7 @@ operator(
 
 @operator(
     "linalg.vander",
-    points=[call([0.0, 1.0, -2.0])],
+    points=[call([0.0, 1.0, -2.0]), call(np.array(2.0), N=3)],
     differences=[
         PinnedDifference(
             call([inf, 2.0], N=2),
@@ -60,7 +60,11 @@ operator(
         )
     ],
     raises=[RaisesFor(call(VECTOR, N=1), RuntimeError, "N must be greater than 1")],
-    jax_idioms={"jnp.vander(x, increasing=True)": lambda x: jnp.vander(x, increasing=True)},
+    jax_idioms={
+        "jnp.vander(x, increasing=True)": lambda x, **more: jnp.vander(
+            jnp.atleast_1d(x), **more, increasing=True
+        )
+    },
     dtypes=COMPLEX,
 )
 def vander(draw):

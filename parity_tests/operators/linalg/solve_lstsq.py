@@ -19,6 +19,7 @@ from parity_tests.operators.linalg._shared import (
 
 
 inf, nan = np.inf, np.nan
+TALL = np.array([[2.0, 1.0], [0.0, 1.0], [1.0, 3.0]])
 
 
 @operator(
@@ -69,7 +70,12 @@ def solve_triangular(draw):
 @operator(
     "linalg.lstsq",
     max_programs=4,
-    points=[call([[1.0, 0.0], [0.0, 2.0]], [[1.0, inf], [1.0, 2.0]])],
+    points=[
+        call([[1.0, 0.0], [0.0, 2.0]], [[1.0, inf], [1.0, 2.0]]),
+        call(TALL, [[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]], driver="gels"),
+        call(TALL, [[1.0, 2.0], [0.0, 1.0], [3.0, 1.0]], driver="gelsd"),
+        call(np.transpose(TALL), EYE, driver="gelss"),
+    ],
     differences=[
         PinnedDifference(
             call([[inf]], [[1.0]]),
@@ -79,7 +85,8 @@ def solve_triangular(draw):
         )
     ],
     raises=[
-        RaisesFor(call(WIDE_MATRIX, np.ones((3, 1))), RuntimeError, "should match other.size(-2)")
+        RaisesFor(call(WIDE_MATRIX, np.ones((3, 1))), RuntimeError, "should match other.size(-2)"),
+        RaisesFor(call(EYE, EYE, driver="qr"), RuntimeError, "parameter `driver` should be one of"),
     ],
     torch=torch.linalg.lstsq,
     dtypes=COMPLEX,

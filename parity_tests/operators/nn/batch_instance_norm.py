@@ -33,6 +33,7 @@ def _flax_batch_norm(x, *rest, training=True, **__):
         call([[0.0, inf], [2.0, 3.0], [1.0, nan]], None, None, training=True),
         call([[0.0, inf], [2.0, nan]], [1.0, 1.0], [0.0, 1.0]),
         call(np.ones((2, 2)), [1.0, 2.0], [0.0, 1.0], eps=0.0),
+        call(np.ones((0, 2)), [1.0, 2.0], [0.5, 1.0], [2.0, 3.0], training=True),
     ],
     raises=[
         RaisesFor(call(ONES, None, None), RuntimeError, "must be defined"),

@@ -50,7 +50,7 @@ def avg_pool1d(draw):
 
 @operator(
     "avg_pool2d",
-    points=[call(SQUARE, 3, 2, 1, True, True, 5)],
+    points=[call(SQUARE, 3, 2, 1, True, True, 5), call(SQUARE, 2, ())],
     raises=[RaisesFor(call(SQUARE, 2, divisor_override=0), RuntimeError, "divisor must be")],
     source="P083",
 )

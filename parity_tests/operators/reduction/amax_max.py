@@ -40,8 +40,13 @@ for name, idiom in (("amax", jnp.max), ("amin", jnp.min)):
         call(EDGES),
         call(EDGES, dim=1),
         call(np.array(1.0), dim=0),
+        call(np.ones((0, 3)), dim=1),
+        call(np.ones((3, 0)), dim=0, keepdim=True),
     ],
-    raises=[RaisesFor(call(EMPTY), RuntimeError, "no identity")],
+    raises=[
+        RaisesFor(call(EMPTY), RuntimeError, "no identity"),
+        RaisesFor(call(np.ones((0, 3)), dim=0), IndexError, "to have non-zero size"),
+    ],
 )
 def aminmax(draw):
     x = draw(floats())

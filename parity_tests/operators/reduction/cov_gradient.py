@@ -14,7 +14,14 @@ V = np.arange(4.0)
 
 @operator(
     "cov",
-    points=[call([1.0, 2.0, 4.0]), call(np.arange(6).reshape(2, 3)), call([[1.0], [2.0]])],
+    points=[
+        call([1.0, 2.0, 4.0]),
+        call(np.arange(6).reshape(2, 3)),
+        call([[1.0], [2.0]]),
+        call([[1.0, 2.0, 4.0]], fweights=np.array([1, 2, 1])),
+        # torch sums float32 weights in float32, even beside float64 data.
+        call([[1.0, 2.0, 4.0]], aweights=np.array([0.1, 0.7, 1.3], "f4"), correction=0),
+    ],
     raises=[
         RaisesFor(call(CUBE), RuntimeError, "two or fewer dimensions"),
         RaisesFor(call(V > 1), RuntimeError, "bool dtype"),
@@ -38,6 +45,7 @@ def cov(draw):
 @operator(
     "corrcoef",
     max_programs=4,
+    points=[call([1.0, 2.0, 4.0]), call([[1.0, 2.0, 4.0]])],
     raises=[RaisesFor(call(CUBE), RuntimeError, "two or fewer dimensions")],
     differences=[
         PinnedDifference(

@@ -67,6 +67,7 @@ def cosine_similarity(draw):
         call([[nan], [1.0]], 1.0),
         *(call([[0.0, x], [1.0, 2.0], [1.0, 3.0]], inf) for x in (inf, nan)),
         call(np.zeros((1, 2))),
+        call([[1.0, nan], [1.0, 2.0], [inf, 1.0]], 0.0),
     ],
     raises=[
         RaisesFor(call(np.ones(2)), RuntimeError, "only supports 2D"),
@@ -92,6 +93,7 @@ def pdist(draw):
         *(call(SAME, [[0.0, 1.0], [5.0, 3.0]], p) for p in (0.0, *ORDERS)),
         call([[0.0, inf], [1.0, 2.0]], [[5.0, 1.0], [1.0, 2.0]], inf),
         call(np.zeros((0, 2)), np.zeros((3, 2))),
+        call([[1.0, nan], [1.0, 2.0]], [[1.0, 2.0], [inf, 1.0]], 0.0),
     ],
     differences=[
         PinnedDifference(
