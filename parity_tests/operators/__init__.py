@@ -120,6 +120,8 @@ class Operator:
     """Whether the points of one call are independent, so that each element is judged by itself."""
     torch: Callable[..., Any] | None = None
     """torch's function, if the name does not identify it."""
+    since: str = ""
+    """The first version of torch that has the operator, if an older version is supported."""
     torch_gradient: bool = False
     """Whether JAX's function is called with `torch_gradient=True`, except for `differences`."""
     jit: bool = True
@@ -145,6 +147,15 @@ class Operator:
     strategy: Callable[..., Sample] = _no_strategy
     place: str = ""
     """The folder and the stem of the record's file: `linalg/lu`."""
+
+    @property
+    def too_new(self) -> str:
+        """Why this torch cannot run the record, or the empty string."""
+        import torch
+
+        if not self.since or torch.__version__ >= self.since:
+            return ""
+        return f"torch {torch.__version__} has no {self.name}, which torch {self.since} introduced"
 
     @property
     def room(self) -> str:

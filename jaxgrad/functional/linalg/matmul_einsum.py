@@ -217,20 +217,22 @@ def einsum(equation: str | Array, *operands: Any) -> Array:
     """
     if not operands:
         raise ValueError("einsum(): must specify the equation string and at least one operand")
-    if not isinstance(equation, str):
-        equation, *operands = _equation((equation, *operands))
-    if len(operands) == 1 and isinstance(operands[0], list | tuple):
-        (operands,) = operands
-    arrays = [array(x, "operands") for x in operands]
-    _check_contractions(equation, arrays)
+    if isinstance(equation, str):
+        words, listed = equation, operands
+    else:
+        words, listed = _equation((equation, *operands))
+    if len(listed) == 1 and isinstance(listed[0], list | tuple):
+        (listed,) = listed
+    arrays = [array(x, "operands") for x in listed]
+    _check_contractions(words, arrays)
     try:
-        return exact(lambda *xs: jnp.einsum(equation, *xs), *arrays)
+        return exact(lambda *xs: jnp.einsum(words, *xs), *arrays)
     except (ValueError, TypeError) as error:
         shapes = [list(x.shape) for x in arrays]
-        raise RuntimeError(f"einsum(): {equation!r} does not fit the shapes {shapes}") from error
+        raise RuntimeError(f"einsum(): {words!r} does not fit the shapes {shapes}") from error
 
 
-def _equation(pairs: Sequence[Any]) -> list[Any]:
+def _equation(pairs: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
     """Return the equation and the operands of arrays that alternate with lists of their dims."""
 
     def term(dims: Sequence[Any]) -> str:
@@ -243,8 +245,8 @@ def _equation(pairs: Sequence[Any]) -> list[Any]:
 
     terms = ",".join(term(dims) for dims in pairs[1::2])
     if len(pairs) % 2:
-        return [f"{terms}->{term(pairs[-1])}", *pairs[:-1:2]]
-    return [terms, *pairs[::2]]
+        return f"{terms}->{term(pairs[-1])}", pairs[:-1:2]
+    return terms, pairs[::2]
 
 
 def _check_contractions(equation: str, operands: list[Array]) -> None:

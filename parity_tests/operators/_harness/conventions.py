@@ -50,7 +50,8 @@ def main(
 ) -> int:
     """Measure the table, write or print it, and return the exit status."""
     known = load()
-    chosen = [record for record in known.values() if _matches(record, patterns)]
+    offered = [record for record in known.values() if not record.too_new]
+    chosen = [record for record in offered if _matches(record, patterns)]
     if not chosen:
         print(f"no operator matches {' '.join(patterns)}", file=sys.stderr)
         return 5

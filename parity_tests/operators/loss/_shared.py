@@ -19,16 +19,17 @@ LABEL = np.array([1])
 THREE = [[1.0, 2.0, 3.0], [0.5, -1.0, 2.0], [0.0, 1.0, 0.0]]
 
 
-def with_weights_in_input_dtype(fun):
-    """Return torch's function with integer weights cast to the input's dtype.
+def with_weights_in_input_dtype(name):
+    """Return torch's function of this name with integer weights cast to the input's dtype.
 
-    The weights are integers because torch has no gradient with respect to them.
+    The weights are integers because torch has no gradient with respect to them. The name is looked
+    up when the function is called, because an older torch may lack it.
     """
 
     def called(input, target, *args, weight=None, **kwargs):
         if weight is not None and not weight.is_floating_point():
             weight = weight.to(input.dtype)
-        return fun(input, target, *args, weight=weight, **kwargs)
+        return getattr(F, name)(input, target, *args, weight=weight, **kwargs)
 
     return called
 

@@ -30,3 +30,23 @@ def test_weighted_losses_of_complex_numbers(name, weight):
 
     assert loss == pytest.approx(expected.real.item(), rel=1e-14)
     np.testing.assert_allclose(np.conj(gradient), tensors[0].grad.numpy(), rtol=1e-14)
+
+
+@pytest.mark.skipif(
+    not hasattr(torch.nn, "LinearCrossEntropyOptions"), reason="torch 2.13 introduced the options"
+)
+def test_linear_cross_entropy_ignores_options_that_only_save_memory():
+    """torch's chunking options change neither the loss nor its gradient, and are accepted."""
+    x, w, y = np.eye(3), np.ones((2, 3)), np.array([0, 1, 1])
+    tensor = torch.from_numpy(x).requires_grad_()
+    options = torch.nn.LinearCrossEntropyOptions()
+    theirs = torch.nn.functional.linear_cross_entropy(
+        tensor, torch.from_numpy(w), torch.from_numpy(y), options=options
+    )
+
+    loss, gradient = jax.value_and_grad(functional.linear_cross_entropy)(x, w, y, options=options)
+
+    np.testing.assert_allclose(loss, theirs.item(), rtol=1e-12)
+    np.testing.assert_allclose(
+        gradient, torch.autograd.grad(theirs, tensor)[0], rtol=1e-12, atol=1e-15
+    )

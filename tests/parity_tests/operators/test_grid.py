@@ -36,3 +36,11 @@ def test_a_call_that_torch_rejects_in_another_dtype(monkeypatch):
     problems = grid.check(dataclasses.replace(record, points=(), raises=())).problems
 
     assert any("JAX should raise" in text for text in problems)
+
+
+def test_an_operator_that_is_newer_than_torch_is_skipped_with_the_reason():
+    """A record that names a later version of torch says so, and any other record runs."""
+    record = OPERATORS["linear_cross_entropy"]
+
+    assert "which torch 99.0 introduced" in dataclasses.replace(record, since="99.0").too_new
+    assert not OPERATORS["relu"].too_new
