@@ -16,6 +16,7 @@ import dataclasses
 import importlib
 import pkgutil
 import sys
+import unittest
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -186,9 +187,15 @@ def load() -> dict[str, Operator]:
 
 
 def torch_side(record: Operator) -> Callable[..., Any]:
-    """Return torch's function; it accepts the name of a dtype as `dtype=`."""
+    """Return torch's function; it accepts the name of a dtype as `dtype=`.
+
+    Raises:
+        SkipTest: This torch is older than the operator.
+    """
     import torch
 
+    if record.too_new:
+        raise unittest.SkipTest(record.too_new)
     fun = _compared(record, _torch_function(record))
 
     def call(*args: Any, **kwargs: Any) -> Any:
