@@ -8,7 +8,7 @@ Each source is a jupytext percent script. This program adds the copy's first cod
 """
 
 import argparse
-import os
+import copy
 import pathlib
 import re
 import sys
@@ -23,6 +23,9 @@ from nbclient.exceptions import CellExecutionError
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 300  # time limit of one cell, generous because the machine may be busy
+# Each cell has a file name of its own, so that the source of its functions can be read, and the copy
+# has no temporary names.
+NAME_CELLS = "get_ipython().compile.get_code_name = lambda raw, code, number: f'cell {number}'"
 REPOSITORY = ("source", "repository", "sourcecode", "github")  # labels of PyPI, normalized
 SETUP = """\
 # On Colab {colab}; in a checkout this only adds it to the path.
@@ -97,14 +100,14 @@ def build(script: pathlib.Path) -> None:
     if text != script.read_text():
         script.write_text(text)
     book = read(script, url)
-    metadata = book.metadata
+    metadata = copy.deepcopy(book.metadata)
     NotebookClient(
         book,
         timeout=SECONDS,
         resources={"metadata": {"path": str(HERE)}},
         record_timing=False,  # the copy must be reproducible
-        extra_arguments=["--log-level=ERROR"],
-    ).execute(env=os.environ | {"IPYKERNEL_CELL_NAME": "cell"})  # instead of a temporary file name
+        extra_arguments=["--log-level=ERROR", f"--IPKernelApp.exec_lines={NAME_CELLS}"],
+    ).execute()
     book.metadata = metadata  # execution added the Python version to it
     nbformat.validate(book)
     nbformat.write(book, script.with_suffix(".ipynb"))

@@ -10,6 +10,7 @@ import contextlib
 import importlib
 import inspect
 import io
+import linecache
 import pkgutil
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -93,8 +94,10 @@ def exercise(name: str) -> Folded:
     fun = getattr(importlib.import_module(f"{SOLUTIONS}.{theme}"), stem)
     code = solution(fun)
     printed = io.StringIO()
+    file = f"<{name}>"
+    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, f"<{name}>", "exec"), {"__name__": stem})
+        exec(compile(code, file, "exec"), {"__name__": stem})
         jax.effects_barrier()  # wait for what `jax.debug.print` prints
     task = " ".join(inspect.cleandoc(fun.__doc__ or "").split())
     folded = f"{block(code)}<p>It prints:</p>{output(printed.getvalue())}"

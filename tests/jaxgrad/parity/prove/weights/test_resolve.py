@@ -248,3 +248,14 @@ def test_a_leaf_without_numbers_is_named():
     params = {"a": W.T, "b": np.array(["x"]), "c": np.array(["y"])}
     with pytest.raises(ProofError, match="params: leaf 'b' holds no numbers, but objects or str"):
         resolved(params)
+
+
+def test_a_converter_may_return_nothing_for_a_module_without_tensors():
+    """A loss has no weights; for a module that has some, an empty result is refused."""
+    side: Any = Side()
+    with pytest.raises(ProofError, match="params contains no array"):
+        weight_map(side, lambda params, x: x, None, lambda state: {})
+    side.state, side.flags, side.names = {}, {}, {}
+    params, mapped = weight_map(side, lambda params, x: x, None, lambda state: {})
+
+    assert params == {} and mapped.pieces == ()
