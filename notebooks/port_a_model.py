@@ -151,8 +151,8 @@ untrained = {
 predict(
     "Which leaves of the params does AdamW not train, and do they change in these 60 steps?",
     untrained,
-    "They are BatchNorm's buffers. The forward pass of train mode returns their new values, so that "
-    "they change although they have no gradient.",
+    "They are BatchNorm's buffers. The forward pass of train mode returns their new values, so "
+    "that they change although they have no gradient.",
 )
 
 # %% [markdown]
