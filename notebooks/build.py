@@ -23,7 +23,7 @@ from nbclient.exceptions import CellExecutionError
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 300  # time limit of one cell, generous because the machine may be busy
-# Each cell has a file name of its own, so that its functions' source can be read, and the copy has no
+# Each cell has a file name of its own, so that its source can be read. The copy has no
 # temporary names.
 NAME_CELLS = "get_ipython().compile.get_code_name = lambda raw, code, number: f'cell {number}'"
 REPOSITORY = ("source", "repository", "sourcecode", "github")  # labels of PyPI, normalized
