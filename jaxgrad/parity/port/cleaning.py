@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Iterator
 
 from jaxgrad.parity.port import syntax
 
@@ -12,7 +13,7 @@ def cleaned(body: list[ast.stmt]) -> list[ast.stmt]:
     """Return statements without assignments that are never read."""
     body = [s for s in body if not _is_trivial(s)]
     while True:
-        reads = Counter(name for s in body for name in syntax.names_in(s))
+        reads = Counter(name for s in body for name in _reads(s))
         for statement in ast.walk(ast.Module(body, [])):
             if _is_append(statement):
                 reads[_appended(statement)] -= 1
@@ -20,6 +21,17 @@ def cleaned(body: list[ast.stmt]) -> list[ast.stmt]:
         if _count(kept) == _count(body):
             return kept
         body = kept
+
+
+def _reads(node: ast.AST) -> Iterator[str]:
+    """Yield the variables that a statement reads; a nested function has variables of its own."""
+    own: set[str] = set()
+    if isinstance(node, ast.FunctionDef):
+        own = (syntax.assigned(node) - syntax.nonlocals(node)) | {a.arg for a in node.args.args}
+    elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        yield node.id
+    for inner in ast.iter_child_nodes(node):
+        yield from (name for name in _reads(inner) if name not in own)
 
 
 def _count(body: list[ast.stmt]) -> int:

@@ -44,15 +44,24 @@ def truth(value: Value, node: ast.AST, scope: Scope) -> bool:
         code = code_of(value)
         if scope.is_index(code):
             return answer
-        test = code if answer else ast.UnaryOp(ast.Not(), code)
+        test = code if answer else opposite(code)
         text = syntax.text(test)
         scope.assume(node, text)
-        message = f"torch takes another branch at {scope.place(node).line} unless {text}"
+        message = f"torch takes another branch unless {text}"
         scope.emit(ast.Assert(test, syntax.constant(message)))
         return answer
     if isinstance(value, Module):
         return bool(value.real)
     return bool(real_of(value))
+
+
+def opposite(test: ast.expr) -> ast.expr:
+    """Return the test that holds where another one does not: `a == b` for `a != b`."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return ast.Compare(test.left, [_OPPOSITE[type(test.ops[0])]()], test.comparators)
+    return ast.UnaryOp(ast.Not(), test)
 
 
 def is_fixed_test(value: Value) -> bool:
@@ -167,6 +176,10 @@ def _either(node: ast.IfExp, test: Tensor, scope: Scope) -> Value:
     return Tensor(real, syntax.call("lax.cond", code_of(test), *arms))
 
 
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
 _COMPARE: dict[type[ast.cmpop], Callable[..., Any]] = {
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,

@@ -11,6 +11,7 @@ from torch import nn
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port import draws
 from jaxgrad.parity.port.deviations import deviations_of
+from jaxgrad.parity.port.finish.finish import finished
 from jaxgrad.parity.port.holes import holes_of, note_of
 from jaxgrad.parity.port.interpretation import interpret
 from jaxgrad.parity.port.merging import merged
@@ -157,14 +158,15 @@ def _written(
         step = write_step(recipe, run, written, layout, has_state=run.stateful)
     tail = [w for w in step.section if isinstance(w, Written)]
     functions = merged([*step.functions, *written, *tail])
-    functions = named(scanned(functions) if scan else functions)
+    deviations = deviations_of(functions)
+    functions = finished(named(scanned(functions) if scan else functions), tail)
     for function in functions:
         function.doc = function.doc or docstring(function)
     own = [w for w in functions if w not in tail]
     source = write_file(
         title_of(module), own[::-1], program.assumptions,
         [*program.notes, *note_of(holes_of(functions))], step.section,
-        deviations_of(functions),
+        deviations,
     )  # fmt: skip
     arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
     return Ported(

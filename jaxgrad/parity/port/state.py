@@ -51,6 +51,7 @@ def call(value: Value, code: ast.Call, params: ast.expr, scope: Scope, node: ast
     direct = not keys
     changed = root if direct else scope.fresh(label)
     targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in (result, changed)]
+    targets[0].__dict__["result"] = True
     statement = ast.Assign([ast.Tuple(targets, ast.Store())], code)
     if direct and root != "p":
         if root not in scope.turning:

@@ -98,8 +98,28 @@ class _Substitute(ast.NodeTransformer):
         self.parts = parts
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        is_variable = node.id in self.parts and not is_written(node)
-        return copy.deepcopy(self.parts[node.id]) if is_variable else node
+        if node.id not in self.parts or is_written(node):
+            return node
+        new = copy.deepcopy(self.parts[node.id])
+        if "leaves" in node.__dict__:
+            new.__dict__["leaves"] = node.__dict__["leaves"]
+        return new
+
+
+def result_target(target: ast.expr | None) -> ast.expr | None:
+    """Return `x` of a target `x`, and of `x, p["norm"]`, where the rest are places in params."""
+    if not isinstance(target, ast.Tuple):
+        return target
+    first, *rest = target.elts
+    return first if all(isinstance(x, ast.Subscript) for x in rest) else None
+
+
+def rename_variables(statement: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
+    """Give variables of a statement other names, where they are read or assigned."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and not is_written(node):
+            node.id = names.get(node.id, node.id)
+    return statement
 
 
 def renamed_parts(node: ast.expr, names: Mapping[str, str]) -> ast.expr:

@@ -57,7 +57,8 @@ def write_file(
     """
     parts = [*functions, *section]
     bodies = [
-        function_text(x) if isinstance(x, Written) else "\n".join(_statement(x, 0)) for x in parts
+        function_text(x) if isinstance(x, Written) else "\n".join(statement_lines(x, 0))
+        for x in parts
     ]
     nodes = [x.node if isinstance(x, Written) else x for x in parts]
     used = {n for node in nodes for n in syntax.names_in(node)}
@@ -122,7 +123,7 @@ def function_text(written: Written) -> str:
     head = fit(f"def {written.name}({', '.join(parameters)}):", 0)
     lines = [*head, *_docstring(written)]
     for statement in node.body:
-        lines += _statement(statement, 4)
+        lines += statement_lines(statement, 4)
     return "\n".join(lines)
 
 
@@ -131,7 +132,7 @@ def _class_text(written: Written, node: ast.ClassDef) -> str:
     bases = f"({', '.join(map(syntax.text, node.bases))})" if node.bases else ""
     lines += [f"class {written.name}{bases}:", *_docstring(written)]
     for n, method in enumerate(node.body):
-        text = [line for line in _statement(method, 4) if line]
+        text = [line for line in statement_lines(method, 4) if line]
         lines += ["", *text] if n or written.doc else text
     return "\n".join(lines)
 
@@ -143,21 +144,22 @@ def _docstring(written: Written) -> list[str]:
     return [f'    """{first}', *(f"    {x}" for x in rest), '    """']
 
 
-def _statement(node: ast.stmt, indent: int) -> list[str]:
+def statement_lines(node: ast.stmt, indent: int) -> list[str]:
+    """Return the lines of a statement, with its comments."""
     space = " " * indent
     above = [space + text for text in node.__dict__.get("comments", [])]
     if isinstance(node, ast.For):
         target = syntax.text(node.target)
         target = target[1:-1] if isinstance(node.target, ast.Tuple) else target
         head = f"for {target} in {syntax.text(node.iter)}:"
-        inner = [line for s in node.body for line in _statement(s, indent + 4)]
+        inner = [line for s in node.body for line in statement_lines(s, indent + 4)]
         return [*above, *fit(_double_quotes(head), indent), *inner]
     if isinstance(node, ast.If):
         return [*above, *_branch(node, indent)]
     if isinstance(node, ast.FunctionDef):
         decorators = [f"{space}@{syntax.text(d)}" for d in node.decorator_list]
         head = f"def {node.name}({syntax.text(node.args)}):"
-        inner = [line for s in node.body for line in _statement(s, indent + 4)]
+        inner = [line for s in node.body for line in statement_lines(s, indent + 4)]
         return ["", *above, *decorators, *fit(head, indent), *inner, ""]
     lines = fit(_double_quotes(_text(node)), indent)
     if isinstance(node, ast.Assert) and node.msg is not None and len(lines) > 1:
@@ -175,10 +177,10 @@ def _statement(node: ast.stmt, indent: int) -> list[str]:
 def _branch(node: ast.If, indent: int) -> list[str]:
     space = " " * indent
     lines = fit(_double_quotes(f"if {syntax.text(node.test)}:"), indent)
-    lines += [line for s in node.body for line in _statement(s, indent + 4)]
+    lines += [line for s in node.body for line in statement_lines(s, indent + 4)]
     if node.orelse:
         lines.append(f"{space}else:")
-        lines += [line for s in node.orelse for line in _statement(s, indent + 4)]
+        lines += [line for s in node.orelse for line in statement_lines(s, indent + 4)]
     return lines
 
 
@@ -216,6 +218,9 @@ def _text(node: ast.stmt) -> str:
     ):
         left, right = source.split(", = ", 1)
         return f"({left},) = {right}"
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and node.value.elts:
+        left = source[: len(source) - len(syntax.text(node.value))]
+        return left + source[len(left) + 1 : -1] if len(node.value.elts) > 1 else source
     return source
 
 

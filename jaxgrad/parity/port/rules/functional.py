@@ -160,4 +160,6 @@ def _same_module(kept: dict[str, Any]) -> dict[str, ast.expr]:
         homes.setdefault(base, []).append(name)
         bases[base], siblings[base] = code.value, code.__dict__["siblings"]
     whole = [base for base, names in homes.items() if set(names) == siblings[base]]
+    for base in whole:
+        bases[base].__dict__["leaves"] = siblings[base]
     return {name: bases[base] for base in whole for name in homes[base]}

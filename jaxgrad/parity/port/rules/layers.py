@@ -54,9 +54,15 @@ def _weight_norm(op: Operation) -> ast.expr:
     return ast.BinOp(v, ast.Mult(), ast.BinOp(op.code(1, "g"), ast.Div(), norm))
 
 
+def _hardtanh(op: Operation) -> ast.expr:
+    if (op.get(1, "min_val", -1.0), op.get(2, "max_val", 1.0)) == (0, 6):
+        return syntax.call("F.relu6", op.input)
+    return functional.write(op)
+
+
 RULES: dict[str, Callable[[Operation], Any]] = {
     "dropout": _dropout, "dropout1d": _dropout, "dropout2d": _dropout, "dropout3d": _dropout,
     "alpha_dropout": _dropout, "feature_alpha_dropout": _dropout, "batch_norm": _batch_norm,
-    "scaled_dot_product_attention": _attention,
+    "scaled_dot_product_attention": _attention, "hardtanh": _hardtanh,
     "_weight_norm": _weight_norm, "multi_head_attention_forward": _multi_head_attention,
 }  # fmt: skip

@@ -75,7 +75,7 @@ def _grad_mode_of_a_class(h):
 def test_the_block_runs_where_the_generator_yields():
     """What the generator computes is written before the block, under its gradient mode."""
     torch.manual_seed(0)
-    line = "pair = (lax.stop_gradient(h * 2), lax.stop_gradient(h * 3 + scale))"
+    line = "pair = lax.stop_gradient(h * 2), lax.stop_gradient(h * 3 + scale)"
     assert agrees(Plain(_frozen), X)
     assert not agrees(Plain(_frozen), X, without=line, instead="pair = (h * 2, h * 3 + scale)")
 

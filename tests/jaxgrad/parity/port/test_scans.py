@@ -175,7 +175,7 @@ def test_layers_that_share_weights_differently_are_not_equal():
 def test_an_unrolled_loop_calls_the_function_of_its_class():
     """The variable `unit` of the loop and the function `unit` of the class `Unit` stay apart."""
     source = port(Tower([Unit()]), (X,), prove=False).source
-    assert 'x = x + unit(p["units"][0], x)' in source
+    assert 'return x + unit(p["units"][0], x)' in source
 
 
 def test_a_wrong_scan_is_an_error():

@@ -20,7 +20,7 @@ class Noise(nn.Module):
     """Dropout and a draw in train mode."""
 
     lines = (
-        "rng, dropout_rng = jax.random.split(rng)",
+        "dropout_rng, normal_rng = jax.random.split(rng)",
         'F.dropout(F.linear(x, **p["inp"]), training=training, key=dropout_rng)',
         "jax.random.normal(normal_rng, h.shape, h.dtype)",
     )

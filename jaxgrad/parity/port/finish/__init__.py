@@ -1,0 +1,1 @@
+"""Rewrite the functions of a port, whose meaning stays, as a person writes them."""

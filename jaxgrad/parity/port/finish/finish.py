@@ -1,0 +1,25 @@
+"""Rewrite the functions of a port as a person writes them; what they compute stays the same."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from jaxgrad.parity.port.finish.idioms import with_idioms
+from jaxgrad.parity.port.finish.keys import with_few_splits
+from jaxgrad.parity.port.finish.layers import with_whole_params
+from jaxgrad.parity.port.finish.lines import with_short_lines
+from jaxgrad.parity.port.finish.updates import with_updates_in_place
+from jaxgrad.parity.port.scope import Written
+
+
+REWRITES = (
+    with_whole_params, with_idioms, with_few_splits, with_updates_in_place, with_short_lines,
+)  # fmt: skip
+
+
+def finished(functions: Sequence[Written], tail: Sequence[Written] = ()) -> list[Written]:
+    """Return the functions, rewritten; those of `tail` stay as they are."""
+    own = [w for w in functions if w not in tail]
+    for rewrite in REWRITES:
+        own = rewrite(own)
+    return [*own, *(w for w in functions if w in tail)]

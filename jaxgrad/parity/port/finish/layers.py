@@ -1,0 +1,47 @@
+"""Write `F.conv2d(x, **p["conv"])` where a call takes every tensor of a module by its name."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Sequence
+
+from jaxgrad import functional
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.scope import Written
+
+
+def with_whole_params(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions with the params of one module passed together."""
+    for written in functions:
+        for node in ast.walk(written.node):
+            if isinstance(node, ast.Call) and syntax.text(node.func).startswith("F."):
+                _pass_whole(node)
+    return list(functions)
+
+
+def _pass_whole(call: ast.Call) -> None:
+    function = getattr(functional, syntax.text(call.func).removeprefix("F."), None)
+    if function is None or any(isinstance(a, ast.Starred) for a in call.args):
+        return
+    parameters = list(inspect.signature(function).parameters.values())
+    start = len(call.args)
+    while start and _is_own(call.args[start - 1], parameters[start - 1].name):
+        start -= 1
+    tensors = call.args[start:]
+    if any(p.kind in (p.POSITIONAL_ONLY, p.VAR_POSITIONAL) for p in parameters):
+        return
+    if not tensors or any(k.arg is None for k in call.keywords):
+        return
+    places = {syntax.text(x.value) for x in tensors}  # pyright: ignore[reportAttributeAccessIssue]
+    names = {x.slice.value for x in tensors}  # pyright: ignore[reportAttributeAccessIssue]
+    if len(places) == 1 and names == tensors[0].__dict__["siblings"]:
+        call.args = call.args[:start]
+        call.keywords.insert(0, ast.keyword(None, tensors[0].value))  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _is_own(code: ast.expr, name: str) -> bool:
+    """Return whether an argument is the tensor of a module that has the parameter's name."""
+    if not isinstance(code, ast.Subscript) or "siblings" not in code.__dict__:
+        return False
+    return isinstance(code.slice, ast.Constant) and code.slice.value == name

@@ -1,0 +1,211 @@
+"""Write each statement on one line where that is possible.
+
+A result that is returned at once loses its name, the parts of a tuple get a line each, and a long
+argument gets a statement of its own before the call.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import re
+from collections.abc import Iterator, Sequence
+
+from jaxgrad.parity.port import draws, syntax
+from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.writer import WIDTH, statement_lines
+
+
+SHORTEST = 16  # the shortest argument that gets a statement of its own
+MAIN = "x"  # the variable that torch's programs give one value after the other
+SPARE = ("y", "h", "z")  # variables for an argument that has no name, which is read once
+
+
+def with_short_lines(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions with their long statements divided and their short ones joined."""
+    labels = {w.name for w in functions}
+    for written in functions:
+        if isinstance(written.node, ast.FunctionDef):
+            _shorten(written.node, labels)
+    return list(functions)
+
+
+def _shorten(function: ast.FunctionDef, labels: set[str]) -> None:
+    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | labels
+    taken |= {
+        a.arg for n in ast.walk(function) if isinstance(n, ast.arguments) for a in n.kwonlyargs
+    }
+    variables = {a.arg for a in function.args.args} | syntax.assigned(function)
+
+    def visit(body: list[ast.stmt], indent: int) -> None:
+        _join(body, indent)
+        new: list[ast.stmt] = []
+        for statement in body:
+            for part in _untupled(statement, indent):
+                new += _divided(part, indent, variables, taken)
+        body[:] = new
+        _join(body, indent)
+        for statement in body:
+            if isinstance(statement, ast.For | ast.If):
+                visit(statement.body, indent + 4)
+                visit(statement.orelse, indent + 4)
+
+    visit(function.body, 4)
+
+
+def _join(body: list[ast.stmt], indent: int) -> None:
+    """Write `x = f(y)` and `return x` as `return f(y)`, if that fits on a line."""
+    if len(body) < 2 or not isinstance(body[-1], ast.Return) or body[-1].value is None:
+        return
+    before, last = body[-2], body[-1]
+    if not isinstance(before, ast.Assign) or not isinstance(before.targets[0], ast.Name):
+        return
+    name = before.targets[0].id
+    whole = isinstance(last.value, ast.Name) or (
+        isinstance(last.value, ast.Tuple) and isinstance(last.value.elts[0], ast.Name)
+    )
+    comments = [*before.__dict__.get("comments", []), *last.__dict__.get("comments", [])]
+    trailing = [x.__dict__.get("trailing", "") for x in (before, last)]
+    if not whole or syntax.names_in(last).count(name) != 1 or all(trailing):
+        return
+    new = ast.Return(syntax.substitute(last.value, {name: before.value}))
+    if _height(new, indent) == 1:
+        new.__dict__["comments"] = comments
+        new.__dict__["trailing"] = trailing[0] or trailing[1]
+        body[-2:] = [new]
+
+
+def _untupled(statement: ast.stmt, indent: int) -> list[ast.stmt]:
+    """Return `a, b = f(x), g(x)` as two statements, if it does not fit on a line."""
+    if not isinstance(statement, ast.Assign) or _height(statement, indent) == 1:
+        return [statement]
+    target, value = statement.targets[0], statement.value
+    if not (isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple)):
+        return [statement]
+    if len(target.elts) != len(value.elts) or any(isinstance(x, ast.Starred) for x in value.elts):
+        return [statement]
+    for n, part in enumerate(target.elts):
+        later = [name for x in value.elts[n + 1 :] for name in syntax.names_in(x)]
+        if not isinstance(part, ast.Name) or part.id in later:
+            return [statement]
+    pairs = zip(target.elts, value.elts, strict=True)
+    parts: list[ast.stmt] = [ast.Assign([t], v) for t, v in pairs]
+    parts[0].__dict__.update((statement.__dict__.get("comments") and statement.__dict__) or {})
+    return parts
+
+
+def _divided(
+    statement: ast.stmt, indent: int, variables: set[str], taken: set[str]
+) -> list[ast.stmt]:
+    """Return a statement after those that compute its long arguments."""
+    height = _height(statement, indent)
+    if height == 1 or not isinstance(statement, ast.Assign | ast.Return):
+        return [statement]
+    if isinstance(statement.value, ast.List | ast.Dict):
+        return [statement]
+    found = [
+        (sum(_height(s, indent) for s in pair), _widest(pair, indent), n, pair)
+        for n, place in enumerate(_places(statement.value))
+        if (pair := _pair(statement, place, variables, taken)) is not None
+    ]
+    best = min(found, key=lambda x: x[:3], default=None)
+    if best is None or best[0] >= height:
+        return [statement]
+    first, second = best[3]
+    comments = statement.__dict__.get("comments", [])
+    first.__dict__["comments"] = comments
+    second.__dict__["trailing"] = statement.__dict__.get("trailing", "")
+    return [part for half in (first, second) for part in _divided(half, indent, variables, taken)]
+
+
+def _places(node: ast.expr | None) -> Iterator[ast.expr]:
+    """Yield the parts of an expression that are computed once whenever it is."""
+    inner: list[ast.expr] = []
+    if isinstance(node, ast.Call):
+        inner = [node.func] if isinstance(node.func, ast.Attribute) else []
+        inner += [a for a in node.args if not isinstance(a, ast.Starred)]
+        inner += [k.value for k in node.keywords]
+    elif isinstance(node, ast.BinOp):
+        inner = [node.left, node.right]
+    elif isinstance(node, ast.Attribute | ast.Subscript):
+        inner = [node.value]
+    elif isinstance(node, ast.Tuple | ast.List):
+        inner = [x for x in node.elts if not isinstance(x, ast.Starred)]
+    elif isinstance(node, ast.ListComp):
+        inner = [node.generators[0].iter]
+    for part in inner:
+        if isinstance(part, ast.Call | ast.BinOp) and len(syntax.text(part)) >= SHORTEST:
+            yield part
+        yield from _places(part)
+
+
+def _pair(
+    statement: ast.Assign | ast.Return, place: ast.expr, variables: set[str], taken: set[str]
+) -> tuple[ast.stmt, ast.stmt] | None:
+    """Return a statement as two: the first one computes one of its parts."""
+    marker = "_part_"
+    rest = _Replace(place, syntax.name(marker)).visit(copy.copy(statement))
+    early = syntax.text(rest).partition(marker)[0]
+    if _draws(syntax.text(place)) and _draws(early):
+        return None  # the draws would be in another order
+    reads = set(syntax.names_in(rest))
+    name = _name_for(statement, place, reads, variables, taken)
+    if name is None:
+        return None
+    first = ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(place))
+    second = syntax.substitute(rest, {marker: syntax.name(name)})
+    second.__dict__.pop("comments", None)
+    return first, second
+
+
+def _draws(source: str) -> bool:
+    return any(draws.is_key(name) for name in re.findall(r"\w+", source))
+
+
+def _name_for(
+    statement: ast.Assign | ast.Return, place: ast.expr, reads: set[str], variables: set[str],
+    taken: set[str],
+) -> str | None:  # fmt: skip
+    """Return a variable for a part: that of the statement,, or one that nothing reads later."""
+    if isinstance(statement, ast.Assign):
+        target = syntax.result_target(statement.targets[0])
+        if isinstance(target, ast.Name) and target.id not in reads:
+            return target.id
+    elif MAIN in variables and MAIN in syntax.names_in(place) and MAIN not in reads:
+        return MAIN
+    return next((n for n in SPARE if n not in taken), None)
+
+
+def _height(statement: ast.stmt, indent: int) -> int:
+    lines = statement_lines(_bare(statement), indent)
+    return len(lines) + sum(len(line) > WIDTH for line in lines)
+
+
+def _bare(statement: ast.stmt) -> ast.stmt:
+    """Return a statement without its comments."""
+    bare = copy.copy(statement)
+    for key in ("comments", "trailing"):
+        bare.__dict__.pop(key, None)
+    return bare
+
+
+def _widest(pair: Sequence[ast.stmt], indent: int) -> int:
+    return max(len(line) for s in pair for line in statement_lines(_bare(s), indent))
+
+
+class _Replace(ast.NodeTransformer):
+    def __init__(self, place: ast.expr, new: ast.expr) -> None:
+        self.place, self.new = place, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        if node is self.place:
+            return self.new
+        fields = {}
+        for field, value in ast.iter_fields(node):
+            if isinstance(value, ast.AST):
+                fields[field] = self.visit(value)
+            elif isinstance(value, list):
+                fields[field] = [self.visit(x) if isinstance(x, ast.AST) else x for x in value]
+        new = copy.copy(node)
+        new.__dict__.update(fields)
+        return new

@@ -1,0 +1,153 @@
+"""Write `x, p["bn"] = norm(p["bn"], x)` where a module changes its buffers.
+
+The statements `norm_out, bn = norm(p["bn"], x)`, `p = {**p, "bn": bn}` and `x = norm_out` become
+one. The function then begins with a copy of its params, because the caller's stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Sequence
+
+from jaxgrad.parity.port import draws, syntax
+from jaxgrad.parity.port.mode_expressions import TRAINING
+from jaxgrad.parity.port.scope import RESERVED, Written
+
+
+def with_updates_in_place(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions with new buffers assigned to their place in a copy of the params."""
+    for written in functions:
+        if isinstance(written.node, ast.FunctionDef) and not _has_nested(written.node):
+            _update(written.node)
+    return list(functions)
+
+
+def _has_nested(function: ast.FunctionDef) -> bool:
+    return any(isinstance(n, ast.FunctionDef) for n in ast.walk(function) if n is not function)
+
+
+def _update(function: ast.FunctionDef) -> None:
+    reads = Counter(name for s in function.body for name in syntax.names_in(s))
+    kinds: set[str] = set()
+    blocks = [function.body, *_blocks(function)]
+    for block in blocks:
+        _merge_params(block, reads, kinds)
+    for block in blocks:
+        _merge_results(block, reads)
+    if len(kinds) == 1:
+        copied = syntax.call(kinds.pop(), syntax.name("p"))
+        function.body.insert(0, ast.Assign([ast.Name("p", ast.Store())], copied))
+
+
+def _blocks(function: ast.FunctionDef) -> list[list[ast.stmt]]:
+    found = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.For | ast.If):
+            found += [node.body, node.orelse]
+    return found
+
+
+def _merge_params(block: list[ast.stmt], reads: Counter[str], kinds: set[str]) -> None:
+    """Write `a, b = f(x)` and `p = {**p, "b": b}` as `a, p["b"] = f(x)`."""
+    for n in reversed(range(len(block) - 1)):
+        first, second = block[n], block[n + 1]
+        place = _place(second)
+        if place is None or not isinstance(first, ast.Assign):
+            continue
+        target, value = first.targets[0], second.value  # pyright: ignore[reportAttributeAccessIssue]
+        label = _new_value(value)
+        names = target.elts if isinstance(target, ast.Tuple) else []
+        if not names or not isinstance(label, ast.Name) or reads[label.id] != 1:
+            continue
+        if syntax.text(names[-1]) == label.id:
+            names[-1] = place
+            del block[n + 1]
+            kinds.add("dict" if isinstance(value, ast.Dict) else "list")
+
+
+def _place(statement: ast.stmt) -> ast.Subscript | None:
+    """Return `p["b"]` of `p = {**p, "b": b}`, and `p[1]` of `p = [*p[:1], b, *p[2:]]`."""
+    if not isinstance(statement, ast.Assign) or syntax.text(statement.targets[0]) != "p":
+        return None
+    value = statement.value
+    key: ast.expr | None = None
+    if isinstance(value, ast.Dict) and len(value.keys) == 2 and value.keys[0] is None:
+        key = value.keys[1] if syntax.text(value.values[0]) == "p" else None
+    elif isinstance(value, ast.List) and isinstance(value.elts[-1], ast.Starred):
+        at = len(value.elts) - 2
+        index = 0 if at == 0 else _end(value.elts[0])
+        key = None if index is None else syntax.constant(index)
+        if syntax.text(value.elts[-1]) != f"*p[{(index or 0) + 1}:]" or at not in (0, 1):
+            return None
+    return None if key is None else ast.Subscript(syntax.name("p"), key, ast.Store())
+
+
+def _end(part: ast.expr) -> int | None:
+    """Return 1 of `*p[:1]`."""
+    inner = part.value if isinstance(part, ast.Starred) else None
+    if not isinstance(inner, ast.Subscript) or syntax.text(inner.value) != "p":
+        return None
+    upper = inner.slice.upper if isinstance(inner.slice, ast.Slice) else None
+    return upper.value if isinstance(upper, ast.Constant) else None  # pyright: ignore[reportReturnType]
+
+
+def _new_value(value: ast.expr) -> ast.expr:
+    if isinstance(value, ast.Dict):
+        return value.values[1]
+    assert isinstance(value, ast.List)
+    return value.elts[-2]
+
+
+def _merge_results(block: list[ast.stmt], reads: Counter[str]) -> None:
+    """Give the result of a call that returns its params too the name under which it is used."""
+    for n in reversed(range(len(block) - 1)):
+        statement, rest = block[n], block[n + 1 :]
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Tuple):
+            continue
+        result = statement.targets[0].elts[0]
+        if not isinstance(result, ast.Name) or "result" not in result.__dict__:
+            continue
+        if reads[result.id] != sum(syntax.names_in(s).count(result.id) for s in rest):
+            continue  # another block reads it
+        new = _name_for(statement, result.id, rest)
+        if new is None:
+            continue
+        for later in rest:
+            syntax.rename_variables(later, {result.id: new})
+        result.id = new
+        if rest and _is_same_name(rest[0]):
+            block.remove(rest[0])
+
+
+def _is_same_name(statement: ast.stmt) -> bool:
+    is_assign = isinstance(statement, ast.Assign)
+    return is_assign and syntax.text(statement.targets[0]) == syntax.text(statement.value)
+
+
+def _name_for(statement: ast.Assign, result: str, rest: Sequence[ast.stmt]) -> str | None:
+    """Return the variable of the next statement, or an argument that is not read any more."""
+    last = max((n for n, s in enumerate(rest) if result in syntax.names_in(s)), default=-1)
+    if last < 0:
+        return None
+    following = rest[: last + 1]
+    reads = {name for s in following for name in syntax.names_in(s)}
+    final = following[-1]
+    target = final.targets[0] if isinstance(final, ast.Assign) else None
+    target = syntax.result_target(target)
+    if isinstance(target, ast.Name):
+        name = target.id
+        if name not in reads and not any(name in syntax.assigned(s) for s in following[:-1]):
+            return name
+    if not isinstance(final, ast.Return):
+        return None
+    names = [n for n in ast.walk(statement.value) if isinstance(n, ast.Name)]
+    free = [n.id for n in names if not syntax.is_written(n) and _is_free(n.id, following)]
+    return next(iter(free), None)
+
+
+def _is_free(name: str, following: Sequence[ast.stmt]) -> bool:
+    """Return whether a variable is an array whose value is not needed any more."""
+    if name in RESERVED or name == TRAINING or draws.is_key(name):
+        return False
+    return all(name not in {*syntax.names_in(s), *syntax.assigned(s)} for s in following)

@@ -1,0 +1,21 @@
+"""The gradient of one argument is an array."""
+
+import ast
+
+from jaxgrad.parity.port.finish.idioms import with_idioms
+from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.writer import function_text
+
+
+def rewritten(statement: str) -> str:
+    written = Written.helper(f"def f(x, y):\n    {statement}\n    return a", "", ast)
+    (new,) = with_idioms([written])
+    return function_text(new).splitlines()[2].strip()
+
+
+def test_a_gradient_of_one_argument_is_not_a_tuple():
+    """Both `(a,) = ...` and `...[0]` become the gradient itself; two arguments stay a tuple."""
+    assert rewritten("(a,) = jax.grad(g, (0,))(x)") == "a = jax.grad(g)(x)"
+    assert rewritten("a = jax.grad(g, (0,))(x)[0] * 2") == "a = jax.grad(g)(x) * 2"
+    assert rewritten("a, b = jax.grad(g, (0, 1))(x, y)") == "a, b = jax.grad(g, (0, 1))(x, y)"
+    assert rewritten("a = jax.grad(g, (0, 1))(x, y)[0]") == "a = jax.grad(g, (0, 1))(x, y)[0]"

@@ -1,0 +1,70 @@
+"""A function splits its random key once."""
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional as tf
+
+from jaxgrad.parity.port.port import port
+
+
+X = np.ones((2, 3), np.float32)
+
+
+class Once(nn.Module):
+    def forward(self, x):
+        return tf.dropout(torch.tanh(x), 0.5, self.training)
+
+
+class Twice(nn.Module):
+    def forward(self, x):
+        x = tf.dropout(x, 0.5, self.training)
+        if self.training:
+            x = x + torch.randn_like(x)
+        return tf.dropout(torch.tanh(x), 0.5, self.training)
+
+
+class Loops(nn.Module):
+    def __init__(self, over_modules):
+        super().__init__()
+        self.layers, self.over_modules = (
+            nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)]),
+            over_modules,
+        )
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = tf.dropout(layer(x), 0.5, self.training)
+        if not self.over_modules:
+            for t in range(x.shape[0]):
+                x = x + tf.dropout(x[t], 0.5, self.training)
+        return x
+
+
+def source(module: nn.Module) -> str:
+    return port(module, (X,), prove=False).source
+
+
+def test_a_key_with_one_use_is_not_split():
+    """The draw takes the key of the function, and the file has no helper that splits."""
+    text = source(Once())
+    assert "return F.dropout(jnp.tanh(x), training=training, key=rng)" in text
+    assert "split" not in text.split('"""')[2]
+
+
+def test_several_keys_are_split_at_once_and_have_names_of_their_own():
+    """Two draws of one kind get different keys, one of a branch too."""
+    text = source(Twice())
+    assert "    dropout_rng, normal_rng, dropout_rng_2 = split_rng(rng, 3)\n" in text
+    assert text.count("split_rng(rng") == 2  # the definition and the call
+    assert "key=dropout_rng)" in text and "key=dropout_rng_2)" in text
+
+
+def test_a_loop_over_modules_goes_over_keys_too():
+    """The keys of a loop are split before it; a loop over a size splits in each turn."""
+    text = source(Loops(True))
+    head = 'for layer, dropout_rng in zip(p["layers"], split_rng(rng, len(p["layers"]))):'
+    assert head in text and text.count("split_rng(") == 2
+    text = source(Loops(False))
+    assert "    rng, layers_rng = split_rng(rng)\n" in text
+    assert "        rng, dropout_rng = split_rng(rng)\n" in text

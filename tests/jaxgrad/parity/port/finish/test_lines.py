@@ -1,0 +1,70 @@
+"""Statements fit on a line where that is possible."""
+
+import ast
+
+import pytest
+
+from jaxgrad.parity.port.finish.lines import with_short_lines
+from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.writer import function_text
+
+
+LONG = "F.linear(x, weight_of_the_first_layer, bias_of_the_first_layer)"
+CALL = "F.dropout({}, p=0.1, training=training, key=rng_of_the_second_layer_of_it)"
+
+
+def rewritten(*body: str) -> list[str]:
+    """Return the lines of a function of `p`, `x` and `skip` after the rewriting."""
+    lines = "\n    ".join(("def f(p, x, skip):", *body))
+    written = Written.helper(lines, "", ast)
+    (new,) = with_short_lines([written])
+    return [line.strip() for line in function_text(new).splitlines()[2:]]
+
+
+def test_a_result_that_is_returned_at_once_has_no_name():
+    """The name stays if the line were too long, or if it is read twice."""
+    assert rewritten("y = g(x)", "return y") == ["return g(x)"]
+    assert rewritten("y = g(x)", "return y, p") == ["return g(x), p"]
+    assert rewritten("y = g(x)", "return y, y") == ["y = g(x)", "return y, y"]
+    just = f"y = {LONG} + g(x, weight_of_it)"
+    assert rewritten(just, "return y") == [f"return {just[4:]}"]
+    assert rewritten(f"y = [{LONG}, {LONG}]", "return y")[-1] == "return y"
+
+
+def test_a_long_argument_gets_a_statement():
+    """It takes the variable of the statement, or the main one if nothing reads that later."""
+    call = CALL.format(LONG)
+    assert rewritten(f"x = {call}", "return x + skip")[:2] == [
+        f"x = {LONG}",
+        f"x = {CALL.format('x')}",
+    ]
+    assert rewritten(f"return {call}") == [f"x = {LONG}", f"return {CALL.format('x')}"]
+
+
+def test_a_variable_that_is_still_read_is_not_overwritten():
+    """The argument gets another name if its call reads `x` too."""
+    call = CALL.format(LONG)
+    assert rewritten(f"x = x + {call}", "return x")[:2] == [
+        f"y = {LONG}",
+        f"return x + {CALL.format('y')}",
+    ]
+
+
+def test_draws_keep_their_order():
+    """The second draw is not computed before the first one, because torch draws in this order."""
+    first, second = (f"F.dropout({LONG}, key={k})" for k in ("rng", "dropout_rng"))
+    lines = rewritten(f"return {first} + {second}")
+    assert " ".join(lines).index("key=rng") < " ".join(lines).index("key=dropout_rng")
+
+
+@pytest.mark.parametrize("values, count", [("h(x)", 1), (LONG, 2)])
+def test_a_long_tuple_is_one_statement_for_each_part(values, count):
+    """A short one stays on its line, without parentheses."""
+    lines = rewritten(f"a, b = ({values}, {values})", "return a @ b")
+    assert len(lines) == count + 1 and not lines[0].endswith("(")
+
+
+def test_a_tuple_whose_parts_read_each_other_stays_one_statement():
+    """`a, b = b, a` would change its meaning."""
+    lines = rewritten(f"a, b = (g(b), {LONG} + {LONG} + a)", "return a @ b")
+    assert lines[-2].startswith("a, b = ")
