@@ -44,14 +44,14 @@ def hypot(input: Array, other: Array) -> Array:
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> print(jax.grad(hypot)(0.0, jnp.zeros(())), jax.grad(jnp.hypot)(0.0, 0.0))
-        nan 0.5
+        >>> print(hypot(jnp.array(3.0), jnp.array(4.0)), jax.grad(hypot)(0.0, jnp.zeros(())))
+        5.0 nan
 
     Torch: `torch.hypot`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
-        1. At (0, 0) the gradient is NaN (`jnp.hypot`: 0.5); above 1e154 that of `jnp.hypot` is
-           1.06.
+        1. At (0, 0) the gradient is NaN (`jnp.hypot` before JAX 0.12: 0.5); above 1e154 that of
+           `jnp.hypot` was 1.06.
     """
     reject("hypot", "bool integer", input, other)
     return in_opmath(_hypot, array(input), array(other, "other"))

@@ -107,7 +107,7 @@ def sgn(input: Array) -> Array:
     Torch: `torch.sgn`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
-        1. Complex inputs have a gradient (`jnp.sign`: 0).
+        1. Complex inputs have a gradient (`jnp.sign` before JAX 0.12: 0).
     """
     input = array(input)
     return _sgn(input) if is_complex(input) else sign(input)

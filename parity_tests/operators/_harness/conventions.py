@@ -4,9 +4,9 @@
 
 Each run measures its rows. `--markdown` replaces the measured operators' rows in the table and
 writes the page from the whole table; the test suite compares both with its own measurements. With
-JAX 0.11 or later it instead writes a second table, with the operators whose rows differ there. The
-docstring of each operator in the table has the sentence `POINTER`, which the docs build replaces
-with a summary of the rows.
+a JAX version in `NEWER` or a later one it instead writes that version's table, with the operators
+whose rows changed there. The docstring of each operator in the table has the sentence `POINTER`,
+which the docs build replaces with a summary of the rows.
 """
 
 import collections
@@ -32,8 +32,10 @@ from parity_tests.site.api import table as markdown_table
 
 
 TABLE = ROOT / "parity_tests" / "tables" / "conventions.tsv"
-NEWER = ROOT / "parity_tests" / "tables" / "conventions_jax_0_11.tsv"  # where newer JAX differs
-IS_NEWER = jax.__version_info__ >= (0, 11)
+NEWER = {  # from this version of JAX on, the rows of these operators replace the earlier ones
+    (0, 11): TABLE.with_stem("conventions_jax_0_11"),
+    (0, 12): TABLE.with_stem("conventions_jax_0_12"),
+}
 PAGE = ROOT / "docs" / "operators.md"
 COMMAND = "python -m parity_tests --conventions {} --markdown docs/operators.md"
 MANY = 20  # operators; with fewer, starting another process costs more than it saves
@@ -59,10 +61,10 @@ def main(
     outcomes = dict(zip(names, _measured(names, processes), strict=True))
     kept = [row for row in read() if row.operator in known and row.operator not in outcomes]
     rows = merged(kept, outcomes.values())
-    if markdown and IS_NEWER:
-        NEWER.write_text(as_table(rows_that_differ(outcomes)), encoding="utf-8")
+    if markdown and (newer := _tables()):
+        newer[-1].write_text(as_table(rows_that_differ(outcomes)), encoding="utf-8")
         print(
-            f"{NEWER.name} is written; the page shows the rows for the oldest supported JAX",
+            f"{newer[-1].name} is written; the page shows the rows for the oldest supported JAX",
             file=sys.stderr,
         )
         markdown = None
@@ -115,19 +117,31 @@ def read(path: pathlib.Path = TABLE) -> list[ConventionRow]:
 
 def pinned() -> list[ConventionRow]:
     """Return the rows for the installed JAX; the page shows those for the oldest supported JAX."""
-    newer = read(NEWER) if IS_NEWER else []
-    changed = {row.operator for row in newer}
-    same = [row for row in read() if row.operator not in changed]
-    return [*same, *(row for row in newer if row.form)]
+    return _replaced(_tables())
+
+
+def _tables() -> list[pathlib.Path]:
+    """Return the tables of changes that hold for the installed JAX, the newest last."""
+    return [path for version, path in NEWER.items() if jax.__version_info__ >= version]
+
+
+def _replaced(tables: Iterable[pathlib.Path]) -> list[ConventionRow]:
+    """Return the rows for the oldest supported JAX, changed by each of the tables in turn."""
+    rows = read()
+    for newer in map(read, tables):
+        changed = {row.operator for row in newer}
+        rows = [*(row for row in rows if row.operator not in changed), *newer]
+    return [row for row in rows if row.form]
 
 
 def rows_that_differ(outcomes: Mapping[str, Outcome]) -> list[ConventionRow]:
-    """Return all rows of the operators whose rows differ in the installed JAX.
+    """Return all rows of the operators whose rows the newest table of changes must hold.
 
     A row with an empty `form` represents an operator that has no rows there.
     """
-    base = dict(_operators(read()))
-    rows_by_name = {name: rows for name, rows in _operators(read(NEWER)) if name not in outcomes}
+    *older, newest = _tables()
+    base = dict(_operators(merged(_replaced(older), ())))
+    rows_by_name = {name: rows for name, rows in _operators(read(newest)) if name not in outcomes}
     for name, outcome in outcomes.items():
         if sorted(outcome.rows) != sorted(base.get(name, [])):
             rows_by_name[name] = outcome.rows or [ConventionRow(name, "", "", "", "", "")]

@@ -224,15 +224,17 @@ def test_a_row_has_enough_digits_to_show_its_difference(record):
 
 
 def test_the_table_of_a_newer_jax_holds_only_changes(monkeypatch):
-    """The second table has the operators whose rows changed, and those that lost all rows."""
+    """The newest table has the operators whose rows changed, and those that lost all rows."""
     known = ROWS[0]._replace(operator="abs"), ROWS[0]._replace(operator="exp")
-    tables = {conventions.TABLE: list(known), conventions.NEWER: [known[0]._replace(jax="9")]}
+    first, second, later = (conventions.TABLE.with_stem(name) for name in ("1", "2", "99"))
+    tables = {conventions.TABLE: list(known), first: [known[0]._replace(jax="9")], second: []}
     monkeypatch.setattr(conventions, "read", lambda path=conventions.TABLE: tables[path])
-    monkeypatch.setattr(conventions, "IS_NEWER", True)
-    same, gone = Outcome([], [known[0]], 0, 0), Outcome([], [], 0, 0)
+    newer = {(0, 1): first, (0, 2): second, (99, 0): later}  # the last is not installed yet
+    monkeypatch.setattr(conventions, "NEWER", newer)
+    same, gone = Outcome([], [known[0]._replace(jax="9")], 0, 0), Outcome([], [], 0, 0)
     assert conventions.pinned() == [known[1], known[0]._replace(jax="9")]
 
-    tables[conventions.NEWER] = conventions.rows_that_differ({"abs": same, "exp": gone})
+    tables[second] = conventions.rows_that_differ({"abs": same, "exp": gone})
 
-    assert [row.operator for row in tables[conventions.NEWER]] == ["exp"]
-    assert conventions.pinned() == [known[0]]
+    assert [row.operator for row in tables[second]] == ["exp"]
+    assert conventions.pinned() == [known[0]._replace(jax="9")]
