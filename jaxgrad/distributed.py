@@ -2,8 +2,10 @@
 
 Averaging gradients needs no helper. Under `jit` with a sharded batch, the mean of a loss is taken
 over all devices and its gradient is `DistributedDataParallel`'s. In `shard_map`, differentiate the
-`lax.pmean` of the loss. JAX sums the gradients of replicated parameters there, so that taking the
-`pmean` of the gradients instead, which is right in `pmap`, gives n times the mean on n devices.
+`lax.pmean` of the loss. With `check_vma=True`, its default, JAX sums the gradients of replicated
+parameters there, so that taking the `pmean` of the gradients instead gives n times the mean on n
+devices. With `check_vma=False`, as in `pmap`, nothing is summed and the `pmean` of the gradients is
+right; the gradient of the `pmean` of the loss is then each device's own.
 """
 
 from __future__ import annotations

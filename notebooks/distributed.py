@@ -53,8 +53,13 @@ show("distributed/ddp_sharding", only="loss */bias")
 # %% [markdown]
 # ## Two traps
 #
-# The usual `pmap` recipe, a `pmean` of the gradients, is wrong in `shard_map`, where the gradients
-# are already summed. The last column shows the fix.
+# The usual `pmap` recipe is a `pmean` of the gradients. In `shard_map` with `check_vma=True`, its
+# default, it changes nothing. JAX has already summed the gradients of replicated parameters, so
+# every device has the same sum, and the mean of equal sums is that sum: on 4 devices, 4 times the
+# mean. The last column shows the fix, the gradient of the `pmean` of the loss.
+#
+# With `check_vma=False` nothing is summed, and it is the other way round: the `pmean` of the
+# gradients is right, and the gradient of the `pmean` of the loss is each device's own.
 
 # %%
 show("distributed/ddp_pmean_of_grads")

@@ -291,8 +291,9 @@ Conclusions:
 - In data parallel training the bytes do not grow with the number of devices: a device sends at most
   2 P per step. The latency of a ring grows in proportion to n.
 - Accumulating {micro} micro-batches locally (`no_sync`) sends 1/{micro} of the bytes of reducing
-  each micro-batch. In `shard_map` the parameters must be cast for this
-  (`lax.pcast(.., to="varying")`); without the cast the gradients are reduced in every iteration.
+  each micro-batch. In `shard_map` (with `check_vma=True`, its default) the parameters must be
+  cast for this (`lax.pcast(.., to="varying")`); without the cast the gradients are reduced in every
+  iteration.
 - XLA combines all gradients into one all-reduce. Each layer of SyncBatchNorm adds small all-reduces
   that depend on each other, which cost latency rather than bytes.
 - With sharded parameters, `shard_map` sends as many bytes as DDP: P gathered and P scattered, leaf

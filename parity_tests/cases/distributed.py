@@ -126,18 +126,24 @@ def ddp_sharding(net, x, y, *, mse=mse):
 @compiled(
     source="P194",
     inputs=dict(w=document(1.0), x=document([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0])),
-    idiom=("DistributedDataParallel(model)", "lax.pmean(jax.grad(loss)(w)), in shard_map"),
+    idiom=(
+        "DistributedDataParallel(model)",
+        "lax.pmean(jax.grad(loss)(w)), in shard_map(check_vma=True)",
+    ),
     control=dict(in_the_loss=pmean),
     deviation=Deviation(
-        why="shard_map adds up the gradients of what all devices have, so that the pmean of pmap's "
-        "recipe finds the sum, and leaves it; differentiate the pmean of the loss",
+        why="with check_vma=True, the default of shard_map, JAX sums the gradients of replicated "
+        "parameters over the devices; the pmean then averages equal sums and changes nothing. "
+        "Differentiate the pmean of the loss. With check_vma=False nothing is summed: there the "
+        "pmean of the gradients is right, as in pmap, and the gradient of the pmean of the loss is "
+        "each device's own",
         torch_is=lambda w, x: {"grad": np.full(4, (2 * w * x**2).sum() / 4)},
         jax_is=lambda w, x: {"grad": np.full(4, (2 * w * x**2).sum())},
     ),
 )
 def ddp_pmean_of_grads(w, x, *, in_the_loss=identity):
-    """`pmean` of the gradients, right under `pmap`, is too large by the device count in
-    `shard_map`.
+    """`pmean` of the gradients, right under `pmap`, is too large by the device count in `shard_map`
+    with `check_vma=True`, its default.
     """
 
     def program(w, x):

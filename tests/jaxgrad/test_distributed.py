@@ -55,6 +55,25 @@ def test_shard_map_and_shardings_agree(count):
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), grads, alone)
 
 
+@pytest.mark.parametrize("check_vma", (True, False))
+def test_the_place_of_the_mean_depends_on_check_vma(check_vma):
+    """With `check_vma` the mean belongs in the loss; without it, on the gradients, as in `pmap`."""
+    w, x = jnp.float32(1), jnp.arange(1.0, 9.0)
+    own = 2 * np.asarray(x) ** 2  # the gradient of each of eight devices, one row each
+
+    def loss(w, x):
+        return jnp.sum((w * x) ** 2)
+
+    def program(w, x):
+        of_the_loss = jax.grad(lambda w: twins.pmean(loss(w, x)))(w)
+        return of_the_loss, twins.pmean(jax.grad(loss)(w, x))
+
+    of_the_loss, of_the_gradients = twins.on_ranks(8, program, w, x, check_vma=check_vma)
+
+    np.testing.assert_allclose(of_the_loss, own.mean() if check_vma else own)
+    np.testing.assert_allclose(of_the_gradients, own.sum() if check_vma else own.mean())
+
+
 def test_unused_parameters_of_sharded_functions_get_none():
     """`jaxgrad.grad` of or inside `shard_map` gives None for an unused parameter."""
     net, x, y = net_and_rows()

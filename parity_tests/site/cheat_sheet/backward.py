@@ -44,7 +44,7 @@ ROWS = (
         torch="y, t = torch.func.jvp(lambda x: x.cumsum(0), (x,), (v,))",
         jax="y, t = jax.jvp(jnp.cumsum, (x,), (v,))",
         wrong="t = jax.vjp(jnp.cumsum, x)[1](v)[0]",
-        trap="One pass gives one column of the Jacobian, whatever the number of outputs.",
+        trap="`vjp` multiplies by the transpose: `jvp` gives the Jacobian times `v`.",
         given={"x": array(1.0, 2.0, 3.0), "v": array(1.0, 0.0, 2.0)},
         read=("t", "t"),
     ),
