@@ -79,10 +79,8 @@ def constraints(entry: Entry) -> str:
 def run(name: str, targets: Sequence[str], torch_index: str, keep: bool) -> list[dict[str, Any]]:
     """Install an entry, run the targets that have no record of this commit, and record them."""
     entry = ENTRIES[name]
-    path = RECORDS / f"{name}.json"
-    old = json.loads(path.read_text()) if path.exists() else []
     head = commit()
-    done = [record for record in old if record["commit"] == head]
+    done = [record for record in read(name) if record["commit"] == head]
     targets = [target for target in targets if target not in {r["target"] for r in done}]
     if not targets:
         print(f"{name}: already recorded at commit {head}")
@@ -92,31 +90,45 @@ def run(name: str, targets: Sequence[str], torch_index: str, keep: bool) -> list
     limits = f"{folder}.txt"
     _write(ROOT / limits, constraints(entry))
     where = {"PYTHON": f"python{entry.python}", "CONSTRAINTS": limits, "EXTRAS": "test"}
+    records = []
     try:
         known = install(folder, {"TORCH_INDEX": torch_index, **where}, entry.env)
-        records = [_measure(name, target, known, {"VENV": folder, **where}) for target in targets]
+        for target in targets:
+            result = _measure(name, target, {"VENV": folder, **where})
+            records.append(_record(name, target, known, head, **result))
+            _keep(records[-1])
     except InstallError as error:
-        records = [_record(name, "install", {"python": entry.python}, error=str(error))]
+        records.append(_record(name, "install", {"python": entry.python}, head, error=str(error)))
+        _keep(records[-1])
     if not keep:
         remove(folder)
-    records = [{**record, "commit": head} for record in records]
-    replaced = {record["target"] for record in records}
-    records = [*(r for r in old if r["target"] not in replaced | {"install"}), *records]
-    _write(path, json.dumps(records, indent=1) + "\n")
     return records
 
 
-def _measure(
-    name: str, target: str, known: dict[str, str], where: dict[str, str]
-) -> dict[str, Any]:
+def read(name: str) -> list[dict[str, Any]]:
+    """Return the records of an entry."""
+    path = RECORDS / f"{name}.json"
+    return json.loads(path.read_text()) if path.exists() else []
+
+
+def _keep(record: dict[str, Any]) -> None:
+    """Write a record in place of the older one of its target and of a failed installation."""
+    replaced = {record["target"], "install"}
+    others = [old for old in read(record["entry"]) if old["target"] not in replaced]
+    path = RECORDS / f"{record['entry']}.json"
+    _write(path, json.dumps([*others, record], indent=1) + "\n")
+
+
+def _measure(name: str, target: str, where: dict[str, str]) -> dict[str, Any]:
+    """Run a target of the Makefile and return its counts, or the last line of a crash."""
     report = ROOT / ".cache" / "matrix" / f"{name}-{target}.xml"
     report.unlink(missing_ok=True)
     done = make(target, {"ARGS": f"--junit-xml '{report}'", **where})
-    (report.with_suffix(".log")).write_text(done.stdout + done.stderr)
-    if not report.exists():
-        lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
-        return _record(name, target, known, error=(lines or [f"exit {done.returncode}"])[-1])
-    return _record(name, target, known, **counts(report))
+    report.with_suffix(".log").write_text(done.stdout + done.stderr)
+    if report.exists():
+        return counts(report)
+    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    return {"error": (lines or [f"make exited with {done.returncode}"])[-1]}
 
 
 def counts(report: pathlib.Path) -> dict[str, Any]:
@@ -128,14 +140,18 @@ def counts(report: pathlib.Path) -> dict[str, Any]:
     return {"passed": len(ran) - len(failed), "of": len(ran), "failed": names}
 
 
-def _record(name: str, target: str, known: dict[str, str], **result: Any) -> dict[str, Any]:
+def _record(
+    name: str, target: str, known: dict[str, str], head: str, **result: Any
+) -> dict[str, Any]:
+    runs = f" --run {target}" if target in RUNS else ""
     return {
         "entry": name,
         "target": target,
-        "command": f"make matrix ARGS='{name}'",
+        "command": f"make matrix ARGS='{name}{runs}'",
         "versions": known,
         "device": f"CPU, {platform.machine()}, {os.cpu_count()} cores",
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "commit": head,
         **result,
     }
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from parity_tests.audits.environments import ROOT
-from parity_tests.audits.version_matrix import ENTRIES, RECORDS, RUNS
+from parity_tests.audits.version_matrix import ENTRIES, RUNS, read
 
 
 PAGE = ROOT / "docs" / "versions.md"
@@ -37,8 +37,7 @@ def write() -> None:
 
 def _matrix() -> Iterator[list[str]]:
     for name in ENTRIES:
-        path = RECORDS / f"{name}.json"
-        for record in json.loads(path.read_text()) if path.exists() else ():
+        for record in read(name):
             versions = collections.defaultdict(lambda: "-", record["versions"])
             shown = [versions[key] for key in ("python", "jax", "flax", "optax", "torch")]
             where = [record["device"], record["date"], f"`{record['command']}`"]

@@ -70,3 +70,19 @@ def test_a_run_with_a_record_of_this_commit_is_skipped(monkeypatch, tmp_path, ca
     monkeypatch.setattr(version_matrix, "floor", lambda: "")
     with pytest.raises(AssertionError, match="installed"):
         version_matrix.run("floor", ["operators"], "", False)
+
+
+def test_a_record_replaces_the_older_one_of_its_target(monkeypatch, tmp_path):
+    """A new record keeps those of other targets and removes a failed installation's."""
+    monkeypatch.setattr(version_matrix, "RECORDS", tmp_path)
+    monkeypatch.setattr(version_matrix, "ROOT", tmp_path)
+    monkeypatch.setattr(version_matrix, "install", lambda *args: {"python": "3"})
+    monkeypatch.setattr(version_matrix, "_measure", lambda *args: {"passed": 2, "of": 2})
+    old = [{"target": t, "commit": "old"} for t in ("operators", "parity", "install")]
+    (tmp_path / "newest.json").write_text(version_matrix.json.dumps(old))
+
+    version_matrix.run("newest", ["parity"], "", True)
+    records = version_matrix.read("newest")
+
+    assert [(r["target"], r.get("passed")) for r in records] == [("operators", None), ("parity", 2)]
+    assert records[1]["command"] == "make matrix ARGS='newest --run parity'"
