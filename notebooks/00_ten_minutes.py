@@ -32,6 +32,8 @@ import optax
 import torch
 
 import jaxgrad
+from parity_tests.notebook.plain_jax import plain
+from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, network, show, without
 
@@ -85,7 +87,25 @@ print("torch         ", torch.tensor(array).dtype)
 # tuples of arrays, nested in any way. The gradient is a tree of the same structure, so `for p in
 # model.parameters(): f(p, p.grad)` becomes `jax.tree.map(f, params, grads)`.
 #
-# Most programs in these notebooks share a small network. Here it is in both frameworks.
+# Plain JAX needs nothing else: `jax.grad` of a loss of the parameters.
+
+# %%
+tree = {"l1": {"weight": jnp.array([[0.5, -1.0]]), "bias": jnp.zeros(1)}}
+
+
+def squared(params, x):
+    h = x @ params["l1"]["weight"].T + params["l1"]["bias"]
+    return jnp.sum(h**2)
+
+
+tree_grads = jax.grad(squared)(tree, jnp.array([[1.0, 2.0]]))
+print(tree_grads)
+print(jax.tree.map(lambda p, g: p - 0.1 * g, tree, tree_grads))
+
+# %% [markdown]
+# Most programs in these notebooks share a small network. Here it is in both frameworks. They call
+# `jaxgrad.value_and_grad`, which is `jax.value_and_grad` except that it returns `None` where torch
+# does (section 4).
 
 # %%
 network()
@@ -96,9 +116,9 @@ network()
 # programs that actually ran. Below them *the whole script* is folded: copy it into a plain session
 # with torch, or with JAX and jaxgrad, and it runs.
 #
-# In the table `=` means bit-identical, `~` means equal up to rounding, and `≠` means different. An
-# ULP is the distance between two adjacent floating-point numbers, measured at the largest element
-# of an array.
+# Numbers have three digits; below the table all digits are folded. `=` means bit-identical, `~`
+# means equal up to rounding, and `≠` means different. An ULP is the distance between two adjacent
+# floating-point numbers, measured at the largest element of an array.
 #
 # **Every gradient of a small network.**
 
@@ -116,6 +136,9 @@ graph("backward/simple_nn")
 
 # %%
 question("backward/accumulate")
+
+# %%
+plain("accumulate")
 
 # %%
 show("backward/accumulate")
@@ -211,12 +234,11 @@ for _ in range(60):
 difference = max(abs(a - b) for a, b in zip(torch_losses, jax_losses, strict=True))
 plt.figure(figsize=(6, 2.5), dpi=90)
 plt.plot(torch_losses, label="torch", color="#d95f02", linewidth=2)
-plt.plot(jax_losses, "o", label="JAX", color="#1b6ca8", markersize=3)
+plt.plot(jax_losses, "o", label="JAX", color="#2f81c7", markersize=3)
 plt.xlabel("step")
 plt.title(f"loss; largest difference {difference:.0e}")
 plt.legend()
-plt.tight_layout()
-plt.show()
+plot("losses of the training loop in torch and in JAX")
 
 # %% [markdown]
 # ## 7. What JAX asks of you

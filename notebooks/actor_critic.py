@@ -23,6 +23,7 @@ sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, show
 
@@ -76,14 +77,13 @@ def distance(nets, name):
 
 names = ("critic", "target_critic", "actor", "target_actor")
 plt.figure(figsize=(6, 2.4), dpi=90)
-for shift, framework, color in ((0, "torch", "#d95f02"), (0.4, "JAX", "#1b6ca8")):
+for shift, framework, color in ((0, "torch", "#d95f02"), (0.4, "JAX", "#2f81c7")):
     bars = [distance(values[framework]["params"], name) for name in names]
     plt.bar([tick + shift for tick in range(4)], bars, width=0.38, color=color, label=framework)
 plt.xticks([tick + 0.2 for tick in range(4)], names)
 plt.title("distance from the initial parameters after 20 steps")
 plt.legend(fontsize=8)
-plt.tight_layout()
-plt.show()
+plot("distance of each network from its initial parameters, torch beside JAX")
 
 # %% [markdown]
 # For training part of a single network see [freezing](freezing.ipynb).

@@ -25,6 +25,8 @@ import matplotlib.pyplot as plt
 import torch
 
 import jaxgrad
+from parity_tests.notebook.plain_jax import plain
+from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show, without
 
@@ -37,6 +39,9 @@ from parity_tests.notebook.show import figure, show, without
 # makes the factor zero: every other gradient becomes 0, and the infinite one NaN.
 # `optax.clip_by_global_norm` gives the same values. With `error_if_nonfinite=True` both torch's
 # function and jaxgrad's raise instead.
+
+# %%
+plain("clip_grad_norm")
 
 # %%
 show("clipping/clip_grad_norm")
@@ -81,13 +86,12 @@ def in_jax(size):
 plt.figure(figsize=(6, 2.5), dpi=90)
 plt.loglog(sizes, sizes, "--", color="gray", linewidth=0.8, label="not clipped")
 plt.loglog(sizes, [in_torch(size) for size in sizes], color="#d95f02", label="torch")
-plt.loglog(sizes, [in_jax(size) for size in sizes], "o", color="#1b6ca8", markersize=3, label="JAX")
+plt.loglog(sizes, [in_jax(size) for size in sizes], "o", color="#2f81c7", markersize=3, label="JAX")
 plt.xlabel("norm before")
 plt.ylabel("norm after")
 plt.title("max_norm = 1")
 plt.legend(fontsize=8)
-plt.tight_layout()
-plt.show()
+plot("norm before and after clipping, torch and JAX")
 
 # %% [markdown]
 # **Other norms**, then parameters without a gradient, which do not contribute to the norm.
@@ -111,6 +115,9 @@ show("clipping/clip_grad_norm_by_group", only="grads/*/bias")
 # ## Clipping by value
 #
 # Each element is clamped independently, which changes the direction of the gradient.
+
+# %%
+plain("clip_grad_value")
 
 # %%
 question("clipping/clip_grad_value")
@@ -177,14 +184,13 @@ torch_scale = [step["scale"] for step in values["torch"]]
 jax_scale = [step["scale"] for step in values["JAX"]]
 plt.figure(figsize=(6, 2.2), dpi=90)
 plt.step(range(5), torch_scale, where="mid", color="#d95f02", label="torch")
-plt.plot(range(5), jax_scale, "o", color="#1b6ca8", label="JAX")
+plt.plot(range(5), jax_scale, "o", color="#2f81c7", label="JAX")
 plt.yscale("log", base=2)
 plt.xticks(range(5))
 plt.xlabel("step; the gradient of step 2 is infinite")
 plt.title("the scale after each step")
 plt.legend(fontsize=8)
-plt.tight_layout()
-plt.show()
+plot("the gradient scaler's scale after each step, torch and JAX")
 
 # %% [markdown]
 # On a GPU there is one more difference: by default JAX multiplies float32 matrices in TF32, whereas

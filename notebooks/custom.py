@@ -22,6 +22,7 @@ if not pathlib.Path("../parity_tests").is_dir():
     raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
+from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, graph, show
 
@@ -104,6 +105,9 @@ show("custom/saved_tensor_modified")
 # x).detach()`. In JAX `stop_gradient` replaces `detach`.
 
 # %%
+plain("straight_through")
+
+# %%
 show("surrogate/straight_through")
 
 # %% [markdown]
@@ -122,6 +126,9 @@ show("surrogate/straight_through_twice")
 #
 # The domain head learns to tell the domains apart, and the trunk learns to prevent it. In the
 # second derivative the common `custom_vjp` has the wrong sign, -2 instead of 2.
+
+# %%
+plain("reverse_gradient")
 
 # %%
 show("surrogate/gradient_reversal")

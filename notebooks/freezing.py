@@ -23,6 +23,8 @@ sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.plain_jax import plain
+from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, programs, show
 
@@ -40,6 +42,9 @@ from parity_tests.notebook.show import graph, programs, show
 
 # %%
 question("grad_modes/requires_grad")
+
+# %%
+plain("partition")
 
 # %%
 show("grad_modes/requires_grad")
@@ -61,7 +66,7 @@ show("freezing/optimizer_subset", only="grads/*/bias losses/*")
 values = show("freezing/optimizer_subset").values
 steps = range(1, 4)
 plt.figure(figsize=(6, 2.4), dpi=90)
-for layer, color in (("l1", "#d95f02"), ("l2", "#1b6ca8")):
+for layer, color in (("l1", "#d95f02"), ("l2", "#2f81c7")):
     for framework, mark in (("torch", "-"), ("JAX", "o")):
         history = values[framework]["grads"]
         norms = [(grads[layer]["weight"] ** 2).sum() ** 0.5 for grads in history]
@@ -70,8 +75,7 @@ plt.xticks(steps)
 plt.xlabel("step")
 plt.title("norm of .grad; l1 is not in the optimizer, so zero_grad() skips it")
 plt.legend(fontsize=8)
-plt.tight_layout()
-plt.show()
+plot("norm of the gradients of both layers at each step, torch and JAX")
 
 # %% [markdown]
 # **Only the parameters that require grad.** An optimizer that is given the filtered list trains

@@ -28,6 +28,7 @@ if not pathlib.Path("../parity_tests").is_dir():
     raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
 
+from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, graph, network, show
 
@@ -37,11 +38,12 @@ from parity_tests.notebook.show import figure, graph, network, show
 #
 # Read the headers from left to right as the forward pass, and the boxes from right to left as the
 # backward pass. A box on torch's side is a node of the graph, named after the operation that it
-# differentiates: `Addmm` is a linear layer, `T` a transpose, and `AccumulateGrad` writes into the
-# `.grad` of a leaf. A box on JAX's side is an operation of the program. In torch, L1 is either on
-# the path of the loss, recorded but not reached from the loss, or never recorded. The sections
-# below go through these cases one by one, and [the stepper](../docs/stepper.md) shows them one
-# operation at a time.
+# differentiates: `Addmm` is a linear layer. A box on JAX's side is an equation of the VJP, the
+# program that computes the gradients: `dot` multiplies matrices, `reduce_sum` computes the gradient
+# of a bias. At the bottom are the parameters with the norms of their gradients. `0/None` means that
+# `jax.grad` returns 0 and `jaxgrad.grad` returns `None`. In torch, L1 is either on the path of the
+# loss, recorded but not reached from the loss, or never recorded. The sections below go through
+# these cases one by one, and [the stepper](../docs/stepper.md) shows them one operation at a time.
 
 # %%
 graph("grad_modes/recorded")
@@ -80,6 +82,9 @@ show("grad_modes/detach", prints="grads")
 # The gradients are the same as with `detach`, for a different reason: L1 is never recorded. JAX
 # never records anything, so `jaxgrad.no_grad` turns a function into one whose results are passed
 # through `stop_gradient`.
+
+# %%
+plain("no_grad")
 
 # %%
 show("grad_modes/no_grad", prints="grads")

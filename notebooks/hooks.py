@@ -25,12 +25,17 @@ import jax.numpy as jnp
 import matplotlib.pyplot as plt
 
 import jaxgrad
+from parity_tests.notebook.plain_jax import plain
+from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show, without
 
 
 # %% [markdown]
 # ## A hook on a parameter: observe, then clamp to [-1, 1]
+
+# %%
+plain("hook")
 
 # %%
 show("hooks/register_hook")
@@ -95,6 +100,9 @@ show("hooks/hook_order")
 # the steps, and a hook in the loop body changes the gradient between steps.
 
 # %%
+plain("retain_grad")
+
+# %%
 show("hooks/retain_grad")
 
 # %% [markdown]
@@ -135,15 +143,14 @@ show("hooks/gradient_norms")
 values = show("hooks/gradient_norms").values
 plt.figure(figsize=(7, 3), dpi=90)
 for index, name in enumerate(sorted(values["torch"]["norms"])):
-    color = plt.get_cmap("viridis")(index / 5)
+    color = f"C{index}"
     plt.plot(values["torch"]["norms"][name], color=color, label=name)
     plt.plot(values["JAX"]["norms"][name], "o", color=color, markersize=4)
 plt.yscale("log")
 plt.xlabel("step")
 plt.title("norm of the gradient of each weight; lines are torch, dots are JAX")
 plt.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), title="from input to output")
-plt.tight_layout()
-plt.show()
+plot("norm of the gradient of each weight during training, torch and JAX")
 
 # %% [markdown]
 # ## Exercises

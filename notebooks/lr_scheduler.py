@@ -23,6 +23,7 @@ sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show, without
 
@@ -116,13 +117,12 @@ values = show("precision/scaler_state", only="scale growth_tracker").values
 _, (top, bottom) = plt.subplots(2, sharex=True, figsize=(7, 3), dpi=90)
 for axis, key in ((top, "scale"), (bottom, "growth_tracker")):
     axis.step(range(40), values["torch"][key], where="mid", color="#d95f02", label="torch")
-    axis.plot(range(40), values["JAX"][key], "o", color="#1b6ca8", markersize=3, label="JAX")
+    axis.plot(range(40), values["JAX"][key], "o", color="#2f81c7", markersize=3, label="JAX")
     axis.set_ylabel(key, fontsize=8)
 top.set_yscale("log")
 top.legend(fontsize=8)
 bottom.set_xlabel("step")
-plt.tight_layout()
-plt.show()
+plot("the scaler's scale and growth tracker at each step, torch and JAX")
 
 # %% [markdown]
 # `scaler.state_dict(state)` returns the same dict as torch's `scaler.state_dict()`, and

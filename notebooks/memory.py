@@ -27,6 +27,7 @@ import matplotlib.pyplot as plt
 import jaxgrad
 from parity_tests.audits import networks
 from parity_tests.audits.memory_growth import DEPTHS, arguments, in_segments, plain
+from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, programs, show, without
 
@@ -94,14 +95,13 @@ without("checkpointing/checkpoint", only="*keep*")
 kept = show("checkpointing/checkpoint").measured
 variants = {"plain": "no checkpoint", "each": "each block", "whole": "the whole network"}
 plt.figure(figsize=(6, 2.4), dpi=90)
-for shift, framework, color in ((0, "torch", "#d95f02"), (0.4, "JAX", "#1b6ca8")):
+for shift, framework, color in ((0, "torch", "#d95f02"), (0.4, "JAX", "#2f81c7")):
     bars = [kept[framework]["bytes"][variant] for variant in variants]
     plt.bar([tick + shift for tick in range(3)], bars, width=0.38, color=color, label=framework)
 plt.xticks([0.2, 1.2, 2.2], list(variants.values()))
 plt.title("bytes kept from forward to backward")
 plt.legend(fontsize=8)
-plt.tight_layout()
-plt.show()
+plot("bytes that each kind of checkpointing keeps, torch beside JAX")
 
 # %% [markdown]
 # **Segments.** `checkpoint_sequential` keeps the inputs of a few segments, and all residuals of the
@@ -119,16 +119,15 @@ figure("checkpoint_depth")
 
 # %%
 plt.figure(figsize=(6, 2.8), dpi=90)
-for fun, mark in ((plain, "o-"), (in_segments, "s-")):
+for fun, mark, color in ((plain, "o-", "#d95f02"), (in_segments, "s-", "#2f81c7")):
     kept = [jaxgrad.saved_bytes(fun, *arguments(depth)) for depth in DEPTHS]
-    plt.loglog(DEPTHS, kept, mark, label=fun.__name__.replace("_", " "))
+    plt.loglog(DEPTHS, kept, mark, color=color, label=fun.__name__.replace("_", " "))
 plt.xticks(DEPTHS, [str(depth) for depth in DEPTHS])
 plt.minorticks_off()
 plt.xlabel("layers")
 plt.title("bytes kept from forward to backward")
 plt.legend(fontsize=8)
-plt.tight_layout()
-plt.show()
+plot("bytes kept by depth, with and without segments")
 
 # %% [markdown]
 # **Selected operations.** torch's selective checkpointing corresponds to a policy in JAX. Here the

@@ -3,9 +3,9 @@
 #
 # `None` means that there is no path from the loss to the parameter. Zero means that there is a path
 # and its derivative is zero. Optimizers treat the two differently: momentum and weight decay change
-# a parameter whose gradient is zero, but skip one whose gradient is `None`. `jax.grad` always
-# returns zeros; `jaxgrad.grad` finds the missing paths in the program and returns `None`, as torch
-# does.
+# a parameter whose gradient is zero, but skip one whose gradient is `None`. `jax.grad` returns
+# zeros for both; `jaxgrad.grad` finds the missing paths in the program and returns `None`, as
+# torch does.
 #
 # **You will be able to** predict whether a gradient is `None`, zero or a number, say why the
 # difference matters to an optimizer, and keep it in JAX.

@@ -21,6 +21,7 @@ sys.path.insert(0, "..")
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import show, without
 
@@ -62,7 +63,7 @@ show("optim/every_other_step", only="*/params/*/l1/bias")
 # %%
 values = show("optim/every_other_step").values
 plt.figure(figsize=(6, 2.5), dpi=90)
-for silenced, color in (("zero", "#d95f02"), ("none", "#1b6ca8")):
+for silenced, color in (("zero", "#d95f02"), ("none", "#2f81c7")):
     for framework, mark in (("torch", "-"), ("JAX", "o")):
         history = values[framework][silenced]["params"]
         norms = [(net["l1"]["weight"] ** 2).sum() ** 0.5 for net in history]
@@ -71,8 +72,7 @@ plt.xticks(range(4))
 plt.xlabel("step; L1's gradient is removed in steps 1 and 3")
 plt.title("norm of L1's weight")
 plt.legend(fontsize=8)
-plt.tight_layout()
-plt.show()
+plot("norm of L1's weight when its gradient is zero and when it is None")
 
 # %% [markdown]
 # ## Changing a gradient under a condition

@@ -102,7 +102,7 @@ def draw(record: Record) -> str:
         ("c = a * b", number(kept), ""),
         ("e = c * d", number(kept), f"the VJP keeps c = {number(record.grads[2])}"),
         ("c = c + 1", number(new), f"the VJP keeps c = {number(record.grads[2])}"),
-        ("vjp(1.0)", number(new), "ā, b̄, d̄ = " + ", ".join(map(number, record.grads))),
+        ("vjp(1.0)", number(new), "∇a, ∇b, ∇d = " + ", ".join(map(number, record.grads))),
     )
     for row, (code, value, note) in enumerate(rows):
         y = start + 26 + 38 * row

@@ -42,12 +42,16 @@ class Program:
             return shown
         summary = "the whole script: imports, helpers, inputs and these lines"
         script = block(self.script, colored=False)
-        return f"{shown}\n<details><summary>{summary}</summary>{script}</details>"
+        return f"{shown}\n{folded(summary, script)}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Shown:
-    """Programs, results and verdict, displayed as HTML or as plain text."""
+    """Programs, results and verdict, displayed as HTML or as plain text.
+
+    `full` are the rows with all digits, folded below the table. If a question has been `asked`,
+    the table is folded too, so that it does not give the answer away.
+    """
 
     title: str
     programs: tuple[Program, ...] = ()
@@ -56,6 +60,8 @@ class Shown:
     verdict: str = ""
     values: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # for plots
     measured: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # bytes, seconds
+    full: tuple[TextRow, ...] = ()
+    asked: bool = False
 
     def _repr_html_(self) -> str:
         parts = [f"<p>{prose(self.title)}</p>"]
@@ -63,7 +69,10 @@ class Shown:
             code = [program.html() for program in self.programs]
             parts.append(table([program.where for program in self.programs], [code], width="50%"))
         if self.rows:
-            parts.append(table(self.columns, map(cells, self.rows)))
+            results = table(self.columns, map(cells, self.rows))
+            if self.full:
+                results += folded("all digits", table(self.columns, map(cells, self.full)))
+            parts.append(folded("the results", results) if self.asked else results)
         if self.verdict:
             color = _GREEN if self.verdict.startswith("✓") else _AMBER
             parts.append(f'<p style="color:{color}"><b>{prose(self.verdict)}</b></p>')
@@ -93,10 +102,7 @@ class Folded:
     plain: str
 
     def _repr_html_(self) -> str:
-        return (
-            f"<p><b>{self.kind}.</b> {prose(self.text)}</p>\n"
-            f"<details><summary>{self.summary}</summary>{self.answer}</details>"
-        )
+        return f"<p><b>{self.kind}.</b> {prose(self.text)}</p>\n{folded(self.summary, self.answer)}"
 
     def __repr__(self) -> str:
         return f"{self.kind}. {self.text}\n{self.plain}"
@@ -114,6 +120,11 @@ class Picture:
 
     def __repr__(self) -> str:
         return re.sub(r"<[^>]*>", "", re.findall(r"<title.*?</title>", self.svg, re.DOTALL)[0])
+
+
+def folded(summary: str, content: str) -> str:
+    """Return content that a reader unfolds by a click on its summary."""
+    return f"<details><summary>{summary}</summary>{content}</details>"
 
 
 def prose(text: str) -> str:

@@ -29,6 +29,7 @@ from parity_tests.runner.observe import observe
 
 
 SOLUTIONS = solutions.__name__
+DIGITS = 3  # significant digits of an answer
 
 
 def question(id: str) -> Folded:
@@ -46,7 +47,7 @@ def question(id: str) -> Folded:
     if asked.element is not None:
         name = f"{at}/{asked.element}"
         sides, at = [{name: flatten(side)[at][asked.element]} for side in sides], name
-    rows = list(compared(sides, cell.result.dtype, at))
+    rows = list(compared(sides, cell.result.dtype, at, DIGITS))
     assert rows, f"no result of {id} matches {asked.at!r}"
     return _folded(asked.text, ("", "torch", "", "JAX"), rows, asked.because)
 

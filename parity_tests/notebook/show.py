@@ -18,6 +18,7 @@ from parity_tests.case import Case, identity
 from parity_tests.figures import catalog
 from parity_tests.notebook.core import core_of
 from parity_tests.notebook.display import Picture, Program, Shown
+from parity_tests.notebook.questions import QUESTIONS
 from parity_tests.notebook.script import scripts
 from parity_tests.pictures.draw_case import picture, settings
 from parity_tests.report.rows import compared, cut, measured
@@ -25,6 +26,9 @@ from parity_tests.report.source_text import source
 from parity_tests.report.text import SIGNS
 from parity_tests.runner.engine import Result
 from parity_tests.runner.observe import find, observe
+
+
+DIGITS, ALL = 3, 17  # significant digits of the numbers in a table, and of those folded below it
 
 
 def show(
@@ -49,13 +53,15 @@ def show(
 
     Returns:
         An object that displays itself; its `values` maps "torch" and "JAX" to their results. If
-        the case has a tool, the last column shows JAX's results without the tool.
+        the case has a tool, the last column shows JAX's results without the tool. If the case has
+        a question, the table that answers it is folded.
 
     Raises:
         AssertionError: The cell does not pass, so the notebook would show something false.
     """
     cell = observe(id, dtype, mode, seed)
-    rows = list(compared(list(cell.values.values()), cell.result.dtype, only))
+    sides, dtype_ = list(cell.values.values()), cell.result.dtype
+    rows, full = (list(compared(sides, dtype_, only, digits)) for digits in (DIGITS, ALL))
     assert rows, f"no result of {id} matches {only!r}"
     gone = [f"JAX {_replaced(cell.case)}"] if cell.case.control is not None else []
     return Shown(
@@ -66,6 +72,8 @@ def show(
         verdict=_sentence(cell.result),
         values=cell.values,
         measured=cell.measured,
+        full=cut(full) if full != rows else (),
+        asked=id in QUESTIONS,
     )
 
 
@@ -92,7 +100,7 @@ def without(
     kept, gone = cell.values["JAX"], cell.values["without"]
     rows = [
         (path, left, right)
-        for path, left, sign, right in compared([kept, gone], cell.result.dtype, only)
+        for path, left, sign, right in compared([kept, gone], cell.result.dtype, only, DIGITS)
         if sign == SIGNS["deviation"]
     ]
     tools = ", ".join(control)

@@ -20,10 +20,11 @@ ZERO = "0 to rounding"
 TextRow = tuple[str, ...]
 
 
-def compared(sides: list[Any], dtype: str, only: str) -> Iterator[TextRow]:
+def compared(sides: list[Any], dtype: str, only: str, digits: int = 5) -> Iterator[TextRow]:
     """Yield a row per leaf: path, torch's value, verdict sign, JAX's value.
 
-    If a third observation is given, each row ends with JAX's value without the tool.
+    If a third observation is given, each row ends with JAX's value without the tool. Numbers have
+    `digits` significant digits, and more where different values would look the same.
     """
     left, right, *more = [flatten(side) for side in sides]
     signs, zeros = _signs(*sides[:2])
@@ -31,7 +32,10 @@ def compared(sides: list[Any], dtype: str, only: str) -> Iterator[TextRow]:
     for path in dict.fromkeys((*_paths(sides[0]), *_paths(sides[1]))):
         if not any(fnmatch.fnmatch(path, glob) for glob in only.split()):
             continue
-        texts = [shown(leaves.get(path, ABSENT), dtype) for leaves in (left, right, *more)]
+        found = [leaves.get(path, ABSENT) for leaves in (left, right, *more)]
+        apart = [signs[path] == SIGNS["deviation"]]
+        apart += [gone.get(path) == SIGNS["deviation"]] if more else []
+        texts = _apart(found, apart, dtype, digits)
         if path in zeros:
             texts[:2] = [ZERO, ZERO]
         if more and gone.get(path) in (SIGNS["bitwise"], SIGNS["close"]):
@@ -80,7 +84,18 @@ def _amount(path: str, value: Any) -> str:
     return str(value)
 
 
-def shown(leaf: Any, dtype: str = "") -> str:
+def _apart(found: list[Any], apart: list[bool], dtype: str, digits: int) -> list[str]:
+    """Format values; neighbours that differ get as many digits as it takes to see it."""
+    texts: list[str] = []
+    for more in (digits, *(n for n in (5, 8, 17) if n > digits)):
+        texts = [shown(leaf, dtype, more) for leaf in found]
+        pairs = zip(apart, texts, texts[1:], strict=False)
+        if not any(differ and left == right for differ, left, right in pairs):
+            break
+    return texts
+
+
+def shown(leaf: Any, dtype: str = "", digits: int = 5) -> str:
     """Return a short text for a leaf, with the dtype of an array unless it is `dtype`."""
     if isinstance(leaf, BaseException):
         sentence = re.split(r"\.(?: |$|(?=[A-Z][a-z]* ))|\n", str(leaf))[0]
@@ -92,14 +107,14 @@ def shown(leaf: Any, dtype: str = "") -> str:
     if leaf.dtype.kind not in "biufc":
         leaf = leaf.astype(np.float64)  # numpy cannot format bfloat16
     if leaf.size <= SMALL:
-        return low + _numbers(leaf.tolist())
+        return low + _numbers(leaf.tolist(), digits)
     if leaf.dtype == bool:
         return f"{leaf.sum()} of {leaf.size} true"
     shape = "×".join(str(n) for n in leaf.shape)
-    return f"{low}norm {np.linalg.norm(leaf.astype(np.complex128)):.5g} ({shape})"
+    return f"{low}norm {np.linalg.norm(leaf.astype(np.complex128)):.{digits}g} ({shape})"
 
 
-def _numbers(value: Any) -> str:
+def _numbers(value: Any, digits: int) -> str:
     if isinstance(value, list):
-        return f"[{', '.join(map(_numbers, value))}]"
-    return str(value) if isinstance(value, bool | int) else f"{value:.5g}"
+        return f"[{', '.join(_numbers(item, digits) for item in value)}]"
+    return str(value) if isinstance(value, bool | int) else f"{value:.{digits}g}"

@@ -15,11 +15,14 @@ import jax.numpy as jnp
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "docs" / "_static"
 X, W = 0.5, 2.0
-STEP = 220  # from a value to the next one
+STEP = 262  # from a value to the next one
+LEFT = 70  # of the first value
 FUNS = (functools.partial(jnp.multiply, X), jnp.tanh, jnp.square)
 NODES = ("MulBackward0", "TanhBackward0", "PowBackward0")
+COTANGENTS = ("∂L/∂w", "∂L/∂a", "∂L/∂h", "∂L/∂L")
+TANGENTS = ("∂w/∂w", "∂a/∂w", "∂h/∂w", "∂L/∂w")  # along the direction of w
 STYLE = """\
-text { font: 14px system-ui, sans-serif; fill: #1f2328; text-anchor: middle }
+text { font: 15px system-ui, sans-serif; fill: #1f2328; text-anchor: middle }
 .op { fill: #eef1f5; stroke: #57606a } .down { fill: #fdeee7; stroke: #b5401a }
 .kept { fill: #e7f3ea; stroke: #1a7f37 }
 path { fill: none; stroke: #57606a; stroke-width: 1.5 } .head { fill: #57606a }
@@ -42,24 +45,24 @@ def figures() -> dict[str, str]:
     return {
         "tape.svg": _svg(
             "The tape: three recorded nodes, values forward, gradients backward",
-            [forward, _lane(130, "backward", ("w̄", "ā", "h̄", "L̄"), cotangents, NODES)],
+            [forward, _lane(130, "backward", COTANGENTS, cotangents, NODES)],
         ),
         "jvp.svg": _svg(
             "The JVP: each value travels with its tangent",
-            [forward, _lane(130, "tangent", ("ẇ", "ȧ", "ḣ", "L̇"), tangents, linear)],
+            [forward, _lane(130, "tangent", TANGENTS, tangents, linear)],
         ),
         "vjp.svg": _svg(
             "The VJP: the linear part runs backward",
             [
-                _lane(40, "tangent", ("ẇ", "ȧ", "ḣ", "L̇"), tangents, linear),
-                _lane(130, "backward", ("w̄", "ā", "h̄", "L̄"), cotangents, linear),
+                _lane(40, "tangent", TANGENTS, tangents, linear),
+                _lane(130, "backward", COTANGENTS, cotangents, linear),
             ],
         ),
         "residuals.svg": _svg(
             "Residuals: values that the forward pass keeps for the backward pass",
             [
                 forward,
-                _lane(210, "backward", ("w̄", "ā", "h̄", "L̄"), cotangents, linear),
+                _lane(210, "backward", COTANGENTS, cotangents, linear),
                 *(_kept(column, text) for column, text in enumerate(kept)),
             ],
             height=250,
@@ -97,11 +100,11 @@ def _lane(
     """Draw values and operations from left to right, with arrows in the direction of the pass."""
     parts = []
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
-        x = STEP * i + 60
-        parts.append(_text(x, y + 5, f"{name} = {value:.4g}"))
+        x = STEP * i + LEFT
+        parts.append(_text(x, y + 5, f"{name} = {value:.3g}"))
         if i < len(ops):
             parts.append(_box("op" if kind == "forward" else "down", x + STEP // 2, y, ops[i]))
-            parts.append(_arrow(x + 40, x + STEP - 40, y + 26, back=kind == "backward"))
+            parts.append(_arrow(x + 62, x + STEP - 62, y + 26, back=kind == "backward"))
     return "".join(parts)
 
 
@@ -121,7 +124,7 @@ def _arrow(left: int, right: int, y: int, back: bool) -> str:
 
 
 def _kept(column: int, text: str) -> str:
-    x = STEP * column + 60 + STEP // 2
+    x = STEP * column + LEFT + STEP // 2
     return f'<path d="M{x} 70V108M{x} 138V195"/>' + _box("kept", x, 123, text, round_by=15)
 
 
@@ -130,8 +133,9 @@ def _text(x: int, y: int, text: str) -> str:
 
 
 def _svg(title: str, parts: Sequence[str], height: int = 170) -> str:
+    size = f"0 0 {3 * STEP + 2 * LEFT} {height}"
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 790 {height}" role="img">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}" role="img">'
         f"<title>{html.escape(title)}</title><style>{STYLE}</style>{''.join(parts)}</svg>\n"
     )
 
