@@ -23,9 +23,8 @@ from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
 from parity_tests.report.rows import shown
 from parity_tests.report.source_text import source
-from parity_tests.report.text import SIGNS, changes, rows_covered
+from parity_tests.report.text import SIGNS, changes
 from parity_tests.runner.engine import Result
-from parity_tests.runner.selection import ROWS
 
 
 DEVICES = ("cpu", "gpu", "tpu")
@@ -102,8 +101,6 @@ def write(
         verdict=verdict(results),
         counts=collections.Counter(result.verdict for result in results),
         controls=collections.Counter(result.control for result in results),
-        rows=rows_covered(results),
-        all_rows=len(ROWS),
         versions=versions,
         signs=SIGNS,
         pictures=pictures or {},

@@ -246,8 +246,9 @@ def outcome(report: Report) -> str:
         return "the comparison could not be run."
     if report.first is None:
         return "your port's gradients differ from torch's."
-    place = f"first on the {report.first.surface} surface, at {report.first.where}"
-    return f"your port differs from torch, {place}."
+    first = report.first
+    where = f"{first.op}, {first.torch_line}" if first.op and first.torch_line else first.where
+    return f"your port differs from torch, first on the {first.surface} surface, at {where}."
 
 
 def _plain(x: Any) -> Any:

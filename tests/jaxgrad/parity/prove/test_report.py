@@ -124,6 +124,8 @@ FIRST = Finding("gradients", "fc", "net.py:3", "it differs", op="linear")
         (FAIL, "FAIL: your port's gradients differ from torch's."),
         (report("fail", first=FIRST),
          "FAIL: your port differs from torch, first on the gradients surface, at fc (linear)."),
+        (report("fail", first=dataclasses.replace(FIRST, torch_line="m.py:8")),
+         "FAIL: your port differs from torch, first on the gradients surface, at linear, m.py:8."),
         (Report("pass", {}), "PASS: your port has torch's gradients."),
     ],
 )  # fmt: skip
