@@ -48,7 +48,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
 
 def adam(
     lr: ScalarOrSchedule = 1e-3,
-    betas: tuple[ArrayLike, ArrayLike] = (0.9, 0.999),
+    betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),
     eps: ArrayLike = 1e-8,
     weight_decay: ArrayLike = 0.0,
     amsgrad: bool = False,
@@ -65,7 +65,7 @@ def adam(
 
     Args:
         lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
-        betas: Decay rates of the first- and second-moment averages.
+        betas: Decay rates of the first- and second-moment averages, numbers or schedules.
         eps: Added to the root of the bias-corrected second moment, for numerical stability.
         weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it. With
             `decoupled_weight_decay`, each step subtracts `lr * weight_decay * param` instead.
@@ -114,7 +114,7 @@ def adam(
 
 def adamw(
     lr: ScalarOrSchedule = 1e-3,
-    betas: tuple[ArrayLike, ArrayLike] = (0.9, 0.999),
+    betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),
     eps: ArrayLike = 1e-8,
     weight_decay: ArrayLike = 1e-2,
     amsgrad: bool = False,
@@ -130,7 +130,7 @@ def adamw(
 
     Args:
         lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
-        betas: Decay rates of the first- and second-moment averages.
+        betas: Decay rates of the first- and second-moment averages, numbers or schedules.
         eps: Added to the root of the bias-corrected second moment, for numerical stability.
         weight_decay: Decoupled weight decay: each step subtracts `lr * weight_decay * param`.
         amsgrad: Divide by the running maximum of the second moment (AMSGrad).

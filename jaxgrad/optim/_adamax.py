@@ -36,7 +36,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamaxState) -> tuple[
 
 def adamax(
     lr: ScalarOrSchedule = 2e-3,
-    betas: tuple[ArrayLike, ArrayLike] = (0.9, 0.999),
+    betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),
     eps: ArrayLike = 1e-8,
     weight_decay: ArrayLike = 0.0,
     foreach: bool | None = None,
@@ -50,7 +50,8 @@ def adamax(
 
     Args:
         lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
-        betas: Decay rates of the gradient's running average and running maximum.
+        betas: Decay rates of the gradient's running average and running maximum, numbers or
+            schedules.
         eps: Added to the magnitude of each gradient, for numerical stability.
         weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it.
         foreach, differentiable, capturable: Accepted as in torch; no effect.

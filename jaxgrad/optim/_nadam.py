@@ -72,7 +72,7 @@ def _times(ops: Any, mu_product: jax.Array, mu: Scalar) -> jax.Array:
 
 def nadam(
     lr: ScalarOrSchedule = 2e-3,
-    betas: tuple[ArrayLike, ArrayLike] = (0.9, 0.999),
+    betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),
     eps: ArrayLike = 1e-8,
     weight_decay: ArrayLike = 0.0,
     momentum_decay: ArrayLike = 4e-3,
@@ -88,7 +88,7 @@ def nadam(
 
     Args:
         lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
-        betas: Decay rates of the first- and second-moment averages.
+        betas: Decay rates of the first- and second-moment averages, numbers or schedules.
         eps: Added to the root of the bias-corrected second moment, for numerical stability.
         weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it. With
             `decoupled_weight_decay`, each step subtracts `lr * weight_decay * param` instead.

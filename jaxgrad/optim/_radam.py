@@ -49,7 +49,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RAdamState) -> tuple[A
 
 def radam(
     lr: ScalarOrSchedule = 1e-3,
-    betas: tuple[ArrayLike, ArrayLike] = (0.9, 0.999),
+    betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),
     eps: ArrayLike = 1e-8,
     weight_decay: ArrayLike = 0.0,
     decoupled_weight_decay: bool = False,
@@ -64,7 +64,7 @@ def radam(
 
     Args:
         lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
-        betas: Decay rates of the first- and second-moment averages.
+        betas: Decay rates of the first- and second-moment averages, numbers or schedules.
         eps: Added to the root of the second moment before bias correction.
         weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it. With
             `decoupled_weight_decay`, each step subtracts `lr * weight_decay * param` instead.

@@ -45,7 +45,7 @@ def rmsprop(
     alpha: ArrayLike = 0.99,
     eps: ArrayLike = 1e-8,
     weight_decay: ArrayLike = 0.0,
-    momentum: ArrayLike = 0.0,
+    momentum: ScalarOrSchedule = 0.0,
     centered: bool = False,
     capturable: bool = False,
     foreach: bool | None = None,
@@ -61,7 +61,7 @@ def rmsprop(
         alpha: Decay rate of the average of squared gradients.
         eps: Added to the root, for numerical stability.
         weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it.
-        momentum: Momentum factor; 0 disables momentum.
+        momentum: Momentum factor, or a schedule of it; 0 disables momentum.
         centered: Divide by the root of the gradient's variance instead of its mean square.
         capturable, foreach, differentiable: Accepted as in torch; no effect.
         maximize: Maximize the objective instead of minimizing it.

@@ -38,7 +38,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: SGDState) -> tuple[Any
 
 def sgd(
     lr: ScalarOrSchedule = 1e-3,
-    momentum: ArrayLike = 0.0,
+    momentum: ScalarOrSchedule = 0.0,
     dampening: ArrayLike = 0.0,
     weight_decay: ArrayLike = 0.0,
     nesterov: bool = False,
@@ -53,7 +53,7 @@ def sgd(
 
     Args:
         lr: Learning rate: a number, a 1-element array, or a schedule `step -> lr`.
-        momentum: Momentum factor; 0 disables momentum.
+        momentum: Momentum factor, or a schedule of it; 0 disables momentum.
         dampening: From the second step on, the gradient is scaled by `1 - dampening`.
         weight_decay: L2 penalty: each gradient gets `weight_decay * param` added to it.
         nesterov: Use Nesterov momentum.

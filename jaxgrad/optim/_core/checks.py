@@ -41,7 +41,7 @@ def learning_rate(
         not_negative("learning rate", lr, text)
 
 
-def not_negative(name: str, x: ArrayLike, text: str | None = None) -> None:
+def not_negative(name: str, x: ScalarOrSchedule, text: str | None = None) -> None:
     check(name, x, lambda x: x >= 0.0, "at least 0.0", text)
 
 
@@ -56,13 +56,13 @@ def betas(betas: Any) -> None:
 def check(
     name: str, x: Any, good: Callable[[Any], bool], bound: str, text: str | None = None
 ) -> None:
-    """Raise torch's error unless `good(x)`; traced values are not checked."""
-    if not _skipped.get() and not compat.is_traced(x) and not good(x):
+    """Raise torch's error unless `good(x)`; schedules and traced values pass."""
+    if not (_skipped.get() or callable(x) or compat.is_traced(x)) and not good(x):
         message = (text or f"Invalid {name} value: {{}}").format(x)
         raise ValueError(f"{message} (it must be {bound})")
 
 
-def nesterov(nesterov: bool, momentum: ArrayLike, dampening: ArrayLike) -> None:
+def nesterov(nesterov: bool, momentum: ScalarOrSchedule, dampening: ArrayLike) -> None:
     """Require a momentum and zero dampening for Nesterov momentum."""
     if nesterov and not _skipped.get() and (is_zero(momentum) or not is_zero(dampening)):
         raise ValueError(

@@ -40,7 +40,7 @@ class Step:
 
     rule: UpdateRule
     state_type: Callable[..., Any]  # the optimizer's state, a named tuple
-    settings: Mapping[str, Any]  # the hyperparameters, with the schedule's rate for this step
+    settings: Mapping[str, Any]  # the hyperparameters, with the schedules' values for this step
     maximize: bool  # negate the gradients first
     exact: bool  # reproduce torch's bits
     return_update: bool  # return optax's updates instead of the new parameters
@@ -90,16 +90,16 @@ def elementwise(
         initial: An instance of the optimizer's state type. Each field holds a function that
             initializes it for a parameter, or None if unused. The last field is `count`.
         hyperparameters: Numbers or arrays that `rule` reads as attributes of its second argument;
-            `lr` may be a schedule.
+            each may be a schedule.
         maximize: Negate the gradients first.
         exact: Reproduce torch's bits instead of XLA's fastest order.
     """
     state_type: Any = type(initial)
-    schedule = hyperparameters["lr"] if callable(hyperparameters["lr"]) else None
+    schedules = {name: value for name, value in hyperparameters.items() if callable(value)}
 
     def init(params: PyTree) -> Any:
         fields = [None if f is None else jax.tree.map(f, params) for f in initial[:-1]]
-        return state_type(*fields, None if schedule is None else jnp.zeros((), np.int32))
+        return state_type(*fields, jnp.zeros((), np.int32) if schedules else None)
 
     def apply(
         return_update: bool, grads: PyTree, state: Any, params: PyTree, live: PyTree, **extra: Any
@@ -119,9 +119,8 @@ def elementwise(
         return treedef.unflatten([new for new, _ in results]), state_type(*new_fields, count)
 
     def settings(count: Any) -> dict[str, Any]:
-        if schedule is None:
-            return dict(hyperparameters)
-        return {**hyperparameters, "lr": Scheduled(schedule(count))}
+        now = {name: Scheduled(schedule(count)) for name, schedule in schedules.items()}
+        return {**hyperparameters, **now}
 
     tx, options = from_apply(init, apply), dict(maximize=maximize, exact=exact)
     return tx.rebuilt_by(elementwise, rule, initial, hyperparameters, **options)

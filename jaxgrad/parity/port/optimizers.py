@@ -1,23 +1,21 @@
-"""Write torch's optimizer and scheduler as those of `jaxgrad.optim`."""
+"""Write torch's optimizer as that of `jaxgrad.optim`."""
 
 from __future__ import annotations
 
 import ast
 import inspect
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from jaxgrad import optim
 from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.naming import snake
 from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.schedules import Rates
 
 
 _IMPLEMENTATION = ("foreach", "fused", "capturable", "differentiable", "exact")
-_Rate = Callable[[float], ast.expr]
 
 
 def rebuilt(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
@@ -35,15 +33,19 @@ def rebuilt(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
     return type(optimizer)(groups, **defaults)
 
 
-def write_optimizer(optimizer: torch.optim.Optimizer, scheduler: Any) -> ast.expr:
+def write_optimizer(optimizer: torch.optim.Optimizer, rates: Rates) -> ast.expr:
     """Return the transformation of an optimizer, with the options that are not its defaults.
 
     Raises:
-        PortError: The optimizer or the scheduler has no counterpart.
+        PortError: The optimizer has no counterpart.
     """
     name, factory = _counterpart(optimizer)
-    rate = syntax.literal if scheduler is None else lambda lr: write_schedule(scheduler, lr)
-    groups = [_options(group, factory, rate) for group in optimizer.param_groups]
+    groups = [
+        _options(group, factory, lr, momentum)
+        for group, lr, momentum in zip(
+            optimizer.param_groups, rates.lrs, rates.momenta, strict=True
+        )
+    ]
     if len(groups) == 1:
         return syntax.call(f"optim.{name}", **groups[0])
     first, *others = groups
@@ -68,7 +70,9 @@ def _counterpart(optimizer: torch.optim.Optimizer) -> tuple[str, Any]:
     return name, factory
 
 
-def _options(group: dict[str, Any], factory: Any, rate: _Rate) -> dict[str, ast.expr]:
+def _options(
+    group: dict[str, Any], factory: Any, lr: ast.expr, momentum: ast.expr | None
+) -> dict[str, ast.expr]:
     found: dict[str, ast.expr] = {}
     for name, parameter in inspect.signature(factory).parameters.items():
         if name not in group or name in _IMPLEMENTATION:
@@ -76,42 +80,15 @@ def _options(group: dict[str, Any], factory: Any, rate: _Rate) -> dict[str, ast.
         value = group[name]
         value = value.item() if isinstance(value, torch.Tensor) else value
         if name == "lr":
-            found[name] = rate(float(group.get("initial_lr", value)))
+            found[name] = lr
+        elif momentum is not None and name == "betas":
+            rest = [syntax.literal(beta) for beta in group[name][1:]]
+            found[name] = ast.Tuple([momentum, *rest], ast.Load())
+        elif momentum is not None and name == "momentum" and "betas" not in group:
+            found[name] = momentum
         elif value != parameter.default:
             found[name] = syntax.literal(value)
     return found
-
-
-def write_schedule(scheduler: Any, lr: float) -> ast.expr:
-    """Return the schedule of a scheduler for one learning rate.
-
-    Raises:
-        PortError: The scheduler has no counterpart, or one whose settings cannot be read.
-    """
-    kind = type(scheduler)
-    name = snake(kind.__name__)
-    factory = getattr(optim.lr_scheduler, name, None)
-    if factory is None:
-        raise PortError(f"the scheduler {kind.__name__} has no counterpart in jaxgrad.optim")
-    function, start = f"optim.lr_scheduler.{name}", syntax.literal(lr)
-    if isinstance(scheduler, torch.optim.lr_scheduler.SequentialLR):
-        parts = [write_schedule(s, lr) for s in scheduler._schedulers]
-        milestones = syntax.literal(list(scheduler._milestones))
-        return syntax.call(function, start, ast.List(parts, ast.Load()), milestones)
-    keywords: dict[str, ast.expr] = {}
-    for argument, parameter in list(inspect.signature(factory).parameters.items())[1:]:
-        if argument == "last_epoch":
-            continue
-        if argument not in vars(scheduler):
-            raise PortError(
-                f"the settings of {kind.__name__} cannot be read from it (it has no {argument!r}); "
-                "write the schedule by hand"
-            )
-        value = vars(scheduler)[argument]
-        value = sorted(value.elements()) if isinstance(value, Counter) else value
-        if value != parameter.default:
-            keywords[argument] = syntax.literal(value)
-    return syntax.call(function, start, **keywords)
 
 
 def group_names(optimizer: torch.optim.Optimizer, names: dict[int, str]) -> Sequence[Sequence[str]]:

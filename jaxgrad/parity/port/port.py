@@ -63,7 +63,7 @@ def port(
             if the module returns its loss.
         targets: A tuple of example targets for `loss`, numpy arrays or tensors.
         scheduler: Factory of torch's scheduler, a function of the optimizer. It is stepped after
-            each optimizer step.
+            each optimizer step. The functions of a LambdaLR are written for JAX to trace.
         clip: Maximum norm for torch's `clip_grad_norm_`.
         style: "functions" for one function of a params tree for each class of the module, or "nnx"
             for one flax nnx class, made of the layers of `jaxgrad.nnx`.

@@ -61,12 +61,34 @@ def is_torch(function: types.FunctionType) -> bool:
 
 def _function(text: str, code: types.CodeType) -> ast.FunctionDef | ast.Lambda:
     if code.co_name == "<lambda>":
-        return _lambda(text, code)
+        return _lambda_by_place(code) or _lambda(text, code)
     tree = ast.parse(text)
     found = tree.body[0]
     if not isinstance(found, ast.FunctionDef):
         raise PortError(f"{code.co_qualname} is not a plain function")
     return found
+
+
+def _lambda_by_place(code: types.CodeType) -> ast.Lambda | None:
+    """Return the lambda of a file whose body is where the code is, if that is known."""
+    try:
+        lines, _ = inspect.findsource(code)
+        tree = ast.parse("".join(lines))
+    except (OSError, SyntaxError):
+        return None
+    places = [((a, c), (b, d)) for a, b, c, d in code.co_positions() if a and b and d]
+    around = [
+        node for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda) and all(_holds(node.body, *place) for place in places)
+    ]  # fmt: skip
+    if not around or not places:
+        return None
+    node = around[-1]  # the walk goes from the outside in
+    return ast.increment_lineno(node, 1 - max(code.co_firstlineno, 1))
+
+
+def _holds(node: ast.expr, start: Any, end: Any) -> bool:
+    return (node.lineno, node.col_offset) <= start and end <= (node.end_lineno, node.end_col_offset)
 
 
 def _lambda(text: str, code: types.CodeType) -> ast.Lambda:

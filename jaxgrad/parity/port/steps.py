@@ -16,6 +16,7 @@ from jaxgrad.parity.port.inputs import input_value, tensors
 from jaxgrad.parity.port.mode_expressions import TRAINING
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.schedules import write_rates
 from jaxgrad.parity.port.scope import Run, Written, top_scope
 from jaxgrad.parity.port.selections import selection
 from jaxgrad.parity.port.values import Folded, Value, code_of, is_dynamic, renamed
@@ -74,7 +75,6 @@ def write_step(
     """
     names = {id(p): name for name, p in layout.module.named_parameters()}
     fresh = optimizers.rebuilt(recipe.optimizer)
-    scheduler = None if recipe.scheduler is None else recipe.scheduler(fresh)
     groups = optimizers.group_names(fresh, names)
     flags = dict(layout.module.named_parameters())
     order = tuple(name for group in groups for name in group)
@@ -99,9 +99,12 @@ def write_step(
                                  "Return whether torch's optimizer trains a leaf."))  # fmt: skip
     if len(groups) > 1:
         section.append(_group_of(groups, trained))
-    transformation = optimizers.write_optimizer(fresh, scheduler)
+    taken = {"p", *(n for w in (*functions, *extra) for n in (w.name, *syntax.assigned(w.node)))}
+    rates = write_rates(fresh, recipe.scheduler, taken)
+    transformation = optimizers.write_optimizer(fresh, rates)
+    section += rates.section
     section.append(ast.Assign([ast.Name("OPTIMIZER", ast.Store())], transformation))
-    section += _training_functions([*arguments, *keys], recipe, fresh, scheduler,
+    section += _training_functions([*arguments, *keys], recipe, fresh, rates.scheduler,
                                    partial=bool(others), has_state=has_state)  # fmt: skip
     return Step(extra, section, tuple(trained), order)
 

@@ -75,6 +75,10 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     )),
     "frozen": (Normed, dict(optimizer=adamw, loss=smoothed, scheduler=warm_up, clip=0.05)),
     "groups": (Net, dict(optimizer=groups, loss=squared, scheduler=warm_up)),
+    "cycled": (Net, dict(
+        optimizer=groups, loss=squared,
+        scheduler=lambda opt: lr_scheduler.OneCycleLR(opt, [0.1, 0.2], total_steps=9),
+    )),
 }  # fmt: skip
 
 
@@ -178,13 +182,13 @@ def test_a_step_that_differs_from_what_is_proved_is_refused():
         (dict(optimizer=lambda ps: torch.optim.SGD(ps[:1], lr=0.1)), "does not have inner.bias"),
         (dict(optimizer=torch.optim.LBFGS), "evaluates the loss several times"),
         (
-            dict(scheduler=lambda opt: lr_scheduler.OneCycleLR(opt, 0.1, total_steps=9)),
-            "the settings of OneCycleLR cannot be read from it",
+            dict(scheduler=lr_scheduler.ReduceLROnPlateau),
+            "ReduceLROnPlateau reads a metric after each epoch",
         ),
     ],
 )
 def test_a_training_loop_that_cannot_be_written_is_refused(options, reason):
-    """An argument of a wrong type, or a scheduler without readable settings, is named."""
+    """An argument of a wrong type, or a scheduler without a counterpart, is named."""
     with pytest.raises(PortError, match=reason):
         made("sgd", **options)
 
