@@ -31,8 +31,9 @@ def plain(function: Callable[..., Any]) -> tuple[types.FunctionType, dict[str, K
         free = [name for name in inspect.signature(inner).parameters if name not in held]
         given = dict(zip(free, function.args, strict=False)) | function.keywords
         return inner, held | {name: Known(x) for name, x in given.items()}
-    if not isinstance(function, types.FunctionType | types.MethodType):
-        function = types.MethodType(type(function).__call__, function)
+    call: Any = type(function).__call__
+    if isinstance(call, types.FunctionType):
+        function = types.MethodType(call, function)
     if isinstance(function, types.MethodType):
         inner, held = plain(function.__func__)
         first, *_ = inspect.signature(inner).parameters
