@@ -56,6 +56,7 @@ from jaxgrad.functional.indexing.diagonal_trace import trace as trace
 from jaxgrad.functional.indexing.flip_roll_tril import flip as flip
 from jaxgrad.functional.indexing.flip_roll_tril import repeat_interleave as repeat_interleave
 from jaxgrad.functional.indexing.flip_roll_tril import roll as roll
+from jaxgrad.functional.indexing.flip_roll_tril import transpose as transpose
 from jaxgrad.functional.indexing.flip_roll_tril import tril as tril
 from jaxgrad.functional.indexing.flip_roll_tril import triu as triu
 from jaxgrad.functional.indexing.fold import fold as fold
@@ -192,6 +193,7 @@ from jaxgrad.functional.pointwise.arithmetic import add as add
 from jaxgrad.functional.pointwise.arithmetic import div as div
 from jaxgrad.functional.pointwise.arithmetic import mul as mul
 from jaxgrad.functional.pointwise.arithmetic import neg as neg
+from jaxgrad.functional.pointwise.arithmetic import positive as positive
 from jaxgrad.functional.pointwise.arithmetic import sub as sub
 from jaxgrad.functional.pointwise.arithmetic import true_divide as true_divide
 from jaxgrad.functional.pointwise.atan2_hypot import atan2 as atan2
@@ -350,6 +352,7 @@ arctan = atan
 arctan2 = atan2
 arctanh = atanh
 clip = clamp
+conj_physical = conj
 divide = div
 fix = trunc
 ger = outer
@@ -360,6 +363,8 @@ multiply = mul
 negative = neg
 orgqr = linalg.householder_product
 subtract = sub
+swapaxes = transpose
+swapdims = transpose
 trapz = trapezoid
 
 

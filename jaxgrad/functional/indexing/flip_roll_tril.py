@@ -52,6 +52,24 @@ def flip(input: Array, dims: int | Sequence[int]) -> Array:
     return jnp.flip(input, canonical_dims(dims, input.ndim, empty_is_all=False))
 
 
+def transpose(input: Array, dim0: int, dim1: int) -> Array:
+    """Swap two dims.
+
+    Raises:
+        IndexError: A dim is out of range.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(transpose(jnp.array([[1, 2, 3]]), 0, 1).shape)
+        (3, 1)
+
+    Torch: `torch.transpose`. `jnp.swapaxes` is the same.
+    """
+    input = array(input)
+    first, second = (canonical_dim(d, input.ndim) for d in (dim0, dim1))
+    return jnp.swapaxes(input, first, second) if input.ndim else input
+
+
 def tril(input: Array, diagonal: int = 0) -> Array:
     """Return the lower triangle of matrices, with zeros above it.
 

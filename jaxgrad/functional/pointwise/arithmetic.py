@@ -166,3 +166,24 @@ def neg(input: Array) -> Array:
             "`logical_not()` operator instead."
         )
     return -input
+
+
+def positive(input: Array) -> Array:
+    """Return the input, as the operator `+x` does.
+
+    Raises:
+        RuntimeError: The input is boolean.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> print(positive(jnp.array([1.0, -2.0])))
+        [ 1. -2.]
+
+    Torch: `torch.positive`. `jnp.positive` is the same.
+    """
+    input = array(input)
+    if input.dtype == jnp.bool_:
+        raise RuntimeError(
+            "The `+` operator, on a bool tensor is not supported; convert the input to integers."
+        )
+    return input

@@ -38,6 +38,17 @@ def flip(draw):
     return call(x, (0,) if chosen is None else (chosen,) if isinstance(chosen, int) else chosen)
 
 
+@operator(
+    "transpose",
+    max_programs=2,
+    points=[call(np.array(2.0), 0, -1), call(np.ones(2), 0, 0)],
+    raises=[RaisesFor(call(X, 0, 2), IndexError, "out of range")],
+)
+def transpose(draw):
+    x = draw(floats((2, 1, 3)))
+    return call(x, draw(dims(3)), draw(dims(3)))
+
+
 @operator("tril", raises=[RaisesFor(call(X[0]), RuntimeError, "at least 2")])
 def tril(draw):
     return call(draw(floats(draw(shapes(low=2)))), draw(st.integers(-3, 3)))

@@ -110,3 +110,15 @@ def true_divide(draw):
 )
 def neg(draw):
     return call(draw(floats()))
+
+
+@operator(
+    "positive",
+    elementwise=True,
+    max_programs=2,
+    points=[call(SIDES), call(np.arange(3))],
+    raises=[RaisesFor(call(np.array([True])), RuntimeError, "on a bool tensor is not supported")],
+    dtypes=("float64", "float32", "bfloat16", "float16", "complex128"),
+)
+def positive(draw):
+    return call(draw(floats()))
