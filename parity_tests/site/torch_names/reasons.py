@@ -40,7 +40,8 @@ REASONS = (
         "result does not require a gradient.",
         r"floor_divide geqrf histc histogram(dd)? linalg\.ldl_(factor|factor_ex|solve) "
         "native_channel_shuffle "
-        r"special\.(airy_ai|(spherical_)?bessel_\w+|(scaled_)?modified_bessel_\w+|(shifted_)?chebyshev_\w+|hermite_\w+|laguerre_\w+|legendre_\w+) "
+        r"special\.(airy_ai|(spherical_)?bessel_\w+|(scaled_)?modified_bessel_\w+) "
+        r"special\.((shifted_)?chebyshev|hermite|laguerre|legendre)_\w+ "
         "unique unique_consecutive",
     ),
     Reason(
@@ -132,7 +133,8 @@ REASONS = (
     Reason(
         "These functions read or set torch's global state, or serve its compilers and its own "
         "code.",
-        r"(are|get|set|use|clear|autocast|init|manual|initial|import|merge|parse|unify|prepare|profiler|sym|thread)_\w+ "
+        r"(are|get|set|use|clear|autocast|init|manual|initial|import|merge)_\w+ "
+        r"(parse|unify|prepare|profiler|sym|thread)_\w+ "
         "seed save load classproperty compiled_with_cxx11_abi assert_int_or_pair "
         r"boolean_dispatch handle_torch_function has_torch_function\w* index Optional",
     ),
