@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.defaults import aligned, is_default, without_defaults
 from jaxgrad.parity.port.scope import RESERVED, Written
 
 
@@ -27,7 +28,23 @@ def merged(functions: Sequence[Written]) -> list[Written]:
             _merge(base, written, kept, calls)
     for written in kept:
         _redirect(written.node, calls)
+        without_defaults(written.node)
+    for written in kept:
+        _order_keywords(written.node, {w.name: w.node for w in kept})
     return kept
+
+
+def _order_keywords(node: ast.AST, functions: dict[str, Any]) -> None:
+    """Pass keywords in the order of the function that takes them."""
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call):
+            continue
+        function = _called(call)
+        if function is None or not isinstance(functions.get(function.id), ast.FunctionDef):
+            continue
+        places = {a.arg: n for n, a in enumerate(functions[function.id].args.kwonlyargs)}
+        ranked = [(places.get(k.arg or "", -1), n) for n, k in enumerate(call.keywords)]
+        call.keywords = [call.keywords[n] for _, n in sorted(ranked)]
 
 
 def _redirect(node: ast.AST, calls: dict[str, tuple[str, dict[str, ast.expr]]]) -> None:
@@ -57,7 +74,7 @@ def _mergeable(base: Written, other: Written) -> bool:
         return False
     if base.function.__code__ is not other.function.__code__ or base.pinned or other.pinned:
         return False
-    places = _differences(_bare(base.node), _bare(other.node))
+    places = _differences(*aligned(_bare(base.node), _bare(other.node)))
     if places is None or not 0 < len({_key(p) for p in places}) <= MOST_KEYWORDS:
         return False
     given = {(p[0].id, syntax.text(p[1])) for p in places if isinstance(p[0], ast.Name)}
@@ -126,12 +143,14 @@ def _merge(
     calls: dict[str, tuple[str, dict[str, ast.expr]]],
 ) -> None:
     """Give `base` a keyword for each constant that differs, and record what the copy passes."""
+    base.node.body, other.node.body = aligned(base.node.body, other.node.body)
     places = _differences(_bare(base.node), _bare(other.node)) or []
     keywords: dict[tuple[str, str, str], str] = {}
     taken = {n.id for n in ast.walk(base.node) if isinstance(n, ast.Name)} | RESERVED
     taken |= {a.arg for a in (*base.node.args.args, *base.node.args.kwonlyargs)}
     mine: dict[str, ast.expr] = {}
     theirs: dict[str, ast.expr] = {}
+    defaults: dict[str, ast.expr] = {}
     for place in places:
         key = _key(place)
         if isinstance(place[0], ast.Name):
@@ -141,11 +160,17 @@ def _merge(
             taken.add(name)
             keywords[key] = name
             mine[name], theirs[name] = copy.deepcopy(place[0]), copy.deepcopy(place[1])
+        label = place[0].id if isinstance(place[0], ast.Name) else keywords[key]
+        for constant in filter(is_default, place):
+            defaults[label] = copy.deepcopy(constant)
     targets = {id(p[0]): keywords[_key(p)] for p in places if not isinstance(p[0], ast.Name)}
     _Replace(targets).visit(base.node)
     for name in mine:
         base.node.args.kwonlyargs.append(ast.arg(name))
         base.node.args.kw_defaults.append(None)
+    arguments = base.node.args
+    for n, argument in enumerate(arguments.kwonlyargs):
+        arguments.kw_defaults[n] = defaults.get(argument.arg, arguments.kw_defaults[n])
     for written in kept:
         _add(written.node, base.name, mine)
     for name, (target, constants) in list(calls.items()):

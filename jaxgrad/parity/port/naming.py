@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.source import is_torch
+from jaxgrad.parity.port.writer import WIDTH
 
 
 def named(functions: Sequence[Written]) -> list[Written]:
@@ -61,3 +62,9 @@ def docstring(written: Written) -> str:
     path = pathlib.Path(code.co_filename)
     where = "/".join(path.parts[-2:])
     return f"{label} ({where}:{code.co_firstlineno})."
+
+
+def with_shapes(doc: str, shapes: str) -> str:
+    """Return a docstring with the shapes of arguments and results, on its line if they fit."""
+    line = f"{doc[:-1]}: {shapes}."
+    return line if len(line) + 10 <= WIDTH else f"{doc}\n\n{shapes}."

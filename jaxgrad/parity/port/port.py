@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,14 +10,16 @@ import torch
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port import draws
 from jaxgrad.parity.port.deviations import deviations_of
 from jaxgrad.parity.port.finish.finish import finished
+from jaxgrad.parity.port.finish.shapes import NOTE, shapes_of
 from jaxgrad.parity.port.holes import holes_of, note_of
 from jaxgrad.parity.port.interpretation import interpret
 from jaxgrad.parity.port.merging import merged
 from jaxgrad.parity.port.mode_expressions import TRAINING
-from jaxgrad.parity.port.naming import docstring, named
+from jaxgrad.parity.port.naming import docstring, named, with_shapes
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.proofs import proved
@@ -159,20 +162,30 @@ def _written(
     tail = [w for w in step.section if isinstance(w, Written)]
     functions = merged([*step.functions, *written, *tail])
     deviations = deviations_of(functions)
-    functions = finished(named(scanned(functions) if scan else functions), tail)
-    for function in functions:
-        function.doc = function.doc or docstring(function)
-    own = [w for w in functions if w not in tail]
-    source = write_file(
-        title_of(module), own[::-1], program.assumptions,
-        [*program.notes, *note_of(holes_of(functions))], step.section,
-        deviations,
-    )  # fmt: skip
+    functions = named(finished(scanned(functions) if scan else functions, tail))
+    undocumented = [w for w in functions if not w.doc]
+    for function in undocumented:
+        function.doc = docstring(function)
+    notes = [*program.notes, *note_of(holes_of(functions))]
+
+    def source(*more: str) -> str:
+        own = [w for w in functions if w not in tail]
+        return write_file(
+            title_of(module), own[::-1], program.assumptions, [*notes, *more], step.section,
+            deviations,
+        )  # fmt: skip
+
     arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
-    return Ported(
-        source, entry.name, program.assumptions, layout, draws.RNG in arguments, run.stateful,
+    ported = Ported(
+        source(), entry.name, program.assumptions, layout, draws.RNG in arguments, run.stateful,
         TRAINING in arguments, program.modes, step.order, holes_of(functions),
     )  # fmt: skip
+    params = ported.params(module.state_dict())
+    shapes = shapes_of(ported.space, ported.name, params, to_numpy(inputs))
+    for function in undocumented:
+        if function.name in shapes:
+            function.doc = with_shapes(function.doc, shapes[function.name])
+    return dataclasses.replace(ported, source=source(NOTE)) if shapes else ported
 
 
 def _written_as_classes(module: nn.Module, inputs: PyTree, holes: bool) -> Ported:

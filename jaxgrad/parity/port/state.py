@@ -46,7 +46,7 @@ def updating(variable: str, new: ast.expr) -> ast.Assign:
 def call(value: Value, code: ast.Call, params: ast.expr, scope: Scope, node: ast.AST) -> ast.expr:
     """Emit the call of a function that returns its params too; return its result's name."""
     root, keys = _path(params)
-    label = str(keys[-1]) if keys and isinstance(keys[-1], str) else _label(code)
+    label = str(keys[-1]) if keys and isinstance(keys[-1], str) else "module"
     result = scope.fresh(f"{label}_out") if value.real is not None else "_"
     direct = not keys
     changed = root if direct else scope.fresh(label)
@@ -63,10 +63,6 @@ def call(value: Value, code: ast.Call, params: ast.expr, scope: Scope, node: ast
     else:
         store(params, syntax.name(changed), scope, node)
     return syntax.name(result)
-
-
-def _label(code: ast.Call) -> str:
-    return code.func.id if isinstance(code.func, ast.Name) else "module"
 
 
 def _path(place: ast.expr) -> tuple[str, list[str | int]]:

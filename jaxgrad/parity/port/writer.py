@@ -138,10 +138,18 @@ def _class_text(written: Written, node: ast.ClassDef) -> str:
 
 
 def _docstring(written: Written) -> list[str]:
-    if len(written.doc) + 10 <= WIDTH:
+    if len(written.doc) + 10 <= WIDTH and "\n" not in written.doc:
         return [f'    """{written.doc}"""']
-    first, *rest = textwrap.wrap(written.doc, WIDTH - 8)
-    return [f'    """{first}', *(f"    {x}" for x in rest), '    """']
+    wrapped = [textwrap.wrap(part, WIDTH - 8) for part in written.doc.split("\n\n")]
+    (first, *rest), *others = wrapped
+    more = [f"    {line}" for part in others for line in part]
+    return [
+        f'    """{first}',
+        *(f"    {x}" for x in rest),
+        *([""] if more else []),
+        *more,
+        '    """',
+    ]
 
 
 def statement_lines(node: ast.stmt, indent: int) -> list[str]:

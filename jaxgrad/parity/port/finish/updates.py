@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.mode_expressions import TRAINING
@@ -28,7 +28,7 @@ def _has_nested(function: ast.FunctionDef) -> bool:
 
 
 def _update(function: ast.FunctionDef) -> None:
-    reads = Counter(name for s in function.body for name in syntax.names_in(s))
+    reads = Counter(name for s in function.body for name in _reads(s))
     kinds: set[str] = set()
     blocks = [function.body, *_blocks(function)]
     for block in blocks:
@@ -38,6 +38,12 @@ def _update(function: ast.FunctionDef) -> None:
     if len(kinds) == 1:
         copied = syntax.call(kinds.pop(), syntax.name("p"))
         function.body.insert(0, ast.Assign([ast.Name("p", ast.Store())], copied))
+
+
+def _reads(node: ast.AST) -> list[str]:
+    """Return the variables that a node reads; a function of the port may have the same name."""
+    names = [n for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+    return [n.id for n in names if not syntax.is_written(n)]
 
 
 def _blocks(function: ast.FunctionDef) -> list[list[ast.stmt]]:
@@ -102,22 +108,34 @@ def _new_value(value: ast.expr) -> ast.expr:
 def _merge_results(block: list[ast.stmt], reads: Counter[str]) -> None:
     """Give the result of a call that returns its params too the name under which it is used."""
     for n in reversed(range(len(block) - 1)):
-        statement, rest = block[n], block[n + 1 :]
+        statement = block[n]
         if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Tuple):
             continue
         result = statement.targets[0].elts[0]
         if not isinstance(result, ast.Name) or "result" not in result.__dict__:
             continue
-        if reads[result.id] != sum(syntax.names_in(s).count(result.id) for s in rest):
+        if reads[result.id] != sum(_reads(s).count(result.id) for s in block):
             continue  # another block reads it
+        rest = list(_until_assigned(result.id, block[n + 1 :]))
+        if any(result.id in _reads(s) for s in block[n + 1 + len(rest) :][:1]):
+            continue
         new = _name_for(statement, result.id, rest)
         if new is None:
             continue
+        reads[result.id] -= sum(_reads(s).count(result.id) for s in rest)
         for later in rest:
             syntax.rename_variables(later, {result.id: new})
         result.id = new
         if rest and _is_same_name(rest[0]):
             block.remove(rest[0])
+
+
+def _until_assigned(name: str, body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements that can read a value of a variable."""
+    for statement in body:
+        if name in syntax.assigned(statement):
+            break
+        yield statement
 
 
 def _is_same_name(statement: ast.stmt) -> bool:
@@ -127,11 +145,11 @@ def _is_same_name(statement: ast.stmt) -> bool:
 
 def _name_for(statement: ast.Assign, result: str, rest: Sequence[ast.stmt]) -> str | None:
     """Return the variable of the next statement, or an argument that is not read any more."""
-    last = max((n for n, s in enumerate(rest) if result in syntax.names_in(s)), default=-1)
+    last = max((n for n, s in enumerate(rest) if result in _reads(s)), default=-1)
     if last < 0:
         return None
     following = rest[: last + 1]
-    reads = {name for s in following for name in syntax.names_in(s)}
+    reads = {name for s in following for name in _reads(s)}
     final = following[-1]
     target = final.targets[0] if isinstance(final, ast.Assign) else None
     target = syntax.result_target(target)
@@ -141,13 +159,11 @@ def _name_for(statement: ast.Assign, result: str, rest: Sequence[ast.stmt]) -> s
             return name
     if not isinstance(final, ast.Return):
         return None
-    names = [n for n in ast.walk(statement.value) if isinstance(n, ast.Name)]
-    free = [n.id for n in names if not syntax.is_written(n) and _is_free(n.id, following)]
-    return next(iter(free), None)
+    return next((n for n in _reads(statement.value) if _is_free(n, following)), None)
 
 
 def _is_free(name: str, following: Sequence[ast.stmt]) -> bool:
     """Return whether a variable is an array whose value is not needed any more."""
     if name in RESERVED or name == TRAINING or draws.is_key(name):
         return False
-    return all(name not in {*syntax.names_in(s), *syntax.assigned(s)} for s in following)
+    return all(name not in {*_reads(s), *syntax.assigned(s)} for s in following)

@@ -30,7 +30,7 @@ class Both(Normed):
 def test_a_call_assigns_its_result_and_its_new_params():
     """The result has the name of the next statement, and the params are copied once."""
     text = port(Normed(), (X,), prove=False).source
-    assert '    p = dict(p)\n    h, p["norm"] = norm_forward(p["norm"], x' in text
+    assert '    p = dict(p)\n    h, p["norm"] = norm(p["norm"], x' in text
     assert "    h = jnp.tanh(h)\n" in text and "    p = list(p)\n" in text
     assert '{**p, "norm"' not in text and "norm_out" not in text
 
@@ -38,10 +38,10 @@ def test_a_call_assigns_its_result_and_its_new_params():
 def test_a_result_that_another_statement_needs_keeps_its_name():
     """A variable that is read later is not overwritten."""
     text = port(Normed(), (X,), prove=False).source
-    assert 'h, p["tail"] = tail_forward(p["tail"], h, training=training)' in text
+    assert 'h, p["tail"] = tail(p["tail"], h, training=training)' in text
     assert "return h + x, p" in text
     text = port(Both(), (X,), prove=False).source
-    assert 'tail_out, p["tail"] = tail_forward(p["tail"], h, training=training)' in text
+    assert 'tail_out, p["tail"] = tail(p["tail"], h, training=training)' in text
     assert "return tail_out * h, p" in text
 
 

@@ -1,0 +1,50 @@
+"""Copies of a function that differ in constants are one function."""
+
+import numpy as np
+import torch
+from torch import nn
+
+from tests.jaxgrad.parity.port._ports import agrees, source
+
+
+X = np.random.default_rng(0).standard_normal((2, 2, 6)).astype(np.float32)
+
+
+class Unit(nn.Sequential):
+    def __init__(self, act=None, **options):
+        super().__init__(nn.Conv1d(2, 2, 1, **options), act or nn.Tanh())
+
+
+class Stack(nn.Module):
+    def __init__(self, *units):
+        super().__init__()
+        self.first, self.second, self.third = units
+
+    def forward(self, x):
+        return self.third(self.second(self.first(x)))
+
+
+def test_an_option_that_one_copy_leaves_out_has_its_default():
+    """The calls pass what differs from the default, in the order of the function."""
+    module = Stack(Unit(), Unit(groups=2, padding=1), Unit(stride=2))
+    text = source(module, X)
+    assert text.count("F.conv1d(") == 1
+    assert "def third(p, x, *, " in text or "def first(p, x, *, " in text or "*, stride=1" in text
+    assert "padding=1, groups=2)" in text or "groups=2, padding=1)" in text
+    assert agrees(module, X)
+
+
+def test_an_option_with_a_wrong_value_changes_the_gradient():
+    """The keyword of the merged function is what the call passes."""
+    module = Stack(Unit(), Unit(padding=1), Unit())
+    assert agrees(module, X)
+    assert not agrees(module, X, without="padding=1)", instead="padding=2)")
+
+
+def test_copies_that_differ_in_more_than_constants_stay_apart():
+    """Another activation, or another number of layers, is another function."""
+    text = source(Stack(Unit(), Unit(nn.ReLU(), padding=1), Unit()), X)
+    assert text.count("F.conv1d(") == 2
+    longer = nn.Sequential(*Unit(), nn.Tanh())
+    text = source(Stack(Unit(), longer, Unit(padding=1)), X)
+    assert text.count("F.conv1d(") == 2 and torch.is_tensor(longer[0].weight)
