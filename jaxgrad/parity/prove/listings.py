@@ -53,13 +53,13 @@ def of_torch(module: Any, name: str = "", line: str = "") -> Listing | None:
         return None
     name_of_file, _, number = line.rpartition(":")
     for kind in dict.fromkeys(map(type, module.modules())):
-        file = _place(kind.forward)[0]
+        file = _place(getattr(kind, "forward", None))[0]
         if number.isdigit() and pathlib.Path(file).name == name_of_file:
             return _cut(file, function_lines(file, int(number)), (int(number),))
     if _is_torchs(type(module)):
         return _printed(module, name)
     owner, child = _written(module, name)
-    file, numbers = _place(type(owner).forward)
+    file, numbers = _place(getattr(type(owner), "forward", None))
     reads = rf"\bself\.{re.escape(child)}\b"
     marked = [n for n in numbers if child and re.search(reads, linecache.getline(file, n))]
     return _cut(file, numbers, tuple(marked))
@@ -91,9 +91,13 @@ def _cut(file: str, numbers: list[int], marked: tuple[int, ...]) -> Listing | No
     return Listing(pathlib.Path(file).name, numbers[0], lines, marked)
 
 
-def _printed(module: Any, name: str) -> Listing:
+def _printed(module: Any, name: str) -> Listing | None:
     """Return the printed form of a module that torch wrote, with a submodule marked."""
-    lines, path = str(module).splitlines(), []
+    try:
+        lines = str(module).splitlines()
+    except Exception:  # the `__repr__` of a user's submodule
+        return None
+    path: list[str] = []
     paths: dict[int, str] = {}
     for number, text in enumerate(lines, start=1):
         if match := re.match(r"( *)\(([\w.]+)\): ", text):

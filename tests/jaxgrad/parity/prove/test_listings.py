@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import warnings
 
 import jax
 import numpy as np
@@ -57,6 +58,26 @@ def test_a_module_of_torch_is_printed_with_its_submodule_marked():
     assert after is not None and after.lines[after.marked[0] - 1].strip() == "(2): ReLU()"
     whole = of_torch(nn.Linear(2, 2), "weight")
     assert whole is not None and (whole.lines, whole.marked) == ((str(nn.Linear(2, 2)),), ())
+
+
+def test_a_module_that_cannot_be_printed_has_no_listing():
+    """An exception in a submodule's own `__repr__` does not reach the proof."""
+
+    class Silent(nn.Module):
+        def __repr__(self):
+            raise RuntimeError("no")
+
+    assert of_torch(nn.Sequential(Silent()), "0") is None
+
+
+def test_a_scripted_module_is_printed():
+    """The class of a scripted module has no `forward`, and its own layers are marked."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        module = torch.jit.script(nn.Sequential(nn.Linear(2, 2), nn.Tanh()))
+    listing = of_torch(module, "1", "net.py:3")
+
+    assert listing is not None and "(1): " in listing.lines[listing.marked[0] - 1]
 
 
 def test_the_jax_function_is_shown_through_its_wrappers():

@@ -148,7 +148,8 @@ print(json.dumps([report.to_dict() for report in reports]))
     assert (stop["verdict"], stop["first"]["surface"]) == ("fail", "backward"), stop
     assert "(stop_gradient)" in stop["first"]["jax"]
     assert steps["verdict"] == "pass", steps
-    assert all(surface["verdict"] == "pass" for surface in steps["surfaces"].values()), steps
+    rest = [name for name, s in steps["surfaces"].items() if s["verdict"] != "pass"]
+    assert rest == ["backward"] and steps["surfaces"]["backward"]["verdict"] == "not judged", steps
     assert (decay["verdict"], decay["first"]["surface"]) == ("fail", "updates"), decay
     for report, words in zip(
         wrong,
