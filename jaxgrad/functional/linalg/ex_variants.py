@@ -50,7 +50,8 @@ def inv_ex(A: Array, *, check_errors: bool = False) -> InvExResult:
     """Invert square matrices; also return the 1-based index of a zero pivot, or 0.
 
     Args:
-        A: `(*, n, n)`. The inverse of a singular matrix is meaningless.
+        A: `(*, n, n)`. The inverse of a singular matrix is meaningless. Where elimination rounds,
+            it depends on the LAPACK whether a singular matrix has a pivot that is exactly zero.
         check_errors: Whether to raise if a matrix fails (not under `jit`).
 
     Raises:
@@ -73,7 +74,8 @@ def solve_ex(A: Array, B: Array, *, left: bool = True, check_errors: bool = Fals
     """Solve `A @ X = B` or `X @ A = B`; also return the 1-based index of a zero pivot, or 0.
 
     Args:
-        A: `(*, n, n)`. The solution of a singular system is meaningless.
+        A: `(*, n, n)`. The solution of a singular system is meaningless. As in `inv_ex`, rounding
+            may hide a zero pivot.
         B: `(*, n)` or `(*, n, k)`; with `left=False` `(*, k, n)`.
         left: Whether A is to the left of X.
         check_errors: Whether to raise if a matrix fails (not under `jit`).

@@ -17,6 +17,9 @@ from parity_tests.operators.linalg._shared import (
 
 nan = np.nan
 SINGULAR = [[1.0, 2.0], [2.0, 4.0]]
+PARTIAL = (
+    "for a matrix that is not positive-definite torch's L holds what LAPACK wrote before failing"
+)
 
 
 def _definite(draw):
@@ -27,7 +30,7 @@ def _definite(draw):
 @operator(
     "linalg.inv_ex",
     dtypes=WIDE,
-    points=[call(np.ones((2, 2))), call(np.zeros((2, 2)))],
+    points=[call(np.ones((2, 2))), call(np.zeros((2, 2))), call(SINGULAR)],
     differences=[
         PinnedDifference(
             call(INFINITE),
@@ -83,9 +86,13 @@ def solve_ex(draw):
                 "forward/0": ([[1.0, 0.0], [2.0, -3.0]], [[nan, 0.0], [nan, nan]]),
                 "gradient/0": ([[-31 / 6, 17 / 6], [17 / 6, -2 / 3]], nan),
             },
-            "for a matrix that is not positive-definite torch's L holds what LAPACK wrote before "
-            "failing",
-        )
+            PARTIAL,
+        ),
+        PinnedDifference(
+            call(SINGULAR),
+            {"forward/0": ([[1.0, 0.0], [2.0, 0.0]], [[nan, 0.0], [nan, nan]])},
+            PARTIAL,
+        ),
     ],
     raises=[
         RaisesFor(
