@@ -296,7 +296,7 @@ BEHAVIOURS = {
     "autocast": Behaviour(
         Entry(Autocast, X), "jaxgrad.autocast(autocast_region, jnp.bfloat16)", "autocast_region"
     ),
-    "dropout": Behaviour(Entry(Dropout, X), "training=training, key=dropout_rng", "training=False"),
+    "dropout": Behaviour(Entry(Dropout, X), "training=training, key=rng", "training=False"),
     "batch_norm": Behaviour(
         Entry(BatchNorm, X),
         '"running_mean": normed.running_mean',
@@ -313,7 +313,7 @@ BEHAVIOURS = {
     "buffer": Behaviour(Entry(Buffer, X), "p = {", "_ = {"),
     "tied_weights": Behaviour(
         Entry(TiedWeights, X),
-        '"weight": p["encode"]["weight"]',
-        '"weight": lax.stop_gradient(p["encode"]["weight"])',
+        'F.linear(x, p["encode"]["weight"])',
+        'F.linear(x, lax.stop_gradient(p["encode"]["weight"]))',
     ),
 }
