@@ -22,7 +22,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT="$(CONSTRAINTS)" "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample port-collection port-kill-table port-speed deltas lint matrix release-check notebooks pages docs docs-test clean
+.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample port-collection port-kill-table port-speed deltas exports lint matrix release-check notebooks pages docs docs-test clean
 
 help: ## show this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2] [SHARD=1/3]"
@@ -88,6 +88,9 @@ lint: $(STAMP) ## run ruff and pyright
 
 deltas: $(STAMP) ## measure how far the obvious optax choice is from each torch optimizer
 	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.optax_deltas --markdown benchmarks/OPTIM_DELTAS.md $(ARGS)
+
+exports: $(STAMP) ## lower every public function for CUDA and TPU: docs/accelerators.md; ARGS=fft lowers some
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.devices.exports $(ARGS)
 
 notebooks: $(STAMP) ## run the notebooks and write the reading copies; ARGS='hooks' runs one
 	@"$(BIN)" notebooks/build.py $(ARGS)

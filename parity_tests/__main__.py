@@ -78,6 +78,10 @@ def _run(options: argparse.Namespace) -> int:
     except DeviceMissing as error:
         print(f"--device {options.device}: {error}", file=sys.stderr)
         return USAGE
+    if options.device != "cpu" and (options.workers or 1) > 1:
+        words = f"processes cannot share a {options.device}; leave the option out"
+        print(f"--workers {options.workers}: {words}", file=sys.stderr)
+        return USAGE
     if options.picture:
         return _draw(chosen[0], options.output)
     old = None
@@ -134,7 +138,9 @@ def _report(
     stopped, status = "", OK
     about = versions(options.seed, options.device)
     if not options.explain:
-        names = ("torch", "jax", "python", "cpu", "cpu_capability", "seed")
+        names = ["torch", "jax", "python", "cpu", "cpu_capability", "seed"]
+        if options.device != "cpu":
+            names[:0] = ["device", "device_kind"]
         print("parity  " + " · ".join(f"{name} {about[name]}" for name in names))
     try:
         _run_cells(cells, options, results)

@@ -29,6 +29,7 @@ PARITY_TESTS = (
     {"pictures", "figures"},
     {"notebook", "site"},
     {"operators"},
+    {"devices"},
     {"__main__"},
 )
 # The notebook of a theme, if its name differs from the theme's.

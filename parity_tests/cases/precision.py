@@ -160,10 +160,12 @@ def autocast(net, x, y, *, autocast=jaxgrad.autocast):
 
 
 def device_type():
-    """Return the device whose autocast lists apply: the reference runs on the device of its
-    inputs.
+    """Return the device whose autocast lists apply: the reference runs on the same device, which
+    may be the CPU of a machine that has a GPU.
     """
-    return "cuda" if jax.default_backend() == "gpu" else "cpu"
+    config: Any = jax.config
+    device = config.jax_default_device or jax.devices()[0]
+    return "cuda" if getattr(device, "platform", device) == "gpu" else "cpu"
 
 
 @case(

@@ -33,6 +33,7 @@ def versions(seed: int = 0, device: str = "cpu") -> dict[str, Any]:
         "cores": os.cpu_count(),
         "torch_threads": torch.get_num_threads(),
         "device": device,
+        "device_kind": jax.devices(device)[0].device_kind,
         "devices": [str(d) for d in jax.devices()],
         "x64": jax.dtypes.canonicalize_dtype("float64") == "float64",
         "matmul_precision": "highest",
@@ -60,6 +61,11 @@ def require_device(device: str) -> None:
         raise DeviceMissing(f"JAX finds no {device} here, only {', '.join(present)}") from None
     if device == "gpu" and not torch.cuda.is_available():
         raise DeviceMissing(f"torch {torch.__version__} finds no CUDA device here, only the CPU")
+
+
+def torch_device(device: str) -> str:
+    """Return the device on which torch runs beside JAX's: a TPU has none, so it is the CPU."""
+    return "cuda" if device == "gpu" else "cpu"
 
 
 def _version(name: str) -> str:

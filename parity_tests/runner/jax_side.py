@@ -18,7 +18,8 @@ class JaxProgram:
     def __init__(
         self, fun: Callable[..., Any], mode: str, device: str = "cpu", *, heavy: bool = False
     ):
-        self.fun, self.device, self.heavy = fun, jax.devices(device)[0], heavy
+        self.fun, self.platform, self.heavy = fun, device, heavy
+        self.device = jax.devices(device)[0]
         self.call = self._jitted() if mode == "jit" else lambda inputs: fun(**inputs)
 
     def __call__(self, inputs: Any) -> Any:
@@ -30,7 +31,7 @@ class JaxProgram:
 
     def _compiler_options(self) -> dict[str, Any]:
         """Return options that optimize a heavy program, and that keep bfloat16 as torch does."""
-        if self.device.platform != "cpu":
+        if self.platform != "cpu":
             return {"xla_allow_excess_precision": False}
         return USUAL if self.heavy else {}  # unoptimized, a MobileNet runs three times longer
 
@@ -38,7 +39,7 @@ class JaxProgram:
         template: list[Any] = []
 
         @functools.partial(jax.jit, static_argnums=1, compiler_options=self._compiler_options())
-        def arrays(leaves: list[jax.Array], spec: "_Spec") -> list[jax.Array]:
+        def arrays(leaves: list[jax.Array], spec: "Spec") -> list[jax.Array]:
             out: list[jax.Array] = []
 
             def leaf(x: Any) -> Any:
@@ -51,7 +52,7 @@ class JaxProgram:
             return out
 
         def call(inputs: Any) -> Any:
-            spec = _Spec(inputs)
+            spec = Spec(inputs)
             out = arrays(spec.arrays, spec)
             return interop.map_leaves(
                 lambda x: out[x.index] if isinstance(x, _Slot) else x, template[0]
@@ -65,7 +66,7 @@ class _Slot:
         self.index = index
 
 
-class _Spec:
+class Spec:
     """Inputs split into traced arrays and static values."""
 
     def __init__(self, inputs: Any):
@@ -88,4 +89,4 @@ class _Spec:
         return 0
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Spec)
+        return isinstance(other, Spec)

@@ -16,6 +16,7 @@ from jaxgrad.parity.compare import flatten
 from jaxgrad.parity.ulp import epsilon
 from parity_tests.case import Case
 from parity_tests.inputs import draw, nudge
+from parity_tests.runner.environment import torch_device
 
 
 RERUNS = 4
@@ -107,7 +108,7 @@ def _scale(leaf: Any) -> float:
 
 def run_reference(case: Case, inputs: Any, dtype: str, device: str = "cpu") -> Any:
     """Run the torch reference on copies of numpy inputs; return its observation or exception."""
-    with _torch_settings(dtype, "cuda" if device == "gpu" else "cpu"):
+    with _torch_settings(dtype, device):
         try:
             return interop.to_numpy(case.reference(**interop.to_torch(inputs)))
         except Exception as error:
@@ -121,16 +122,16 @@ def _torch_settings(dtype: str, device: str) -> Iterator[None]:
     before = torch.get_default_dtype()
     tf32 = torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32
     torch.set_default_dtype(getattr(torch, dtype))
-    if device == "cuda":
+    if device == "gpu":
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
     torch.manual_seed(0)
     try:
-        with torch.device(device), torch.enable_grad(), warnings.catch_warnings():
+        with torch.device(torch_device(device)), torch.enable_grad(), warnings.catch_warnings():
             warnings.simplefilter("ignore")  # torch warns when a program reads a None .grad
             yield
     finally:
         torch.set_default_dtype(before)
-        if device == "cuda":
+        if device == "gpu":
             torch.backends.cuda.matmul.allow_tf32, torch.backends.cudnn.allow_tf32 = tf32
 
 
