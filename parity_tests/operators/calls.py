@@ -1,4 +1,4 @@
-"""The drawn calls of an operator's record as functions of arrays, for tools that only trace them."""
+"""The drawn calls of an operator's record as functions of arrays, for tools that only trace."""
 
 import functools
 from collections.abc import Callable, Iterator
