@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import ast
+import collections
 import dataclasses
 from collections.abc import Callable
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.scope import Returned, Scope
-from jaxgrad.parity.port.values import Closure, Folded, Items, Mapped, Value
+from jaxgrad.parity.port.values import (
+    Closure,
+    Folded,
+    Items,
+    Mapped,
+    Size,
+    Tensor,
+    Value,
+    code_of,
+    renamed,
+)
 
 
 def define(node: ast.FunctionDef | ast.Lambda, scope: Scope) -> Closure:
@@ -52,7 +63,15 @@ def _arguments(
         values.setdefault(name, scope.run.evaluate(default, scope))
     if set(values) != set(names):
         raise scope.refuse("this call of a nested function is not ported", node)
-    return values
+    reads = collections.Counter(syntax.names_in(closure.real))
+    return {name: once(name, x, scope) if reads[name] > 1 else x for name, x in values.items()}
+
+
+def once(name: str, value: Value, scope: Scope) -> Value:
+    """Return an argument that is computed once, however often the function reads it."""
+    if not isinstance(value, Tensor | Size):
+        return value
+    return renamed(value, scope.once(code_of(value), name))
 
 
 def interpret(node: ast.FunctionDef | ast.Lambda, scope: Scope) -> Value:

@@ -16,11 +16,7 @@ from jaxgrad.parity.port.values import (
     Fields,
     Folded,
     Items,
-    Size,
-    Tensor,
     Value,
-    code_of,
-    renamed,
 )
 
 
@@ -59,15 +55,9 @@ def arguments(
         elif parameter.kind == parameter.VAR_KEYWORD:
             values[name] = Fields(dict, None, dict(given or {}))
         else:
-            values[name] = Folded(parameter.default) if given is None else _once(name, given, scope)
+            default = Folded(parameter.default)
+            values[name] = default if given is None else closures.once(name, given, scope)
     return values
-
-
-def _once(name: str, value: Value, scope: Scope) -> Value:
-    """Return an argument that is computed once, however often the function reads it."""
-    if not isinstance(value, Tensor | Size):
-        return value
-    return renamed(value, scope.once(code_of(value), name))
 
 
 def frame_of(source: Source, values: dict[str, Value], scope: Scope) -> Frame:
