@@ -48,6 +48,10 @@ SHOWN = """(names) => JSON.stringify(names.map((other) => {
   });
 }))"""
 
+# Whether these switches are on, and no others.
+SWITCHED = """(names) =>
+  [...document.querySelectorAll("#switches :checked")].map((x) => x.name).join() === names.join()"""
+
 
 def _expected(name):
     """Return what each pane must show after each step, from the data alone."""
@@ -195,9 +199,7 @@ def test_a_link_opens_a_scenario_and_a_step(open_page):
         assert int(step) < len(DATA["scenarios"][name]["steps"])
         link.click()
         assert tab.url.endswith(place)
-        assert [x.get_attribute("name") for x in tab.locator("#switches :checked").all()] == (
-            name.split("&")
-        )
+        tab.wait_for_function(SWITCHED, arg=name.split("&"))  # after the click has returned
     tab.close()
 
 
