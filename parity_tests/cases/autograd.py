@@ -42,7 +42,8 @@ def _integer_pin(error):
     inputs={"w": normal(3), "n": integers(3, low=1, high=9)},
     idiom=("n.requires_grad_()  # raises", "jax.grad(fun)(n)  # raises"),
     deviation=Deviation(
-        why="both refuse to differentiate with respect to an integer, with different exceptions",
+        why="Both frameworks refuse to differentiate with respect to an integer; the "
+        "exceptions differ.",
         torch_is=_integer_pin(Raises(RuntimeError, "only Tensors of floating point dtype")),
         jax_is=_integer_pin(Raises(TypeError, "int64")),
     ),
@@ -129,8 +130,8 @@ def per_sample(net, x, y):
     inputs={"w": normal(3), "x": normal(4, 3), "mask": bernoulli(4, 3, p=0.5)},
     idiom=('vmap(fun, randomness="different")', "jax.vmap(fun)(x, masks_or_keys)"),
     deviation=Deviation(
-        why="torch's generator is hidden state, so its vmap wants to be told what to do with it; "
-        "in JAX randomness is an input",
+        why="torch draws from a hidden generator, so its `vmap` needs `randomness=`. In JAX "
+        "the mask is an input.",
         torch_is=Raises(RuntimeError, "called random operation while in randomness error mode"),
         jax_is=lambda w, x, mask: x * mask / w.dtype.type(0.5),
     ),

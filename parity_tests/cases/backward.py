@@ -293,7 +293,7 @@ def non_scalar(x, gradient):
     inputs={"x": document([[1.0, 2.0], [3.0, 4.0]])},
     idiom=("y.backward()  # raises", "jaxgrad.grad(fun)(x)  # raises"),
     deviation=Deviation(
-        why="both refuse, with different exceptions",
+        why="Both frameworks refuse; the exceptions differ.",
         torch_is=lambda x: {
             "y": x**2,
             "y.backward()": Raises(RuntimeError, "grad can be implicitly created only for scalar"),

@@ -90,8 +90,8 @@ def dropped(*, same_mask):
     idiom=("checkpoint(f, x, preserve_rng_state=False)", "jax.checkpoint(f)(x, key)"),
     control=dict(checkpoint=identity),
     deviation=Deviation(
-        why="without preserve_rng_state torch draws a new mask in the backward pass; "
-        "JAX has no state to lose",
+        why="Without `preserve_rng_state`, torch draws a new mask in the backward pass. In "
+        "JAX the key is an argument, so the recomputation draws the same mask.",
         torch_is=lambda x: dropped(same_mask=False),
         jax_is=lambda x: dropped(same_mask=True),
     ),

@@ -400,7 +400,8 @@ class Sign:
     idiom=("ctx.save_for_backward(w); w.mul_(10)", "w = 10 * w  # a new array"),
     control=dict(from_function=forward_only),
     deviation=Deviation(
-        why="torch counts the versions of a saved tensor; a JAX array cannot change",
+        why="torch counts the in-place changes of a saved tensor and raises. A JAX array "
+        "cannot be changed in place.",
         torch_is=Raises(RuntimeError, "has been modified by an inplace operation"),
         jax_is=lambda w, x: {"loss": (abs(w) / w * x).sum(), "grad": x * (abs(w) <= 1)},
     ),

@@ -132,11 +132,11 @@ def ddp_sharding(net, x, y, *, mse=mse):
     ),
     control=dict(in_the_loss=pmean),
     deviation=Deviation(
-        why="with check_vma=True, the default of shard_map, JAX sums the gradients of replicated "
-        "parameters over the devices; the pmean then averages equal sums and changes nothing. "
-        "Differentiate the pmean of the loss. With check_vma=False nothing is summed: there the "
-        "pmean of the gradients is right, as in pmap, and the gradient of the pmean of the loss is "
-        "each device's own",
+        why="With `check_vma=True`, the default of `shard_map`, JAX sums the gradients of "
+        "replicated parameters over the devices. The `pmean` then averages equal sums and "
+        "changes nothing: differentiate the `pmean` of the loss instead. With "
+        "`check_vma=False` JAX sums nothing; there the `pmean` of the gradients is right, "
+        "as in `pmap`, and the gradient of the `pmean` of the loss is each device's own.",
         torch_is=lambda w, x: {"grad": np.full(4, (2 * w * x**2).sum() / 4)},
         jax_is=lambda w, x: {"grad": np.full(4, (2 * w * x**2).sum())},
     ),
@@ -292,8 +292,9 @@ def branch_losses(net, x, y):
     idiom=("DistributedDataParallel(model), twice", "jaxgrad.grad of lax.pmean(loss), twice"),
     control=dict(grad=jax.value_and_grad),
     deviation=Deviation(
-        why="torch's ranks wait for every parameter unless told to look for unused ones; a JAX "
-        "program knows before it runs what it uses",
+        why="A torch rank waits for the gradient of every parameter unless "
+        "`find_unused_parameters=True`. A JAX program is traced before it runs, so the "
+        "unused parameters are known.",
         torch_is=lambda net, x, y: {
             "loss": branch_losses(net, x, y),
             "grads": {"weight": None, "bias": None},

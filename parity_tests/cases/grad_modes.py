@@ -180,8 +180,9 @@ def inference_mode_jax(net, x, y):
     idiom=("with torch.inference_mode(): ...", "jaxgrad.no_grad(l1)(params, x)"),
     control=dict(no_grad=identity),
     deviation=Deviation(
-        why="a JAX array is a value: it cannot be saved, versioned or changed in place, so a "
-        "constant from any region can be used in any other",
+        why="torch marks tensors of `inference_mode` and refuses to save or change them "
+        "outside of it. JAX arrays carry no such mark and never change, so a constant can "
+        "be used anywhere.",
         torch_is=inference_mode_torch,
         jax_is=inference_mode_jax,
     ),
@@ -335,8 +336,8 @@ def numpy_jax(w):
     idiom=("w.detach().numpy()", "lax.stop_gradient(w)"),
     control=dict(stop_gradient=identity),
     deviation=Deviation(
-        why="an array has no requires_grad that could forbid reading it, and no storage that a "
-        "copy could share: the original keeps its value",
+        why="A JAX array has no `requires_grad`, so it can always be read. `numpy.array` "
+        "copies it, so the original keeps its value.",
         torch_is=numpy_torch,
         jax_is=numpy_jax,
     ),
@@ -412,8 +413,8 @@ def detach_shares_storage_jax(w):
     inputs=dict(w=normal(4)),
     idiom=("k.detach()[0] = 0  # k too", "k.at[0].set(0)  # k stays"),
     deviation=Deviation(
-        why="JAX arrays are immutable: a changed copy is another value, and what the backward "
-        "pass needs cannot be overwritten",
+        why="JAX arrays are immutable: an update returns a new array, and a residual of the "
+        "backward pass cannot be overwritten.",
         torch_is=detach_shares_storage_torch,
         jax_is=detach_shares_storage_jax,
     ),
@@ -439,8 +440,8 @@ def detach_shares_storage(w):
     control=dict(stop_gradient=identity),
     expect={"z": 12.0},
     deviation=Deviation(
-        why="torch has no graph to walk and raises; jaxgrad returns None for an input that the "
-        'result does not depend on, and raises with unused="error"',
+        why="The result has no graph, so torch raises. jaxgrad returns None for an input that "
+        'the result does not depend on, and raises with `unused="error"`.',
         torch_is=lambda x: {
             "z": x * 6,
             "grad": Raises(RuntimeError, "does not require grad and does not have a grad_fn"),

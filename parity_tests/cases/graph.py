@@ -117,7 +117,7 @@ def _names_pin(names):
     inputs=ABD,
     idiom=("type(t.grad_fn).__name__", "eqn.primitive.name"),
     deviation=Deviation(
-        why="the names of nodes: torch's are of backward functions, JAX's of primitives",
+        why="torch names a node after its backward function, JAX after its primitive.",
         torch_is=_names_pin(("MulBackward0", "MulBackward0", "ExpBackward0", "SumBackward0")),
         jax_is=_names_pin(("mul", "mul", "exp", "reduce_sum")),
     ),
@@ -219,8 +219,8 @@ def _saved_pin(sin, sqrt, square):
     inputs={"x": uniform(3, low=0.5, high=2.0)},
     idiom=("y.grad_fn.saved_tensors", "jax.tree.leaves(jax.vjp(fun, x)[1])"),
     deviation=Deviation(
-        why="torch saves what the derivative is computed from; JAX computes it in the forward pass "
-        "and saves the derivative",
+        why="torch saves the operand or the result and computes the derivative in the "
+        "backward pass. JAX computes the derivative in the forward pass and saves it.",
         torch_is=_saved_pin("operand 0", "result", "operand 0"),
         jax_is=_saved_pin("derived", "derived", "derived"),
     ),
@@ -264,8 +264,8 @@ NOT_A_LEAF = Raises(RuntimeError, "you can only change requires_grad flags of le
     idiom=("b.requires_grad = False  # raises", "b = lax.stop_gradient(b)"),
     control={"stop_gradient": identity},
     deviation=Deviation(
-        why="torch has a flag on every tensor and lets it be changed on leaves only; JAX has none: "
-        "what is cut is said in the program",
+        why="Every torch tensor has `requires_grad`, which can be assigned on leaves only. "
+        "JAX has no such flag: `stop_gradient` in the program stops a gradient.",
         torch_is=lambda a: {
             "loss": (2 * a * a).sum(),
             "a": 4 * a,

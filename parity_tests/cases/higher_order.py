@@ -122,7 +122,8 @@ def create_graph(x):
     inputs=dict(x=document(2.0)),
     idiom=("autograd.grad(y, x)", "jax.grad(f)"),
     deviation=Deviation(
-        why="without create_graph torch's gradient has no graph; a JAX gradient is a function",
+        why="Without `create_graph`, torch's gradient has no graph. In JAX, `jax.grad` of a "
+        "gradient function always works.",
         torch_is=lambda x: {
             "first": 3 * x**2,
             "second": Raises(RuntimeError, "does not require grad and does not have a grad_fn"),

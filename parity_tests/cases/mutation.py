@@ -28,7 +28,8 @@ def _by_hand(a, b):
     inputs=INPUTS,
     idiom=("a[0] = .1  # after use: raises", "a = a.at[0].set(0)"),
     deviation=Deviation(
-        why="torch saved a itself and sees that it changed; JAX saved the a that was used",
+        why="torch saved the tensor `a` and detects that it has changed since. JAX saved the "
+        "array that was used, and the change returns a new one.",
         torch_is=lambda a, b: {**_by_hand(a, b), "backward": MODIFIED},
         jax_is=_by_hand,
     ),
@@ -63,7 +64,8 @@ def inplace_before_use(a, b):
     inputs=ABD,
     idiom=("e = c * d; c += 1; e.backward()", "c = c + 1"),
     deviation=Deviation(
-        why="a product saves its factors, and torch sees that one changed; in JAX c + 1 is new",
+        why="A product saves its factors, and torch detects that `c` has changed since. In "
+        "JAX `c + 1` is a new array.",
         torch_is=lambda a, b, d: {"c": a * b + 1, "e": a * b * d, "backward": MODIFIED},
         jax_is=lambda a, b, d: {
             "c": a * b + 1,
@@ -110,8 +112,9 @@ def inplace_not_saved(a, b, d):
     inputs={"x": document([1.0])},
     idiom=("x.data.mul_(10)", "x = x * 10"),
     deviation=Deviation(
-        why="a change through .data passes by torch's version counter: its gradient is silently "
-        "that of another x. JAX cannot express the mistake",
+        why="A change through `.data` does not increase torch's version counter, so torch "
+        "silently returns the gradient at the changed x. A JAX array cannot be changed in "
+        "place.",
         torch_is=lambda x: {"y": x**2, "x": 10 * x, "x.grad": 20 * x},
         jax_is=lambda x: {"y": x**2, "x": 10 * x, "x.grad": 2 * x},
     ),
@@ -155,7 +158,8 @@ def _untransformed(fun):
     idiom=("self.activation = h", "kept.append(h)  # raises when used"),
     control={"value_and_grad": _untransformed},
     deviation=Deviation(
-        why="inside a transformation a JAX value is a tracer and dies with it; return it as aux",
+        why="Inside `jax.grad` a value is a tracer, which cannot be used after the "
+        "transformation ends. Return it as aux.",
         torch_is=_by_torch,
         jax_is=Raises(jax.errors.UnexpectedTracerError, "unexpected tracer"),
     ),

@@ -166,8 +166,8 @@ def through_gradient(w, v, u, s):
     inputs={"taken": normal(3), "other": normal(3), "x": normal(3)},
     idiom=("if pred: ... else: ...", "lax.cond(pred, ...)"),
     deviation=Deviation(
-        why="torch never sees the branch that is not taken; cond's gradient has one structure "
-        "for both branches, so JAX has zeros there",
+        why="torch never runs the branch that is not taken. The gradient of `lax.cond` has "
+        "one structure for both branches, so JAX returns zeros.",
         torch_is=lambda taken, other, x: {"loss": (taken * x).sum(), "taken": x, "other": None},
         jax_is=lambda taken, other, x: {
             "loss": (taken * x).sum(),
@@ -204,8 +204,8 @@ _scale.defvjp(lambda x, w: (x * w, w), lambda w, grad: (grad * w, None))
     idiom=("return grad * w, None", "jax.custom_vjp: (grad * w, None)"),
     control={"scale": lambda x, w: x * w},
     deviation=Deviation(
-        why="JAX fills a None of a raw custom_vjp with zeros before anyone can see it; "
-        "jaxgrad.from_function gives None",
+        why="JAX replaces a None that a raw `custom_vjp` returns by zeros. "
+        "`jaxgrad.from_function` returns None.",
         torch_is=lambda x, w: {"loss": (x * w).sum(), "x": w, "w": None},
         jax_is=lambda x, w: {"loss": (x * w).sum(), "x": w, "w": np.zeros_like(w)},
     ),
@@ -237,7 +237,7 @@ def allow_unused(x, unused):
     inputs={"x": normal(3), "unused": normal(2)},
     idiom=("autograd.grad(loss, (x, unused))", 'jaxgrad.grad(fun, unused="error")'),
     deviation=Deviation(
-        why="both refuse; jaxgrad names the leaf",
+        why="Both frameworks refuse; the exceptions differ, and jaxgrad's names the leaf.",
         torch_is=lambda x, unused: {
             "loss": np.sin(x).sum(),
             "grad": Raises(RuntimeError, "to not have been used in the graph"),

@@ -44,8 +44,8 @@ def _second_in_jax(a, b):
     idiom=("loss.backward()  # again: raises", "vjp(g)  # again"),
     expect={"first": [1.0, 3.0, 4.0]},
     deviation=Deviation(
-        why="torch frees what the nodes saved, though the nodes stay; a vjp is a value and can be "
-        "called again",
+        why="The first backward frees the saved tensors, so torch raises in the second. The "
+        "function that `jax.vjp` returns keeps its residuals and can be called again.",
         torch_is=_second_in_torch,
         jax_is=_second_in_jax,
     ),
@@ -116,8 +116,9 @@ def loop(w, x, lr):
     inputs=LOOP,
     idiom=("f = w * x; for ...: f.sum().backward()", "_, vjp = jax.vjp(fun, w); lax.scan"),
     deviation=Deviation(
-        why="torch frees the graph in the first iteration; a vjp made before the loop stays, "
-        "with the gradient at the w it was made for",
+        why="torch frees the saved tensors in the first iteration and raises in the second. A "
+        "`vjp` taken before the loop can be called in every iteration, and gives the "
+        "gradient at the initial w.",
         torch_is=SECOND,
         jax_is=lambda w, x, lr: {"w": w - 3 * w.dtype.type(lr) * x, "w.grad": x},
     ),
@@ -166,7 +167,8 @@ def _slices_by_hand(x, w):
     inputs={"x": normal(3, 2, scale=0.5), "w": normal(2, 2)},
     idiom=("h = f(x); for i ...: h[i].backward()", "_, vjp = jax.vjp(fun, x); vjp(g_i)"),
     deviation=Deviation(
-        why="the slices share the graph before them, which torch frees at the first backward",
+        why="The slices share the operation before the loop, whose saved tensors torch frees "
+        "in the first backward. In JAX the `vjp` of each slice keeps its residuals.",
         torch_is=SECOND,
         jax_is=_slices_by_hand,
     ),
