@@ -43,9 +43,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     from parity_tests.case import load
     from parity_tests.runner.selection import NothingSelected, grid, select
-    from parity_tests.runner.settings import configure
+    from parity_tests.runner.settings import LIGHT, compile_with, configure
 
     configure()
+    if options.device == "cpu" and not options.xla_defaults:
+        compile_with(LIGHT)
     if options.kill_table:
         from parity_tests.audits import planted_bugs as kill_table
 
@@ -249,6 +251,8 @@ def _parser() -> argparse.ArgumentParser:
         metavar="N",
         help="number of processes (default: one per core for large runs, else 1)",
     )
+    defaults = "compile with XLA's default options: twice the time, and other last digits in places"
+    add("--xla-defaults", action="store_true", help=defaults)
     add("--explain", metavar="ID", help="print both programs and their largest differences")
     add("--picture", metavar="ID", help="draw the backward graphs of torch and JAX as SVG")
     add("-o", "--output", metavar="FILE", help="file for --picture (default: standard output)")

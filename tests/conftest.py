@@ -10,15 +10,17 @@ import jax
 import pytest
 
 from parity_tests.audits import mutants
-from parity_tests.runner.settings import compile_quickly, configure
+from parity_tests.runner.settings import compile_with, configure
 
 
 if mutant := os.environ.get(mutants.VARIABLE):
     mutants.install(mutant)
 configure()
 gc.disable()  # until the tests are collected: nothing of them is garbage
-if "TEST_ALL" not in os.environ:  # the runner, which CI also runs, compiles as users do
-    compile_quickly()
+if "TEST_ALL" not in os.environ:
+    from jaxgrad.parity.compiling import QUICK  # late: a mutant of jaxgrad is installed first
+
+    compile_with(QUICK)
 jax.config.update("jax_traceback_filtering", "off")  # filtering takes longer than most exceptions
 
 

@@ -21,10 +21,12 @@ import numpy as np
 
 from jaxgrad.parity import interop
 from jaxgrad.parity.compare import PASSED, Comparison, Leaf, Raises, compare, flatten
+from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.ulp import epsilon
 from parity_tests.case import Case
 from parity_tests.inputs import perturbations
 from parity_tests.runner.jax_side import JaxProgram
+from parity_tests.runner.settings import USUAL
 from parity_tests.runner.torch_side import TorchRun, nudged_inputs, run_torch, split
 
 
@@ -167,7 +169,8 @@ def _judge(
         )
     with phase("torch"):
         torch_run = run_torch(case, dtype, seed, device)
-    twin = JaxProgram(case.fun, mode, device, heavy=case.heavy)
+    # Without optimization a heavy program runs longer than its compilation takes.
+    twin = JaxProgram(case.fun, mode, device, USUAL if case.heavy else None)
     with phase("jax"):
         jax_value, jax_shown = split(twin(torch_run.inputs))
     torch_value, torch_shown = split(torch_run.observed)
@@ -198,7 +201,7 @@ def _judge(
     if missed:
         return verdict("fail", missed)
     with phase("control"):
-        blind = _blind(case, twin, judge, torch_run.inputs, mode, device)
+        blind = _blind(case, twin, judge, torch_run.inputs, dtype, seed, device)
     if blind:
         return verdict("blind", blind)
     return verdict(comparison.verdict)
@@ -263,15 +266,16 @@ def _pinned(case: Case, dtype: str, torch_run: TorchRun, pin: Any) -> Callable[[
 
 def _blind(
     case: Case,
-    twin: "JaxProgram",
+    twin: JaxProgram,
     judge: Callable[[Any], Comparison],
     inputs: Any,
-    mode: str,
+    dtype: str,
+    seed: int,
     device: str,
 ) -> str:
     """Run the negative control; return why the cell proves nothing, or "" if it can fail."""
     if case.control is not None:
-        observed, _ = split(JaxProgram(case.without_tool(), mode, device, heavy=case.heavy)(inputs))
+        observed = _without_tool(case, dtype, seed, device)
         if isinstance(observed, BaseException):
             raise RuntimeError(f"the control of {case.id} raised {_describe(observed)}")
         if any(leaf.differs for leaf in judge(observed).leaves):
@@ -281,6 +285,18 @@ def _blind(
         if any(leaf.differs for leaf in judge(split(twin(variant))[0]).leaves):
             return ""
     return "perturbing the inputs does not change the observation; give the case a control="
+
+
+@functools.lru_cache(maxsize=2)
+def _without_tool(case: Case, dtype: str, seed: int, device: str) -> Any:
+    """Return the observation of the program without its tool, which eager and jit share.
+
+    The program is jitted where it can be: it must differ from torch by more than rounding, so it
+    may be compiled with the options that take the least time.
+    """
+    mode = "jit" if "jit" in case.modes else "eager"
+    program = JaxProgram(case.without_tool(), mode, device, USUAL if case.heavy else QUICK)
+    return split(program(run_torch(case, dtype, seed, device).inputs))[0]
 
 
 def _unexpected(case: Case, seed: int, dtype: str, torch_value: Any, jax_value: Any) -> str:

@@ -1,7 +1,7 @@
 """Run a JAX program on numpy inputs, eager or jitted, and return its observation."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -9,16 +9,19 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad.parity import interop
-from parity_tests.runner.settings import USUAL
 
 
 class JaxProgram:
     """A callable from a case's inputs to an observation, which is the exception if it raises."""
 
     def __init__(
-        self, fun: Callable[..., Any], mode: str, device: str = "cpu", *, heavy: bool = False
+        self,
+        fun: Callable[..., Any],
+        mode: str,
+        device: str = "cpu",
+        options: Mapping[str, Any] | None = None,
     ):
-        self.fun, self.platform, self.heavy = fun, device, heavy
+        self.fun, self.platform, self.options = fun, device, options
         self.device = jax.devices(device)[0]
         self.call = self._jitted() if mode == "jit" else lambda inputs: fun(**inputs)
 
@@ -30,10 +33,10 @@ class JaxProgram:
                 return error
 
     def _compiler_options(self) -> dict[str, Any]:
-        """Return options that optimize a heavy program, and that keep bfloat16 as torch does."""
+        """Return the XLA options; on a GPU or TPU, the one that keeps bfloat16 as torch does."""
         if self.platform != "cpu":
             return {"xla_allow_excess_precision": False}
-        return USUAL if self.heavy else {}  # unoptimized, a MobileNet runs three times longer
+        return dict(self.options or {})
 
     def _jitted(self) -> Callable[[Any], Any]:
         template: list[Any] = []

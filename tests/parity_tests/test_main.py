@@ -3,6 +3,7 @@
 import importlib.util
 import itertools
 import json
+import os
 import subprocess
 import sys
 import types
@@ -69,6 +70,15 @@ def test_all_passed(planted, capsys):
     assert lines[-2] == "source rows covered 1 of 62"
     assert lines[-1] == "4 passed, 0 failed"
     assert any(line.startswith("planted/square") and "f64 eager" in line for line in lines)
+
+
+@pytest.mark.parametrize("defaults", [False, True])
+def test_xla_defaults(planted, monkeypatch, defaults):
+    """`--xla-defaults` sets no option of XLA; a run without it sets some."""
+    monkeypatch.setenv("XLA_FLAGS", "")
+    runner.main(["planted/square", *["--xla-defaults"] * defaults])
+
+    assert bool(os.environ["XLA_FLAGS"]) != defaults
 
 
 def test_a_failure(planted, capsys):

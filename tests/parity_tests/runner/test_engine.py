@@ -153,6 +153,24 @@ def test_blind(monkeypatch):
     assert "the case still passes with stop_gradient removed" in result.text
 
 
+def test_eager_and_jit_share_a_control(monkeypatch):
+    """The program without its tool runs once, and each cell compares its observation."""
+    runs = []
+
+    def counted(x):
+        runs.append(x)
+        return 2 * x
+
+    def doubled(w, x, *, scale=identity):
+        return twin(w, scale(x))
+
+    planted = planted_case(monkeypatch, doubled, control={"scale": counted})
+
+    assert run(planted, mode="eager").passed
+    assert run(planted, mode="jit").passed
+    assert len(runs) == 1
+
+
 def test_perturbation_that_changes_nothing(monkeypatch):
     """A case is blind if perturbing its inputs does not change the observation."""
     constant = planted_case(

@@ -3,7 +3,7 @@
 import os
 
 from jaxgrad.parity.compiling import QUICK
-from parity_tests.runner.settings import USUAL
+from parity_tests.runner.settings import LIGHT, USUAL, compile_with
 
 
 def test_the_suite_compiles_quickly():
@@ -20,3 +20,22 @@ def test_the_usual_options_undo_the_quick_ones():
 
     assert QUICK.keys() - {split} == USUAL.keys()
     assert all(QUICK[name] != value for name, value in USUAL.items())
+
+
+def test_options_that_the_environment_sets_are_kept(monkeypatch):
+    """`compile_with` adds the options that XLA_FLAGS does not set, once."""
+    monkeypatch.setenv("XLA_FLAGS", "--xla_llvm_disable_expensive_passes=false")
+    compile_with({"xla_llvm_disable_expensive_passes": True, "xla_backend_optimization_level": 1})
+    once = os.environ["XLA_FLAGS"].split()
+    compile_with({"xla_backend_optimization_level": 1})
+
+    assert os.environ["XLA_FLAGS"].split() == once
+    assert sorted(once) == [
+        "--xla_backend_optimization_level=1",
+        "--xla_llvm_disable_expensive_passes=false",
+    ]
+
+
+def test_the_runner_optimizes_as_xla_does():
+    """The options of the runner leave XLA's optimization level alone, which changes rounding."""
+    assert "xla_backend_optimization_level" not in LIGHT
