@@ -26,7 +26,7 @@ from jaxgrad.parity.ulp import epsilon
 from parity_tests.case import Case
 from parity_tests.inputs import perturbations
 from parity_tests.runner.jax_side import JaxProgram
-from parity_tests.runner.settings import USUAL
+from parity_tests.runner.settings import OPTIMIZED
 from parity_tests.runner.torch_side import TorchRun, nudged_inputs, run_torch, split
 
 
@@ -169,8 +169,7 @@ def _judge(
         )
     with phase("torch"):
         torch_run = run_torch(case, dtype, seed, device)
-    # Without optimization a heavy program runs longer than its compilation takes.
-    twin = JaxProgram(case.fun, mode, device, USUAL if case.heavy else None)
+    twin = JaxProgram(case.fun, mode, device, OPTIMIZED if case.heavy else None)
     with phase("jax"):
         jax_value, jax_shown = split(twin(torch_run.inputs))
     torch_value, torch_shown = split(torch_run.observed)
@@ -295,7 +294,7 @@ def _without_tool(case: Case, dtype: str, seed: int, device: str) -> Any:
     may be compiled with the options that take the least time.
     """
     mode = "jit" if "jit" in case.modes else "eager"
-    program = JaxProgram(case.without_tool(), mode, device, USUAL if case.heavy else QUICK)
+    program = JaxProgram(case.without_tool(), mode, device, OPTIMIZED if case.heavy else QUICK)
     return split(program(run_torch(case, dtype, seed, device).inputs))[0]
 
 

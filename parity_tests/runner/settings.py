@@ -26,6 +26,9 @@ USUAL: dict[str, Any] = {
 if jax.__version_info__ < (0, 11):  # JAX 0.11 removed this option
     USUAL["xla_cpu_use_fusion_emitters"] = True
 
+# For heavy programs, which without optimization take longer to run than to compile.
+OPTIMIZED: dict[str, Any] = {"xla_backend_optimization_level": 3}
+
 # Options for a run of many cells, which spends most of its time in XLA: half the time of XLA's
 # defaults. The expensive passes change no bits; the emitters change the rounding of a few cells.
 LIGHT: dict[str, Any] = {
