@@ -32,6 +32,7 @@ def fill(reports: Sequence[Any], headline: str, outcome: Callable[[Any], str]) -
         ordered=ordered,
         number=number,
         value=value,
+        distinct=distinct,
         signs=SIGNS,
         unmatched=UNMATCHED,
         shown=ROWS_SHOWN,
@@ -84,6 +85,24 @@ def value(x: Any) -> str:
     if isinstance(x, float) and not math.isfinite(x):
         return "NaN" if math.isnan(x) else "∞" if x > 0 else "-∞"
     return str(x)
+
+
+def distinct(x: Any, y: Any, least: int = 4) -> str:
+    """Format a value with the digits that distinguish it from another one, at least four.
+
+    Example:
+        >>> distinct(0.12345678, 0.12345689)
+        '0.1234568'
+        >>> distinct(0.1 + 0.2, 0.3)
+        '0.3'
+    """
+    floats = isinstance(x, float) and math.isfinite(x) and isinstance(y, float | None)
+    if not floats:
+        return value(x)
+    if y is None or not math.isfinite(y) or abs(x - y) <= 1e-15 * max(abs(x), abs(y)):
+        return f"{x:.{least}g}"
+    digits = next(n for n in range(least, 18) if f"{x:.{n}g}" != f"{y:.{n}g}" or n == 17)
+    return f"{x:.{digits}g}"
 
 
 def _finite(x: Any) -> float:

@@ -248,7 +248,9 @@ def outcome(report: Report) -> str:
         return "your port's gradients differ from torch's."
     first = report.first
     where = f"{first.op}, {first.torch_line}" if first.op and first.torch_line else first.where
-    return f"your port differs from torch, first on the {first.surface} surface, at {where}."
+    port = f", in the port at {first.jax}" if first.jax and first.jax != where else ""
+    surface = f"first on the {first.surface} surface"
+    return f"your port differs from torch, {surface}: in torch at {where}{port}."
 
 
 def _plain(x: Any) -> Any:

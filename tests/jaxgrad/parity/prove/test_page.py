@@ -233,7 +233,7 @@ def test_the_page_can_be_read(browser, tmp_path):
         ([], "There are no proofs."),
         ([PASSED], "PASS: your port has torch's gradients."),
         ([ERROR], "ERROR: the comparison could not be run."),
-        ([FAILED], "FAIL: your port differs from torch, first on the gradients surface, at"),
+        ([FAILED], "FAIL: your port differs from torch, first on the gradients surface: in"),
         ([PASSED, PASSED], "All 2 ports have torch's gradients."),
         ([PASSED, FAILED, FAILED], "2 of 3 ports differ from torch."),
         ([FAILED, ERROR], "1 of 2 ports differs from torch; 1 could not be compared."),
@@ -257,3 +257,22 @@ def test_headline(reports, words):
 def test_numbers_are_formatted(x, short, full):
     """Numbers are formatted with two digits or in full, and special values as words."""
     assert (page.number(x), page.value(x)) == (short, full)
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "short"),
+    [
+        (1 / 3, 0.5, "0.3333"),
+        (1 / 3, 1 / 3 + 1e-9, "0.333333333"),
+        (1 / 3, 1 / 3, "0.3333"),
+        (1 / 3, None, "0.3333"),
+        (1 / 3, NAN, "0.3333"),
+        (NAN, 1 / 3, "NaN"),
+        (None, 1 / 3, ""),
+        (3, 4, "3"),
+        ("none", 1.0, "none"),
+    ],
+)
+def test_two_numbers_have_the_digits_that_distinguish_them(x, y, short):
+    """A number has four digits, or as many as its partner needs to look different."""
+    assert page.distinct(x, y) == short

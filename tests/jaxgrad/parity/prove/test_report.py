@@ -123,9 +123,14 @@ FIRST = Finding("gradients", "fc", "net.py:3", "it differs", op="linear")
         (ERROR, "ERROR: the comparison could not be run."),
         (FAIL, "FAIL: your port's gradients differ from torch's."),
         (report("fail", first=FIRST),
-         "FAIL: your port differs from torch, first on the gradients surface, at fc (linear)."),
+         "FAIL: your port differs from torch, first on the gradients surface: "
+         "in torch at fc (linear), in the port at net.py:3."),
         (report("fail", first=dataclasses.replace(FIRST, torch_line="m.py:8")),
-         "FAIL: your port differs from torch, first on the gradients surface, at linear, m.py:8."),
+         "FAIL: your port differs from torch, first on the gradients surface: "
+         "in torch at linear, m.py:8, in the port at net.py:3."),
+        (report("fail", first=dataclasses.replace(FIRST, jax="")),
+         "FAIL: your port differs from torch, first on the gradients surface: "
+         "in torch at fc (linear)."),
         (Report("pass", {}), "PASS: your port has torch's gradients."),
     ],
 )  # fmt: skip
