@@ -21,7 +21,7 @@ from jaxgrad.parity.compare import Leaf
 from jaxgrad.parity.prove.page import number, template
 from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
-from parity_tests.report.rows import shown
+from parity_tests.report.rows import disagreement, shown
 from parity_tests.report.source_text import source
 from parity_tests.report.text import SIGNS, changes
 from parity_tests.runner.engine import Result
@@ -100,7 +100,8 @@ def write(
         failed=[result for result in results if not result.passed],
         verdict=verdict(results),
         counts=collections.Counter(result.verdict for result in results),
-        controls=collections.Counter(result.control for result in results),
+        controls=collections.Counter(result.control for result in results if result.passed),
+        disagreement=disagreement,
         versions=versions,
         signs=SIGNS,
         pictures=pictures or {},

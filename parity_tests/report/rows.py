@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxgrad.parity.compare import compare, flatten
 from parity_tests.report.text import SIGNS
+from parity_tests.runner.engine import Result
 
 
 MOST = 12  # largest number of rows to print
@@ -56,6 +57,16 @@ def cut(rows: list[TextRow]) -> tuple[TextRow, ...]:
         return tuple(rows)
     more = (f"… and {len(rows) - MOST} more", *[""] * (len(rows[0]) - 1))
     return (*rows[:MOST], more)
+
+
+def disagreement(result: Result) -> str:
+    """Return how the frameworks disagree in a deviation: by an exception or by a value."""
+    differing = [leaf for leaf in result.leaves if leaf.differs]
+    torch = any(isinstance(leaf.torch, BaseException) for leaf in differing)
+    jax = any(isinstance(leaf.jax, BaseException) for leaf in differing)
+    if torch and jax:
+        return "both raise"
+    return "torch raises" if torch else "JAX raises" if jax else "differs"
 
 
 def _paths(tree: Any, path: str = "") -> Iterator[str]:

@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 import re
+import types
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from jaxgrad.parity.compare import ABSENT, Leaf, flatten
 from parity_tests.case import load
 from parity_tests.pictures.draw_case import picture
-from parity_tests.report import page
+from parity_tests.report import page, rows
 from parity_tests.runner.engine import run
 from parity_tests.runner.torch_side import run_torch, split
 from tests._browser import problems
@@ -288,3 +289,22 @@ def test_light_and_dark(browser, report, scheme):
     assert (levels[0] > levels[1]) == (scheme == "light")
     assert abs(levels[0] - levels[1]) > 400
     tab.close()
+
+
+@pytest.mark.parametrize(
+    ("torch", "jax", "word"),
+    [
+        (1.0, 2.0, "differs"),
+        (None, 0.0, "differs"),
+        (RuntimeError("freed"), 2.0, "torch raises"),
+        (1.0, ValueError("leaked"), "JAX raises"),
+        (RuntimeError("refused"), TypeError("int32"), "both raise"),
+    ],
+)
+def test_a_deviation_says_which_framework_raises(torch, jax, word):
+    """The word of a cell distinguishes another exception from another value."""
+    differing = Leaf("grad", "fail", "structure", torch=torch, jax=jax)
+    same = Leaf("loss", "bitwise", torch=RuntimeError("equal"), jax=RuntimeError("equal"))
+    result = types.SimpleNamespace(leaves=(same, differing))
+
+    assert rows.disagreement(result) == word
