@@ -9,7 +9,7 @@ from parity_tests.site.printed import BLOCK, filled, outputs, script
 
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
-PAGES = ("tape_or_transform", "five_questions", "weights")
+PAGES = ("tape_or_transform", "five_questions", "kinks", "weights")
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch.func.jvp calls it
