@@ -178,6 +178,10 @@ from jaxgrad.functional.nn.linear import linear as linear
 from jaxgrad.functional.nn.multi_head_attention import (
     multi_head_attention_forward as multi_head_attention_forward,
 )
+from jaxgrad.functional.nn.recurrent import gru as gru
+from jaxgrad.functional.nn.recurrent import lstm as lstm
+from jaxgrad.functional.nn.recurrent import rnn_relu as rnn_relu
+from jaxgrad.functional.nn.recurrent import rnn_tanh as rnn_tanh
 from jaxgrad.functional.nn.recurrent_cells import gru_cell as gru_cell
 from jaxgrad.functional.nn.recurrent_cells import lstm_cell as lstm_cell
 from jaxgrad.functional.nn.recurrent_cells import rnn_relu_cell as rnn_relu_cell

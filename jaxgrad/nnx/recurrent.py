@@ -7,21 +7,20 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 from flax import nnx
 
 from jaxgrad import functional
 from jaxgrad.nnx import init
 from jaxgrad.nnx.module import Array, Dtype, Layer, needed, value
-from jaxgrad.nnx.recurrent_cells import CELLS, checked_nonlinearity
+from jaxgrad.nnx.recurrent_cells import checked_nonlinearity
 
 
-Step = Callable[..., Any]  # (input, state, w_ih, w_hh, b_ih, b_hh) -> state
+Layers = Callable[..., tuple[Array, ...]]  # `functional.lstm` and the like
 
 
 class _Recurrent(Layer):
-    """Base class of recurrent layers, which scan a cell along the sequence."""
+    """Base class of recurrent layers, which run a cell along the sequence."""
 
     gates = 1
     states = 1  # 2 if there is a cell state besides the hidden state
@@ -64,40 +63,28 @@ class _Recurrent(Layer):
     def directions(self) -> tuple[str, ...]:
         return ("", "_reverse") if self.bidirectional else ("",)
 
-    def step(self) -> Step:
+    def layers(self) -> Layers:
+        """Return the function of `jaxgrad.functional` that runs the layers."""
         raise NotImplementedError
 
     def __call__(self, input: Array, hx: Any = None) -> tuple[Array, Any]:
         x, batched = self._sequence_first(input)
         states = self._states(x, hx, batched)
-        ends = []
-        for layer in range(self.num_layers):
-            outs = []
-            for k, direction in enumerate(self.directions):
-                index = layer * len(self.directions) + k
-                start = tuple(s[index] for s in states)
-                end, out = self._run(x, start, f"_l{layer}{direction}", direction != "")
-                ends.append(end)
-                outs.append(out)
-            x = jnp.concatenate(outs, -1)
-            if self.dropout and layer < self.num_layers - 1 and self.training:
-                x = functional.dropout(x, self.dropout, key=self.rngs())
-        final = tuple(jnp.stack(per_layer) for per_layer in zip(*ends, strict=True))
+        drops = self.dropout and self.training and self.num_layers > 1
+        options = (self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
+        key = self.rngs() if drops else None
+        start = states if self.states > 1 else states[0]
+        x, *final = self.layers()(x, start, self._weights(), *options, False, key=key)
         if not batched:
-            x, final = x[:, 0], tuple(s[:, 0] for s in final)
+            x, final = x[:, 0], [s[:, 0] for s in final]
         elif self.batch_first:
             x = jnp.swapaxes(x, 0, 1)
-        return x, final if self.states > 1 else final[0]
+        return x, tuple(final) if self.states > 1 else final[0]
 
-    def _run(self, x: Array, start: tuple[Array, ...], suffix: str, reverse: bool) -> Any:
-        weights = [value(getattr(self, f"{name}{suffix}", None)) for name in _NAMES]
-        step = self.step()
-
-        def body(state: tuple[Array, ...], x: Array) -> Any:
-            new = step(x, state, *weights)
-            return new, new[0]
-
-        return jax.lax.scan(body, start, x, reverse=reverse)
+    def _weights(self) -> list[Array]:
+        runs = [f"_l{n}{end}" for n in range(self.num_layers) for end in self.directions]
+        names = [f"{name}{run}" for run in runs for name in _NAMES]
+        return [value(getattr(self, name)) for name in names if hasattr(self, name)]
 
     def _sequence_first(self, input: Array) -> tuple[Array, bool]:
         name = type(self).__name__
@@ -179,9 +166,8 @@ class RNN(_Recurrent):
         super().__init__(input_size, hidden_size, *options)
         self.nonlinearity = checked_nonlinearity(nonlinearity)
 
-    def step(self) -> Step:
-        cell = CELLS[self.nonlinearity]
-        return lambda x, state, *weights: (cell(x, *state, *weights[:4]),)
+    def layers(self) -> Layers:
+        return functional.rnn_tanh if self.nonlinearity == "tanh" else functional.rnn_relu
 
 
 class GRU(_Recurrent):
@@ -215,8 +201,8 @@ class GRU(_Recurrent):
         options = (num_layers, bias, batch_first, dropout, bidirectional, 0, dtype, rngs)
         super().__init__(input_size, hidden_size, *options)
 
-    def step(self) -> Step:
-        return lambda x, state, *weights: (functional.gru_cell(x, *state, *weights[:4]),)
+    def layers(self) -> Layers:
+        return functional.gru
 
 
 class LSTM(_Recurrent):
@@ -255,20 +241,8 @@ class LSTM(_Recurrent):
         options = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, dtype, rngs)
         super().__init__(input_size, hidden_size, *options)
 
-    def step(self) -> Step:
-        if self.proj_size:
-            return _projected
-        return lambda x, state, *weights: functional.lstm_cell(x, state, *weights[:4])
-
-
-def _projected(
-    x: Array, state: Any, w_ih: Array, w_hh: Array, b_ih: Any, b_hh: Any, w_hr: Array
-) -> tuple[Array, Array]:
-    hidden, cell = state
-    gates = functional.linear(x, w_ih, b_ih) + functional.linear(hidden, w_hh, b_hh)
-    i, f, g, o = jnp.split(gates, 4, -1)
-    cell = jax.nn.sigmoid(f) * cell + jax.nn.sigmoid(i) * jnp.tanh(g)
-    return functional.linear(jax.nn.sigmoid(o) * jnp.tanh(cell), w_hr), cell
+    def layers(self) -> Layers:
+        return functional.lstm
 
 
 def _check(name: str, hidden: int, layers: int, dropout: float, projected: int) -> None:

@@ -93,12 +93,6 @@ REASONS = (
         "grouped_mm (scaled|scaled_grouped)_mm",
     ),
     Reason(
-        "These functions run a recurrent layer over a sequence with its weights in a flat "
-        "list: use `jax.lax.scan` over `functional.lstm_cell`, `gru_cell`, `rnn_tanh_cell` or "
-        "`rnn_relu_cell`, or the layers of `jaxgrad.nnx`.",
-        "gru lstm rnn_(tanh|relu)",
-    ),
-    Reason(
         "`nextafter` returns the neighbouring float, and `ormqr` applies reflections that "
         "LAPACK stores. JAX has no derivative for either.",
         "nextafter ormqr",

@@ -35,6 +35,12 @@ def _implementations():
     return {f"{_place(name)}.py" for name in PUBLIC}
 
 
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md"])
+def test_the_number_of_operators_is_current(page):
+    """The README and the changelog state how many operators there are."""
+    assert f"{len(OPERATORS)} operators" in (ROOT / page).read_text()
+
+
 def test_every_function_has_its_record():
     """Every public function has a test record under one of its names."""
     recorded = {PUBLIC.get(name) for name in OPERATORS}
