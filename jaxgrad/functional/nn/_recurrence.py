@@ -110,6 +110,9 @@ def _scan(
             new = tuple(jnp.where(keep, n, old) for n, old in zip(new, state, strict=True))
         return new, new[0]
 
+    # As in torch, dtypes are promoted, so the first step may change the dtype of the state.
+    after = jax.eval_shape(cell, x[0], start, weights) if x.shape[0] else start
+    start = tuple(s.astype(new.dtype) for s, new in zip(start, after, strict=True))
     steps = None if exists is None else jnp.asarray(exists)
     return jax.lax.scan(body, start, (x, steps), reverse=reverse)
 

@@ -88,7 +88,7 @@ OTHER_KINDS = {
     **_named("complex128", ONE_PLACE, "adaptive_avg_pool3d", "lp_pool1d", "lp_pool2d", "lp_pool3d"),
     **_named(
         "int64", "torch truncates the result to integers, JAX returns floats",
-        "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "rnn_relu_cell",
+        "avg_pool1d", "avg_pool2d", "avg_pool3d", "bilinear", "rnn_relu", "rnn_relu_cell",
         "addmm", "addmv", "addbmm", "baddbmm",
     ),
     **_named(
@@ -97,6 +97,7 @@ OTHER_KINDS = {
     ),
     **_named("bool", "JAX raises and says to convert: torch's sum is a logical or", "addr"),
     **_named("int64", "the noise in the record is float64", "gumbel_softmax"),
+    **_named("int64", "JAX raises: a second step would mix dtypes", "rnn_tanh"),
 }  # fmt: skip
 
 
@@ -149,11 +150,14 @@ MIXED_KINDS = ("float32", "int64", "bool", "complex128")
 
 # Expected differences between torch and JAX when one argument's dtype differs from the rest.
 ONE_DNN = "torch's oneDNN accepts a bias of another dtype, and JAX raises"
+BIAS = "torch accepts a bias of another dtype for a sequence, and JAX raises as for a cell"
 AS_IF = "torch reinterprets a matrix of another dtype as one of B's dtype"
 OTHER_MIXTURES = {
     **_named("float32 int64 bool complex128", ONE_DNN, "conv1d", "conv2d"),
     **_named("float32 int64 bool", ONE_DNN, "conv_transpose1d", "conv_transpose2d"),
     **_named("float32 int64 bool complex128", AS_IF, "linalg.solve_triangular"),
+    **_named("float32 int64 bool", BIAS, "rnn_tanh", "rnn_relu", "lstm"),
+    **_named("complex128", "JAX raises: torch promotes the state of a single step", "lstm"),
     **_named("float32 complex128", AS_IF, "distributions.multivariate_normal_log_prob"),
     **_named("complex128", AS_IF, "distributions.multivariate_normal_kl_divergence"),
     **_named(
