@@ -20,12 +20,12 @@ from jaxgrad.functional.nn.recurrent_cells import (
 
 def rnn_tanh(
     input: Array,
-    hx: Array,
-    params: Sequence[Array],
-    has_biases: bool,
+    hx: Array | Sequence[int],
+    params: Sequence[Array] | Array,
+    has_biases: bool | Sequence[Array],
     num_layers: int,
     dropout: float,
-    train: bool,
+    train: bool | float,
     bidirectional: bool,
     batch_first: bool,
     *,
@@ -34,7 +34,7 @@ def rnn_tanh(
     """Run layers of Elman cells with tanh along a sequence.
 
     A packed sequence is passed as in torch, by position: `rnn_tanh(data, batch_sizes, hx, params,
-    has_biases, num_layers, dropout, train, bidirectional)`.
+    has_biases, num_layers, dropout, train, bidirectional)`. The types allow both orders.
 
     Args:
         input: `(L, N, in)`, or `(N, L, in)` with `batch_first`.
@@ -79,12 +79,12 @@ def rnn_tanh(
 
 def rnn_relu(
     input: Array,
-    hx: Array,
-    params: Sequence[Array],
-    has_biases: bool,
+    hx: Array | Sequence[int],
+    params: Sequence[Array] | Array,
+    has_biases: bool | Sequence[Array],
     num_layers: int,
     dropout: float,
-    train: bool,
+    train: bool | float,
     bidirectional: bool,
     batch_first: bool,
     *,
@@ -108,12 +108,12 @@ def rnn_relu(
 
 def gru(
     input: Array,
-    hx: Array,
-    params: Sequence[Array],
-    has_biases: bool,
+    hx: Array | Sequence[int],
+    params: Sequence[Array] | Array,
+    has_biases: bool | Sequence[Array],
     num_layers: int,
     dropout: float,
-    train: bool,
+    train: bool | float,
     bidirectional: bool,
     batch_first: bool,
     *,
@@ -137,12 +137,12 @@ def gru(
 
 def lstm(
     input: Array,
-    hx: Sequence[Array],
-    params: Sequence[Array],
-    has_biases: bool,
+    hx: Sequence[Array] | Sequence[int],
+    params: Sequence[Array] | Array,
+    has_biases: bool | Sequence[Array],
     num_layers: int,
     dropout: float,
-    train: bool,
+    train: bool | float,
     bidirectional: bool,
     batch_first: bool,
     *,

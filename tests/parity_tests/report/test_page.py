@@ -4,6 +4,7 @@ import dataclasses
 import pathlib
 import re
 import types
+from typing import Any
 
 import numpy as np
 import pytest
@@ -305,6 +306,6 @@ def test_a_deviation_says_which_framework_raises(torch, jax, word):
     """The word of a cell distinguishes another exception from another value."""
     differing = Leaf("grad", "fail", "structure", torch=torch, jax=jax)
     same = Leaf("loss", "bitwise", torch=RuntimeError("equal"), jax=RuntimeError("equal"))
-    result = types.SimpleNamespace(leaves=(same, differing))
+    result: Any = types.SimpleNamespace(leaves=(same, differing))
 
     assert rows.disagreement(result) == word
