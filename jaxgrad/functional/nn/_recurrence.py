@@ -21,7 +21,7 @@ Cell = Callable[[Array, State, Weights], State]
 
 
 class Batch(NamedTuple):
-    """A batch of batchs `(L, N, in)`, and the steps `(L, N)` that exist if the batch was packed."""
+    """Sequences padded to `(L, N, in)`, and the steps `(L, N)` that exist if they were packed."""
 
     x: Array
     exists: np.ndarray | None
@@ -29,6 +29,7 @@ class Batch(NamedTuple):
 
     @classmethod
     def of_packed(cls, name: str, data: Array, batch_sizes: Sequence[int]) -> Batch:
+        """Pad the sequences of packed data with zeros."""
         if isinstance(batch_sizes, Tracer):
             raise RuntimeError(
                 f"{name}: batch_sizes determines shapes, so it cannot be an argument of a jitted "
@@ -38,7 +39,7 @@ class Batch(NamedTuple):
         falls = sizes.ndim == 1 and sizes.size and np.all(np.diff(sizes) <= 0) and sizes[-1] > 0
         if not falls or sizes.sum() != data.shape[0]:
             raise RuntimeError(
-                f"{name}: batch_sizes must be positive, decrease and add up to the "
+                f"{name}: batch_sizes must be positive, must not increase and must add up to the "
                 f"{data.shape[0]} rows of data, but it is {sizes.tolist()}"
             )
         exists = np.arange(sizes[0]) < sizes[:, None]
@@ -47,6 +48,7 @@ class Batch(NamedTuple):
         return cls(x, exists, np.flatnonzero(exists))
 
     def packed(self, out: Array) -> Array:
+        """Return the steps that exist, in the order of the packed data."""
         return out.reshape(-1, out.shape[-1])[self.position]
 
 

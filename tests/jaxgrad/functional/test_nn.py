@@ -55,7 +55,7 @@ def test_a_packed_sequence_has_the_gradients_of_its_sequences():
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
-        ((2, 3, 3), "must be positive, decrease and add up to the 8 rows of data"),
+        ((2, 3, 3), "must be positive, must not increase and must add up to the 8 rows of data"),
         ((3, 3, 1), r"but it is \[3, 3, 1\]"),
         ((4, 4, 0), "must be positive"),
     ],
