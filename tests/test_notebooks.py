@@ -317,7 +317,7 @@ def test_show_marks_a_pinned_difference():
     assert rows["backward"][0].startswith("RuntimeError: ")
     assert rows["backward"][1] == "≠"
     assert shown.verdict.startswith("≠ ")
-    assert "JAX saved the a that was used" in shown.verdict
+    assert "JAX saved the array that was used" in shown.verdict
 
 
 def test_show_raises_if_a_case_fails(monkeypatch):
