@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import pathlib
 import re
+import sys
 import types
 from collections.abc import Sequence
 
@@ -48,20 +49,34 @@ def base_name(function: types.FunctionType, owner: type | None, path: str) -> st
 
 
 def snake(name: str) -> str:
-    """Return `LayerNorm2d` as `layer_norm2d`."""
-    spaced = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", name)
-    return re.sub(r"([a-z\d])([A-Z])", r"\1_\2", spaced).lower().strip("_")
+    """Return `LayerNorm2d` as `layer_norm2d`, `Conv1D` as `conv1d` and `ReLU` as `relu`."""
+    words = re.sub(r"[PR]?(Re|Si)LU", lambda match: match[0].capitalize(), name)
+    spaced = re.sub(r"([A-Z]+)([A-Z][a-z])", r"\1_\2", words)
+    return re.sub(r"([a-z])([A-Z])|(\d)([A-Z][a-z])", r"\1\3_\2\4", spaced).lower().strip("_")
 
 
 def docstring(written: Written) -> str:
-    """Return the docstring of a function, which says where its torch source is."""
+    """Return the docstring of a function: its name in torch, or where the user's source is."""
     code = written.function.__code__
-    label = written.owner.__name__ if written.owner is not None else written.function.__name__
-    if written.owner is not None and written.function.__name__ != "forward":
-        label = f"{label}.{written.function.__name__}"
+    owner, method = written.owner, written.function.__name__
+    label = owner.__name__ if owner is not None else method
+    is_public = owner is not None and is_torch(written.function)
+    if is_public and owner is not None:
+        label = f"{_public_package(owner)}.{label}"
+    if owner is not None and method != "forward":
+        label = f"{label}.{method}"
+    if is_public:
+        return f"{label}."
     path = pathlib.Path(code.co_filename)
-    where = "/".join(path.parts[-2:])
-    return f"{label} ({where}:{code.co_firstlineno})."
+    return f"{label} ({'/'.join(path.parts[-2:])}:{code.co_firstlineno})."
+
+
+def _public_package(owner: type) -> str:
+    """Return the first package on a class's path that exports it, as `torch.nn` for `Linear`."""
+    parts = owner.__module__.split(".")
+    packages = [".".join(parts[: n + 1]) for n in range(len(parts))]
+    exported = (p for p in packages if getattr(sys.modules.get(p), owner.__name__, None) is owner)
+    return next(exported, owner.__module__)
 
 
 def with_shapes(doc: str, shapes: str) -> str:

@@ -54,7 +54,7 @@ def source_of(function: types.FunctionType) -> Source:
     return Source(node, code.co_filename, comments, own, function)
 
 
-def is_torch(function: types.FunctionType) -> bool:
+def is_torch(function: types.FunctionType | types.MethodType) -> bool:
     """Return whether a function is torch's own."""
     return function.__module__.split(".")[0] == "torch"
 

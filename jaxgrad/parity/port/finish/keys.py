@@ -32,6 +32,8 @@ def _split_once(function: ast.FunctionDef) -> None:
     if len(names) == 1 and not keeps_rng:
         function.body = [syntax.rename_variables(s, {names[0]: draws.RNG}) for s in function.body]
     elif names:
+        read = [name for s in function.body for name in syntax.names_in(s)]
+        names.sort(key=lambda name: read.index(name) if name in read else len(read))
         targets = [draws.RNG, *names] if keeps_rng else names
         place = next(n for n, s in enumerate(function.body) if _reads_key(s))
         function.body.insert(place, _split(targets, source))

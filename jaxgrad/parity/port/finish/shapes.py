@@ -17,6 +17,7 @@ from jaxgrad.parity.port.mode_expressions import TRAINING
 
 
 FIRST = "N"  # the first size of the inputs
+NEW_PARAMS = "new p"  # a key that no argument has: the function also returns its new params
 NOTE = "Shapes are those of the example inputs, with N for their first size."
 Shapes = dict[str, Any]  # the shape of each argument, or None; `return` has those of the results
 
@@ -100,6 +101,7 @@ def _recorded(name: str, function: Callable[..., Any], calls: dict[str, Shapes])
         is_state = isinstance(result, tuple) and len(result) == 2 and _alike(result[1], given)
         shapes = {k: _shape(v) for k, v in kept.items()}
         shapes["return"] = _shape(result[0] if is_state else result)
+        shapes[NEW_PARAMS] = ([], "") if is_state else None
         calls[name] = _common(calls[name], shapes) if name in calls else shapes
         return result
 
@@ -140,18 +142,24 @@ def _common(left: Any, right: Any) -> Any:
 
 
 def _text(shapes: Shapes) -> str:
-    """Return `x (N, 3), y (N,) int -> (N, 2)`."""
+    """Return `x (N, 3), y (N,) int -> (N, 2) and the new p`."""
     results = shapes["return"]
     several = isinstance(results, list) and all(map(_parts, results))
     after = ", ".join(map(_parts, results)) if several else _parts(results)
-    named = {k: _parts(v) for k, v in shapes.items() if k != "return"}
+    named = {k: _parts(v) for k, v in shapes.items() if k not in ("return", NEW_PARAMS)}
     before = ", ".join(f"{name} {text}" for name, text in named.items() if text)
-    return f"{before} -> {after}".strip() if after else before
+    if after and shapes[NEW_PARAMS] is not None:
+        after += " and the new p"
+    if not before:
+        return f"returns {after}" if after else ""
+    return f"{before} -> {after}" if after else before
 
 
 def _parts(shape: Any) -> str:
     if isinstance(shape, tuple):
         sizes, kind = shape
+        if set(sizes[1:] or sizes) == {"_"}:
+            return ""  # the calls have at most the size of the batch in common
         inner = f"{sizes[0]}," if len(sizes) == 1 else ", ".join(sizes)
         return f"({inner}){kind}"
     if isinstance(shape, dict):
