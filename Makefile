@@ -8,6 +8,7 @@ WORKERS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # SHARD=2/3 runs the second of three parts of the suite.
 SHARD ?=
 SEED ?=
+DEVICE ?= gpu
 ARGS ?=
 SAMPLED := $(patsubst %,cases/%,autograd backward control_flow freezing grad_modes higher_order none_or_zero surrogate)
 
@@ -22,7 +23,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT="$(CONSTRAINTS)" "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample port-collection port-kill-table port-speed deltas exports lint matrix release-check notebooks pages docs docs-test clean
+.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample port-collection port-kill-table port-speed deltas exports device lint matrix release-check notebooks pages docs docs-test clean
 
 help: ## show this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2] [SHARD=1/3]"
@@ -91,6 +92,11 @@ deltas: $(STAMP) ## measure how far the obvious optax choice is from each torch 
 
 exports: $(STAMP) ## lower every public function for CUDA and TPU: docs/accelerators.md; ARGS=fft lowers some
 	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.devices.exports $(ARGS)
+
+# `pip install 'jax[cuda13]'` keeps the version of JAX that the constraints pin.
+device: $(STAMP) ## on a machine with a GPU, or DEVICE=tpu: run what compares JAX with torch there, and the benchmarks
+	@$(PIP) 'jax[$(if $(filter tpu,$(DEVICE)),tpu,cuda13)]'
+	@"$(BIN)" -m parity_tests.devices.record $(DEVICE) $(ARGS)
 
 notebooks: $(STAMP) ## run the notebooks and write the reading copies; ARGS='hooks' runs one
 	@"$(BIN)" notebooks/build.py $(ARGS)

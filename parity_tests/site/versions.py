@@ -1,4 +1,4 @@
-"""Write docs/versions.md from the records of `make matrix` and of the run on a GPU.
+"""Write docs/versions.md from the records of `make matrix` and `make device`.
 
     python -m parity_tests.site.versions
 
@@ -16,7 +16,8 @@ from parity_tests.audits.version_matrix import ENTRIES, RUNS, read
 
 
 PAGE = ROOT / "docs" / "versions.md"
-GPU = ROOT / "benchmarks" / "gpu" / "parity.json"
+DEVICES = {"GPU": "gpu", "TPU": "tpu"}  # entries, and the folders of their records
+UNITS = {**RUNS, "layers": "tests of layers", "prove": "tests of `prove` and `lint`"}
 BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"
 HEAD = ("entry", "Python", "JAX", "flax", "optax", "torch", "device", "date", "command", "result")
 NAMED = 6  # failing tests that a row names
@@ -24,7 +25,7 @@ NAMED = 6  # failing tests that a row names
 
 def table() -> str:
     """Return the table of the page."""
-    rows = [*_matrix(), *_gpu()]
+    rows = [*_matrix(), *_devices()]
     return "\n".join(f"| {' | '.join(row)} |" for row in (HEAD, ["---"] * len(HEAD), *rows))
 
 
@@ -38,10 +39,21 @@ def write() -> None:
 def _matrix() -> Iterator[list[str]]:
     for name in ENTRIES:
         for record in read(name):
-            versions = collections.defaultdict(lambda: "-", record["versions"])
-            shown = [versions[key] for key in ("python", "jax", "flax", "optax", "torch")]
-            where = [record["device"], record["date"], f"`{record['command']}`"]
-            yield [name, *shown, *where, result(record)]
+            yield _row(name, record)
+
+
+def _devices() -> Iterator[list[str]]:
+    for name, folder in DEVICES.items():
+        path = ROOT / "benchmarks" / folder / "records.json"
+        for record in json.loads(path.read_text()) if path.exists() else []:
+            yield _row(name, record)
+
+
+def _row(name: str, record: dict[str, Any]) -> list[str]:
+    versions = collections.defaultdict(lambda: "-", record["versions"])
+    shown = [versions[key] for key in ("python", "jax", "flax", "optax", "torch")]
+    where = [record["device"], record["date"], f"`{record['command']}`"]
+    return [name, *shown, *where, result(record)]
 
 
 def result(record: dict[str, Any]) -> str:
@@ -49,21 +61,11 @@ def result(record: dict[str, Any]) -> str:
     if "error" in record:
         what = "not installed" if record["target"] == "install" else "did not finish"
         return f"{what}: {record['error'][:160]}".replace("|", "\\|")
-    text = f"{record['passed']} of {record['of']} {RUNS[record['target']]} pass"
+    text = f"{record['passed']} of {record['of']} {UNITS[record['target']]} pass"
     failed = record["failed"]
     names = ", ".join(f"`{name.rpartition('::')[2]}`" for name in failed[:NAMED])
     more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
     return f"{text}; failing: {names}{more}" if failed else text
-
-
-def _gpu() -> Iterator[list[str]]:
-    record = json.loads(GPU.read_text())
-    versions = collections.defaultdict(lambda: "-", record["versions"])
-    shown = [versions[key] for key in ("python", "jax", "flax", "optax", "torch")]
-    verdicts = [v for modes in record["cells"].values() for v in modes.values()]
-    passed = sum(v in ("bitwise", "close", "deviation") for v in verdicts)
-    where = [record["device"], versions["date"][:10], f"`{record['command']}`"]
-    yield ["GPU", *shown, *where, f"{passed} of {len(verdicts)} cells pass"]
 
 
 if __name__ == "__main__":

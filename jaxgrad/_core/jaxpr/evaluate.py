@@ -47,6 +47,7 @@ def evaluate(
     enters: Enters = lambda _: True,
     after: After | None = None,
     inline: bool = False,
+    literal: Callable[[Any], Any] = lambda x: x,
 ) -> tuple[list[Any], dict[Path, Any]]:
     """Run `jaxpr` on `args` with `rule` in place of each equation.
 
@@ -60,11 +61,12 @@ def evaluate(
         after: See `After`. It is called for every equation that was entered.
         inline: Whether to inline the equations of a `jit`. An eager run needs this: otherwise
             every call compiles a new function.
+        literal: Function of each number that is written in the program itself.
 
     Returns:
         The outputs, and the rule's reads keyed by path; reads in a scan have a leading axis.
     """
-    return _Evaluator(rule, enters, after, inline).run(jaxpr, args, (), slots or {})
+    return _Evaluator(rule, enters, after, inline, literal).run(jaxpr, args, (), slots or {})
 
 
 class _Evaluator(NamedTuple):
@@ -72,6 +74,7 @@ class _Evaluator(NamedTuple):
     enters: Enters
     after: After | None
     inline: bool
+    literal: Callable[[Any], Any]
 
     def run(self, jaxpr: Any, args: Sequence[Any], path: Path, slots: Slots) -> Any:
         jaxpr, consts = compat.open_jaxpr(jaxpr)
@@ -79,7 +82,7 @@ class _Evaluator(NamedTuple):
         reads: dict[Path, Any] = {}
         unused = _unused_after(jaxpr)
         for i, eqn in enumerate(jaxpr.eqns):
-            ins = [v.val if isinstance(v, jex_core.Literal) else env[v] for v in eqn.invars]
+            ins = [self.read(v, env) for v in eqn.invars]
             here = (*path, i)
             with compat.equation_context(eqn):
                 if bodies(eqn) and self.enters(here):
@@ -95,8 +98,10 @@ class _Evaluator(NamedTuple):
             env.update(zip(eqn.outvars, outs, strict=True))
             for v in unused[i]:  # an eager run of a large program needs the memory
                 del env[v]
-        outs = [v.val if isinstance(v, jex_core.Literal) else env[v] for v in jaxpr.outvars]
-        return outs, reads
+        return [self.read(v, env) for v in jaxpr.outvars], reads
+
+    def read(self, atom: Any, env: Mapping[Any, Any]) -> Any:
+        return self.literal(atom.val) if isinstance(atom, jex_core.Literal) else env[atom]
 
     def enter(self, eqn: jex_core.JaxprEqn, path: Path, args: list[Any], slots: Slots) -> Any:
         """Rebuild a higher-order equation: call its public JAX function on the evaluated bodies."""

@@ -103,6 +103,7 @@ def run_watched(
         enters=lambda path: path not in (noise or {}) and _enters(program, path),
         after=after,
         inline=True,
+        literal=lambda x: lifting.wide(x, numbers),
     )
     prints = {(path, k): x for path, records in reads.items() for k, x in records.items()}
     return Watched(outs, prints)

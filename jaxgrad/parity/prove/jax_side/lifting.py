@@ -32,7 +32,7 @@ def lifted(fun: Callable[..., Any]) -> Callable[..., Any]:
     def lifted_fun(*args: Any) -> Any:
         jaxpr, shapes = _traced(fun, args)
         leaves = [jnp.asarray(x) for x in jax.tree.leaves(args)]
-        outs, _ = evaluate(constants(jaxpr), leaves, rule)
+        outs, _ = evaluate(constants(jaxpr), leaves, rule, literal=wide)
         return jax.tree.unflatten(jax.tree.structure(shapes), outs)
 
     return lifted_fun

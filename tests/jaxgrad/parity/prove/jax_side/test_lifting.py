@@ -32,6 +32,36 @@ def test_low_precision_inside_a_port_is_lifted(arguments):
     assert wrong.first.torch.startswith("norm")
 
 
+def scaled(x: Any, factor: Any) -> Any:
+    return x * factor
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        jax.jit(scaled),
+        jax.checkpoint(scaled),
+        lambda x, c: lax.cond(x.sum() > 1e9, lambda x, c: x, scaled, x, c),
+        lambda x, c: lax.fori_loop(0, 1, lambda i, x: scaled(x, c), x),
+    ],
+    ids=["jit", "checkpoint", "cond", "fori_loop"],
+)
+def test_a_constant_that_is_passed_to_a_function_is_lifted(arguments, fun):
+    """A float32 0.1 is torch's 0.1, also where it is an operand of a `jit` or of a `cond`."""
+    with jax.enable_x64(True):
+        lifted = jax.jit(lifting.lifted(lambda x: fun(x, jnp.float32(0.1))))
+        np.testing.assert_allclose(lifted(np.float64(3)), 0.3, rtol=1e-15)
+    module = nn.Linear(3, 2)
+    module.forward = lambda x: nn.Linear.forward(module, x) * 0.1
+    draws = (np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32),)
+
+    def linear(factor: float) -> Callable[..., Any]:
+        return lambda p, x: fun(x @ p["weight"].T + p["bias"], jnp.float32(factor))
+
+    assert prove(module, linear(0.1), arrays(module), draws).verdict == "pass"
+    assert prove(module, linear(0.1000001), arrays(module), draws).verdict == "fail"
+
+
 def cells(stop: Callable[[Any], Any] = identity) -> Report:
     torch.manual_seed(0)
     module = nn.GRU(3, 4, batch_first=True)

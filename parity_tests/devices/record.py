@@ -1,0 +1,150 @@
+"""Run on a GPU or TPU what compares JAX with torch, and record the results (`make device`).
+
+    python -m parity_tests.devices.record [gpu|tpu] [--run PART ...] [--workers N]
+
+Each part is a process of its own: the cells of the parity grid, the operators, the layers, the
+tests of `prove`, and on a GPU the benchmarks. The records are written to benchmarks/gpu or
+benchmarks/tpu, and from them the table of docs/versions.md. Exit status: 0 if all passed, else 1.
+"""
+
+import argparse
+import importlib.metadata
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from parity_tests.audits.environments import ROOT
+from parity_tests.audits.version_matrix import counts
+from parity_tests.site import versions as page
+
+
+# The modules of the parts that write JUnit files, with their arguments.
+TESTS: dict[str, Sequence[str]] = {
+    "parity": ("parity_tests", "--device", "{device}", "--json", "{json}"),
+    "operators": ("pytest", "-n", "{workers}", "tests/jaxgrad/functional", "-k", "test_operator"),
+    "layers": ("pytest", "-n", "{workers}", "tests/jaxgrad/nnx"),
+    "prove": ("pytest", "-n", "{workers}", "tests/jaxgrad/parity", "-k", "prove or lint"),
+}
+BENCHMARKS = "benchmarks"
+# Float32 products in float32, as torch's; and several processes share the memory of one GPU.
+SETTINGS = {
+    "JAX_DEFAULT_MATMUL_PRECISION": "highest",
+    "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+}
+_ABOUT = """\
+import json, sys
+from parity_tests.runner import environment
+try:
+    environment.require_device(sys.argv[1])
+except environment.DeviceMissing as error:
+    sys.exit(str(error))
+print(json.dumps(environment.versions(0, sys.argv[1])))
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the parts of the command line and return the exit status."""
+    words = (__doc__ or "").split("\n")[0]
+    parser = argparse.ArgumentParser(prog="make device", description=words)
+    parser.add_argument("device", nargs="?", choices=("gpu", "tpu"), default="gpu")
+    parser.add_argument("--run", nargs="+", choices=(*TESTS, BENCHMARKS), metavar="PART")
+    parser.add_argument("--workers", type=int, help="processes of the tests (gpu: 4, tpu: 1)")
+    options = parser.parse_args(arguments)
+    device = options.device
+    about = subprocess.run([sys.executable, "-c", _ABOUT, device], cwd=ROOT, **_TEXT)
+    if about.returncode:
+        print(about.stderr.strip().splitlines()[-1], file=sys.stderr)
+        return 1
+    known = json.loads(about.stdout.splitlines()[-1])
+    folder = ROOT / "benchmarks" / device
+    folder.mkdir(exist_ok=True)
+    workers = options.workers or (4 if device == "gpu" else 1)
+    status = 0
+    for part in options.run or (*TESTS, *([BENCHMARKS] if device == "gpu" else [])):
+        if part == BENCHMARKS:
+            status |= _run(BENCHMARKS, "--device", device).returncode != 0
+            continue
+        result = _measure(part, device, workers)
+        keep(folder, [record(part, device, known, result)])
+        page.write()
+        print(part, result.get("error") or f"{result['passed']} of {result['of']} pass", flush=True)
+        status |= "error" in result or result["passed"] != result["of"]
+    return status
+
+
+_TEXT: dict[str, Any] = {"capture_output": True, "text": True}
+
+
+def _run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", module, *arguments]
+    return subprocess.run(command, cwd=ROOT, env={**SETTINGS, **os.environ}, **_TEXT)
+
+
+def _measure(part: str, device: str, workers: int) -> dict[str, Any]:
+    """Run a part, and return its counts or the last line of a crash."""
+    with tempfile.TemporaryDirectory() as folder:
+        report, results = pathlib.Path(folder, "report.xml"), pathlib.Path(folder, "results.json")
+        values = {"device": device, "workers": workers, "json": results}
+        module, *words = (word.format_map(values) for word in TESTS[part])
+        done = _run(module, *words, "--junit-xml", str(report))
+        if not report.exists():
+            lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+            return {"error": (lines or [f"{module} exited with {done.returncode}"])[-1]}
+        found = counts(report)
+        if results.exists():
+            found["verdicts"] = verdicts([json.loads(results.read_text())])
+        return found
+
+
+def verdicts(documents: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """Return the verdict of each cell by case, of one or more files of the runner's `--json`."""
+    cells: dict[str, dict[str, str]] = {}
+    for document in documents:
+        for cell in document["results"]:
+            case = cells.setdefault(cell["id"], {})
+            case[f"{cell['dtype']} {cell['mode']}"] = cell["verdict"]
+    return cells
+
+
+def record(
+    part: str, device: str, known: Mapping[str, Any], result: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the record of a part: the command, the versions, the device, and the counts."""
+    names = ("python", "jax", "jaxlib", "optax", "numpy", "torch")
+    return {
+        "target": part,
+        "command": f"make device DEVICE={device} ARGS='--run {part}'",
+        "versions": {**{name: known[name] for name in names}, "flax": _flax()},
+        "device": known["device_kind"],
+        "date": known["date"][:10],
+        "commit": known["commit"],
+        **result,
+    }
+
+
+def _flax() -> str:
+    try:
+        return importlib.metadata.version("flax")
+    except importlib.metadata.PackageNotFoundError:
+        return "-"
+
+
+def keep(folder: pathlib.Path, records: Sequence[Mapping[str, Any]]) -> None:
+    """Write records in place of the older ones of their parts, and the verdicts of the cells."""
+    path = folder / "records.json"
+    old = json.loads(path.read_text()) if path.exists() else []
+    for new in records:
+        shown = {key: value for key, value in new.items() if key != "verdicts"}
+        if "verdicts" in new:
+            (folder / "parity.json").write_text(json.dumps(new["verdicts"], indent=1) + "\n")
+        old = [*(record for record in old if record["target"] != shown["target"]), shown]
+    path.write_text(json.dumps(old, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
