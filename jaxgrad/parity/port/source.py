@@ -77,14 +77,23 @@ def _lambda_by_place(code: types.CodeType) -> ast.Lambda | None:
     except (OSError, SyntaxError):
         return None
     places = [((a, c), (b, d)) for a, b, c, d in code.co_positions() if a and b and d]
-    around = [
-        node for node in ast.walk(tree)
-        if isinstance(node, ast.Lambda) and all(_holds(node.body, *place) for place in places)
-    ]  # fmt: skip
-    if not around or not places:
+    lambdas = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+    if places:
+        around = [node for node in lambdas if all(_holds(node.body, *place) for place in places)]
+    else:  # since Python 3.12, the code of a constant has no place within its line
+        alike = [node for node in lambdas if _returns_a_constant(node, code)]
+        around = alike if len(alike) == 1 else []
+    if not around:
         return None
     node = around[-1]  # the walk goes from the outside in
     return ast.increment_lineno(node, 1 - max(code.co_firstlineno, 1))
+
+
+def _returns_a_constant(node: ast.Lambda, code: types.CodeType) -> bool:
+    """Return whether a lambda has a constant as its body, and the line and arguments of a code."""
+    names = code.co_varnames[: code.co_argcount]
+    here = node.lineno == code.co_firstlineno and isinstance(node.body, ast.Constant)
+    return here and tuple(a.arg for a in node.args.args) == names
 
 
 def _holds(node: ast.expr, start: Any, end: Any) -> bool:
