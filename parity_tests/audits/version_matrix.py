@@ -76,7 +76,9 @@ def constraints(entry: Entry) -> str:
     return floor() if entry.allowed == "floor" else ""
 
 
-def run(name: str, targets: Sequence[str], torch_index: str, keep: bool) -> list[dict[str, Any]]:
+def run(
+    name: str, targets: Sequence[str], torch_index: str, keep_folder: bool
+) -> list[dict[str, Any]]:
     """Install an entry, run the targets that have no record of this commit, and record them."""
     entry = ENTRIES[name]
     head = commit()
@@ -96,26 +98,33 @@ def run(name: str, targets: Sequence[str], torch_index: str, keep: bool) -> list
         for target in targets:
             result = _measure(name, target, {"VENV": folder, **where})
             records.append(_record(name, target, known, head, **result))
-            _keep(records[-1])
+            keep(_path(name), records[-1])
     except InstallError as error:
         records.append(_record(name, "install", {"python": entry.python}, head, error=str(error)))
-        _keep(records[-1])
-    if not keep:
+        keep(_path(name), records[-1])
+    if not keep_folder:
         remove(folder)
     return records
 
 
 def read(name: str) -> list[dict[str, Any]]:
     """Return the records of an entry."""
-    path = RECORDS / f"{name}.json"
+    return records_in(_path(name))
+
+
+def _path(name: str) -> pathlib.Path:
+    return RECORDS / f"{name}.json"
+
+
+def records_in(path: pathlib.Path) -> list[dict[str, Any]]:
+    """Return the records in a file, or none if there is no such file."""
     return json.loads(path.read_text()) if path.exists() else []
 
 
-def _keep(record: dict[str, Any]) -> None:
+def keep(path: pathlib.Path, record: dict[str, Any]) -> None:
     """Write a record in place of the older one of its target and of a failed installation."""
     replaced = {record["target"], "install"}
-    others = [old for old in read(record["entry"]) if old["target"] not in replaced]
-    path = RECORDS / f"{record['entry']}.json"
+    others = [old for old in records_in(path) if old["target"] not in replaced]
     _write(path, json.dumps([*others, record], indent=1) + "\n")
 
 
@@ -125,10 +134,13 @@ def _measure(name: str, target: str, where: dict[str, str]) -> dict[str, Any]:
     report.unlink(missing_ok=True)
     done = make(target, {"ARGS": f"--junit-xml '{report}'", **where})
     report.with_suffix(".log").write_text(done.stdout + done.stderr)
-    if report.exists():
-        return counts(report)
+    return counts(report) if report.exists() else crash(done)
+
+
+def crash(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
+    """Return the last line that a failed process printed, as the error of a record."""
     lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    return {"error": (lines or [f"make exited with {done.returncode}"])[-1]}
+    return {"error": (lines or [f"{done.args[0]} exited with {done.returncode}"])[-1]}
 
 
 def counts(report: pathlib.Path) -> dict[str, Any]:

@@ -15,15 +15,15 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from parity_tests.audits.environments import ROOT
-from parity_tests.audits.version_matrix import counts
+from parity_tests.audits.version_matrix import counts, crash, keep, outcome, succeeded
 from parity_tests.site import versions as page
 
 
-# The modules of the parts that write JUnit files, with their arguments.
+# The command of each part that writes a JUnit file: a module, and its arguments.
 TESTS: dict[str, Sequence[str]] = {
     "parity": ("parity_tests", "--device", "{device}", "--json", "{json}"),
     "operators": ("pytest", "-n", "{workers}", "tests/jaxgrad/functional", "-k", "test_operator"),
@@ -36,6 +36,7 @@ SETTINGS = {
     "JAX_DEFAULT_MATMUL_PRECISION": "highest",
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
 }
+_TEXT: dict[str, Any] = {"capture_output": True, "text": True}
 _ABOUT = """\
 import json, sys
 from parity_tests.runner import environment
@@ -67,17 +68,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status = 0
     for part in options.run or (*TESTS, *([BENCHMARKS] if device == "gpu" else [])):
         if part == BENCHMARKS:
-            status |= _run(BENCHMARKS, "--device", device).returncode != 0
+            done = _run(BENCHMARKS, "--device", device)
+            status |= done.returncode != 0
+            print(part, crash(done)["error"] if done.returncode else "done", flush=True)
             continue
-        result = _measure(part, device, workers)
-        keep(folder, [record(part, device, known, result)])
+        result = _measure(part, device, workers, folder)
+        keep(folder / "records.json", record(part, device, known, result))
         page.write()
-        print(part, result.get("error") or f"{result['passed']} of {result['of']} pass", flush=True)
-        status |= "error" in result or result["passed"] != result["of"]
+        print(part, result.get("error") or outcome(result), flush=True)
+        status |= not succeeded(result)
     return status
-
-
-_TEXT: dict[str, Any] = {"capture_output": True, "text": True}
 
 
 def _run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -85,29 +85,29 @@ def _run(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=ROOT, env={**SETTINGS, **os.environ}, **_TEXT)
 
 
-def _measure(part: str, device: str, workers: int) -> dict[str, Any]:
-    """Run a part, and return its counts or the last line of a crash."""
-    with tempfile.TemporaryDirectory() as folder:
-        report, results = pathlib.Path(folder, "report.xml"), pathlib.Path(folder, "results.json")
+def _measure(part: str, device: str, workers: int, folder: pathlib.Path) -> dict[str, Any]:
+    """Run a part and return its counts, or the last line of a crash.
+
+    The verdicts of the cells are written to parity.json.
+    """
+    with tempfile.TemporaryDirectory() as reports:
+        report, results = pathlib.Path(reports, "report.xml"), pathlib.Path(reports, "results.json")
         values = {"device": device, "workers": workers, "json": results}
         module, *words = (word.format_map(values) for word in TESTS[part])
         done = _run(module, *words, "--junit-xml", str(report))
         if not report.exists():
-            lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
-            return {"error": (lines or [f"{module} exited with {done.returncode}"])[-1]}
-        found = counts(report)
+            return crash(done)
         if results.exists():
-            found["verdicts"] = verdicts([json.loads(results.read_text())])
-        return found
+            cells = verdicts(json.loads(results.read_text()))
+            (folder / "parity.json").write_text(json.dumps(cells, indent=1) + "\n")
+        return counts(report)
 
 
-def verdicts(documents: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return the verdict of each cell by case, of one or more files of the runner's `--json`."""
+def verdicts(document: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+    """Return the verdict of each cell by case, of a file that the runner's `--json` wrote."""
     cells: dict[str, dict[str, str]] = {}
-    for document in documents:
-        for cell in document["results"]:
-            case = cells.setdefault(cell["id"], {})
-            case[f"{cell['dtype']} {cell['mode']}"] = cell["verdict"]
+    for cell in document["results"]:
+        cells.setdefault(cell["id"], {})[f"{cell['dtype']} {cell['mode']}"] = cell["verdict"]
     return cells
 
 
@@ -132,18 +132,6 @@ def _flax() -> str:
         return importlib.metadata.version("flax")
     except importlib.metadata.PackageNotFoundError:
         return "-"
-
-
-def keep(folder: pathlib.Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """Write records in place of the older ones of their parts, and the verdicts of the cells."""
-    path = folder / "records.json"
-    old = json.loads(path.read_text()) if path.exists() else []
-    for new in records:
-        shown = {key: value for key, value in new.items() if key != "verdicts"}
-        if "verdicts" in new:
-            (folder / "parity.json").write_text(json.dumps(new["verdicts"], indent=1) + "\n")
-        old = [*(record for record in old if record["target"] != shown["target"]), shown]
-    path.write_text(json.dumps(old, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -6,13 +6,12 @@ This file needs only the standard library, because `make matrix` runs it outside
 """
 
 import collections
-import json
 import sys
 from collections.abc import Iterator
 from typing import Any
 
 from parity_tests.audits.environments import ROOT
-from parity_tests.audits.version_matrix import ENTRIES, RUNS, read
+from parity_tests.audits.version_matrix import ENTRIES, RUNS, read, records_in
 
 
 PAGE = ROOT / "docs" / "versions.md"
@@ -44,8 +43,7 @@ def _matrix() -> Iterator[list[str]]:
 
 def _devices() -> Iterator[list[str]]:
     for name, folder in DEVICES.items():
-        path = ROOT / "benchmarks" / folder / "records.json"
-        for record in json.loads(path.read_text()) if path.exists() else []:
+        for record in records_in(ROOT / "benchmarks" / folder / "records.json"):
             yield _row(name, record)
 
 
