@@ -133,6 +133,20 @@ def test_the_cells_on_a_gpu_are_quoted_correctly():
     )
 
 
+def test_the_tests_on_a_gpu_are_quoted_correctly():
+    """The page on GPUs gives each record's counts and names every operator that failed."""
+    folder = ROOT / "benchmarks" / "gpu"
+    page = (folder / "README.md").read_text()
+    records = {r["target"]: r for r in json.loads((folder / "records.json").read_text())}
+    for part in ("operators", "layers", "prove"):
+        assert f"{records[part]['passed']:,} of {records[part]['of']:,}" in page, part
+    failed = {re.findall(r"\[(.*)\]", name)[0] for name in records["operators"]["failed"]}
+    fft = {name for name in failed if name.startswith("fft.")}
+    assert f"the {len(fft)} of `fft`" in page and f"The {len(failed)} operators" in page
+    for name in failed - fft:
+        assert f"`{name.removeprefix('linalg.')}`" in page, name
+
+
 def test_the_kill_table_is_quoted_correctly():
     """The README quotes the figures of the table that `make kill-table` wrote."""
     table = (ROOT / "benchmarks" / "KILL_TABLE.md").read_text()

@@ -61,7 +61,7 @@ def evaluate(
         after: See `After`. It is called for every equation that was entered.
         inline: Whether to inline the equations of a `jit`. An eager run needs this: otherwise
             every call compiles a new function.
-        literal: Function of each number that is written in the program itself.
+        literal: Function whose result replaces each literal among the operands of equations.
 
     Returns:
         The outputs, and the rule's reads keyed by path; reads in a scan have a leading axis.

@@ -58,15 +58,11 @@ def snake(name: str) -> str:
 def docstring(written: Written) -> str:
     """Return the docstring of a function: its name in torch, or where the user's source is."""
     code = written.function.__code__
-    owner, method = written.owner, written.function.__name__
-    label = owner.__name__ if owner is not None else method
-    is_public = owner is not None and is_torch(written.function)
-    if is_public and owner is not None:
-        label = f"{_public_package(owner)}.{label}"
-    if owner is not None and method != "forward":
-        label = f"{label}.{method}"
-    if is_public:
-        return f"{label}."
+    owner, label = written.owner, written.function.__name__
+    if owner is not None:
+        label = owner.__name__ if label == "forward" else f"{owner.__name__}.{label}"
+        if is_torch(written.function):
+            return f"{_public_package(owner)}.{label}."
     path = pathlib.Path(code.co_filename)
     return f"{label} ({'/'.join(path.parts[-2:])}:{code.co_firstlineno})."
 

@@ -61,7 +61,7 @@ def is_torch(function: types.FunctionType | types.MethodType) -> bool:
 
 def _function(text: str, code: types.CodeType) -> ast.FunctionDef | ast.Lambda:
     if code.co_name == "<lambda>":
-        return _lambda_by_place(code) or _lambda(text, code)
+        return _lambda(code)
     tree = ast.parse(text)
     found = tree.body[0]
     if not isinstance(found, ast.FunctionDef):
@@ -69,54 +69,30 @@ def _function(text: str, code: types.CodeType) -> ast.FunctionDef | ast.Lambda:
     return found
 
 
-def _lambda_by_place(code: types.CodeType) -> ast.Lambda | None:
-    """Return the lambda of a file whose body is where the code is, if that is known."""
-    try:
-        lines, _ = inspect.findsource(code)
-        tree = ast.parse("".join(lines))
-    except (OSError, SyntaxError):
-        return None
-    places = [((a, c), (b, d)) for a, b, c, d in code.co_positions() if a and b and d]
+def _lambda(code: types.CodeType) -> ast.Lambda:
+    """Return the lambda of a file whose body is where the code is."""
+    lines, _ = inspect.findsource(code)
+    tree = ast.parse("".join(lines))
     lambdas = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
+    places = [((a, c), (b, d)) for a, b, c, d in code.co_positions() if a and b and d]
     if places:
         around = [node for node in lambdas if all(_holds(node.body, *place) for place in places)]
-    else:  # since Python 3.12, the code of a constant has no place within its line
-        alike = [node for node in lambdas if _returns_a_constant(node, code)]
-        around = alike if len(alike) == 1 else []
-    if not around:
-        return None
-    node = around[-1]  # the walk goes from the outside in
-    return ast.increment_lineno(node, 1 - max(code.co_firstlineno, 1))
+        found = around[-1:]  # the innermost, since the walk goes from the outside in
+    else:  # Python ran without positions, or the body is a constant, which has none since 3.12
+        found = [node for node in lambdas if _begins(node, code)]
+    if len(found) != 1:
+        raise PortError("a lambda shares its line with others; define it with `def`")
+    return ast.increment_lineno(found[0], 1 - max(code.co_firstlineno, 1))
 
 
-def _returns_a_constant(node: ast.Lambda, code: types.CodeType) -> bool:
-    """Return whether a lambda has a constant as its body, and the line and arguments of a code."""
+def _begins(node: ast.Lambda, code: types.CodeType) -> bool:
+    """Return whether a lambda has the line and the arguments of a code."""
     names = code.co_varnames[: code.co_argcount]
-    here = node.lineno == code.co_firstlineno and isinstance(node.body, ast.Constant)
-    return here and tuple(a.arg for a in node.args.args) == names
+    return node.lineno == code.co_firstlineno and tuple(a.arg for a in node.args.args) == names
 
 
 def _holds(node: ast.expr, start: Any, end: Any) -> bool:
     return (node.lineno, node.col_offset) <= start and end <= (node.end_lineno, node.end_col_offset)
-
-
-def _lambda(text: str, code: types.CodeType) -> ast.Lambda:
-    """Return the only lambda of a piece of source that has a function's arguments."""
-    tree = None
-    for attempt in (text, text.strip().rstrip(","), f"({text.strip().rstrip(',')})"):
-        try:
-            tree = ast.parse(attempt)
-            break
-        except SyntaxError:
-            continue
-    names = code.co_varnames[: code.co_argcount]
-    found = [] if tree is None else [
-        n for n in ast.walk(tree)
-        if isinstance(n, ast.Lambda) and tuple(a.arg for a in n.args.args) == names
-    ]  # fmt: skip
-    if len(found) != 1:
-        raise PortError("a lambda shares its line with others; define it with `def`")
-    return found[0]
 
 
 def _comments(text: str, offset: int) -> tuple[dict[int, str], frozenset[int]]:
