@@ -49,6 +49,11 @@ def lgamma_at_zero(visit: Visit) -> Any:
     return np.asarray(visit.ins[0]) == 0 if np.isnan(jax.grad(jax.lax.lgamma)(0.0)) else None
 
 
+def hypot_at_zero(visit: Visit) -> Any:
+    """Mark (0, 0), except since JAX 0.12, where the gradient is NaN as in torch."""
+    return None if np.isnan(jax.grad(jnp.hypot)(0.0, 0.0)) else where(is_zero, is_zero)(visit)
+
+
 def always(visit: Visit) -> Any:
     return np.ones(visit.outs[0].shape, bool)
 

@@ -111,7 +111,7 @@ RULES: dict[str, tuple[Rule, ...]] = {
     "atan2": (Rule(_BOTH_ZERO, "at (0, 0)", "0", "nan", "jaxgrad.functional.atan2"),),
     "hypot()": (
         Rule(
-            _BOTH_ZERO,
+            at.hypot_at_zero,
             "at (0, 0)",
             "nan",
             "0.5",
