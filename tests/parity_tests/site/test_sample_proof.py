@@ -3,11 +3,12 @@
 import re
 
 import pytest
+import torch
 
 from jaxgrad.parity.prove.report import render
 from parity_tests.case import load
 from parity_tests.runner.settings import ROOT
-from parity_tests.site.sample_proof import PAGE, proof
+from parity_tests.site.sample_proof import FIXED, PAGE, fixed, program, proof, proof_and_names
 from tests._browser import problems
 
 
@@ -20,11 +21,26 @@ def _text(page: str) -> str:
 
 
 def test_the_sample_proof_is_current():
-    """The committed page is what `prove` writes now about the README's first port."""
-    report = proof()
+    """The committed pages are what `prove` writes now, before and after the suggested change."""
+    report = proof(program())
+    mended = proof(fixed(program(), report))
 
     assert report.verdict == "fail" and set(report.listings) == {"torch", "jax"}
+    assert mended.verdict == "pass"
     assert _text(PAGE.read_text(encoding="utf-8")) == _text(render([report])), "run: make pages"
+    assert _text(FIXED.read_text(encoding="utf-8")) == _text(render([mended])), "run: make pages"
+
+
+def test_the_gradients_of_a_scalar_output_are_its_own():
+    """The page shows the gradients of the loss that the program returns."""
+    report, names = proof_and_names(program())
+    model = names["model"].double()
+    state, next_state = map(torch.tensor, (names["state"], names["next_state"]))
+    model(state, torch.ones(5, 1), next_state).backward()
+    rows = {row["name"]: row for row in report.surfaces["gradients"].rows}
+
+    assert rows["l2.bias"]["torch"] == pytest.approx(model.l2.bias.grad.item(), rel=1e-12)
+    assert rows["input 2"]["torch"] is None and rows["input 2"]["argument"] == "next_state"
 
 
 def test_the_sample_report_has_every_behaviour_of_its_themes():
@@ -38,7 +54,7 @@ def test_the_sample_report_has_every_behaviour_of_its_themes():
     assert "deviation" in page
 
 
-@pytest.mark.parametrize("path", [PAGE, REPORT], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [PAGE, FIXED, REPORT], ids=lambda path: path.name)
 def test_a_sample_is_small_and_linked_from_both_entrances(path):
     """A sample has less than a megabyte; the README and the site's start page link to it."""
     assert path.stat().st_size < 1_000_000
@@ -46,9 +62,10 @@ def test_a_sample_is_small_and_linked_from_both_entrances(path):
     assert f"_static/{path.name}" in (ROOT / "docs" / "index.md").read_text()
 
 
-def test_the_sample_proof_can_be_read(browser):
+@pytest.mark.parametrize("path", [PAGE, FIXED], ids=lambda path: path.name)
+def test_the_sample_proof_can_be_read(browser, path):
     """The page fits each width, has contrast, and is reached by keyboard."""
-    assert problems(browser, PAGE) == []
+    assert problems(browser, path) == []
 
 
 def _makefile() -> str:
