@@ -43,6 +43,17 @@ def test_the_gradients_of_a_scalar_output_are_its_own():
     assert rows["input 2"]["torch"] is None and rows["input 2"]["argument"] == "next_state"
 
 
+def test_the_sample_proof_lists_the_cotangents_from_the_loss_backwards():
+    """torch has none in the detached branch, whose first one differs in a right port too."""
+    rows = proof(program()).surfaces["backward"].rows
+    verdicts = [row["verdict"] for row in rows]
+
+    assert verdicts == ["pass"] * 6 + ["harmless"] + ["fail"] * 3
+    assert [row["torch"] is None for row in rows] == [False] * 6 + [True] * 4
+    assert rows[0]["name"] == "pow, example.py:26 (integer_pow)"
+    assert rows[7]["name"] == "l2 (linear), call 1 of 2, example.py:21 (add)"
+
+
 def test_the_sample_report_has_every_behaviour_of_its_themes():
     """The committed report page shows each behaviour of the themes in `make pages`."""
     page = REPORT.read_text(encoding="utf-8")
