@@ -10,6 +10,7 @@ import numpy as np
 from flax import nnx
 
 from jaxgrad._core.copies import copy_to_numpy
+from jaxgrad.nnx.containers import Container
 
 
 class Incompatible(NamedTuple):
@@ -114,6 +115,8 @@ def named_variables(module: Any, prefix: str = "") -> Iterator[tuple[str, nnx.Va
 
 
 def _attributes(module: Any) -> list[tuple[str, Any]]:
+    if isinstance(module, Container):
+        return [(name, getattr(module, name)) for name in module.names]
     if isinstance(module, nnx.List):
         return [(str(i), x) for i, x in enumerate(module)]
     if isinstance(module, nnx.Sequential):
