@@ -149,6 +149,7 @@ class CTCLoss(Layer):
         blank: Index of the blank label.
         reduction: "mean", "sum" or "none".
         zero_infinity: Whether to replace infinite losses by zeros.
+        torch_gradient: Whether to return torch's gradient; see `functional.ctc_loss`.
 
     Example:
         >>> import jax.numpy as jnp
@@ -160,10 +161,16 @@ class CTCLoss(Layer):
     """
 
     def __init__(
-        self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False
+        self,
+        blank: int = 0,
+        reduction: str = "mean",
+        zero_infinity: bool = False,
+        *,
+        torch_gradient: bool = False,
     ) -> None:
         super().__init__()
         self.blank, self.reduction, self.zero_infinity = blank, reduction, zero_infinity
+        self.torch_gradient = torch_gradient
 
     def __call__(
         self,
@@ -180,4 +187,5 @@ class CTCLoss(Layer):
             blank=self.blank,
             reduction=self.reduction,
             zero_infinity=self.zero_infinity,
+            torch_gradient=self.torch_gradient,
         )

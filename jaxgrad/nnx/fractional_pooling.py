@@ -8,7 +8,7 @@ from typing import Any
 from flax import nnx
 
 from jaxgrad import functional
-from jaxgrad.nnx.module import Array, Layer, Sizes, stream
+from jaxgrad.nnx.module import Array, Layer, Sizes, stream, value
 
 
 class _FractionalMaxPool(Layer):
@@ -16,6 +16,8 @@ class _FractionalMaxPool(Layer):
 
     _fun: Callable[..., Any]
     _ndim: int
+    _random_samples: Any
+    rngs: Any
 
     def __init__(
         self,
@@ -32,7 +34,7 @@ class _FractionalMaxPool(Layer):
         self.kernel_size, self.output_size = kernel_size, output_size
         ratio = (output_ratio,) * self._ndim if isinstance(output_ratio, float) else output_ratio
         self.output_ratio, self.return_indices = ratio, return_indices
-        self._random_samples = nnx.data(_random_samples)
+        self.buffer("_random_samples", _random_samples)
         self.rngs = stream(rngs, type(self).__name__)
 
     def __call__(self, input: Array, *, key: Array | None = None) -> Any:
@@ -40,7 +42,7 @@ class _FractionalMaxPool(Layer):
             key = self.rngs()
         return self._fun(
             input, self.kernel_size, self.output_size, self.output_ratio, self.return_indices,
-            self._random_samples, key=key,
+            value(self._random_samples), key=key,
         )  # fmt: skip
 
 

@@ -90,6 +90,10 @@ class Tanhshrink(_Plain):
 class Hardsigmoid(Layer):
     """`relu6(x + 3) / 6`.
 
+    Args:
+        inplace: Must be False.
+        torch_gradient: Whether to use torch's slope in float64, which is 1/6 rounded to float32.
+
     Example:
         >>> import jax.numpy as jnp
         >>> print(Hardsigmoid()(jnp.array([-3.0, 0.0, 3.0])))
@@ -98,12 +102,13 @@ class Hardsigmoid(Layer):
     Torch: `torch.nn.Hardsigmoid`.
     """
 
-    def __init__(self, inplace: bool = False) -> None:
+    def __init__(self, inplace: bool = False, *, torch_gradient: bool = False) -> None:
         super().__init__()
         new_array(inplace, self)
+        self.torch_gradient = torch_gradient
 
     def __call__(self, input: Array) -> Array:
-        return functional.hardsigmoid(input)
+        return functional.hardsigmoid(input, torch_gradient=self.torch_gradient)
 
 
 class Hardtanh(Layer):

@@ -34,6 +34,8 @@ class CELU(Layer):
 
     Args:
         alpha: Minus the limit for negative elements.
+        inplace: Must be False.
+        torch_gradient: Whether to use torch's gradient, which rounds `alpha` to float32.
 
     Example:
         >>> import jax.numpy as jnp
@@ -43,13 +45,15 @@ class CELU(Layer):
     Torch: `torch.nn.CELU`.
     """
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
+    def __init__(
+        self, alpha: float = 1.0, inplace: bool = False, *, torch_gradient: bool = False
+    ) -> None:
         super().__init__()
         new_array(inplace, self)
-        self.alpha = alpha
+        self.alpha, self.torch_gradient = alpha, torch_gradient
 
     def __call__(self, input: Array) -> Array:
-        return functional.celu(input, self.alpha)
+        return functional.celu(input, self.alpha, torch_gradient=self.torch_gradient)
 
 
 class SELU(Elementwise):

@@ -91,7 +91,7 @@ class TransformerEncoderLayer(_TransformerLayer):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> layer = TransformerEncoderLayer(4, 2, 8, rngs=nnx.Rngs(0))
+        >>> layer = TransformerEncoderLayer(4, 2, 8, 0.0, rngs=nnx.Rngs(0))
         >>> print(layer(jnp.ones((5, 2, 4), "float32")).shape)
         (5, 2, 4)
 
@@ -126,7 +126,7 @@ class TransformerDecoderLayer(_TransformerLayer):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> layer = TransformerDecoderLayer(4, 2, 8, rngs=nnx.Rngs(0))
+        >>> layer = TransformerDecoderLayer(4, 2, 8, 0.0, rngs=nnx.Rngs(0))
         >>> print(layer(jnp.ones((3, 2, 4), "float32"), jnp.ones((5, 2, 4), "float32")).shape)
         (3, 2, 4)
 

@@ -37,7 +37,7 @@ class TransformerEncoder(Layer):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> layer = TransformerEncoderLayer(4, 2, 8, rngs=nnx.Rngs(0))
+        >>> layer = TransformerEncoderLayer(4, 2, 8, 0.0, rngs=nnx.Rngs(0))
         >>> print(TransformerEncoder(layer, 2)(jnp.ones((5, 2, 4), "float32")).shape)
         (5, 2, 4)
 
@@ -84,7 +84,8 @@ class TransformerDecoder(Layer):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> decoder = TransformerDecoder(TransformerDecoderLayer(4, 2, 8, rngs=nnx.Rngs(0)), 2)
+        >>> layer = TransformerDecoderLayer(4, 2, 8, 0.0, rngs=nnx.Rngs(0))
+        >>> decoder = TransformerDecoder(layer, 2)
         >>> print(decoder(jnp.ones((3, 2, 4), "float32"), jnp.ones((5, 2, 4), "float32")).shape)
         (3, 2, 4)
 
@@ -142,7 +143,7 @@ class Transformer(Layer):
     Example:
         >>> import jax.numpy as jnp
         >>> from flax import nnx
-        >>> model = Transformer(4, 2, 1, 1, 8, rngs=nnx.Rngs(0))
+        >>> model = Transformer(4, 2, 1, 1, 8, 0.0, rngs=nnx.Rngs(0))
         >>> print(model(jnp.ones((5, 2, 4), "float32"), jnp.ones((3, 2, 4), "float32")).shape)
         (3, 2, 4)
 
