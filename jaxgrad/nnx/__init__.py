@@ -39,6 +39,13 @@ This package imports flax; `import jaxgrad` does not.
 | `loading.py`               | loading and saving torch state dicts                             |
 """
 
+try:
+    import flax as _flax  # noqa: F401  (its absence is the point)
+except ModuleNotFoundError as _error:
+    raise ModuleNotFoundError(
+        "jaxgrad.nnx needs flax: pip install 'jaxgrad[nnx]'", name="flax"
+    ) from _error
+
 from jaxgrad.nnx import init as init
 from jaxgrad.nnx.adaptive_pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from jaxgrad.nnx.adaptive_pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
