@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxgrad._core import compat
 from jaxgrad._core.typing import Array, ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Scheduled, counter, elementwise
 from jaxgrad.optim._core.scalars import is_zero, rounded
 from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
@@ -113,6 +113,7 @@ def _first_epsilon(grads: PyTree, params: PyTree, live: PyTree) -> Any:
     return Scheduled(first)
 
 
+@argument_names.checked
 def adafactor(
     lr: ScalarOrSchedule = 1e-2,
     beta2_decay: ArrayLike = -0.8,

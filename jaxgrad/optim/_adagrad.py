@@ -6,7 +6,7 @@ import functools
 from typing import Any, NamedTuple
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, filled
 from jaxgrad.optim._core.scalars import is_zero
 
@@ -30,6 +30,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdagradState) -> tuple
     return param, AdagradState(step, total)
 
 
+@argument_names.checked
 def adagrad(
     lr: ScalarOrSchedule = 1e-2,
     lr_decay: ArrayLike = 0.0,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import as_tensor, is_zero
 
@@ -46,6 +46,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
     return param, AdamState(step, exp_avg, exp_avg_sq, largest)
 
 
+@argument_names.checked
 def adam(
     lr: ScalarOrSchedule = 1e-3,
     betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),
@@ -112,6 +113,7 @@ def adam(
     return elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)
 
 
+@argument_names.checked
 def adamw(
     lr: ScalarOrSchedule = 1e-3,
     betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),

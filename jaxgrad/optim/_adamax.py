@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_zero
 
@@ -34,6 +34,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamaxState) -> tuple[
     return param, AdamaxState(step, exp_avg, exp_inf)
 
 
+@argument_names.checked
 def adamax(
     lr: ScalarOrSchedule = 2e-3,
     betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, one, zeros
 from jaxgrad.optim._core.scalars import is_number, is_zero
 
@@ -42,6 +42,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: ASGDState) -> tuple[An
     return param, ASGDState(step, new_eta.astype(dtype), new_mu.astype(dtype), ax)
 
 
+@argument_names.checked
 def asgd(
     lr: ScalarOrSchedule = 1e-2,
     lambd: ArrayLike = 1e-4,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_zero
 
@@ -47,6 +47,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RAdamState) -> tuple[A
     return param, RAdamState(step, exp_avg, exp_avg_sq)
 
 
+@argument_names.checked
 def radam(
     lr: ScalarOrSchedule = 1e-3,
     betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),

@@ -11,7 +11,7 @@ import numpy as np
 from jaxgrad._core import tree as _tree
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._adam import AdamState
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import elementwise, zeros
 from jaxgrad.optim._core.transformation import Transformation, from_apply, gradients
 
@@ -44,6 +44,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
     return param, AdamState(step, exp_avg, exp_avg_sq, None)
 
 
+@argument_names.checked
 def sparse_adam(
     lr: ScalarOrSchedule = 1e-3,
     betas: tuple[ArrayLike, ArrayLike] = (0.9, 0.999),

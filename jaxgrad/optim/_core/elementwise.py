@@ -15,7 +15,13 @@ import numpy as np
 from jaxgrad._core.typing import Array, PyTree
 from jaxgrad.optim._core.arithmetic import Fast, PendingUpdate
 from jaxgrad.optim._core.exact import Exact
-from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
+from jaxgrad.optim._core.transformation import (
+    Transformation,
+    broadcast,
+    from_apply,
+    gradients,
+    matched,
+)
 
 
 # The arithmetic on one leaf: (ops, hyperparameters, grad, param, state) -> (new param, new state).
@@ -107,9 +113,13 @@ def elementwise(
         del extra
         leaves, treedef = jax.tree.flatten(params)
         *fields, count = state
-        columns = [[None] * len(leaves) if f is None else treedef.flatten_up_to(f) for f in fields]
+        own = gradients(grads, params)
+        columns = [
+            [None] * len(leaves) if f is None else matched(f, params, "the arrays of the state")
+            for f in fields
+        ]
         call = Step(rule, state_type, settings(count), maximize, exact, return_update)
-        inputs = gradients(grads, params), leaves, broadcast(live, params), *columns
+        inputs = own, leaves, broadcast(live, params), *columns
         results = [call.leaf(*leaf) for leaf in zip(*inputs, strict=True)]
         new_fields = [
             None if f is None else treedef.unflatten([leaf[i] for _, leaf in results])
