@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parity_tests.runner.settings import ROOT
-from parity_tests.site.api import boxed, table, toctree
+from parity_tests.site.api import table, toctree
 from parity_tests.site.cheat_sheet.page import number
 from parity_tests.site.cheat_sheet.row import jax_result, torch_result
 from parity_tests.site.traps import backward, operators, stopping, training
@@ -33,6 +33,7 @@ ROOMS: Mapping[str, tuple[Card, ...]] = {
 }
 CARDS = tuple(card for cards in ROOMS.values() for card in cards)
 TITLE = "Traps: {}"
+TABLE = '<div class="traps">\n\n{}\n\n</div>'
 # What a person sees who compares the two models by hand, by the surface that fails.
 SYMPTOMS = {
     "structure": "The outputs agree; the frameworks do not train the same leaves.",
@@ -97,24 +98,24 @@ def pages() -> dict[str, str]:
     runs = {card.name: outcome(card) for card in CARDS}
     return {
         "traps.md": index({name: symptom(run) for name, run in runs.items()}),
-        **{_path(room): _room(room, runs) for room in ROOMS},
+        **{path(room): _room(room, runs) for room in ROOMS},
     }
 
 
 def index(symptoms: Mapping[str, str]) -> str:
     """Return the index, given what a person sees of each card by its name."""
     parts = [INTRO.strip()]
-    for text in dict.fromkeys(SYMPTOMS.values()):
+    for seen in dict.fromkeys(SYMPTOMS.values()):
         rows = [
-            [f"[{card.name}]({_path(room)}#{slug(card.name)})", card.trap]
+            [f"[{card.name}]({path(room)}#{slug(card.name)})", card.trap]
             for room, cards in ROOMS.items()
             for card in cards
-            if symptoms[card.name] == text
+            if symptoms[card.name] == seen
         ]
         if rows:
-            parts += [f"## {text.rstrip('.')}", boxed("traps", table(("card", "why"), rows))]
+            parts += [f"## {seen.rstrip('.')}", TABLE.format(table(("card", "why"), rows))]
     subjects = "\n".join(
-        f"- [{room}]({_path(room)}): {', '.join(card.name for card in cards)}"
+        f"- [{room}]({path(room)}): {', '.join(card.name for card in cards)}"
         for room, cards in ROOMS.items()
     )
     return "\n\n".join([*parts, "## By subject", subjects, RUN])
@@ -132,7 +133,7 @@ def _room(room: str, runs: Mapping[str, Outcome]) -> str:
     )
 
 
-def _path(room: str) -> str:
+def path(room: str) -> str:
     """Return the path of a room's page in docs/."""
     return f"traps/{slug(room).replace('-', '_')}.md"
 
@@ -142,7 +143,9 @@ def section(card: Card, run: Outcome) -> str:
     options = "".join(f", {name}={value}" for name, value in card.options.items())
     called = f" with `{options[2:]}`" if options else ""
     lint = ["`lint` prints:", _block(printed(run.lint))] if run.lint.findings else []
-    image = [f"![Backward graphs of torch, of the wrong port and of the right one](../{_image(card)})"]
+    image = [
+        f"![Backward graphs of torch, of the wrong port and of the right one](../{_image(card)})"
+    ]
     return "\n\n".join(
         [
             f"## {card.name}",
@@ -183,7 +186,7 @@ def within_site(page: str) -> str:
     """Return a page with links to the site's pages, and the index with its table of contents."""
     page = re.sub(r"\[([\w/]+)\]\(\.\./behaviours\.md#\w+\)", r"[\1](#\1)", page)
     page = page.replace("](../README.md#prove-your-own-port)", "](notebooks/prove_your_port.ipynb)")
-    rooms = toctree(_path(room).removesuffix(".md") for room in ROOMS)
+    rooms = toctree(path(room).removesuffix(".md") for room in ROOMS)
     return f"{page}\n{rooms}\n" if "## Run a card" in page else page
 
 

@@ -40,7 +40,7 @@ def test_a_stale_output_is_replaced():
 
 
 def test_the_table_of_kinks_is_what_the_script_prints():
-    """Each row of the table of docs/kinks.md has the inputs and gradients that the script prints."""
+    """Each row of the table of docs/kinks.md has the gradients that the script prints."""
     page = (ROOT / "docs" / "kinks.md").read_text()
     (_, printed), *_ = BLOCK.findall(page)
     lines = [re.split(r"  +", line.strip())[:4] for line in printed.splitlines()[1:]]
