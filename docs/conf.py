@@ -54,7 +54,7 @@ napoleon_custom_sections = [f"Differs from {what} in" for what in ("jax", "optax
 WITH_CONTENTS = [
     *("api/*", "operators/*"),
     *("changelog", "contributing", "conventions", "deviations", "distributed"),
-    *("five_questions", "pytest", "report_json", "tape_or_transform"),
+    *("course", "five_questions", "kinks", "pytest", "report_json", "tape_or_transform"),
 ]
 
 html_theme = "sphinx_book_theme"
@@ -145,8 +145,8 @@ def plain(text: str | None) -> str | None:
 
 
 def within_site(_app: Sphinx, name: str, source: list[str]) -> None:
-    """Let the page of traps, which GitHub shows too, link to pages of the site."""
-    if name == "traps":
+    """Let the pages of traps, which GitHub shows too, link to pages of the site."""
+    if name.partition("/")[0] == "traps":
         source[0] = docs_traps.within_site(source[0])
 
 

@@ -1,22 +1,21 @@
-/* A field above a long list that hides what does not contain the typed words: rows of a table, names,
-   or whole cards on the page of traps. */
+/* A field above a long list that hides what does not contain the typed words: rows of a table, or names. */
 document.addEventListener("DOMContentLoaded", () => {
   const article = document.querySelector(".bd-article > section");
   const inside = /\/(api|behaviours|operators)\/[^/]+\.html$/.test(location.pathname);
-  const isCards = location.pathname.endsWith("/traps.html");
-  if (!article || !(inside || isCards)) return;
+  const isTraps = location.pathname.endsWith("/traps.html");
+  if (!article || !(inside || isTraps)) return;
 
   const all = (query) => [...article.querySelectorAll(query)];
-  const isIndex = location.pathname.endsWith("/index.html");
-  const inSections = isIndex ? "tbody tr" : ":scope > section";
+  const isIndex = isTraps || location.pathname.endsWith("/index.html");
+  const inSections = "tbody tr";
   const queries = [":scope > section", ":scope > dl.py"];
-  const items = isIndex || isCards
+  const items = isIndex
     ? all(":scope > section").flatMap((section) => [...section.querySelectorAll(inSections)])
     : queries.flatMap(all);
   if (items.length < 8) return;
   const name = (item) => {
     const heading = item.querySelector(":scope > h2, :scope > dt");
-    return ((isCards ? null : heading) ?? item).textContent.toLowerCase();
+    return (heading ?? item).textContent.toLowerCase();
   };
   const names = new Map(items.map((item) => [item, name(item)]));
 
@@ -35,7 +34,7 @@ document.addEventListener("DOMContentLoaded", () => {
     for (const item of items) item.hidden = !fits(item);
     const shown = items.filter((item) => !item.hidden).length;
     count.textContent = `${shown} of ${items.length}`;
-    if (!isIndex && !isCards) return;
+    if (!isIndex) return;
     for (const section of all(":scope > section")) {
       const inside = [...section.querySelectorAll(inSections)];
       section.hidden = inside.length > 0 && inside.every((item) => item.hidden);

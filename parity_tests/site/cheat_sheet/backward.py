@@ -52,14 +52,16 @@ ROWS = (
         name="hook on a tensor",
         torch="h = 2 * x\nh.register_hook(lambda g: g.clamp(-1, 1))\n3 * h - h",
         jaxgrad="h = jaxgrad.hook(2 * x, lambda g: g.clip(-1, 1))\n3 * h - h",
-        wrong="h = lambda: jaxgrad.hook(2 * x, lambda g: g.clip(-1, 1))\n3 * h() - h()",
+        wrong="clip = lambda h: jaxgrad.hook(h, lambda g: g.clip(-1, 1))\n"
+        "h = 2 * x\n3 * clip(h) - clip(h)",
         trap="torch's hook sees the sum over all uses: hook once, then use the result.",
     ),
     Row(
         name="hook on a parameter",
         torch="x.register_hook(lambda g: g.clamp(-1, 1))\nx**2 + 3 * x",
         jaxgrad="x = jaxgrad.hook(x, lambda g: g.clip(-1, 1))\nx**2 + 3 * x",
-        wrong="h = lambda: jaxgrad.hook(x, lambda g: g.clip(-1, 1))\nh() ** 2 + 3 * h()",
+        wrong="clip = lambda x: jaxgrad.hook(x, lambda g: g.clip(-1, 1))\n"
+        "clip(x) ** 2 + 3 * clip(x)",
         trap="Wrap the parameter at the top of the loss, not where it is used.",
     ),
     Row(

@@ -68,16 +68,21 @@ class Row:
 
 def torch_result(row: Row) -> Any:
     """Run a row's torch program and return its result as numpy arrays."""
+    loss, names = torch_run(row)
+    if row.read is None:
+        loss.sum().backward()
+        return _numpy(names["x"].grad)
+    return _numpy(eval(row.read[0], names))
+
+
+def torch_run(row: Row) -> tuple[Any, dict[str, Any]]:
+    """Run a row's torch program and return the value of its last line, and all names."""
     names: dict[str, Any] = {"torch": torch, "nn": nn, "F": nn.functional}
     names |= {"train": _train_torch, "rates": _rates}
     names |= {name: torch.tensor(value) for name, value in row.given.items()}
-    x = names["x"].requires_grad_()
+    names["x"].requires_grad_()
     exec(row.torch_before, names)
-    loss = run(row.torch, names)
-    if row.read is None:
-        loss.sum().backward()
-        return _numpy(x.grad)
-    return _numpy(eval(row.read[0], names))
+    return run(row.torch, names), names
 
 
 def jax_result(row: Row, code: str) -> Any:

@@ -13,8 +13,9 @@ ROWS = (
         name="`detach`",
         torch="x * x.detach()",
         jax="x * lax.stop_gradient(x)",
-        wrong="x * jnp.array(x)",
-        trap="A copy is not a detach.",
+        wrong="x * x",
+        trap="A JAX array has no graph to be detached from, but `grad` differentiates each use: "
+        "stop the value.",
     ),
     Row(
         name="`no_grad`",

@@ -18,18 +18,18 @@ class Model(nn.Module):
         h = 2 * self.x
         h.register_hook(lambda g: 10 * g)
         h.register_hook(lambda g: g.clamp(-1, 1))
-        return h
+        return h.sum()
 
 
 inputs = ()""",
         wrong="""\
 def port(params):
     h = jaxgrad.hook(2 * params["x"], lambda g: 10 * g)
-    return jaxgrad.hook(h, lambda g: g.clip(-1, 1))""",
+    return jaxgrad.hook(h, lambda g: g.clip(-1, 1)).sum()""",
         right="""\
 def port(params):
     h = jaxgrad.hook(2 * params["x"], lambda g: g.clip(-1, 1))
-    return jaxgrad.hook(h, lambda g: 10 * g)""",
+    return jaxgrad.hook(h, lambda g: 10 * g).sum()""",
         trap="torch runs the hooks of a tensor in the order in which they were registered. Nested "
         "wrappers run from the outermost to the innermost: wrap in the opposite order.",
         behaviours=("hooks/hook_order",),
@@ -55,17 +55,17 @@ class Model(nn.Module):
         self.head = nn.Parameter(torch.tensor([1.0, 3.0]))
 
     def forward(self, x):
-        return Reverse.apply(x @ self.w) @ self.head
+        return (Reverse.apply(x @ self.w) @ self.head).sum()
 
 
 inputs = (np.float32([[1.0, 2.0], [0.5, -1.0]]),)""",
         wrong="""\
 def port(params, x):
-    return x @ params["w"] @ params["head"]""",
+    return (x @ params["w"] @ params["head"]).sum()""",
         right="""\
 def port(params, x):
     h = jaxgrad.reverse_gradient(x @ params["w"])
-    return h @ params["head"]""",
+    return (h @ params["head"]).sum()""",
         trap="A gradient reversal layer is the identity in the forward pass, so that a port that "
         "leaves it out has the same outputs and trains the features for the wrong goal.",
         behaviours=("surrogate/gradient_reversal",),

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from parity_tests.site.cheat_sheet.page import ROWS
-from parity_tests.site.cheat_sheet.row import Row
+from parity_tests.site.cheat_sheet.row import Row, torch_run
 
 
 IMPORTS = """\
@@ -36,11 +36,11 @@ class Model(nn.Module):
         self.w = nn.Parameter(torch.tensor([1.0, -2.0, 3.0]))
 
     def forward(self, x):
-        return x @ self.w
+        return ((x @ self.w) ** 2).mean()
 
 
 def port(params, x):
-    return x @ params["w"]
+    return ((x @ params["w"]) ** 2).mean()
 
 
 inputs = (np.float32([[1.0, 2.0, 3.0], [0.5, -1.0, 2.0]]),)
@@ -72,22 +72,24 @@ class Card:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def from_row(name: str, *behaviours: str) -> Card:
-    """Make a card from a row of the cheat sheet whose last line is a loss."""
+def from_row(name: str, *behaviours: str, loss: bool = True) -> Card:
+    """Make a card from a row of the cheat sheet whose last line is a loss, or is summed to one."""
     (row,) = (row for row in ROWS if row.name == name)
+    summed = ".sum()" if loss and torch_run(row)[0].ndim else ""
     others = [name for name in row.given if name != "x"]
     arguments = "".join(f", {name}" for name in others)
     arrays = ", ".join(_array(row.given[name]) for name in others) + "," * (len(others) == 1)
     module = (
-        f"{_before(row.torch_before)}class Model(nn.Module):\n"
+        f"{_before(row.torch_before, row.torch)}class Model(nn.Module):\n"
         "    def __init__(self):\n        super().__init__()\n"
         f"        self.x = nn.Parameter(torch.tensor({_list(row.given['x'])}))\n\n"
-        f"    def forward(self{arguments}):\n{_body('x = self.x', row.torch, 8)}\n\n\n"
+        f"    def forward(self{arguments}):\n{_body('x = self.x', row.torch, summed, 8)}\n\n\n"
         f"inputs = ({arrays})"
     )
-    head = f"{_before(row.jax_before)}def port(params{arguments}):\n"
     wrong, right = (
-        head + _body('x = params["x"]', code, 4) for code in (row.wrong, row.programs[-1])
+        f"{_before(row.jax_before, code)}def port(params{arguments}):\n"
+        + _body('x = params["x"]', code, summed, 4)
+        for code in (row.wrong, row.programs[-1])
     )
     return Card(
         name=name,
@@ -100,15 +102,23 @@ def from_row(name: str, *behaviours: str) -> Card:
     )
 
 
-def _before(code: str) -> str:
-    return f"{code.strip()}\n\n\n" if code else ""
+def _before(code: str, program: str) -> str:
+    """Return the hidden code of a row if the program uses a name that it defines."""
+    defined = {getattr(node, "name", "") for node in ast.parse(code).body}
+    used = {node.id for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Name)}
+    return f"{code.strip()}\n\n\n" if defined & used else ""
 
 
-def _body(first: str, code: str, margin: int) -> str:
-    """Return code as the body of a function that returns the value of its last line."""
-    lines = code.splitlines()
-    lines[ast.parse(code).body[-1].lineno - 1] = f"return {lines[-1]}"
-    return textwrap.indent("\n".join([first, *lines]), " " * margin)
+def _body(first: str, code: str, summed: str, margin: int) -> str:
+    """Return code as the body of a function that returns its last line, summed if it must be."""
+    last = ast.parse(code).body[-1]
+    assert isinstance(last, ast.Expr)
+    text = ast.get_source_segment(code, last) or ""
+    *before, comment = code.rpartition(text)
+    if summed:
+        atom = isinstance(last.value, ast.Name | ast.Call | ast.Attribute | ast.Subscript)
+        text = f"{text if atom else f'({text})'}{summed}"
+    return textwrap.indent(f"{first}\n{before[0]}return {text}{comment}", " " * margin)
 
 
 def _list(x: Any) -> str:

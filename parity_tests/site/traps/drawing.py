@@ -41,11 +41,11 @@ def rows(card: Card) -> dict[str, Setting]:
 
 
 class _Port:
-    """A port with the sum of its output as the loss."""
+    """A port as a loss: its output, or the sum of it."""
 
     def __init__(self, port: Any, params: dict[str, np.ndarray], inputs: tuple[Any, ...]):
         self.params = {name: jnp.asarray(value) for name, value in params.items()}
-        self.loss = lambda params: jnp.sum(port(params, *map(jnp.asarray, inputs)))
+        self.loss = lambda params: _sum(port(params, *map(jnp.asarray, inputs)))
         self.grads = jax.grad(self.loss)(self.params)
 
     def graph(self) -> Graph:
@@ -58,11 +58,16 @@ class _Port:
         return bool(np.isclose(*sizes)) and not np.allclose(a, b)
 
 
+def _sum(output: Any) -> Any:
+    """Return the sum of an output, or a loss as it is, so that its graph has no further node."""
+    return output.sum() if output.ndim else output
+
+
 def _torch(module: torch.nn.Module, inputs: tuple[Any, ...]) -> Graph:
     arrays = [torch.tensor(np.asarray(x)) for x in inputs]
 
     def program() -> None:
-        module(*arrays).sum().backward()
+        _sum(module(*arrays)).backward()
 
     (graph,) = record(program)
     return graph

@@ -16,16 +16,16 @@ class Model(nn.Module):
         self.x = nn.Parameter(torch.tensor([[0.0, 0.0], [3.0, 4.0]]))
 
     def forward(self):
-        return self.x.norm(dim=1)
+        return self.x.norm(dim=1).sum()
 
 
 inputs = ()""",
         wrong="""\
 def port(params):
-    return jnp.linalg.norm(params["x"], axis=1)""",
+    return jnp.linalg.norm(params["x"], axis=1).sum()""",
         right="""\
 def port(params):
-    return functional.norm(params["x"], dim=1)""",
+    return functional.norm(params["x"], dim=1).sum()""",
         trap="JAX's gradient at a zero vector is NaN, torch's is 0.",
     ),
     from_row("`sqrt` at 0"),
@@ -39,25 +39,25 @@ class Model(nn.Module):
 
     def forward(self):
         safe = torch.where(self.x > 0, self.x, 2.0)
-        return torch.where(self.x > 0, safe.log(), 0.0)
+        return torch.where(self.x > 0, safe.log(), 0.0).sum()
 
 
 inputs = ()""",
         wrong="""\
 def port(params):
     x = params["x"]
-    return jnp.where(x > 0, jnp.log(x), 0.0)""",
+    return jnp.where(x > 0, jnp.log(x), 0.0).sum()""",
         right="""\
 def port(params):
     x = params["x"]
     safe = jnp.where(x > 0, x, 2.0)
-    return jnp.where(x > 0, jnp.log(safe), 0.0)""",
+    return jnp.where(x > 0, jnp.log(safe), 0.0).sum()""",
         trap="The outer `where` hides the infinite value, and the gradient is 0 times infinity: "
         "NaN, in torch too. Mask the argument as well as the result.",
     ),
     from_row("`max` over a dim, ties"),
     from_row("`max()` of everything, ties"),
-    from_row("softmax of a masked row"),
+    from_row("softmax of a masked row", loss=False),  # a loss would be NaN in every element
 )
 
 LAYERS = (
@@ -74,16 +74,16 @@ class Model(nn.Module):
         self.fc.weight.data = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
 
     def forward(self, x):
-        return self.fc(x)
+        return (self.fc(x) ** 2).mean()
 
 
 inputs = (np.float32([[1.0, 2.0], [0.5, -1.0]]),)""",
         wrong="""\
 def port(params, x):
-    return x @ params["fc.weight"]""",
+    return ((x @ params["fc.weight"]) ** 2).mean()""",
         right="""\
 def port(params, x):
-    return x @ params["fc.weight"].T""",
+    return ((x @ params["fc.weight"].T) ** 2).mean()""",
         trap="torch keeps `weight` as (out, in), flax keeps `kernel` as (in, out). A square matrix "
         "fits either way.",
     ),
@@ -148,18 +148,18 @@ class Model(nn.Module):
         self.w = nn.Parameter(torch.tensor([[1.0, 0.57], [2.3, 0.31]]))
 
     def forward(self, x):
-        return (x @ self.w).softmax(1)
+        return -(x @ self.w).log_softmax(1)[:, 0].mean()
 
 
 inputs = (np.float32([[1.01, 0.2], [0.6, 0.33]]),)""",
         wrong="""\
 def port(params, x):
     scores = x.astype(jnp.bfloat16) @ params["w"].astype(jnp.bfloat16)
-    return jax.nn.softmax(scores.astype(x.dtype), 1)""",
+    return -jax.nn.log_softmax(scores.astype(x.dtype), 1)[:, 0].mean()""",
         right="""\
 def port(params, x):
     scores = x @ params["w"]
-    return jax.nn.softmax(scores, 1)""",
+    return -jax.nn.log_softmax(scores, 1)[:, 0].mean()""",
         trap="A cast to bfloat16, written for another device, keeps 8 bits of each factor.",
     ),
 )

@@ -1,7 +1,7 @@
-"""Write docs/traps.md, and its pictures: `python -m parity_tests.site.traps.page`.
+"""Write docs/traps.md, docs/traps/ and their pictures: `python -m parity_tests.site.traps.page`.
 
-The page is committed, so that the README can link to it; a test runs the cards and compares what
-they print.
+The pages are committed, so that the README can link to them; a test runs the cards and compares
+what they print.
 """
 
 import re
@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parity_tests.runner.settings import ROOT
+from parity_tests.site.api import table, toctree
 from parity_tests.site.cheat_sheet.page import number
 from parity_tests.site.cheat_sheet.row import jax_result, torch_result
 from parity_tests.site.traps import backward, operators, stopping, training
@@ -31,6 +32,8 @@ ROOMS: Mapping[str, tuple[Card, ...]] = {
     "Schedules and averages": training.SCHEDULES,
 }
 CARDS = tuple(card for cards in ROOMS.values() for card in cards)
+TITLE = "Traps: {}"
+TABLE = '<div class="traps">\n\n{}\n\n</div>'
 # What a person sees who compares the two models by hand, by the surface that fails.
 SYMPTOMS = {
     "structure": "The outputs agree; the frameworks do not train the same leaves.",
@@ -55,6 +58,12 @@ INTRO = """\
 Porting mistakes that raise nothing. Each card has a torch module, a port that looks right and is
 not, the right port, and what [`prove`](../README.md#prove-your-own-port) and `lint` print about
 the wrong one. A test runs the cards: the wrong port must fail and the right one must pass.
+
+**The numbers on the cards.** The modules return a loss, so the gradients that `prove` prints are
+those of the loss at the inputs of the card. Only the cards on BatchNorm and on a masked row return
+an array; `prove` multiplies such an output by random numbers, so that no error cancels in the sum.
+
+**Find a card** by what you see in your own port, or [by subject](#by-subject).
 [How to run a card](#run-a-card) is at the end.
 """
 RUN = f"""\
@@ -66,8 +75,7 @@ The two files of a card are `model.py` and `port.py`. With these imports
 {IMPORTS}from jaxgrad.parity import Training, lint, prove
 ```
 
-they can be pasted into a session and proved. An output without a loss gets a random cotangent, so
-that the gradients in a report are not those of the sum.
+they can be pasted into a session and proved:
 
 ```python
 module = Model()
@@ -85,16 +93,49 @@ A card on training shows only the optimizers, which `prove` compares with
 """
 
 
-def text() -> str:
-    """Run every card and return the page."""
-    contents = "\n".join(
-        f"- {room}: {' · '.join(f'[{card.name}](#{slug(card.name)})' for card in cards)}"
+def pages() -> dict[str, str]:
+    """Run every card and return the index and a page for each room, by their path in docs/."""
+    runs = {card.name: outcome(card) for card in CARDS}
+    return {
+        "traps.md": index({name: symptom(run) for name, run in runs.items()}),
+        **{path(room): _room(room, runs) for room in ROOMS},
+    }
+
+
+def index(symptoms: Mapping[str, str]) -> str:
+    """Return the index, given what a person sees of each card by its name."""
+    parts = [INTRO.strip()]
+    for seen in dict.fromkeys(SYMPTOMS.values()):
+        rows = [
+            [f"[{card.name}]({path(room)}#{slug(card.name)})", card.trap]
+            for room, cards in ROOMS.items()
+            for card in cards
+            if symptoms[card.name] == seen
+        ]
+        if rows:
+            parts += [f"## {seen.rstrip('.')}", TABLE.format(table(("card", "why"), rows))]
+    subjects = "\n".join(
+        f"- [{room}]({path(room)}): {', '.join(card.name for card in cards)}"
         for room, cards in ROOMS.items()
     )
-    parts = [INTRO.strip(), contents]
-    for room, cards in ROOMS.items():
-        parts += [f"## {room}", *(section(card, outcome(card)) for card in cards)]
-    return "\n\n".join([*parts, RUN])
+    return "\n\n".join([*parts, "## By subject", subjects, RUN])
+
+
+def _room(room: str, runs: Mapping[str, Outcome]) -> str:
+    links = " · ".join(f"[{card.name}](#{slug(card.name)})" for card in ROOMS[room])
+    return "\n\n".join(
+        [
+            f"<!-- written by `make pages` -->\n# {TITLE.format(room)}",
+            f"{links}\n\n[All traps](../traps.md) · [how to run a card](../traps.md#run-a-card)",
+            *(section(card, runs[card.name]) for card in ROOMS[room]),
+            "",
+        ]
+    )
+
+
+def path(room: str) -> str:
+    """Return the path of a room's page in docs/."""
+    return f"traps/{slug(room).replace('-', '_')}.md"
 
 
 def section(card: Card, run: Outcome) -> str:
@@ -102,10 +143,12 @@ def section(card: Card, run: Outcome) -> str:
     options = "".join(f", {name}={value}" for name, value in card.options.items())
     called = f" with `{options[2:]}`" if options else ""
     lint = ["`lint` prints:", _block(printed(run.lint))] if run.lint.findings else []
-    image = [f"![Backward graphs of torch, of the wrong port and of the right one]({_image(card)})"]
+    image = [
+        f"![Backward graphs of torch, of the wrong port and of the right one](../{_image(card)})"
+    ]
     return "\n\n".join(
         [
-            f"### {card.name}",
+            f"## {card.name}",
             f"**What you see:** {symptom(run)}{_figures(card)}",
             f"**Why:** {card.trap}",
             '<div class="side-by-side">',
@@ -136,13 +179,15 @@ def symptom(run: Outcome) -> str:
 
 def links(card: Card) -> str:
     """Return links to the behaviours; the site's lead to both programs, these to the table."""
-    return ", ".join(f"[{id}](behaviours.md#{id.partition('/')[0]})" for id in card.behaviours)
+    return ", ".join(f"[{id}](../behaviours.md#{id.partition('/')[0]})" for id in card.behaviours)
 
 
 def within_site(page: str) -> str:
-    """Return the page with links to the site's page of each behaviour."""
-    page = re.sub(r"\[([\w/]+)\]\(behaviours\.md#\w+\)", r"[\1](#\1)", page)
-    return page.replace("](../README.md#prove-your-own-port)", "](notebooks/prove_your_port.ipynb)")
+    """Return a page with links to the site's pages, and the index with its table of contents."""
+    page = re.sub(r"\[([\w/]+)\]\(\.\./behaviours\.md#\w+\)", r"[\1](#\1)", page)
+    page = page.replace("](../README.md#prove-your-own-port)", "](notebooks/prove_your_port.ipynb)")
+    rooms = toctree(path(room).removesuffix(".md") for room in ROOMS)
+    return f"{page}\n{rooms}\n" if "## Run a card" in page else page
 
 
 def slug(title: str) -> str:
@@ -157,7 +202,7 @@ def _figures(card: Card) -> str:
     torch, wrong = (
         number(x) for x in (torch_result(card.row), jax_result(card.row, card.row.wrong))
     )
-    return f" The gradient of the sum is {wrong} instead of {torch}." if torch else ""
+    return f" The gradient is {wrong} instead of {torch}." if torch else ""
 
 
 def pictures() -> dict[str, str]:
@@ -181,6 +226,6 @@ if __name__ == "__main__":
     from parity_tests.runner.settings import configure
 
     configure()
-    PATH.write_text(text(), encoding="utf-8")
-    for name, svg in pictures().items():
-        (PATH.parent / name).write_text(svg, encoding="utf-8")
+    for name, content in {**pages(), **pictures()}.items():
+        (PATH.parent / name).parent.mkdir(exist_ok=True)
+        (PATH.parent / name).write_text(content, encoding="utf-8")

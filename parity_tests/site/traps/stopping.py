@@ -74,7 +74,7 @@ class Model(nn.Module):
         self.unused = nn.Parameter(torch.tensor([4.0]))
 
     def forward(self, x):
-        return x @ self.w
+        return ((x @ self.w) ** 2).mean()
 
 
 def optimizer(params):
@@ -102,20 +102,20 @@ class Model(nn.Module):
         self.b.requires_grad_(False)
 
     def forward(self, x):
-        return x @ self.w + self.b
+        return ((x @ self.w + self.b) ** 2).mean()
 
 
 def optimizer(params):
     return torch.optim.AdamW(params, lr=0.1, weight_decay=0.1)""",
         wrong="""\
 def port(params, x):
-    return x @ params["w"] + lax.stop_gradient(params["b"])
+    return ((x @ params["w"] + lax.stop_gradient(params["b"])) ** 2).mean()
 
 
 tx = optax.adamw(0.1, weight_decay=0.1)""",
         right="""\
 def port(params, x):
-    return x @ params["w"] + lax.stop_gradient(params["b"])
+    return ((x @ params["w"] + lax.stop_gradient(params["b"])) ** 2).mean()
 
 
 tx = optax.partition(
@@ -138,18 +138,18 @@ class Model(nn.Module):
         self.head.weight = self.embed.weight
 
     def forward(self, ids):
-        return self.head(torch.tanh(self.embed(ids)))
+        return self.head(torch.tanh(self.embed(ids))).sum()
 
 
 inputs = (np.array([0, 2, 2]),)""",
         wrong="""\
 def port(params, ids):
     h = jnp.tanh(params["embed.weight"][ids])
-    return h @ params["head.weight"].T""",
+    return (h @ params["head.weight"].T).sum()""",
         right="""\
 def port(params, ids):
     h = jnp.tanh(params["embed.weight"][ids])
-    return h @ params["embed.weight"].T""",
+    return (h @ params["embed.weight"].T).sum()""",
         trap="torch's one parameter gets the sum of two gradients. Two leaves get a part each, "
         "and no longer agree after a step.",
         behaviours=("autograd/tied_weights",),

@@ -33,7 +33,8 @@ def clip(params):
 tx = optax.chain(optax.clip_by_global_norm(0.01), optax.sgd(0.1))""",
         right="""\
 tx = optax.chain(optax.clip(0.01), optax.sgd(0.1))""",
-        trap="Clipping the norm keeps the direction of the gradient; clipping values does not.",
+        trap="`clip_by_global_norm` is optax's best known clipping, but keeps the direction of the "
+        "gradient. Clipping by value does not; in optax it is named `clip`.",
         behaviours=("clipping/clip_grad_value",),
     ),
     Card(
@@ -113,7 +114,7 @@ class Model(nn.Module):
         self.b = nn.Parameter(torch.tensor(4.0))
 
     def forward(self, x):
-        return x @ self.w + self.b
+        return ((x @ self.w + self.b) ** 2).mean()
 
 
 def optimizer(params):
@@ -122,13 +123,13 @@ def optimizer(params):
     return torch.optim.AdamW(groups, lr=0.1, weight_decay=0.1)""",
         wrong="""\
 def port(params, x):
-    return x @ params["w"] + params["b"]
+    return ((x @ params["w"] + params["b"]) ** 2).mean()
 
 
 tx = optax.adamw(0.1, weight_decay=0.1)""",
         right="""\
 def port(params, x):
-    return x @ params["w"] + params["b"]
+    return ((x @ params["w"] + params["b"]) ** 2).mean()
 
 
 tx = optax.adamw(0.1, weight_decay=0.1, mask={"w": True, "b": False})""",

@@ -69,3 +69,14 @@ def test_a_stale_output_is_replaced():
     page = "```python\nprint(1)\n```\n\n```text\n7\n```\n"
 
     assert filled(page, "s.py") == page.replace("7", "1")
+
+
+def test_the_table_of_kinks_is_what_the_script_prints():
+    """Each row of the table of docs/kinks.md has the gradients that the script prints."""
+    page = (ROOT / "docs" / "kinks.md").read_text()
+    (_, printed), *_ = BLOCK.findall(page)
+    lines = [re.split(r"  +", line.strip())[:4] for line in printed.splitlines()[1:]]
+    rows = re.findall(r"^\| ([^|]+) \| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \|", page, re.MULTILINE)
+
+    assert len(lines) == 10
+    assert list(map(list, rows)) == lines

@@ -143,7 +143,7 @@ def test_every_generated_page_is_ignored_by_git():
 
 
 # Pages that GitHub shows in another form than the site; `docs/conf.py` leaves out or rewrites them.
-ELSEWHERE = {"behaviours.md", "operators.md", "traps.md"}
+ELSEWHERE = {"behaviours.md", "operators.md", "traps.md"}  # and the folder traps/
 HAND_WRITTEN = [
     page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in {*ELSEWHERE, *PAGES}
 ]

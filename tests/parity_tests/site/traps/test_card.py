@@ -1,6 +1,7 @@
 """The cards of the gallery of traps are complete, and rows of the cheat sheet become files."""
 
 import ast
+import re
 
 import pytest
 
@@ -43,16 +44,33 @@ def test_a_row_of_the_cheat_sheet_becomes_three_files():
         "        self.x = nn.Parameter(torch.tensor([[1.0], [2.0], [3.0]]))\n\n"
         "    def forward(self, ids):\n"
         "        x = self.x\n"
-        "        return F.embedding(ids, x, padding_idx=0)\n\n\n"
+        "        return F.embedding(ids, x, padding_idx=0).sum()\n\n\n"
         "inputs = (np.array([0, 2, 2]),)"
     )
-    assert card.wrong == 'def port(params, ids):\n    x = params["x"]\n    return x[ids]'
-    assert card.right.endswith("return functional.embedding(ids, x, padding_idx=0)")
+    assert card.wrong == 'def port(params, ids):\n    x = params["x"]\n    return x[ids].sum()'
+    assert card.right.endswith("return functional.embedding(ids, x, padding_idx=0).sum()")
     assert card.behaviours == ("a/b",) and card.row is not None
 
 
+def test_a_program_is_summed_unless_it_is_a_loss():
+    """A sum is added to an array or an expression, not to a loss, and a comment stays."""
+    returns = {
+        name: re.findall(r"return (.*)", from_row(name).wrong)
+        for name in ("`abs` at 0", "`detach`", "`var`, `std`")
+    }
+    function = from_row("`autograd.Function`").right
+
+    assert returns == {
+        "`abs` at 0": ["jnp.abs(x).sum()"],
+        "`detach`": ["(x * x).sum()"],
+        "`var`, `std`": ["x.var()"],
+    }
+    assert function.endswith(".sum()  # the same class, without its base")
+    assert ".sum()" not in from_row("`abs` at 0", loss=False).torch
+
+
 def test_several_inputs_and_code_before_a_program_are_kept():
-    """A row's hidden code precedes the class and the port, and its arrays become a tuple."""
+    """A row's hidden code precedes the programs that use it, and its arrays become a tuple."""
     masked, function = from_row("softmax of a masked row"), from_row("`autograd.Function`")
 
     assert masked.torch.endswith(
@@ -60,4 +78,5 @@ def test_several_inputs_and_code_before_a_program_are_kept():
     )
     assert function.torch.startswith("class Cube(torch.autograd.Function):")
     assert function.right.startswith("class Cube:")
+    assert "Cube" not in function.wrong
     assert function.torch.endswith("inputs = ()")

@@ -11,52 +11,72 @@ from tests._helpers import ALL
 
 
 TEXT = page.PATH.read_text()
+ROOMS = {room: (page.PATH.parent / page.path(room)).read_text() for room in page.ROOMS}
 DRAWN = [card for card in page.CARDS if card.name in page.PICTURES]
+PLACE = re.compile(r",? (?:model\.py|port\.py|<string>):\d+")
 VERSIONS = re.compile(r'\b(torch|JAX) \d.*\n<text x="[\d.]+"|\bjaxgrad-[0-9a-f]{8}\b')
 
 
-def test_the_page_has_every_card_under_its_room():
-    """The headings of the page are the rooms and their cards, in order."""
-    wanted = [
-        line
+@pytest.mark.parametrize("room", page.ROOMS)
+def test_a_room_has_its_cards(room):
+    """The headings of a room's page are its cards, in order, and its contents lead to them."""
+    names = [card.name for card in page.ROOMS[room]]
+    anchors = re.findall(r"\]\(#([^)]+)\)", ROOMS[room])
+
+    assert re.findall(r"^## (.+)$", ROOMS[room], re.MULTILINE) == names
+    assert anchors == list(map(page.slug, names))
+
+
+def test_the_index_has_every_card_once_under_a_symptom():
+    """Each card is in the table of what a person sees, with a link to its section."""
+    links = re.findall(r"^\| \[([^\]]+)\]\(([^)#]+)#([^)]+)\) \|", TEXT, re.MULTILINE)
+    wanted = {
+        (card.name, page.path(room), page.slug(card.name))
         for room, cards in page.ROOMS.items()
-        for line in (f"## {room}", *(f"### {card.name}" for card in cards))
-    ]
+        for card in cards
+    }
+    *symptoms, subject, run = re.findall(r"^## (.+)$", TEXT, re.MULTILINE)
 
-    assert re.findall(r"^###? .+$", TEXT, re.MULTILINE) == [*wanted, "## Run a card"]
-    assert len(page.CARDS) >= 25
-
-
-def test_the_contents_lead_to_the_cards():
-    """Each link of the contents has the anchor of a card."""
-    last, *anchors = re.findall(r"\]\(#([^)]+)\)", TEXT)
-
-    assert last == "run-a-card"
-    assert anchors == [page.slug(card.name) for card in page.CARDS]
-    assert len(set(anchors)) == len(anchors)
+    assert len(links) == len(wanted) >= 25 and set(links) == wanted
+    assert {f"{symptom}." for symptom in symptoms} <= set(page.SYMPTOMS.values())
+    assert (subject, run) == ("By subject", "Run a card")
+    assert not set(page.PATH.with_suffix("").glob("*.md")) - {
+        page.PATH.parent / page.path(room) for room in page.ROOMS
+    }
 
 
 def test_a_card_can_be_pasted_into_a_session():
     """The imports, the blocks of a card and the call, as the page shows them, print the report."""
     imports, call, _ = re.findall(r"```python\n(.*?)```", TEXT.partition("## Run a card")[2], re.S)
-    (section,) = re.findall(r"^### two hooks in.*?(?=^##)", TEXT, re.MULTILINE | re.DOTALL)
+    room = ROOMS["Hooks and custom gradients"]
+    (section,) = re.findall(r"^## two hooks in.*?(?=^##)", room, re.MULTILINE | re.DOTALL)
     model, wrong, right = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
     reports = []
     for port in (wrong, right):
         exec(imports + model + port + call, {"print": reports.append})
 
     assert [report.verdict for report in reports[::2]] == ["fail", "pass"]
-    quoted = re.findall(r"```text\n(.*?)\n```", section, re.DOTALL)[0].splitlines()
-    assert quoted[1:3] == str(reports[0].first).splitlines()[1:3]
+    quoted = re.findall(r"```text\n(.*?)\n```", section, re.DOTALL)[0]
+    lines = [PLACE.sub("", text).splitlines()[1:3] for text in (quoted, str(reports[0].first))]
+    assert lines[0] == lines[1]
 
 
 def test_links_lead_to_behaviours_on_the_site():
     """On GitHub a behaviour links to its table, on the site to its two programs."""
-    site = page.within_site(TEXT)
+    site = "".join(map(page.within_site, (TEXT, *ROOMS.values())))
     ids = re.findall(r"\]\(#(\w+/\w+)\)", site)
 
     assert len(ids) > 25 and set(ids) <= set(load())
     assert "behaviours.md" not in site and "../README" not in site
+
+
+def test_the_rooms_are_in_the_table_of_contents_of_the_site():
+    """Only the index lists the rooms, and not on GitHub, which shows a directive as code."""
+    (tree,) = re.findall(r"```{toctree}\n:hidden:\n(.*?)```", page.within_site(TEXT), re.DOTALL)
+
+    assert [f"{name}.md" for name in tree.split()] == list(map(page.path, page.ROOMS))
+    assert "toctree" not in TEXT
+    assert all("toctree" not in page.within_site(text) for text in ROOMS.values())
 
 
 @pytest.mark.parametrize("path", ["README.md", "docs/index.md", "docs/cheat_sheet.md"])
@@ -70,7 +90,9 @@ def test_other_pages_link_to_the_traps(path):
 @pytest.mark.parametrize("card", DRAWN, ids=lambda card: card.name)
 def test_a_picture_is_current(card):
     """A picture of the page is the one that is drawn from the programs of its card."""
-    path = re.findall(rf"^### {re.escape(card.name)}$.*?\]\((_static/\S+)\)", TEXT, re.M | re.S)[0]
+    (room,) = (room for room, cards in page.ROOMS.items() if card in cards)
+    picture = rf"^## {re.escape(card.name)}$.*?\]\(\.\./(_static/\S+)\)"
+    path = re.findall(picture, ROOMS[room], re.MULTILINE | re.DOTALL)[0]
     kept = (page.PATH.parent / path).read_text()
 
     assert f"{card.name.replace('`', '')}: torch, a wrong port" in kept

@@ -22,8 +22,11 @@ def test_a_card_holds_and_the_page_is_current(card):
     assert run.wrong.verdict == "fail", run.wrong
     assert run.right.verdict == "pass", run.right
     # The last digits depend on how XLA compiles.
-    shown = NUMBER.sub("#", page.PATH.read_text())
-    assert NUMBER.sub("#", page.section(card, run)) in shown, "run: make pages"
+    (room,) = (room for room, cards in page.ROOMS.items() if card in cards)
+    shown = (page.PATH.parent / page.path(room)).read_text()
+    assert NUMBER.sub("#", page.section(card, run)) in NUMBER.sub("#", shown), "run: make pages"
+    seen = page.PATH.read_text().partition(f"## {page.symptom(run).rstrip('.')}")[2]
+    assert f"[{card.name}](" in seen.partition("\n## ")[0], "run: make pages"
 
 
 def test_paths_become_names_of_files():
