@@ -221,6 +221,6 @@ def _ten_lines() -> str:
 
 
 def _wrong_port() -> str:
-    """Return the README's first program, the report under it, and the fix."""
+    """Return the README's first program, the report, the fix, and how to read the report."""
     text = (ROOT / "README.md").read_text()
-    return text[text.index("When you port") : text.index("It also writes a page")] + "\n"
+    return text[text.index("When you port") : text.index("`prove` also writes a page")] + "\n"
