@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jaxgrad import functional
 from jaxgrad.nnx.module import Array, Layer, value
 
@@ -119,6 +121,8 @@ class BCEWithLogitsLoss(Layer):
 
     Torch: `torch.nn.BCEWithLogitsLoss`.
     """
+
+    pos_weight: Any
 
     def __init__(
         self,

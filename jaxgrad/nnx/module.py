@@ -24,6 +24,7 @@ class Layer(nnx.Module):
     deterministic: bool
     weight: Any  # a variable, None, or the array that a parametrization computes
     bias: Any
+    rngs: Any  # the stream of keys of a layer that draws
 
     def __init__(self) -> None:
         self.deterministic = False

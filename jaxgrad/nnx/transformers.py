@@ -231,12 +231,13 @@ class Transformer(Layer):
 
 def _copies(layer: Any, count: int) -> ModuleList:
     """Return copies of a layer with the same parameters, each with its own dropout masks."""
-    copies = [copy.deepcopy(layer) for _ in range(count)]
+    copies: list[Any] = [copy.deepcopy(layer) for _ in range(count)]
     for new in copies:
         _ordered(new, layer)
         for (_, old), (_, part) in zip(nnx.iter_modules(layer), nnx.iter_modules(new), strict=True):
-            if isinstance(getattr(old, "rngs", None), nnx.RngStream):
-                part.rngs = old.rngs.fork()
+            stream = getattr(old, "rngs", None)
+            if isinstance(stream, nnx.RngStream):
+                vars(part)["rngs"] = stream.fork()
     return ModuleList(copies)
 
 

@@ -1,5 +1,7 @@
 """Arguments of several shapes and dtypes are combined as in torch."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -85,12 +87,13 @@ def test_the_result_type_is_that_of_torch(args):
     assert str(torch.result_type(*torch_args)) == f"torch.{result_type(*jax_args)}"
 
 
-SIZES = {
-    "max_pool2d": (lambda x: functional.max_pool2d(x, 2.0), "kernel_size=2.0"),
-    "avg_pool2d": (lambda x: functional.avg_pool2d(x, (2, 1.5)), "kernel_size=(2, 1.5)"),
-    "conv2d": (lambda x: functional.conv2d(x, x, stride=2.0), "stride=2.0"),
-    "unfold": (lambda x: functional.unfold(x, 2.0), "kernel_size=2.0"),
-    "adaptive": (lambda x: functional.adaptive_avg_pool2d(x, 2.0), "output_size=2.0"),
+BAD: Any = 2.0
+SIZES: dict[str, tuple[Any, str]] = {
+    "max_pool2d": (lambda x: functional.max_pool2d(x, BAD), "kernel_size=2.0"),
+    "avg_pool2d": (lambda x: functional.avg_pool2d(x, (2, BAD)), "kernel_size=(2, 2.0)"),
+    "conv2d": (lambda x: functional.conv2d(x, x, stride=BAD), "stride=2.0"),
+    "unfold": (lambda x: functional.unfold(x, BAD), "kernel_size=2.0"),
+    "adaptive": (lambda x: functional.adaptive_avg_pool2d(x, BAD), "output_size=2.0"),
 }
 
 

@@ -1,6 +1,7 @@
 """`jaxgrad.nnx` containers have torch's keys and methods."""
 
 from collections import OrderedDict
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,8 +13,8 @@ from jaxgrad import nnx as layers
 from tests.jaxgrad.nnx._helpers import LayerCase, check_round_trip, check_training, draw, rngs
 
 
-F64 = {"dtype": jnp.float64}
-TORCH = {"dtype": torch.float64}
+F64: Any = {"dtype": jnp.float64}
+TORCH: Any = {"dtype": torch.float64}
 SEQUENTIAL = {
     "numbered": LayerCase(
         lambda: torch.nn.Sequential(

@@ -1,5 +1,6 @@
 """`jaxgrad.nnx` losses with a margin between classes match torch's."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -48,4 +49,4 @@ def test_multi_margin_loss_needs_a_known_exponent_and_a_vector_of_weights():
     with pytest.raises(ValueError, match="only p == 1 and p == 2 supported"):
         layers.MultiMarginLoss(3)
     with pytest.raises(ValueError, match="expected weight to be None or 1D tensor, got 2D instead"):
-        layers.MultiMarginLoss(weight=np.ones((2, 2)))
+        layers.MultiMarginLoss(weight=jnp.ones((2, 2)))

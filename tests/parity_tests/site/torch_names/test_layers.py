@@ -1,5 +1,6 @@
 """Every class of `torch.nn` is offered or has a reason, and the alternatives are equal."""
 
+import jax.numpy as jnp
 import numpy as np
 import torch
 from flax import nnx
@@ -46,7 +47,7 @@ def test_torchs_legacy_normalisation_keeps_the_first_channel():
     x = np.random.default_rng(0).normal(size=(2, 5, 3, 3))
     options = (3, 0.1, 0.6, 2.0)
     legacy = torch.nn.CrossMapLRN2d(*options)(torch.tensor(x)).numpy()
-    ours = np.asarray(layers.LocalResponseNorm(*options)(x))
+    ours = np.asarray(layers.LocalResponseNorm(*options)(jnp.asarray(x)))
     wanted = torch.nn.LocalResponseNorm(*options)(torch.tensor(x)).numpy()
     np.testing.assert_allclose(ours, wanted, rtol=1e-12)
     np.testing.assert_allclose(ours[:, :2], legacy[:, :2], rtol=1e-12)
