@@ -91,7 +91,7 @@ class Fast:
         self.place = place
         if place is not None:
             self.counts_barrier = FusionBarrier(place.counts)
-            barrier = self.counts_barrier.at(place.index)
+            barrier = self.counts_barrier.at(place.place)
         self.scalar_barrier = barrier or (lambda x: x)
         self.product_barrier = barrier.product if barrier else (lambda x: x)
 

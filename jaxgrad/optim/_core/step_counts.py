@@ -24,7 +24,7 @@ class StepCount(NamedTuple):
     """The step count of one leaf after this step: an element of a vector."""
 
     counts: jax.Array
-    index: int
+    place: int
 
 
 def stack(counts: Sequence[Any]) -> list[StepCount | None]:

@@ -20,7 +20,7 @@ def test_traced_counts_share_vectors():
     counts = jax.jit(run)(jnp.float32(3), jnp.float32(5))
 
     assert counts.tolist() == [4, 6]
-    assert [p and p.index for p in places] == [0, None, 1, None]
+    assert [p and p.place for p in places] == [0, None, 1, None]
 
 
 @pytest.mark.parametrize("exact", [False, True])
