@@ -30,8 +30,7 @@ class AdafactorState(NamedTuple):
 def _rule(
     ops: Any, h: Any, grad: Any, param: Any, state: AdafactorState
 ) -> tuple[Any, AdafactorState]:
-    step = state.step + 1
-    t = ops.double(step)
+    step, t = ops.next(state.step)
     one_minus_beta2 = t**h.beta2_decay
     size = grad.size**0.5
     scale = (ops.double(_norm(ops.value(param))) / size).maximum(h.eps2)

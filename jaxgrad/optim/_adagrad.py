@@ -20,11 +20,11 @@ class AdagradState(NamedTuple):
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdagradState) -> tuple[Any, AdagradState]:
-    step = state.step + 1
+    step, t = ops.next(state.step)
     if not is_zero(h.weight_decay):
         grad = ops.add(grad, param, h.weight_decay)
 
-    clr = h.lr / (1 + (ops.double(step) - 1) * h.lr_decay)
+    clr = h.lr / (1 + (t - 1) * h.lr_decay)
     total = ops.addcmul(state.sum, grad, grad)
     param = ops.addcdiv(param, grad, ops.add(ops.sqrt(total), h.eps), -clr)
     return param, AdagradState(step, total)

@@ -23,7 +23,7 @@ class AdamState(NamedTuple):
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[Any, AdamState]:
-    step = state.step + 1
+    step, t = ops.next(state.step)
     if not is_zero(h.weight_decay):
         if h.decoupled_weight_decay:
             param = ops.decay(param, h.lr * h.weight_decay, finite=True)
@@ -36,7 +36,6 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
     if largest is not None:  # the maximum is taken before bias correction
         largest = jnp.maximum(largest, exp_avg_sq)
 
-    t = ops.double(step)
     bias_correction1 = 1 - h.beta1**t
     bias_correction2 = 1 - h.beta2**t
     step_size = h.lr / bias_correction1

@@ -22,14 +22,14 @@ class AdamaxState(NamedTuple):
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamaxState) -> tuple[Any, AdamaxState]:
-    step = state.step + 1
+    step, t = ops.next(state.step)
     if not is_zero(h.weight_decay):
         grad = ops.add(grad, param, h.weight_decay)
 
     exp_avg = ops.lerp(state.exp_avg, grad, 1 - h.beta1)
     exp_inf = jnp.maximum(ops.mul(state.exp_inf, h.beta2), ops.add(jnp.abs(grad), h.eps))
 
-    clr = h.lr / (1 - h.beta1 ** ops.double(step))
+    clr = h.lr / (1 - h.beta1**t)
     param = ops.addcdiv(param, exp_avg, exp_inf, -clr)
     return param, AdamaxState(step, exp_avg, exp_inf)
 

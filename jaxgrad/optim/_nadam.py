@@ -28,8 +28,7 @@ class NAdamState(NamedTuple):
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[Any, NAdamState]:
-    step = state.step + 1
-    t = ops.double(step)
+    step, t = ops.next(state.step)
     if not is_zero(h.weight_decay):
         if h.decoupled_weight_decay:
             param = ops.decay(param, h.lr * h.weight_decay, finite=True)

@@ -27,7 +27,7 @@ def _counter(param: Any) -> jax.Array:
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[Any, AdamState]:
-    step = state.step + 1
+    step, t = ops.next(state.step)
 
     def moved(old: Any, new: Any, weight: Any) -> Any:
         return ops.add(ops.mul(ops.sub(new, old), weight), old)
@@ -35,7 +35,6 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
     exp_avg = moved(state.exp_avg, grad, 1 - h.beta1)
     exp_avg_sq = moved(state.exp_avg_sq, ops.mul(grad, grad), 1 - h.beta2)
 
-    t = ops.double(step)
     bias_correction1 = 1 - h.beta1**t
     bias_correction2 = 1 - h.beta2**t
     step_size = h.lr * bias_correction2.sqrt() / bias_correction1
