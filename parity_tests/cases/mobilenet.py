@@ -219,13 +219,15 @@ def _one_step(
 
     (loss, (logits, moved)), grads = jax.value_and_grad(loss_fun, has_aux=True)(trained)
     sgd = optax.sgd(1e-2, momentum=0.9)
-    updates, state = sgd.update(grads, sgd.init(trained))
+    # Jitted even in the eager cell: leaf by leaf, 50 more programs would be compiled.
+    init, update, apply = map(jax.jit, (sgd.init, sgd.update, optax.apply_updates))
+    updates, state = update(grads, init(trained))
     return {
         "logits": logits,
         "loss": loss,
         "grads": grads,
         "momentum": optax.tree.get(state, "trace"),
-        "params": jaxgrad.combine(optax.apply_updates(trained, updates), frozen),
+        "params": jaxgrad.combine(apply(trained, updates), frozen),
         "buffers": moved,
     }
 
