@@ -155,6 +155,9 @@ def _callable(
     if isinstance(real, types.FunctionType):
         folded = folded_call(real, args, keywords, scope, node)
         return folded or call_function(real, args, keywords, scope, node)
+    method = inspect.getattr_static(type(real), "__call__", None)
+    if isinstance(method, types.FunctionType) and not isinstance(real, type):
+        return _method(Method(method, None, Folded(real)), args, keywords, scope, node)
     if isinstance(real, type) and any(map(is_computed, [*args, *keywords.values()])):
         return _construct(real, args, keywords, scope, node)
     return run(real, args, keywords, scope, node)
