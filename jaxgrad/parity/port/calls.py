@@ -138,6 +138,8 @@ def _callable(
     if manager is not None:
         return manager
     real = getattr(real, "_torchdynamo_inline", real)  # the function that was scripted
+    if isinstance(real, functools._lru_cache_wrapper) and any(map(is_computed, args)):
+        real = real.__wrapped__
     special = builtin_calls.special(real) or _special(real)
     if special is not None:
         return special(CallSite(args, keywords, scope, node))

@@ -145,8 +145,20 @@ def _next(site: CallSite) -> Value:
     return (found or default)[0]
 
 
+def _iter(site: CallSite) -> Value:
+    """Return an iterator of numbers and settings, which `next` advances.
+
+    Raises:
+        PortError: An element is a tensor.
+    """
+    items = attributes.iterate(site.args[0], site.scope, site.node)
+    if any(map(is_dynamic, items)):
+        raise site.refuse("`iter` of tensors; write a loop, or read them by their positions")
+    return Folded(iter([real_of(x) for x in items]))
+
+
 SPECIAL: dict[Any, Special] = {
-    next: _next,
+    next: _next, iter: _iter,
     sum: _sum, tuple: _container(tuple), list: _container(list), dict: _dict,
     collections.OrderedDict: _dict, any: _quantified(any), all: _quantified(all), zip: _zip,
     enumerate: _enumerate, reversed: _reversed, map: _map, functools.reduce: _reduce,

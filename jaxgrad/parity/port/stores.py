@@ -34,6 +34,9 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
         objects.store(owner, name, value, scope, node)
     elif isinstance(owner, Module) and isinstance(value, Folded | Size):
         _set_on_module(owner, name, value, scope, node)
+    elif isinstance(owner, Module) and isinstance(value, Module):
+        if getattr(owner.real, name, None) is not value.real:
+            raise scope.refuse(f"the module `{name}` is replaced while the module runs", node)
     elif isinstance(owner, Fields) and name in owner.fields:
         _set_field(owner, name, stop_all(value) if scope.no_grad else value, scope)
     else:

@@ -73,3 +73,28 @@ def test_a_function_that_asks_whether_torch_compiles_is_told_so():
 
     assert "return x * keep[..., None] * 2" in source
     assert not torch.compiler.is_compiling()
+
+
+BACKENDS: dict[type, str] = {}
+
+
+def backend(tensor):
+    """Return a name that a library looks up by type, and finds in a search at the first call."""
+    if type(tensor) in BACKENDS:
+        return BACKENDS[type(tensor)]
+    kinds = []
+    for number, kind in enumerate((np.ndarray, torch.Tensor)):
+        kinds.insert(number, kind)
+    BACKENDS.update({kind: kind.__name__ for kind in kinds})
+    return BACKENDS[type(tensor)]
+
+
+class Cached(nn.Module):
+    def forward(self, x):
+        return x * 2 if backend(x) == "Tensor" else x
+
+
+def test_a_library_may_fill_its_caches_at_the_first_call():
+    """A search through classes cannot be ported, and a second call does not make it."""
+    assert "return x * 2" in port(Cached(), (X,), prove=False).source
+    assert BACKENDS[torch.Tensor] == "Tensor"

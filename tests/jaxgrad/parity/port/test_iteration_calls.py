@@ -246,3 +246,17 @@ def test_an_iterator_that_is_read_twice_is_refused():
     """The second `next` has another value than the first."""
     with pytest.raises(PortError, match="`next` of an iterator that has a name"):
         port(Named(), (X,), prove=False)
+
+
+class Kept(Layer):
+    def forward(self, x):
+        factors = iter([2.0, 3.0])
+        self.linear = self.linear.to(torch.float32)
+        return self.linear(x) * next(factors) + next(factors) + next(factors, 5.0)
+
+
+def test_an_iterator_of_numbers_advances_and_a_cast_without_effect_is_left_out():
+    """`next` returns one number after the other, and then its default."""
+    assert 'F.linear(x, **p["linear"]) * 2.0 + 3.0 + 5.0' in source(Kept(), X)
+    with pytest.raises(PortError, match=r"`.to\(\)` on a module while it runs"):
+        source(Kept().double(), X.astype(np.float64))
