@@ -150,10 +150,10 @@ def _super(site: CallSite) -> Value:
     function = site.scope.source.function
     owner = next(iter(site.scope.values.values()), None)
     kind = source.free_names(function).get("__class__")
-    if not isinstance(owner, Module | Object) or kind is None:
-        raise site.refuse("super() outside of a method of a module; name the class")
     if site.args:
         kind, owner = real_of(site.args[0]), site.args[1]
+    if not isinstance(owner, Module | Object | Folded) or kind is None:
+        raise site.refuse("super() outside of a method; name the class")
     return Parent(kind, None, owner)
 
 

@@ -40,7 +40,7 @@ def _variables(node: ast.AST) -> set[str]:
 def base_name(function: types.FunctionType, owner: type | None, path: str) -> str:
     """Return the name of a function: its own, or that of the class whose forward it is."""
     base = function.__name__.strip("_")
-    if owner is not None and function.__name__ == "forward":
+    if owner is not None and function.__name__ in ("forward", "__call__"):
         base = snake(owner.__name__)
         label = path.rpartition(".")[2]
         if is_torch(function) and label.isidentifier():

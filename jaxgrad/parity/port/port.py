@@ -29,7 +29,7 @@ from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.step_proofs import step_proved
 from jaxgrad.parity.port.steps import Recipe, Step, write_step
 from jaxgrad.parity.port.ties import tie
-from jaxgrad.parity.port.verifying import STYLES
+from jaxgrad.parity.port.verifying import STYLES, silent
 from jaxgrad.parity.port.writer import title_of, write_file
 
 
@@ -48,6 +48,7 @@ def port(
     scan: bool = False,
     prove: bool = True,
     seed: int = 0,
+    progress: Callable[[str], None] | None = None,
 ) -> Ported:
     """Write the JAX port of a torch module as readable source, and prove its gradients.
 
@@ -77,6 +78,8 @@ def port(
             compiles one layer instead of all. The file's function `stacked` stacks the params once.
         prove: Whether to prove the port.
         seed: Seed of the proof.
+        progress: Function that is called with the name of each step as it begins, such as "write"
+            or "train: align".
 
     Returns:
         A `Ported`: the source, the entry function, the params and the proof.
@@ -106,14 +109,18 @@ def port(
     recipe = _recipe(module, optimizer, loss, targets, scheduler, clip)
     if recipe is not None and style == "nnx":
         raise PortError('style="nnx" writes no training step; leave out optimizer=')
+    show = progress or silent
+    show("write")
     if style == "nnx":
         ported = _written_as_classes(module, inputs, holes)
     else:
         ported = _written(module, inputs, recipe, scan=scan, holes=holes)
     if not prove:
         return ported
-    ported = proved(ported, module, inputs, also, seed)
-    return ported if recipe is None or ported.holes else step_proved(ported, recipe, inputs, seed)
+    ported = proved(ported, module, inputs, also, seed, show)
+    if recipe is None or ported.holes:
+        return ported
+    return step_proved(ported, recipe, inputs, seed, show)
 
 
 def _recipe(

@@ -1,5 +1,7 @@
 """What a module stores while it runs: numbers for this call, elements of its own lists."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -65,6 +67,27 @@ def _shadows(self, h):
     return h * z
 
 
+@dataclasses.dataclass
+class Pair:
+    first: torch.Tensor
+    second: torch.Tensor
+
+
+def _pair(h):
+    twice = h * 2
+    return Pair(twice.tanh(), twice)
+
+
+def _replaces(self, h):
+    pair = _pair(h)
+    pair.first = pair.first * pair.second
+    return pair.first + pair.second
+
+
+def _constructs(self, h):
+    return nn.Softmax(dim=-1)(h) * h
+
+
 @pytest.mark.parametrize(
     "step, line, instead",
     [
@@ -72,6 +95,8 @@ def _shadows(self, h):
         (_checks, "* 5", "* 2"),
         (_keeps, "h * first", "h * h"),
         (_rolls, "x * input_", "x * x"),
+        (_replaces, 'first + pair["second"]', 'pair["first"] + pair["second"]'),
+        (_constructs, "axis=-1", "axis=0"),
         (_shadows, "h_2 + 1", "h_2 + 2"),
     ],
 )
