@@ -15,7 +15,7 @@
 # **Time** 10 minutes · **Level** first steps · **Read first:** nothing, if you have used torch
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 

@@ -12,7 +12,7 @@
 # **Time** 10 minutes · **Level** intermediate · **Read first:** [freezing](freezing.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 

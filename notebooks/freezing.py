@@ -12,7 +12,7 @@
 # **Time** 20 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 

@@ -19,7 +19,7 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 

@@ -10,7 +10,7 @@
 # **Time** 15 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 

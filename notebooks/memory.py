@@ -11,7 +11,7 @@
 # **Time** 25 minutes · **Level** advanced · **Read first:** [control_flow](control_flow.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
