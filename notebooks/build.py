@@ -96,7 +96,7 @@ def read(script: pathlib.Path, url: str = "") -> nbformat.NotebookNode:
 def build(script: pathlib.Path) -> None:
     """Run a script as a notebook and write the executed copy beside it."""
     url = repository()
-    begin = re.compile(r"# %%\n# (?:On Colab|Setup:) .*?\nsys\.path\.insert\(0, \"\.\.\"\)\n", re.DOTALL)
+    begin = re.compile(r"# %%\n# Setup: .*?\nsys\.path\.insert\(0, \"\.\.\"\)\n", re.DOTALL)
     text = begin.sub(lambda _: f"# %%\n{setup(url)}", script.read_text(), count=1)
     if text != script.read_text():
         script.write_text(text)

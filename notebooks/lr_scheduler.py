@@ -49,12 +49,12 @@ figure("schedules")
 # %%
 question("lr_scheduler/cosine_annealing_lr")
 
+# %%
+show("lr_scheduler/cosine_annealing_lr", only="w", asked=True)
+
 # %% [markdown]
 # `CosineAnnealingLR` is a recursion without an end, so the learning rate rises again after `T_max`.
 # `optax.cosine_decay_schedule` stays at its minimum.
-
-# %%
-show("lr_scheduler/cosine_annealing_lr", only="w")
 
 # %% [markdown]
 # ## One cycle

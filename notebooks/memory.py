@@ -130,6 +130,10 @@ plt.legend(fontsize=8)
 plot("bytes kept by depth, with and without segments")
 
 # %% [markdown]
+# The lower curve is a staircase: the number of segments is rounded to an integer, and where the
+# segments become shorter by a layer the curve can even fall. Over the whole range it follows √depth.
+
+# %% [markdown]
 # **Selected operations.** torch's selective checkpointing corresponds to a policy in JAX. Here the
 # matrix products, which are expensive, are kept, and everything else is recomputed.
 
@@ -137,15 +141,18 @@ plot("bytes kept by depth, with and without segments")
 show("checkpointing/selective_checkpoint", only="*/products */tanhs */loss")
 
 # %% [markdown]
-# **Dropout.** torch restores the state of its random generator, so that recomputation draws the
-# same mask; without `preserve_rng_state` the gradient silently belongs to a different mask. In JAX
-# the key is an ordinary value, so recomputation uses the same one.
+# **Dropout.** A recomputation is right only if it repeats the randomness of the first computation.
 
 # %%
 question("checkpointing/checkpoint_forgets_the_generator")
 
 # %%
-show("checkpointing/checkpoint_forgets_the_generator")
+show("checkpointing/checkpoint_forgets_the_generator", asked=True)
+
+# %% [markdown]
+# By default torch restores the state of its random generator, so that recomputation draws the same
+# mask; without `preserve_rng_state` the gradient silently belongs to a different mask. In JAX the
+# key is an ordinary value, so recomputation uses the same one.
 
 # %% [markdown]
 # ## Storing residuals in another form

@@ -44,40 +44,50 @@ show("mutation/inplace_after_use")
 show("mutation/inplace_before_use")
 
 # %% [markdown]
-# ## Which changes raise depends on the saved tensors
+# ## Two programs that differ in one operation
 #
-# `c += 1` runs between forward and backward. After `e = c * d` it is an error, because a product
-# saves its factors. After `e = c + d` it is not, because a sum saves nothing. In JAX `c += 1`
-# creates a new array.
+# `c += 1` runs between forward and backward, first after `e = c * d`.
 
 # %%
 question("mutation/inplace_saved")
 
 # %%
-show("mutation/inplace_saved")
+show("mutation/inplace_saved", asked=True)
 
 # %% [markdown]
+# A product saves its factors, so the change is an error. In JAX `c += 1` creates a new array, and
+# the saved one is still there.
+#
 # **The version counter, line by line.** The node of `e = c * d` does not copy c. It holds c itself
 # and the version that c had then. `backward` compares that number with c's version now.
 
 # %%
 figure("version_counter")
 
+# %% [markdown]
+# **The other operation.** Everything else stays as it is.
+
 # %%
 question("mutation/inplace_not_saved")
 
 # %%
-show("mutation/inplace_not_saved")
+show("mutation/inplace_not_saved", asked=True)
 
 # %% [markdown]
-# **A change through `.data`** bypasses the version counter, and torch's gradient is silently wrong.
-# This cannot be expressed in JAX.
+# A sum saves nothing, so nothing was overwritten, and every gradient is right. Whether an in-place
+# change raises depends on what the backward pass has saved.
+#
+# **A change through `.data`** writes into the same memory in another way.
 
 # %%
 question("mutation/data")
 
 # %%
-show("mutation/data")
+show("mutation/data", asked=True)
+
+# %% [markdown]
+# It bypasses the version counter, and torch's gradient is silently wrong. This cannot be expressed
+# in JAX.
 
 # %% [markdown]
 # ## The error that only JAX has

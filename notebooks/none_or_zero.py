@@ -1,11 +1,9 @@
 # %% [markdown]
 # # None or zero, and other corner cases of autograd
 #
-# `None` means that there is no path from the loss to the parameter. Zero means that there is a path
-# and its derivative is zero. Optimizers treat the two differently: momentum and weight decay change
-# a parameter whose gradient is zero, but skip one whose gradient is `None`. `jax.grad` returns
-# zeros for both; `jaxgrad.grad` finds the missing paths in the program and returns `None`, as
-# torch does.
+# An optimizer treats a gradient of `None` and a gradient of zero differently: momentum and weight
+# decay change a parameter whose gradient is zero, but skip one whose gradient is `None`. So you
+# need to know which of the two a parameter gets, in torch and in JAX.
 #
 # **You will be able to** predict whether a gradient is `None`, zero or a number, say why the
 # difference matters to an optimizer, and keep it in JAX.
@@ -29,17 +27,23 @@ from parity_tests.notebook.show import figure, show, without
 # %% [markdown]
 # ## Ways to lose a gradient
 #
-# Multiplying by zero, masking and rounding give zeros. Detaching, casting to integers, comparing
-# and not using a value give `None`. Each line of the sum uses one parameter in one of these ways;
-# `p["unused"]` has no line.
+# A loss is a sum with one line for each of seven parameters; an eighth, `p["unused"]`, has no line.
+# Most of these lines lose the gradient, each in its own way.
 
 # %%
 question("none_or_zero/none_or_zero")
 
 # %%
-show("none_or_zero/none_or_zero")
+show("none_or_zero/none_or_zero", asked=True)
 
 # %% [markdown]
+# Multiplying by zero, masking and rounding give zeros. Detaching, casting to integers, comparing
+# and not using a value give `None`.
+#
+# `None` means that there is no path from the loss to the parameter. Zero means that there is a path
+# and its derivative is zero. `jax.grad` returns zeros for both; `jaxgrad.grad` finds the missing
+# paths in the program and returns `None`, as torch does.
+#
 # **The same eight ways as a matrix.** `jax.grad` fills every cell, so a missing path and a
 # derivative of zero look the same.
 
@@ -62,14 +66,18 @@ show("none_or_zero/through_gradient")
 
 # %% [markdown]
 # **Where the frameworks must differ.** The parameter `other` is used only in the branch that was
-# not taken. torch never saw that branch. A compiled `cond` has one gradient structure for both
-# branches, so JAX returns zeros.
+# not taken. The condition depends on the data; in JAX it is a `lax.cond`, which is compiled.
 
 # %%
 question("none_or_zero/branch_not_taken")
 
 # %%
-show("none_or_zero/branch_not_taken")
+show("none_or_zero/branch_not_taken", asked=True)
+
+# %% [markdown]
+# torch never saw the branch that was not taken. A compiled `cond` has one gradient structure for
+# both branches, so JAX returns zeros. This is the one place where `jaxgrad.grad` cannot return
+# torch's `None`.
 
 # %% [markdown]
 # ## `allow_unused`, and raising an error

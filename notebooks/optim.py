@@ -48,17 +48,20 @@ show("optim/by_hand", only="losses/* same/* by_hand/l2/* sgd/l2/*", prints="loss
 # %% [markdown]
 # ## Skipping every other step: zero is not None
 #
-# L1's gradient is removed in steps 1 and 3. If it is set to zero, momentum and weight decay still
-# change the layer; if it is `None`, torch's optimizer skips the layer. A momentum buffer of 1 stays
-# 1 when the gradient is `None`, and becomes 0.9 when it is zero (momentum 0.9).
-# `zero_grad(set_to_none=False)` writes zeros into existing gradients only: a `None` stays `None`.
-# In optax `conditionally_mask` selects the steps in which a leaf is updated.
+# L1's gradient is removed in steps 1 and 3: it is either set to zero or to `None`. In optax
+# `conditionally_mask` selects the steps in which a leaf is updated.
 
 # %%
 question("optim/every_other_step")
 
 # %%
-show("optim/every_other_step", only="*/params/*/l1/bias")
+show("optim/every_other_step", only="*/params/*/l1/bias", asked=True)
+
+# %% [markdown]
+# If the gradient is set to zero, momentum and weight decay still change the layer; if it is `None`,
+# torch's optimizer skips the layer. A momentum buffer of 1 stays 1 when the gradient is `None`, and
+# becomes 0.9 when it is zero (momentum 0.9). `zero_grad(set_to_none=False)` writes zeros into
+# existing gradients only: a `None` stays `None`.
 
 # %%
 values = show("optim/every_other_step").values

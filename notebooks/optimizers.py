@@ -75,7 +75,7 @@ show("optim/muon", only="2")
 question("optim/muon_of_a_vector")
 
 # %%
-show("optim/muon_of_a_vector")
+show("optim/muon_of_a_vector", asked=True)
 
 # %%
 show("optim/lbfgs")

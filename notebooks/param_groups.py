@@ -64,15 +64,14 @@ figure("frozen_group")
 # %%
 question("param_groups/none_gradient")
 
+# %%
+show("param_groups/none_gradient", only="*/step */params/l1/bias", asked=True)
+
 # %% [markdown]
 # torch skips a parameter whose gradient is `None`: no weight decay, no update from old momentum,
 # and no increment of its step count, which determines Adam's bias correction. A zero gradient
 # triggers all three.
-
-# %%
-show("param_groups/none_gradient", only="*/step */params/l1/bias")
-
-# %% [markdown]
+#
 # Under `jit` a leaf cannot be `None` in one step and an array in the next. The `live` argument
 # expresses the same with boolean arrays: here two heads are trained alternately.
 
