@@ -104,9 +104,10 @@ print(jax.tree.map(lambda p, g: p - 0.1 * g, tree, tree_grads))
 
 # %% [markdown]
 # Every comparison in these notebooks has the same form as the next one: the lines of torch, the
-# lines of JAX, a table of their results, and a verdict. The line to look at is marked. The lines are
-# cut from the programs that actually ran. Below them *the whole script* is folded, with the network
-# and its inputs: copy it into a plain session with torch, or with JAX and jaxgrad, and it runs.
+# lines of JAX, a table of their results, and a verdict. The line to look at is marked. The lines
+# are cut from the programs that actually ran. Below them *the whole script* is folded, with the
+# network and its inputs: copy it into a plain session with torch, or with JAX and jaxgrad, and it
+# runs.
 #
 # `=` means bit-identical, `~` means equal up to rounding, and `≠` means different. Numbers have
 # three digits; below the table all digits are folded. Each comparison draws its own inputs, unless
@@ -147,8 +148,8 @@ plain("accumulate")
 #
 # In torch a parameter that the loss does not depend on has `.grad is None`, and optimizers skip it.
 # `jax.grad` returns zeros there, and an optimizer with momentum or weight decay still changes a
-# parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None` (except in a branch of
-# `lax.cond` that is not taken; see [none_or_zero](none_or_zero.ipynb)).
+# parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None` (except in a
+# branch of `lax.cond` that is not taken; see [none_or_zero](none_or_zero.ipynb)).
 
 # %%
 params = {"used": jnp.array([1.0, 2.0]), "unused": jnp.array([3.0, 4.0])}

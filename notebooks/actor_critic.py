@@ -63,8 +63,8 @@ graph("actor_critic/actor_loss")
 # ## Alternating between the two losses
 #
 # Each optimizer holds one network, so in JAX each loss is differentiated with respect to that
-# network only. The target networks follow as running averages; in the last column they stay fixed. The bar
-# chart shows how far each network moved from its initial parameters.
+# network only. The target networks follow as running averages; in the last column they stay fixed.
+# The bar chart shows how far each network moved from its initial parameters.
 
 # %%
 show("actor_critic/train", only="losses/*", prints="losses", claim=False)

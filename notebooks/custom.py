@@ -4,8 +4,8 @@
 # `torch.autograd.Function` is a class with `forward(ctx, ...)` and `backward(ctx, ...)`.
 # `jaxgrad.from_function` takes such a class, in which only torch's function calls are renamed, and
 # returns a JAX function with torch's rules for `None`, broadcasting and integers. Where the last
-# column says `forward_only`, JAX differentiates the forward function directly and ignores the custom
-# backward.
+# column says `forward_only`, JAX differentiates the forward function directly and ignores the
+# custom backward.
 #
 # **You will be able to** port an `autograd.Function`, and write straight-through estimators and
 # gradient reversal whose second derivatives are right.

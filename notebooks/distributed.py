@@ -185,6 +185,6 @@ exercise("distributed/norm_of_a_sharded_gradient")
 #
 # - In `shard_map` the gradients of replicated parameters are summed already: average the loss, not
 #   the gradients.
-# - A sum over ranks in the loss multiplies every gradient by the number of ranks in torch, in `vmap`
-#   and with `check_vma=False`. In `shard_map` with its defaults it does not.
+# - A sum over ranks in the loss multiplies every gradient by the number of ranks in torch, in
+#   `vmap` and with `check_vma=False`. In `shard_map` with its defaults it does not.
 # - Under `jit` with sharded arrays, one program is written as for one device.

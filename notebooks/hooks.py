@@ -63,7 +63,7 @@ figure("hook_uses")
 # and register a hook on each.
 
 # %%
-show("hooks/register_hook_sum")
+show("hooks/register_hook_sum", claim=False)
 
 # %% [markdown]
 # ## Observing a gradient
@@ -97,7 +97,7 @@ show("hooks/hook_watch")
 # because the backward pass traverses the program in reverse.
 
 # %%
-show("hooks/hook_order")
+show("hooks/hook_order", claim=False)
 
 # %% [markdown]
 # **In a recurrent network** the gradients kept by `retain_grad` inside a `scan` are stacked over
@@ -107,7 +107,7 @@ show("hooks/hook_order")
 plain("retain_grad")
 
 # %%
-show("hooks/retain_grad")
+show("hooks/retain_grad", claim=False)
 
 # %% [markdown]
 # The kept gradients shrink from the last hidden state, which the loss reads, to the first.
@@ -132,7 +132,7 @@ show("hooks/full_backward_pre_hook")
 # far. JAX does not need a hook for that, because your own code computes the sum.
 
 # %%
-show("hooks/post_accumulate_grad_hook")
+show("hooks/post_accumulate_grad_hook", claim=False)
 
 # %% [markdown]
 # ## The norm of each layer's gradient during training
@@ -141,7 +141,7 @@ show("hooks/post_accumulate_grad_hook")
 # in both frameworks.
 
 # %%
-show("hooks/gradient_norms")
+show("hooks/gradient_norms", claim=False)
 
 # %%
 values = show("hooks/gradient_norms").values

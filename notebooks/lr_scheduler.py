@@ -63,7 +63,7 @@ show("lr_scheduler/cosine_annealing_lr", only="w", asked=True)
 # momentum, which is a second schedule here, `.momentum`.
 
 # %%
-show("lr_scheduler/one_cycle_lr", only="w")
+show("lr_scheduler/one_cycle_lr", only="w", claim=False)
 
 # %% [markdown]
 # ## Schedulers in sequence, and chained
@@ -74,10 +74,10 @@ show("lr_scheduler/one_cycle_lr", only="w")
 # a cosine that has an `eta_min` is not a product.
 
 # %%
-show("lr_scheduler/sequential_lr", only="w")
+show("lr_scheduler/sequential_lr", only="w", claim=False)
 
 # %%
-show("lr_scheduler/chained_scheduler", only="w")
+show("lr_scheduler/chained_scheduler", only="w", claim=False)
 
 # %% [markdown]
 # ## Reducing the learning rate on a plateau
@@ -103,7 +103,7 @@ show("swa_utils/averaged_model", only="averages/4/* n_averaged")
 show("swa_utils/averaged_model_buffers", only="averages/4/*")
 
 # %%
-show("swa_utils/ema", only="averages/*/w")
+show("swa_utils/ema", only="averages/*/w", claim=False)
 
 # %% [markdown]
 # ## The gradient scaler's state

@@ -131,7 +131,8 @@ plot("bytes kept by depth, with and without segments")
 
 # %% [markdown]
 # The lower curve is a staircase: the number of segments is rounded to an integer, and where the
-# segments become shorter by a layer the curve can even fall. Over the whole range it follows √depth.
+# segments become shorter by a layer the curve can even fall. Over the whole range it follows
+# √depth.
 
 # %% [markdown]
 # **Selected operations.** torch's selective checkpointing corresponds to a policy in JAX. Here the
@@ -161,7 +162,7 @@ show("checkpointing/checkpoint_forgets_the_generator", asked=True)
 # are bit-identical in both frameworks), to integers, or to host memory.
 
 # %%
-show("checkpointing/saved_in_bfloat16", only="grads/0 keeps_less")
+show("checkpointing/saved_in_bfloat16", only="grads/0 keeps_less", claim=False)
 
 # %%
 programs("checkpointing/save_on_cpu")
@@ -184,7 +185,7 @@ show("checkpointing/mean_of_means", only="*/l2/*")
 show("checkpointing/step_by_layer", only="*/0/bias")
 
 # %%
-show("checkpointing/per_sample_in_chunks", only="*/l2/bias")
+show("checkpointing/per_sample_in_chunks", only="*/l2/bias", claim=False)
 
 # %% [markdown]
 # ## Exercises

@@ -31,7 +31,7 @@ from parity_tests.notebook.show import figure, show
 # saved the value of `a` at the time of its use.
 
 # %%
-show("mutation/inplace_after_use")
+show("mutation/inplace_after_use", claim=False)
 
 # %% [markdown]
 # ## Changing a tensor before its use
@@ -41,7 +41,7 @@ show("mutation/inplace_after_use")
 # the value of A at the time of its use, (0, 2, 3).
 
 # %%
-show("mutation/inplace_before_use")
+show("mutation/inplace_before_use", claim=False)
 
 # %% [markdown]
 # ## Two programs that differ in one operation
@@ -111,14 +111,14 @@ show("mutation/kept_activation")
 # share its saved values, so the second `backward()` raises too: add the losses, or keep the graph.
 
 # %%
-show("retain_graph/second_backward")
+show("retain_graph/second_backward", claim=False)
 
 # %% [markdown]
 # **`retain_graph=True`** keeps them, and `.grad` accumulates unless it is cleared. In JAX nothing
 # has to be requested.
 
 # %%
-show("retain_graph/retain_graph")
+show("retain_graph/retain_graph", claim=False)
 
 # %% [markdown]
 # **What the nodes hold.** Only the product saves a tensor. The first `backward` frees it, so the
@@ -131,7 +131,7 @@ figure("freed_buffers")
 # **Or run the forward pass again**, which builds a new graph.
 
 # %%
-show("retain_graph/rebuild")
+show("retain_graph/rebuild", claim=False)
 
 # %% [markdown]
 # ## Graphs in a loop
@@ -140,10 +140,10 @@ show("retain_graph/rebuild")
 # second `backward` raises.
 
 # %%
-show("retain_graph/loop")
+show("retain_graph/loop", claim=False)
 
 # %%
-show("retain_graph/loop_outside")
+show("retain_graph/loop_outside", claim=False)
 
 # %% [markdown]
 # ## Several slices of one tensor
@@ -153,10 +153,10 @@ show("retain_graph/loop_outside")
 # from `jax.vjp` can be called for every slice.
 
 # %%
-show("retain_graph/slices")
+show("retain_graph/slices", claim=False)
 
 # %%
-show("retain_graph/slices_outside")
+show("retain_graph/slices_outside", claim=False)
 
 # %% [markdown]
 # ## Exercises

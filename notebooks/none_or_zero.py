@@ -86,10 +86,10 @@ show("none_or_zero/branch_not_taken", asked=True)
 # with `materialize_grads=True` and with its defaults.
 
 # %%
-show("none_or_zero/allow_unused")
+show("none_or_zero/allow_unused", claim=False)
 
 # %%
-show("none_or_zero/unused_raises")
+show("none_or_zero/unused_raises", claim=False)
 
 # %% [markdown]
 # ## A loss of shape (1,)
@@ -98,7 +98,7 @@ show("none_or_zero/unused_raises")
 # the same losses as torch.
 
 # %%
-show("autograd/loss_of_size_1")
+show("autograd/loss_of_size_1", claim=False)
 
 # %% [markdown]
 # ## Integers, buffers, tied weights
@@ -113,7 +113,7 @@ show("autograd/integer_input")
 show("autograd/buffers")
 
 # %%
-show("autograd/tied_weights")
+show("autograd/tied_weights", claim=False)
 
 # %% [markdown]
 # ## Gradients of single samples
@@ -123,10 +123,10 @@ show("autograd/tied_weights")
 # sample.
 
 # %%
-show("autograd/per_sample", only="*weight")
+show("autograd/per_sample", only="*weight", claim=False)
 
 # %%
-show("autograd/per_sample_dropout")
+show("autograd/per_sample_dropout", claim=False)
 
 # %% [markdown]
 # ## Exercises

@@ -33,7 +33,7 @@ from parity_tests.notebook.show import show, without
 # for all parameters.
 
 # %%
-show("optim/param_groups", only="losses/* params/3/*")
+show("optim/param_groups", only="losses/* params/3/*", claim=False)
 
 # %% [markdown]
 # ## A step by hand
@@ -43,7 +43,12 @@ show("optim/param_groups", only="losses/* params/3/*")
 # creates new parameters outside any differentiated function, so it needs nothing similar.
 
 # %%
-show("optim/by_hand", only="losses/* same/* by_hand/l2/* sgd/l2/*", prints="losses by_hand sgd")
+show(
+    "optim/by_hand",
+    only="losses/* same/* by_hand/l2/* sgd/l2/*",
+    prints="losses by_hand sgd",
+    claim=False,
+)
 
 # %% [markdown]
 # ## Skipping every other step: zero is not None
@@ -84,7 +89,7 @@ plot("norm of L1's weight when its gradient is zero and when it is None")
 # waits for the device. In JAX `lax.cond` decides on the device, inside one compiled program.
 
 # %%
-show("optim/scale_under_condition")
+show("optim/scale_under_condition", claim=False)
 
 # %%
 without("optim/scale_under_condition")

@@ -31,13 +31,13 @@ from parity_tests.notebook.show import figure, show
 # labels: a function of a parameter's path, or a tree.
 
 # %%
-show("param_groups/group_schedules", only="params/0/* params/3/*")
+show("param_groups/group_schedules", only="params/0/* params/3/*", claim=False)
 
 # %% [markdown]
 # A group can be added during training. The existing groups keep their momentum.
 
 # %%
-show("param_groups/add_param_group", only="params/2/* params/4/*/bias")
+show("param_groups/add_param_group", only="params/2/* params/4/*/bias", claim=False)
 
 # %% [markdown]
 # ## Freezing: why not `optax.masked`
@@ -48,7 +48,7 @@ show("param_groups/add_param_group", only="params/2/* params/4/*/bias")
 # the frozen layer l1 moves uphill.
 
 # %%
-show("param_groups/frozen", only="params/*/bias")
+show("param_groups/frozen", only="params/*/bias", claim=False)
 
 # %% [markdown]
 # The distance of each layer from its initial parameters, step by step.
@@ -86,16 +86,16 @@ show("param_groups/live", only="params/*/a/bias params/*/b/bias")
 # torch and inside it in the last column.
 
 # %%
-show("optimizers/adamw", only="losses")
+show("optimizers/adamw", only="losses", claim=False)
 
 # %%
-show("optimizers/rmsprop_eps", only="losses")
+show("optimizers/rmsprop_eps", only="losses", claim=False)
 
 # %% [markdown]
 # Training can also continue from the `state_dict` of a torch optimizer.
 
 # %%
-show("param_groups/resume", only="step params/2/*/bias")
+show("param_groups/resume", only="step params/2/*/bias", claim=False)
 
 # %% [markdown]
 # ## Exercises

@@ -254,7 +254,7 @@ exercise("prove_your_port/default_of_gelu")
 # ## What to take away
 #
 # - Equal outputs and equal losses do not show that gradients are equal.
-# - `prove` checks structure, forward pass, gradients, updates and precision, in this order. It looks
-#   at cotangents of intermediate values only to locate a gradient that differs.
+# - `prove` checks structure, forward pass, gradients, updates and precision, in this order. It
+#   looks at cotangents of intermediate values only to locate a gradient that differs.
 # - It names the first place that differs. A cause with "rerunning ..." behind it was tested; a line
 #   such as "JAX's gradient is torch's times 1.5" is an observation.
