@@ -34,12 +34,13 @@ from parity_tests.notebook.show import figure, show, without
 # %% [markdown]
 # ## Clipping by norm
 #
-# Both functions return the norm before clipping. One infinite gradient makes the factor zero: every
+# A gradient that is longer than `max_norm` is shortened to that norm. torch's function and
+# jaxgrad's also return the norm before clipping. One infinite gradient makes the factor zero: every
 # other gradient becomes 0, and the infinite one NaN. `optax.clip_by_global_norm` gives the same
 # values. With `error_if_nonfinite=True` both torch's function and jaxgrad's raise instead.
 
 # %%
-show("clipping/clip_grad_norm")
+show("clipping/clip_grad_norm", claim=False)
 
 # %%
 without("clipping/clip_grad_norm")
@@ -49,7 +50,7 @@ without("clipping/clip_grad_norm")
 # attempt: always scaling, which also enlarges small gradients.
 
 # %%
-show("clipping/clip_grad_norm_below", only="before grads/* unchanged/*")
+show("clipping/clip_grad_norm_below", only="before grads/* unchanged/*", claim=False)
 
 # %% [markdown]
 # **Exactly at the bound.** The norm of the gradient is `max_norm`, to the last digit.

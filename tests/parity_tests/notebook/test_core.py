@@ -38,9 +38,14 @@ def test_the_core_is_the_body_with_prints_for_its_results():
     ]
 
 
+def remarked(h):
+    version = getattr(h, "_version")  # noqa: B009
+    return {"version": version}
+
+
 def test_remarks_for_the_linter_are_left_out():
     """A comment that silences the linter is not shown."""
-    core = core_of(load()["grad_modes/inference_mode"].fun)
+    core = core_of(remarked)
 
     assert 'getattr(h, "_version")' in core.text
     assert "noqa" not in core.text
