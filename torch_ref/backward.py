@@ -5,7 +5,7 @@ holds.
 import torch
 from torch import nn
 
-from torch_ref._net import grads, minimize, mlp, mse, raised
+from torch_ref._net import error_of, grads, minimize, mlp, mse
 
 
 def grad_of_intermediate(a, b):
@@ -152,7 +152,7 @@ def non_scalar(x, gradient):
 def non_scalar_without_cotangent(x):
     x.requires_grad_()
     y = x**2
-    return {"y": y, "y.backward()": raised(y.backward)}
+    return {"y": y, "y.backward()": error_of(y.backward)}
 
 
 def cubic(x):

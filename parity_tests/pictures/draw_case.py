@@ -52,7 +52,7 @@ def picture(case: Case, seed: int = 0, width: float = WIDEST) -> str:
 
 def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
     """Return the rows of a case's picture, keyed by name."""
-    inputs = draw(case.inputs, case.id, seed)
+    inputs = draw(case.inputs, case.seed_name, seed)
     torch_observation, torch_graphs, retains = _torch(case, inputs)
     about_bytes = isinstance(torch_observation, dict) and "bytes" in torch_observation.get(
         "shown", {}

@@ -242,7 +242,7 @@ def test_a_badge_is_a_link_on_the_site(checkout):
 def test_the_cell_that_sets_a_notebook_up_is_folded(checkout):
     """The setup cell is folded, a cell that only displays shows its output; others are shown."""
     setup, plot = (
-        "# On Colab this installs\nimport sys",
+        "# Setup: this installs\nimport sys",
         "values = show('x/y').values\nplot(values)",
     )
     book = _book(("code", setup), ("code", plot), ("code", "show('x/y', only='a b')"))
