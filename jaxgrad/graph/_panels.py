@@ -17,7 +17,7 @@ from jaxgrad.graph._states import View
 
 
 SIDE_GAP = 32.0
-ROOM = 1348.0  # width for lanes, by default
+ROOM = 1408.0  # width for lanes, by default
 TITLE = 350.0  # the width of a panel's title
 # Limits on the boxes and badges of a lane; the first pair whose picture fits is used.
 ALL = (14, 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -58,7 +59,7 @@ class _Pen:
         for i in _up_to(8):
             level: list[Point] = [start, *controls]
             while len(level) > 1:
-                level = [_between(a, b, i / 8) for a, b in zip(level, level[1:], strict=False)]
+                level = [_between(a, b, i / 8) for a, b in itertools.pairwise(level)]
             self.points += level
         letter = "Q" if len(controls) == 2 else "C"
         self.d += letter + " ".join(f"{number(x)} {number(y)}" for x, y in controls)

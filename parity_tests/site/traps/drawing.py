@@ -61,15 +61,14 @@ def rows(card: Card) -> dict[str, Setting]:
 
 def _elements(graph: Graph, grads: Mapping[str, Any], names: Sequence[str]) -> Graph:
     """Return the graph with the first element, not the norm, of the gradients in `names`."""
-    leaves = []
-    for leaf in graph.leaves:
-        if leaf.name in names:
-            grad = np.asarray(grads[leaf.name])
-            place = ", ".join(["0"] * grad.ndim)
-            shown = f"{grad.ravel()[0]:.3g}".replace("-", "−")
-            leaf = leaf._replace(element=f"[{place}] {shown}")
-        leaves.append(leaf)
-    return graph._replace(leaves=tuple(leaves))
+    shown = {name: _element(np.asarray(grads[name])) for name in names}
+    leaves = tuple(leaf._replace(element=shown.get(leaf.name, "")) for leaf in graph.leaves)
+    return graph._replace(leaves=leaves)
+
+
+def _element(grad: np.ndarray) -> str:
+    place = ", ".join(["0"] * grad.ndim)
+    return f"[{place}] {grad.ravel()[0]:.3g}".replace("-", "−")
 
 
 class _Port:

@@ -122,10 +122,9 @@ def _points(d: str) -> list[tuple[float, float]]:
     found = []
     for command, rest in re.findall(r"([MHVLQCv])([^MHVLQCv]*)", d):
         n = [float(x) for x in re.findall(r"-?[\d.]+", rest)]
-        ends = {"H": lambda: [n[0], at[1]], "V": lambda: [at[0], n[0]]}
-        ends["v"] = lambda: [at[0], at[1] + n[0]]
-        flat = ends.get(command, lambda: n)()
-        controls = list(zip(flat[::2], flat[1::2], strict=True))
+        straight = {"H": (n[0], at[1]), "V": (at[0], n[0]), "v": (at[0], at[1] + n[0])}
+        controls = [(n[i], n[i + 1]) for i in range(0, len(n) - 1, 2)]
+        controls = [straight[command]] if command in straight else controls
         if command != "M":
             steps = 1 + round(sum(abs(a - b) for a, b in zip(controls[-1], at, strict=True)) / 3)
             for i in range(steps + 1):
