@@ -69,10 +69,11 @@ def stopped(value: Tensor, code: ast.expr) -> ast.expr:
     return syntax.call("lax.stop_gradient", code)
 
 
-def kept(name: str, value: Value, scope: Scope) -> Value:
+def kept(name: str, value: Value, scope: Scope, *, lasting: bool = False) -> Value:
     """Return a value that is stored, under a name that no variable has.
 
-    A variable may get another value later, and what is stored stays.
+    A variable may get another value later, and what is stored stays. A `lasting` name is not used
+    again in the next turn of a loop, so that each turn of the loop keeps its own value.
     """
     if not isinstance(value, Tensor | Size):
         return value
@@ -86,7 +87,10 @@ def kept(name: str, value: Value, scope: Scope) -> Value:
     if scope.no_grad and isinstance(value, Tensor):
         code = stopped(value, code)
     label = name if name.isidentifier() else "item"
-    return renamed(value, scope.assign(scope.fresh(label), code))
+    stored = scope.fresh(label)
+    if lasting:
+        scope.lasting.add(stored)
+    return renamed(value, scope.assign(stored, code))
 
 
 def stop_all(value: Value) -> Value:

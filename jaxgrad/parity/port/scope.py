@@ -149,6 +149,7 @@ class Scope:
     no_grad: bool = False
     line: ast.AST | None = None  # the statement that is being interpreted
     names: set[str] = dataclasses.field(default_factory=set)  # names that the port's function uses
+    lasting: set[str] = dataclasses.field(default_factory=set)  # names of stored values
     indices: set[str] = dataclasses.field(default_factory=set)  # loop counters up to a fixed number
     turning: set[str] = dataclasses.field(default_factory=set)  # modules that a loop goes over
     stateful: bool = False  # whether the function changes buffers, and returns its params too
@@ -217,7 +218,7 @@ class Scope:
 
     def fresh(self, name: str) -> str:
         """Return a name that the function does not use yet."""
-        taken = self.names | set(self.values) | RESERVED
+        taken = self.names | set(self.values) | self.lasting | RESERVED
         found = syntax.unique(name, taken)
         self.names.add(found)
         return found

@@ -65,7 +65,7 @@ def _set_on_module(
 def _set_field(owner: Fields, key: Any, value: Value, scope: Scope) -> None:
     """Replace a value of a dict or record, whose other values are still read from where it is."""
     owner.fields, owner.code = {k: owner.at(k) for k in owner.fields}, None
-    owner.fields[key] = kept(str(key), value, scope)
+    owner.fields[key] = kept(str(key), value, scope, lasting=True)
 
 
 def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST) -> None:
@@ -83,7 +83,7 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     if isinstance(owner, Items):
         parts = [owner.at(n) for n in range(len(owner.items))]
         owner.items, owner.code = parts, None
-        owner.items[position] = kept(str(position), value, scope)
+        owner.items[position] = kept(str(position), value, scope, lasting=True)
     elif isinstance(owner, Fields) and not isinstance(owner, Object):
         _set_field(owner, position, value, scope)
     elif isinstance(owner, Folded) and isinstance(value, Folded):

@@ -148,3 +148,28 @@ def test_a_tensor_that_a_hook_captures_is_written_out():
     module.layer.weight.register_hook(lambda grad: grad * keep)
     assert agrees(module, X)
     assert not agrees(module, X, without="[0.0]", instead="[1.0]")
+
+
+class Positions(nn.Module):
+    """A loop that stores its variable in a list, as einops does with sizes."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        sizes = [None, None]
+        parts = [None, None]
+        for n, size in enumerate(x.shape):
+            sizes[n] = size
+            parts[n] = self.layer(x) * size
+        return parts[0] * sizes[0] + parts[1] * sizes[1]
+
+
+def test_each_turn_of_a_loop_stores_its_own_value():
+    """A list has the values of all turns, not several times that of the last one."""
+    torch.manual_seed(0)
+    module = Positions()
+    assert agrees(module, X)
+    text = source(module, X)
+    assert "for n" not in text and "x.shape[0]" in text and "x.shape[1]" in text
