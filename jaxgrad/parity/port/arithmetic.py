@@ -20,6 +20,7 @@ from jaxgrad.parity.port.values import (
     Tensor,
     Value,
     code_of,
+    computed,
     is_dynamic,
     real_of,
 )
@@ -44,7 +45,7 @@ def binary(op: ast.operator, left: Value, right: Value, scope: Scope, node: ast.
         return same or Size(real, ast.BinOp(code_of(left), op, code_of(right)))
     if isinstance(real, torch.Tensor):
         raise scope.refuse("a tensor that is made of constants in an operator", node)
-    return Folded(real)
+    return computed(real, lambda a, b: ast.BinOp(a, op, b), left, right)
 
 
 def _unchanged(op: ast.operator, left: Value, right: Value) -> Value | None:

@@ -13,13 +13,14 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port import draws
 from jaxgrad.parity.port.deviations import deviations_of
+from jaxgrad.parity.port.distinct import with_distinct_names
 from jaxgrad.parity.port.finish.finish import finished
-from jaxgrad.parity.port.finish.shapes import NOTE, shapes_of
+from jaxgrad.parity.port.finish.shapes import shapes_of
 from jaxgrad.parity.port.holes import holes_of, note_of
 from jaxgrad.parity.port.interpretation import interpret
 from jaxgrad.parity.port.merging import merged
 from jaxgrad.parity.port.mode_expressions import TRAINING
-from jaxgrad.parity.port.naming import docstring, named, with_shapes
+from jaxgrad.parity.port.naming import docstring, named, reading_order, with_shapes
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.proofs import proved
@@ -30,6 +31,7 @@ from jaxgrad.parity.port.step_proofs import step_proved
 from jaxgrad.parity.port.steps import Recipe, Step, write_step
 from jaxgrad.parity.port.ties import tie
 from jaxgrad.parity.port.verifying import STYLES
+from jaxgrad.parity.port.wrappers import without_wrappers
 from jaxgrad.parity.port.writer import title_of, write_file
 
 
@@ -160,18 +162,20 @@ def _written(
     if recipe is not None:
         step = write_step(recipe, run, written, layout, has_state=run.stateful)
     tail = [w for w in step.section if isinstance(w, Written)]
-    functions = merged([*step.functions, *written, *tail])
+    functions = merged([*step.functions, *without_wrappers(written), *tail], module)
     deviations = deviations_of(functions)
+    own = [w for w in functions if w not in tail]
+    functions = [*with_distinct_names(own, module), *(w for w in functions if w in tail)]
     functions = named(finished(scanned(functions) if scan else functions, tail))
     undocumented = [w for w in functions if not w.doc]
     for function in undocumented:
-        function.doc = docstring(function)
+        function.doc = docstring(function, module)
     notes = [*program.notes, *note_of(holes_of(functions))]
 
     def source(*more: str) -> str:
         own = [w for w in functions if w not in tail]
         return write_file(
-            title_of(module), own[::-1], program.assumptions, [*notes, *more], step.section,
+            title_of(module), reading_order(own), program.assumptions, [*notes, *more], step.section,
             deviations,
         )  # fmt: skip
 
@@ -181,11 +185,12 @@ def _written(
         TRAINING in arguments, program.modes, step.order, holes_of(functions),
     )  # fmt: skip
     params = ported.params(module.state_dict())
-    shapes = shapes_of(ported.space, ported.name, params, to_numpy(inputs))
+    own = [w for w in functions if w not in tail and w is not entry]
+    shapes = shapes_of(ported.space, [*own, entry], params, to_numpy(inputs))
     for function in undocumented:
         if function.name in shapes:
             function.doc = with_shapes(function.doc, shapes[function.name])
-    return dataclasses.replace(ported, source=source(NOTE)) if shapes else ported
+    return dataclasses.replace(ported, source=source()) if shapes else ported
 
 
 def _written_as_classes(module: nn.Module, inputs: PyTree, holes: bool) -> Ported:

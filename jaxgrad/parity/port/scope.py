@@ -50,6 +50,8 @@ class Written:
     pinned: bool = False  # whether it is passed to a transformation, which takes no constants
     paths: set[str] = dataclasses.field(default_factory=set)  # the modules whose method it is
     hole: Hole | None = None  # what is to be written by hand in its place
+    base: str = ""  # the name that it has if no other function has it
+    held: set[str] = dataclasses.field(default_factory=set)  # the modules that it was written for
 
     @classmethod
     def helper(cls, source: str, doc: str, writer: Any) -> Written:
@@ -235,7 +237,9 @@ class Scope:
             probe = probe.value
         if isinstance(probe, ast.Name | ast.Constant):
             return copy.deepcopy(code)
-        return self.assign(self.fresh(name), code)
+        code = self.assign(self.fresh(name), code)
+        self.body[-1].__dict__["temporary"] = True
+        return code
 
     def is_index(self, code: ast.expr) -> bool:
         """Return whether an expression depends on nothing but counters of loops of fixed length."""

@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import copy
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port import formulas, syntax
 from jaxgrad.parity.port.refusals import PortError
 
 
@@ -31,6 +31,7 @@ class Folded(Value):
 
     origin: str = ""  # the attribute that it was read from, which names a keyword of the port
     variable: str = ""  # the variable that has it before a loop
+    formula: ast.expr | None = None  # how a number of many digits is computed
 
 
 class Size(Value):
@@ -130,10 +131,19 @@ def _shows_parts(code: ast.expr) -> bool:
     return isinstance(code, ast.Tuple) or is_slice
 
 
-def folded(real: Any, origin: str = "") -> Folded:
+def folded(real: Any, origin: str = "", formula: ast.expr | None = None) -> Folded:
     value = Folded(real)
-    value.origin = origin
+    value.origin, value.formula = origin, formula
     return value
+
+
+def computed(real: Any, build: Callable[..., ast.expr], *operands: Value) -> Folded:
+    """Return a number that is computed from others, with its formula if it has many digits."""
+    try:
+        codes = [code_of(x) for x in operands] if formulas.is_long(real) else []
+    except PortError:
+        return Folded(real)
+    return folded(real, formula=formulas.of_operands(real, build, *codes))
 
 
 def renamed(value: Value, code: ast.expr) -> Value:
@@ -204,9 +214,13 @@ def code_of(value: Value) -> ast.expr:
     if isinstance(value, Fields):
         keys: list[ast.expr | None] = [syntax.literal(key) for key in value.fields]
         return ast.Dict(keys, [code_of(x) for x in value.fields.values()])
+    if isinstance(value, Folded) and value.formula is not None:
+        return copy.deepcopy(value.formula)
     code = syntax.literal(value.real)
-    if isinstance(value, Folded) and value.origin and isinstance(code, ast.Constant):
-        code.kind = None
+    if formulas.is_long(value.real):
+        code = formulas.found(value.real) or code
+    is_number = isinstance(code, ast.Constant) or "number" in code.__dict__
+    if isinstance(value, Folded) and value.origin and is_number:
         code.__dict__["origin"] = value.origin
     if isinstance(value, Folded) and value.variable:
         code.__dict__["variable"] = value.variable

@@ -1,0 +1,53 @@
+"""Write a folded number as a person does: `1 / 3`, `8**-0.5` and `math.log(2)`, not its digits."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from jaxgrad.parity.port import syntax
+
+
+DIGITS = 8  # characters of a number that is written as it is
+LONGEST = 40  # characters of a formula
+LARGEST = 10**6  # the largest integer in a formula that is found from its value
+
+
+def is_long(value: Any) -> bool:
+    """Return whether a number has too many digits to say what it is."""
+    return isinstance(value, float) and math.isfinite(value) and len(repr(float(abs(value)))) > DIGITS
+
+
+def found(value: float) -> ast.expr | None:
+    """Return a formula whose value is exactly a number, or None."""
+    size = float(abs(value))
+    if not 1 / LARGEST < size < LARGEST:
+        return None
+    for text in _candidates(size):
+        code = ast.parse(text, mode="eval").body
+        if eval(text, {"math": math}) == size:
+            new = ast.UnaryOp(ast.USub(), code) if value < 0 else code
+            new.__dict__["number"] = True
+            return new
+    return None
+
+
+def _candidates(x: float) -> Iterator[str]:
+    yield from ("math.pi", "2 * math.pi", "math.sqrt(2 * math.pi)", "0.5 * math.log(2 * math.pi)")
+    powers = (("{}**-0.5", x**-2), ("1 / math.sqrt({})", x**-2), ("{}**0.5", x**2), ("1 / {}", 1 / x))
+    for text, guess in powers:
+        if 2 <= round(guess) <= LARGEST:
+            yield text.format(round(guess))
+    if x < math.log(LARGEST):
+        yield f"math.log({max(round(math.exp(x)), 2)})"
+
+
+def of_operands(value: Any, build: Callable[..., ast.expr], *operands: ast.expr) -> ast.expr | None:
+    """Return the formula of a number that is computed from others, if the number is long."""
+    if not is_long(value):
+        return None
+    code = build(*map(copy.deepcopy, operands))
+    return code if len(syntax.text(code)) <= LONGEST else None
