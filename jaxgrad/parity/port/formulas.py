@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from jaxgrad.parity.port import syntax
@@ -36,7 +35,8 @@ def found(value: float) -> ast.expr | None:
 
 
 def _candidates(x: float) -> Iterator[str]:
-    yield from ("math.pi", "2 * math.pi", "math.sqrt(2 * math.pi)", "0.5 * math.log(2 * math.pi)")
+    yield from ("math.pi", "2 * math.pi", "math.sqrt(2 * math.pi)", "math.log(2 * math.pi)")
+    yield "0.5 * math.log(2 * math.pi)"
     powers = (("{}**-0.5", x**-2), ("1 / math.sqrt({})", x**-2), ("{}**0.5", x**2), ("1 / {}", 1 / x))
     for text, guess in powers:
         if 2 <= round(guess) <= LARGEST:
@@ -45,9 +45,6 @@ def _candidates(x: float) -> Iterator[str]:
         yield f"math.log({max(round(math.exp(x)), 2)})"
 
 
-def of_operands(value: Any, build: Callable[..., ast.expr], *operands: ast.expr) -> ast.expr | None:
-    """Return the formula of a number that is computed from others, if the number is long."""
-    if not is_long(value):
-        return None
-    code = build(*map(copy.deepcopy, operands))
+def short(code: ast.expr) -> ast.expr | None:
+    """Return a formula, or None if it is long."""
     return code if len(syntax.text(code)) <= LONGEST else None

@@ -80,7 +80,8 @@ class Merger:
             node.args.kw_defaults.append(None)
         pinned, paths = left.pinned or right.pinned, left.paths & right.paths
         return dataclasses.replace(
-            left, name=label, node=node, pinned=pinned, paths=paths, held=left.held | right.held
+            left, name=label, node=node, pinned=pinned, paths=paths,
+            held=left.held & right.held or left.held | right.held,
         )
 
     def _of_one_mode(self, written: Written, label: str, *, training: bool) -> Written:

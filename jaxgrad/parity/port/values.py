@@ -32,6 +32,7 @@ class Folded(Value):
     origin: str = ""  # the attribute that it was read from, which names a keyword of the port
     variable: str = ""  # the variable that has it before a loop
     formula: ast.expr | None = None  # how a number of many digits is computed
+    parts: ast.expr | None = None  # how any number is computed, for the formula of another one
 
 
 class Size(Value):
@@ -139,11 +140,16 @@ def folded(real: Any, origin: str = "", formula: ast.expr | None = None) -> Fold
 
 def computed(real: Any, build: Callable[..., ast.expr], *operands: Value) -> Folded:
     """Return a number that is computed from others, with its formula if it has many digits."""
+    if not isinstance(real, int | float) or isinstance(real, bool):
+        return Folded(real)
     try:
-        codes = [code_of(x) for x in operands] if formulas.is_long(real) else []
+        codes = [getattr(x, "parts", None) or code_of(x) for x in operands]
     except PortError:
         return Folded(real)
-    return folded(real, formula=formulas.of_operands(real, build, *codes))
+    value = folded(real)
+    value.parts = formulas.short(build(*map(copy.deepcopy, codes)))
+    value.formula = value.parts if formulas.is_long(real) else None
+    return value
 
 
 def renamed(value: Value, code: ast.expr) -> Value:

@@ -165,7 +165,25 @@ def with_branches(left: Written, right: Written, test: Test, constants: Any) -> 
     _hoist(left.node.body, right.node.body, {a.arg for a in left.node.args.args}, constants)
     bound = {a.arg for w in (left, right) for a in w.node.args.args}
     body = merge_bodies(left.node.body, right.node.body, bound, _Copies(code, constants))
+    body = _adjacent(body, syntax.text(code))
     return _positive(body, opposite(code)) if not test.answer else body
+
+
+def _adjacent(body: list[ast.stmt], test: str) -> list[ast.stmt]:
+    """Join branches on one test that follow one another."""
+    joined: list[ast.stmt] = []
+    for statement in body:
+        last = joined[-1] if joined else None
+        if isinstance(statement, ast.For):
+            statement.body = _adjacent(statement.body, test)
+        if not (isinstance(statement, ast.If) and isinstance(last, ast.If)):
+            joined.append(statement)
+        elif syntax.text(statement.test) == syntax.text(last.test) == test:
+            last.body += statement.body
+            last.orelse += statement.orelse
+        else:
+            joined.append(statement)
+    return joined
 
 
 def _positive(body: list[ast.stmt], test: ast.expr) -> list[ast.stmt]:
@@ -194,7 +212,8 @@ def _hoist(
         if constants(left[n], right[n]) is not None:
             continue
         pair = _differing(left[n], right[n], constants)
-        if pair is None or not all(isinstance(x, ast.Call | ast.BinOp) for x in pair):
+        whole = [getattr(s, "value", None) for s in (left[n], right[n])]
+        if pair is None or pair[0] is whole[0] or not all(isinstance(x, ast.Call | ast.BinOp) for x in pair):
             continue
         names = {name for s in (left[n], right[n]) for name in syntax.names_in(s)}
         label = next((x for x in syntax.names_in(pair[0]) if x in parameters and x != "p"), "y")

@@ -140,7 +140,7 @@ def _class_text(written: Written, node: ast.ClassDef) -> str:
 def _docstring(written: Written) -> list[str]:
     if len(written.doc) + 10 <= WIDTH and "\n" not in written.doc:
         return [f'    """{written.doc}"""']
-    wrapped = [textwrap.wrap(part, WIDTH - 8) for part in written.doc.split("\n\n")]
+    wrapped = [_wrapped(part) for part in written.doc.split("\n\n")]
     (first, *rest), *others = wrapped
     more = [f"    {line}" for part in others for line in part]
     return [
@@ -152,6 +152,12 @@ def _docstring(written: Written) -> list[str]:
     ]
 
 
+def _wrapped(text: str) -> list[str]:
+    """Return the lines of a text; a shape stays on one line."""
+    joined = re.sub(r"\w+ \([^()]*\)|\([^()]*\)", lambda m: m[0].replace(" ", "\0"), text)
+    return [line.replace("\0", " ") for line in textwrap.wrap(joined, WIDTH - 8)]
+
+
 def statement_lines(node: ast.stmt, indent: int) -> list[str]:
     """Return the lines of a statement, with its comments."""
     space = " " * indent
@@ -161,7 +167,7 @@ def statement_lines(node: ast.stmt, indent: int) -> list[str]:
         target = target[1:-1] if isinstance(node.target, ast.Tuple) else target
         head = f"for {target} in {syntax.text(node.iter)}:"
         inner = [line for s in node.body for line in statement_lines(s, indent + 4)]
-        return [*above, *fit(_double_quotes(head), indent), *inner]
+        return [*above, *fit(_tidy(head), indent), *inner]
     if isinstance(node, ast.If):
         return [*above, *_branch(node, indent)]
     if isinstance(node, ast.FunctionDef):
@@ -169,7 +175,7 @@ def statement_lines(node: ast.stmt, indent: int) -> list[str]:
         head = f"def {node.name}({syntax.text(node.args)}):"
         inner = [line for s in node.body for line in statement_lines(s, indent + 4)]
         return ["", *above, *decorators, *fit(head, indent), *inner, ""]
-    lines = fit(_double_quotes(_text(node)), indent)
+    lines = fit(_tidy(_text(node)), indent)
     if isinstance(node, ast.Assert) and node.msg is not None and len(lines) > 1:
         lines = _assertion(node, indent)
     if isinstance(node, ast.Raise) and any(len(line) > WIDTH for line in lines):
@@ -184,7 +190,7 @@ def statement_lines(node: ast.stmt, indent: int) -> list[str]:
 
 def _branch(node: ast.If, indent: int) -> list[str]:
     space = " " * indent
-    lines = fit(_double_quotes(f"if {syntax.text(node.test)}:"), indent)
+    lines = fit(_tidy(f"if {syntax.text(node.test)}:"), indent)
     lines += [line for s in node.body for line in statement_lines(s, indent + 4)]
     if node.orelse:
         lines.append(f"{space}else:")
@@ -193,7 +199,7 @@ def _branch(node: ast.If, indent: int) -> list[str]:
 
 
 def _assertion(node: ast.Assert, indent: int) -> list[str]:
-    test = fit(f"assert {_double_quotes(syntax.text(node.test))}, (", indent)
+    test = fit(f"assert {_tidy(syntax.text(node.test))}, (", indent)
     return [*test, *_message(node.msg, indent), " " * indent + ")"]
 
 
@@ -232,11 +238,12 @@ def _text(node: ast.stmt) -> str:
     return source
 
 
-def _double_quotes(source: str) -> str:
-    """Return a line with strings in double quotes."""
+def _tidy(source: str) -> str:
+    """Return a line with strings in double quotes, and `1e-6` and `x**2` as ruff has them."""
     parts = []
     last = 0
     starts = [0]
+    source = _POWER.sub(_short_power, source)
     for line in source.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
     try:
@@ -244,11 +251,34 @@ def _double_quotes(source: str) -> str:
     except (tokenize.TokenError, IndentationError):
         return source
     for token in tokens:
-        if token.type == tokenize.STRING and re.fullmatch(r"'[^'\"\\]*'", token.string):
+        new = token.string
+        if token.type == tokenize.STRING and re.fullmatch(r"'[^'\"\\]*'", new):
+            new = f'"{new[1:-1]}"'
+        elif token.type == tokenize.NUMBER:
+            new = _number(new)
+        if new != token.string:
             begin = starts[token.start[0] - 1] + token.start[1]
-            parts += [source[last:begin], f'"{token.string[1:-1]}"']
+            parts += [source[last:begin], new]
             last = begin + len(token.string)
     return "".join([*parts, source[last:]])
+
+
+_OPERAND = r"(?:[A-Za-z_][\w.]*|\d[\w.]*)"
+_POWER = re.compile(rf"(?<![\w.\])'\"])({_OPERAND}) \*\* (-?{_OPERAND}|\(-{_OPERAND}\))(?![\w.(\[])")
+
+
+def _short_power(match: re.Match[str]) -> str:
+    return f"{match[1]}**{match[2].strip('()')}"
+
+
+def _number(text: str) -> str:
+    """Return `1e-06` as `1e-6`, and `9000000000000000.0` as `9e15`."""
+    text = re.sub(r"e([-+]?)0*(\d)", lambda m: f"e{m[1].strip('+')}{m[2]}", text)
+    match = re.fullmatch(r"(\d)(\d*?)(0{5,})\.0", text)
+    if match is None:
+        return text
+    digits = f"{match[1]}.{match[2]}" if match[2] else match[1]
+    return f"{digits}e{len(match[2]) + len(match[3])}"
 
 
 def fit(source: str, indent: int) -> list[str]:

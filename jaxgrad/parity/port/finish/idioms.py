@@ -1,4 +1,4 @@
-"""Write `slope = jax.grad(f)(x)` for a gradient with respect to one argument."""
+"""Write what JAX programs have: `jax.grad(f)(x)`, `x.reshape(y.shape)`, `x - 2`, `axis=(2, 3)`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,19 @@ from typing import Any
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.writer import WIDTH
 
 
 def with_idioms(functions: Sequence[Written]) -> list[Written]:
-    """Return the functions with the gradient of one argument as an array, not as a tuple of one."""
+    """Return the functions with JAX's idioms.
+
+    The gradient of one argument is an array, not a tuple of one.
+    """
     for written in functions:
         _One().visit(written.node)
+        _Plain().visit(written.node)
+        if isinstance(written.node, ast.FunctionDef):
+            _as_lambdas(written.node)
     return list(functions)
 
 
@@ -42,3 +49,60 @@ def _is_of_one(code: ast.expr) -> bool:
 
 def _of_array(code: Any) -> ast.Call:
     return ast.Call(syntax.call("jax.grad", code.func.args[0]), code.args, code.keywords)
+
+
+class _Plain(ast.NodeTransformer):
+    def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
+        self.generic_visit(node)
+        right = node.right
+        if isinstance(node.op, ast.Add | ast.Sub) and isinstance(right, ast.UnaryOp):
+            if isinstance(right.op, ast.USub) and isinstance(right.operand, ast.Constant):
+                node.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+                node.right = right.operand
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        only = node.args[0] if len(node.args) == 1 else None
+        if method == "reshape" and isinstance(only, ast.Starred):
+            node.args = [only.value]
+        for keyword in node.keywords:
+            if keyword.arg == "axis" and isinstance(keyword.value, ast.List):
+                keyword.value = ast.Tuple(keyword.value.elts, ast.Load())
+        return node
+
+
+def _as_lambdas(function: ast.FunctionDef) -> None:
+    """Write a nested function of one expression where it is used, if that fits on a line."""
+    for n in reversed(range(len(function.body) - 1)):
+        nested, after = function.body[n], function.body[n + 1]
+        if not isinstance(nested, ast.FunctionDef) or nested.decorator_list:
+            continue
+        _join_result(nested)
+        only = nested.body[0]
+        uses = sum(syntax.names_in(s).count(nested.name) for s in function.body)
+        if len(nested.body) > 1 or not isinstance(only, ast.Return) or only.value is None:
+            continue
+        if uses != 1 or nested.name not in syntax.names_in(after) or syntax.remarks(nested):
+            continue
+        new = syntax.substitute(after, {nested.name: ast.Lambda(nested.args, only.value)})
+        if isinstance(after, ast.Assign | ast.Return) and len(syntax.text(new)) <= WIDTH - 4:
+            function.body[n : n + 2] = [new]
+
+
+def _join_result(nested: ast.FunctionDef) -> None:
+    """Write `y = f(x)` and `return y.sum()` as `return f(x).sum()`."""
+    while len(nested.body) > 1:
+        before, last = nested.body[-2:]
+        target = before.targets[0] if isinstance(before, ast.Assign) else None
+        if not isinstance(target, ast.Name) or not isinstance(last, ast.Return):
+            return
+        if last.value is None or syntax.names_in(last).count(target.id) != 1:
+            return
+        if syntax.remarks(before) or syntax.remarks(last):
+            return
+        value = syntax.substitute(last.value, {target.id: before.value})  # pyright: ignore[reportAttributeAccessIssue]
+        if len(syntax.text(value)) > WIDTH - 20:
+            return
+        nested.body[-2:] = [ast.Return(value)]

@@ -12,7 +12,9 @@ from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.source import source_of
 
 
-AXES = {1: "N", 2: "NL", 3: "NLD", 4: "NCHW", 5: "NCTHW"}  # usual letters of the sizes, by rank
+AXES: dict[Any, str] = {  # usual letters of the sizes, by rank
+    1: "N", 2: "ND", (2, " int"): "NL", (2, " bool"): "NL", 3: "NLD", 4: "NCHW", 5: "NCTHW",
+}  # fmt: skip
 SPARE = "LMKSTDEGHPQRUVW"
 LONGEST = 8  # characters of a size that is computed from others, as `2*N`
 
@@ -27,8 +29,11 @@ class Letters:
     def __init__(self, known: Mapping[str, str], written: Written, calls: Sequence[Any]) -> None:
         self.known = known
         self.own: dict[tuple[str, ...], str] = {}
-        taken = {text for c in calls for text in re.findall(r"[A-Za-z_]\w*", str(_plain(c, known)))}
-        self.taken = taken - {"floordiv", "mod", "max", "min"}
+        self.taken = _printed(calls, known)
+        for name in calls[0].arguments:
+            passed = tuple(c.arguments.get(name) for c in calls)
+            if all(isinstance(x, str) for x in passed) and not all(x.isdigit() for x in passed):
+                self.own[passed] = name
         for name, axis, label in _unpacked(written):
             vector = _vector([c.arguments.get(name) for c in calls], axis)
             if vector and not (len(set(vector)) == 1 and vector[0].isdigit()):
@@ -51,24 +56,32 @@ class Letters:
         if not all(isinstance(x, tuple) and len(x[0]) == len(first[0]) for x in shapes):
             return ""
         rank = len(first[0])
-        names = [self._size(_vector(shapes, n), rank, n, new) for n in range(rank)]
         kind = first[1] if all(x[1] == first[1] for x in shapes) else ""
+        names = [self._size(_vector(shapes, n), rank, n, kind, new) for n in range(rank)]
         return f"({names[0]},){kind}" if rank == 1 else f"({', '.join(names)}){kind}"
 
-    def _size(self, vector: tuple[str, ...], rank: int, axis: int, new: bool) -> str:
+    def _size(self, vector: tuple[str, ...], rank: int, axis: int, kind: str, new: bool) -> str:
         if vector in self.own:
             return self.own[vector]
         if len(set(vector)) == 1:
             text = _renamed(vector[0], self.known)
             if len(text) <= LONGEST and "(" not in text or text.isidentifier():
                 return text
-        usual = AXES.get(rank, "")[axis : axis + 1] or "D"
+        values = sorted(set(vector), key=lambda x: x != "1")
+        if len(values) == 2 and values[0] == "1":  # it is broadcast in some calls
+            return f"1|{self._size((values[1],), rank, axis, kind, new)}"
+        usual = "N" if axis == 0 else _usual(rank, axis, kind)
         label = f"{usual}'" if new else usual
         if label in self.own.values() or label in self.taken:
-            free = [x for x in SPARE if x not in self.own.values() and x not in self.taken]
+            free = [x for x in ("B" if axis == 0 else "") + SPARE if x not in self.own.values() and x not in self.taken]
             label = f"{usual}''" if new else (free or [usual])[0]
         self.own[vector] = label
         return label
+
+
+def _usual(rank: int, axis: int, kind: str) -> str:
+    """Return the usual letter of a size; a matrix of integers has tokens, another one features."""
+    return AXES.get((rank, kind), AXES.get(rank, ""))[axis : axis + 1] or "D"
 
 
 def _vector(shapes: Sequence[Any], axis: int) -> tuple[str, ...]:
@@ -78,21 +91,17 @@ def _vector(shapes: Sequence[Any], axis: int) -> tuple[str, ...]:
     return tuple(str(x[0][axis]) for x in shapes)
 
 
-def _plain(call: Any, known: Mapping[str, str]) -> list[str]:
-    """Return the sizes of a call that are symbols."""
-    found: list[str] = []
-
-    def visit(shape: Any) -> None:
-        if isinstance(shape, dict):
-            shape = list(shape.values())
-        if isinstance(shape, list):
-            for part in shape:
-                visit(part)
-        elif isinstance(shape, tuple):
-            found.extend(known[str(x)] for x in shape[0] if str(x) in known)
-
-    visit([call.arguments, call.result])
-    return found
+def _printed(calls: Sequence[Any], known: Mapping[str, str]) -> set[str]:
+    """Return the names of the sizes that are the same in every call."""
+    shapes = [_flat([*c.arguments.values(), c.result]) for c in calls]
+    if any(len(x) != len(shapes[0]) for x in shapes):
+        return set(known.values())
+    vectors = [
+        _vector(pair, axis)
+        for pair in zip(*shapes, strict=True)
+        for axis in range(len(pair[0][0]))
+    ]
+    return {known[v[0]] for v in vectors if v and len(set(v)) == 1 and v[0] in known}
 
 
 def _renamed(size: str, known: Mapping[str, str]) -> str:
@@ -115,8 +124,7 @@ def names_of_sizes(functions: Sequence[Written], calls: Mapping[str, Any]) -> di
             rank = len(shape[0])
             for axis, size in enumerate(map(str, shape[0])):
                 if re.fullmatch(r"s\d+", size) and size not in names:
-                    usual = AXES.get(rank, "")[axis : axis + 1]
-                    order = [usual, *SPARE] if usual else list(SPARE)
+                    order = [_usual(rank, axis, shape[1]), *SPARE]
                     names[size] = next(x for x in order if x not in names.values())
     return names
 
@@ -164,21 +172,29 @@ def result_names(written: Written) -> list[str]:
         returns = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
         if not returns or not isinstance(returns[-1], ast.Tuple):
             continue
-        names = [_label(x) for x in returns[-1].elts]
+        variables = syntax.assigned(node) | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+        names = [_label(x, variables) for x in returns[-1].elts]
         if all(names) and len(set(names)) == len(names):
             return names
     return []
 
 
-def _label(code: ast.expr) -> str:
-    """Return `mu` of `mu`, `self.mu(h)` and `self.mu(h).clamp(0)`."""
+def _label(code: ast.expr, variables: set[str]) -> str:
+    """Return `mu` of `mu`, `self.mu(h)`, `self.mu(h).clamp(0)` and `torch.exp(mu)`."""
     while isinstance(code, ast.Call | ast.Subscript):
-        code = code.func if isinstance(code, ast.Call) else code.value
-        if isinstance(code, ast.Attribute) and not _is_self(code.value):
-            code = code.value
+        inner = code.func if isinstance(code, ast.Call) else code.value
+        root = inner
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(code, ast.Call) and isinstance(root, ast.Name) and root.id not in variables:
+            code = code.args[0] if code.args else root  # a function of a module
+        elif isinstance(inner, ast.Attribute) and not _is_self(inner.value):
+            code = inner.value
+        else:
+            code = inner
     if isinstance(code, ast.Attribute):
         return code.attr if _is_self(code.value) else ""
-    return code.id if isinstance(code, ast.Name) else ""
+    return code.id if isinstance(code, ast.Name) and code.id in variables else ""
 
 
 def _is_self(code: ast.expr) -> bool:

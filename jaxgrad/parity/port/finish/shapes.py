@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import export
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port import draws
@@ -76,7 +77,8 @@ def _run(
     scope = space[entry].__globals__
     originals = {n: f for n, f in scope.items() if inspect.isfunction(f) and n != draws.SPLIT}
     own = {n: f for n, f in originals.items() if f.__globals__ is scope}
-    scope.update({name: _recorded(function, calls.setdefault(name, [])) for name, function in own.items()})
+    for name, function in own.items():
+        scope[name] = _recorded(function, calls.setdefault(name, []))
     try:
         signature = inspect.signature(own[entry])
         options: dict[str, Any] = {TRAINING: False} if TRAINING in signature.parameters else {}
@@ -136,7 +138,10 @@ def _alike(result: Any, given: Mapping[str, Any]) -> bool:
 
 
 def _shape(value: Any) -> Any:
-    """Return the shape of an array, with its dtype's class unless that is floating."""
+    """Return the shape of an array, with its dtype's class unless that is floating.
+
+    A size that is passed on is a text.
+    """
     if isinstance(value, jax.Array):
         kind = {"i": " int", "b": " bool", "c": " complex"}.get(value.dtype.kind, "")
         return tuple(value.shape), kind
@@ -144,7 +149,8 @@ def _shape(value: Any) -> Any:
         return [_shape(x) for x in value]
     if isinstance(value, dict):
         return {k: _shape(v) for k, v in value.items()}
-    return None
+    is_size = type(value) is int or export.is_symbolic_dim(value)
+    return str(value) if is_size else None
 
 
 def _text(calls: Sequence[Call], letters: Letters, names: Sequence[str]) -> str:

@@ -54,7 +54,8 @@ def _candidates(leaves: list[np.ndarray]) -> Iterator[list[list[Place]]]:
     if first is not None:
         yield [[p for p in places if p[1] == 0 and size[p] == size[first]]]
     for place in places:
-        yield [[place], [p for p in places if size[p] == size[place]]]
+        alike = [p for p in places if size[p] == size[place]]
+        yield [[place], [p for p in alike if p[1] == place[1]], alike]
 
 
 def _structs(leaves: list[np.ndarray], chosen: dict[Place, str]) -> Iterator[Any]:
