@@ -93,7 +93,18 @@ def docstring(written: Written, module: nn.Module) -> str:
         if is_torch(function) and is_torch(owner):
             return f"{_public_package(owner)}.{label}."
         place = _place(owner) if is_torch(function) else place
-    return f"{label} ({place})."
+    about = summary(owner if owner is not None and function.__name__ == "forward" else function)
+    return f"{about}\n\n{label} ({place})." if about else f"{label} ({place})."
+
+
+def summary(source: Any) -> str:
+    """Return the first sentence of the author's own docstring."""
+    text = vars(source).get("__doc__") if isinstance(source, type) else source.__doc__
+    first = inspect.cleandoc(text or "").split("\n\n")[0]
+    sentence = re.split(r"(?<=[.!?])\s", " ".join(first.split()))[0]
+    if not sentence or len(sentence) > WIDTH - 10 or "\\" in sentence or '"' in sentence:
+        return ""
+    return sentence if sentence[-1] in ".!?" else f"{sentence}."
 
 
 def _of_sequence(paths: Collection[str], module: nn.Module) -> str:
@@ -169,5 +180,7 @@ def _in_order(node: ast.AST) -> list[str]:
 
 def with_shapes(doc: str, shapes: str) -> str:
     """Return a docstring with the shapes of arguments and results, on its line if they fit."""
-    line = f"{doc[:-1]}: {shapes}."
-    return line if len(line) + 10 <= WIDTH else f"{doc}\n\n{shapes}."
+    *about, place = doc.split("\n\n")
+    line = f"{place[:-1]}: {shapes}."
+    fits = len(line) + (4 if about else 10) <= WIDTH
+    return "\n\n".join([*about, line] if fits else [*about, place, f"{shapes}."])

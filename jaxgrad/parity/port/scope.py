@@ -182,6 +182,12 @@ class Scope:
             first -= 1
         return [self.source.comments[n] for n in range(first, line)]
 
+    def hold_comments(self, node: ast.stmt) -> None:
+        """Keep the comments above a folded statement for the next one that the port has."""
+        if node.lineno > self.shown:
+            self.held += self.comments_above(node.lineno)
+            self.shown = node.end_lineno or node.lineno
+
     def _comments(self) -> tuple[list[str], str]:
         node, source = self.line, self.source
         if node is None or getattr(node, "lineno", 0) <= self.shown:

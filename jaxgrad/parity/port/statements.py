@@ -53,8 +53,11 @@ def execute(body: list[ast.stmt], scope: Scope) -> None:
             raise scope.refuse(f"{type(node).__name__} statements are not ported", node)
         scope.line = node
         start = holes.before(scope) if scope.run.leaves_holes else None
+        length = len(scope.body)
         try:
             handler(node, scope)
+            if isinstance(node, ast.Assign) and len(scope.body) == length:
+                scope.hold_comments(node)
         except PortError as refusal:
             if start is None:
                 raise

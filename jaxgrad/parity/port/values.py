@@ -143,7 +143,7 @@ def computed(real: Any, build: Callable[..., ast.expr], *operands: Value) -> Fol
     if not isinstance(real, int | float) or isinstance(real, bool):
         return Folded(real)
     try:
-        codes = [getattr(x, "parts", None) or code_of(x) for x in operands]
+        codes = [_named_parts(x) or code_of(x) for x in operands]
     except PortError:
         return Folded(real)
     value = folded(real)
@@ -159,6 +159,13 @@ def renamed(value: Value, code: ast.expr) -> Value:
     new = copy.copy(value)
     new.code = code
     return new
+
+
+def _named_parts(value: Value) -> ast.expr | None:
+    """Return how a number is computed, if a number in it has the author's name."""
+    parts = value.parts if isinstance(value, Folded) else None
+    has_name = parts is not None and any("origin" in n.__dict__ for n in ast.walk(parts))
+    return parts if has_name else None
 
 
 def is_dynamic(value: Value) -> bool:

@@ -109,35 +109,67 @@ class _Inline(ast.NodeTransformer):
 
 
 def _only_calls(caller: Written, written: Written) -> bool:
-    """Return whether a function is `return f(p["body"], x)`, and nothing changes the params."""
-    if not isinstance(caller.node, ast.FunctionDef) or len(caller.node.body) != 1:
+    """Return whether a function is one expression of a call `f(p["body"], x)`.
+
+    The statements of the called function can then come before the expression.
+    """
+    if not isinstance(caller.node, ast.FunctionDef):
         return False
-    only = caller.node.body[0]
-    call = only.value if isinstance(only, ast.Return) else None
-    if not isinstance(call, ast.Call) or call not in _calls(caller, written.name):
+    *splits, only = caller.node.body
+    calls = _calls(caller, written.name)
+    if splits and not (len(calls) == 1 and _is_key_of(splits, written, calls[0])):
         return False
-    first, *rest = call.args
-    passed = [x.id if isinstance(x, ast.Name) else "" for x in rest]
-    own = [a.arg for a in caller.node.args.args]
-    is_direct = own[:1] == ["p"] and _is_place(first) and sorted(passed) == sorted(own[1:])
-    changes = any("p" in syntax.assigned(s) for s in written.node.body)
-    reads = [n for s in written.node.body for n in syntax.names_in(s)]
-    starts = [a.arg for a in written.node.args.args][:1]
-    return is_direct and not changes and starts == ["p"] and "p" in reads
+    if not isinstance(only, ast.Return) or len(calls) != 1 or caller.pinned:
+        return False
+    arguments = _arguments(written.node, calls[0])
+    names = {k: v.id for k, v in arguments.items() if isinstance(v, ast.Name)}
+    assigned = {x for s in written.node.body for x in syntax.assigned(s)}
+    rest = _without(only, calls[0])
+    changes = {names.get(n, n) for n in assigned}
+    own = {a.arg for a in (*caller.node.args.args, *caller.node.args.kwonlyargs)}
+    fits = set(arguments) - {"p"} <= set(names) and _is_place(arguments.get("p", syntax.name("p")))
+    ends = isinstance(written.node.body[-1], ast.Return)
+    local = changes - set(names.values())
+    return fits and ends and "p" not in assigned and not changes & set(rest) and not local & own
+
+
+def _is_key_of(splits: list[ast.stmt], written: Written, call: ast.Call) -> bool:
+    """Return whether statements split off one key, which a call passes on."""
+    keys = syntax.assigned(splits[0]) - {draws.RNG}
+    key = _arguments(written.node, call).get(draws.RNG)
+    is_split = len(splits) == 1 and "splits" in splits[0].__dict__
+    return is_split and isinstance(key, ast.Name) and keys == {key.id}
+
+
+def _without(only: ast.Return, call: ast.Call) -> list[str]:
+    """Return the names that an expression reads outside of a call in it."""
+    rest = list(syntax.names_in(only))
+    for name in syntax.names_in(call):
+        rest.remove(name)
+    return rest
 
 
 def _move(written: Written, caller: Written) -> None:
-    """Give a caller the statements of the only function that it calls."""
+    """Give a caller the statements of a function that its only expression calls."""
     node: ast.FunctionDef = caller.node
     (call,) = _calls(caller, written.name)
+    only = node.body[-1]
     arguments = _arguments(written.node, call)
-    renamed = {
-        parameter: code.id for parameter, code in arguments.items() if isinstance(code, ast.Name)
-    }
-    comments = node.body[0].__dict__.get("comments", [])
+    arguments.pop(draws.RNG, None)  # the statements split the caller's key
+    renamed = {k: v.id for k, v in arguments.items() if isinstance(v, ast.Name) and k != "p"}
+    places = {"p": arguments["p"]} if "p" in arguments else {}
     body = [copy.deepcopy(s) for s in written.node.body]
-    place = {"p": arguments["p"]}
-    body = [syntax.substitute(syntax.rename_variables(s, renamed), place) for s in body]
-    body[0].__dict__["comments"] = [*comments, *body[0].__dict__.get("comments", [])]
-    draws.mark_splits(body)
-    node.body = body
+    body = [syntax.substitute(syntax.rename_variables(s, renamed), places) for s in body]
+    *before, last = body
+    only.value = _put(only.value, call, last.value)  # pyright: ignore[reportAttributeAccessIssue]
+    if before:
+        before[0].__dict__.update(syntax.remarks(only))
+        for key in ("comments", "trailing"):
+            only.__dict__.pop(key, None)
+    draws.mark_splits(before)
+    node.body = [*before, only]
+
+
+def _put(code: ast.expr, call: ast.Call, value: ast.expr) -> Any:
+    """Return an expression with a call in it replaced."""
+    return copy.deepcopy(code, {id(call): value})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import io
 import json
 import pathlib
@@ -11,8 +12,11 @@ import textwrap
 import tokenize
 from collections.abc import Sequence
 
+from torch import nn
+
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.scope import Assumption, Written
+from jaxgrad.parity.port.source import is_torch
 
 
 WIDTH = 100
@@ -30,9 +34,12 @@ _IMPORTS = (
 _STANDARD = ("import math", "from functools import partial")
 
 
-def title_of(module: object) -> str:
+def title_of(module: nn.Module) -> str:
     """Return the first line of a port."""
-    return f"The JAX port of torch's {type(module).__name__}, written by jaxgrad.port."
+    kind = type(module)
+    path = pathlib.Path(inspect.getsourcefile(kind) or "")
+    place = kind.__module__ if is_torch(kind) else "/".join(path.parts[-2:])
+    return f"JAX port of {kind.__name__} ({place}), written by jaxgrad.port."
 
 
 def write_file(
@@ -90,11 +97,11 @@ def _header(
     notes: Sequence[str],
     deviations: Sequence[str],
 ) -> str:
-    lines = [f'"""{title}', *(line for note in notes for line in ("", note))]
+    lines = [f'"""{title}', *(line for note in notes for line in ("", *note.split("\n")))]
     if assumptions:
-        lines += ["", "It holds where these tests of the torch program have the same answer:"]
+        lines += ["", "The torch program branches on these tests; the port assumes that they hold:"]
         lines += [
-            f"- {a.place.file and pathlib.Path(a.place.file).name}:{a.place.line}: {a.text}"
+            f"- {a.text} ({a.place.file and pathlib.Path(a.place.file).name}:{a.place.line})"
             for a in dict.fromkeys(assumptions)
         ]
     if deviations:
@@ -142,14 +149,8 @@ def _docstring(written: Written) -> list[str]:
         return [f'    """{written.doc}"""']
     wrapped = [_wrapped(part) for part in written.doc.split("\n\n")]
     (first, *rest), *others = wrapped
-    more = [f"    {line}" for part in others for line in part]
-    return [
-        f'    """{first}',
-        *(f"    {x}" for x in rest),
-        *([""] if more else []),
-        *more,
-        '    """',
-    ]
+    more = [line for part in others for line in ("", *(f"    {x}" for x in part))]
+    return [f'    """{first}', *(f"    {x}" for x in rest), *more, '    """']
 
 
 def _wrapped(text: str) -> list[str]:

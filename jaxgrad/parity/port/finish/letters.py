@@ -63,6 +63,9 @@ class Letters:
     def _size(self, vector: tuple[str, ...], rank: int, axis: int, kind: str, new: bool) -> str:
         if vector in self.own:
             return self.own[vector]
+        place = vector if not all(x.isdigit() for x in vector) else (*vector, f"{axis} of {rank}")
+        if place in self.own:
+            return self.own[place]
         if len(set(vector)) == 1:
             text = _renamed(vector[0], self.known)
             if len(text) <= LONGEST and "(" not in text or text.isidentifier():
@@ -75,7 +78,7 @@ class Letters:
         if label in self.own.values() or label in self.taken:
             free = [x for x in ("B" if axis == 0 else "") + SPARE if x not in self.own.values() and x not in self.taken]
             label = f"{usual}''" if new else (free or [usual])[0]
-        self.own[vector] = label
+        self.own[place] = label
         return label
 
 

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 from jax import export
 
+from jaxgrad._core import compat
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port import draws
 from jaxgrad.parity.port.finish import sizes
@@ -60,7 +61,8 @@ def shapes_of(
             return {}
         return calls
 
-    calls = record(sizes.symbolic(inputs, lambda structs: bool(record(structs))))
+    with compat.enable_x64(False):  # the classes of the dtypes do not depend on it
+        calls = record(sizes.symbolic(inputs, lambda structs: bool(record(structs))))
     known = names_of_sizes(functions[::-1], calls)
     texts = {
         w.name: _text(calls[w.name], Letters(known, w, calls[w.name]), result_names(w))

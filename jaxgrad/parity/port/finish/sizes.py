@@ -60,7 +60,9 @@ def _candidates(leaves: list[np.ndarray]) -> Iterator[list[list[Place]]]:
 
 def _structs(leaves: list[np.ndarray], chosen: dict[Place, str]) -> Iterator[Any]:
     labels = sorted(set(chosen.values()))
-    made = export.symbolic_shape(", ".join(labels)) if labels else ()
+    least = {chosen[n, d]: leaves[n].shape[d] for n, d in chosen}
+    bounds = [f"{label} >= {least[label]}" for label in labels]  # no branch for a smaller size
+    made = export.symbolic_shape(", ".join(labels), constraints=bounds) if labels else ()
     symbols = dict(zip(labels, made, strict=True))
     for n, x in enumerate(leaves):
         shape = tuple(
