@@ -21,6 +21,7 @@ from jaxgrad.parity.port.values import (
     Value,
     code_of,
     computed,
+    folded,
     is_dynamic,
     real_of,
 )
@@ -95,7 +96,10 @@ def unary_expression(node: ast.UnaryOp, scope: Scope) -> Value:
     if isinstance(value, Tensor):
         return operators.unary(node.op, value)
     real = _UNARY[type(node.op)](real_of(value))
-    return Size(real, ast.UnaryOp(node.op, code_of(value))) if is_dynamic(value) else Folded(real)
+    if is_dynamic(value):
+        return Size(real, ast.UnaryOp(node.op, code_of(value)))
+    origin = value.origin if isinstance(value, Folded) and isinstance(node.op, ast.USub) else ""
+    return folded(real, origin)
 
 
 _BINARY: dict[type[ast.operator], Callable[..., Any]] = {

@@ -113,6 +113,8 @@ def _differences(left: Any, right: Any) -> list[_Place] | None:
     """Return the constants in which two trees differ, or None if something else differs."""
     if isinstance(left, list):
         return _of_lists(left, right) if isinstance(right, list) else None
+    if _is_negative(left) and _is_negative(right):
+        return _differences(left.operand, right.operand)
     if _is_keyword(left) and _is_number(right):
         return [(left, right)]
     if _is_number(left) and _is_number(right):
@@ -121,6 +123,10 @@ def _differences(left: Any, right: Any) -> list[_Place] | None:
         return None
     if isinstance(left, ast.Constant):
         return [] if left.value == right.value else None
+    if isinstance(left, ast.Subscript) and _is_text(left.slice) and _is_text(right.slice):
+        places = _differences(left.value, right.value)
+        same = syntax.same(left.slice, right.slice)
+        return places if same or places is None else [*places, (left.slice, right.slice)]
     if isinstance(left, ast.AST):
         return _differences(_fields(left), _fields(right))
     return [] if left == right else None
@@ -148,6 +154,15 @@ def _is_number(node: Any) -> bool:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return _is_number(node.operand)
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def _is_text(node: Any) -> bool:
+    """Return whether a node is a key of the params."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_negative(node: Any) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
 
 
 def _key(place: _Place) -> tuple[str, str, str]:
@@ -275,7 +290,8 @@ def _merge(
             if alike is not None:
                 keywords[key] = keywords[alike]
                 continue
-            name = syntax.unique(_keyword_name(key[0]), taken)
+            fallback = "key" if _is_text(place[0]) else "constant"
+            name = syntax.unique(_keyword_name(key[0]) or fallback, taken)
             taken.add(name)
             keywords[key] = name
             mine[name], theirs[name] = copy.deepcopy(place[0]), copy.deepcopy(place[1])
@@ -307,7 +323,7 @@ def _merge(
 
 def _keyword_name(origin: str) -> str:
     """Return the name of a keyword: that of the attribute, unless it is one of Python's."""
-    return f"{origin}_value" if hasattr(builtins, origin) else origin or "constant"
+    return f"{origin}_value" if hasattr(builtins, origin) else origin
 
 
 def _add(node: ast.AST, name: str, constants: dict[str, ast.expr]) -> None:

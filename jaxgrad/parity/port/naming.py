@@ -46,9 +46,10 @@ def base_name(function: types.FunctionType, owner: type | None, path: str) -> st
     base = function.__name__.strip("_")
     if owner is not None and function.__name__ == "forward":
         base = snake(owner.__name__)
-        label = path.rpartition(".")[2]
-        if _is_sequence(owner) and label.isidentifier():
-            base = snake(label)  # a Sequential is named after its attribute
+        labels = [x for x in path.split(".") if x.isidentifier()]
+        if _is_sequence(owner) and labels:
+            is_part = not path.endswith(labels[-1])
+            base = snake(labels[-1].removesuffix("s") if is_part else labels[-1])
     return base if base.isidentifier() else "function"
 
 
@@ -60,6 +61,7 @@ def _is_sequence(owner: type) -> bool:
 _WORDS = (
     r"[A-Z][a-z]+2[A-Z][a-z]+",  # Pix2Pix
     r"P?[A-Z][a-z]{1,2}G?LU",  # ReLU, SwiGLU
+    r"[A-Z]o[A-Z](?![a-z])",  # MoE
     r"([A-Z][a-z]+|(?<![A-Z])[A-Z])Ne(t|Xt)(?![a-z])",  # ResNet, UNet
 )
 SHORT = 4  # letters of a name that is one word, such as `NeRF`
@@ -111,6 +113,8 @@ def _of_sequence(paths: Collection[str], module: nn.Module) -> str:
     """Return `Net.body (nets/net.py:12).` of the attribute that holds a Sequential."""
     holders = [x for path in sorted(paths) if (x := holder(path, module)) is not None]
     labels = list(dict.fromkeys(f"{type(x).__name__}.{rest}" for x, rest in holders))
+    if len(labels) > 1:
+        labels = list(dict.fromkeys(re.sub(r"\[\d+\]", "[i]", label) for label in labels))
     if not labels:
         return ""
     kind, attribute = type(holders[0][0]), re.split(r"[.\[]", holders[0][1])[0]

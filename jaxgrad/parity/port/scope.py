@@ -6,6 +6,7 @@ import ast
 import contextlib
 import copy
 import dataclasses
+import re
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -87,6 +88,7 @@ class Calls:
 
     written: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
     stateful: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
+    unrolled: set[Place] = dataclasses.field(default_factory=set)  # comprehensions that draw
 
 
 @dataclasses.dataclass
@@ -180,7 +182,8 @@ class Scope:
         first = line
         while first - 1 in self.source.own_lines:
             first -= 1
-        return [self.source.comments[n] for n in range(first, line)]
+        found = [self.source.comments[n] for n in range(first, line)]
+        return [text for text in found if not _MARK.match(text)]
 
     def hold_comments(self, node: ast.stmt) -> None:
         """Keep the comments above a folded statement for the next one that the port has."""
@@ -199,7 +202,8 @@ class Scope:
         above, self.held = [*self.held, *self.comments_above(first)], []
         inside = [source.comments[n] for n in range(first, last) if n in source.own_lines]
         trailing = source.comments.get(last, "") if last not in source.own_lines else ""
-        return above + inside, trailing
+        inside = [text for text in inside if not _MARK.match(text)]
+        return above + inside, "" if _MARK.match(trailing) else trailing
 
     @contextlib.contextmanager
     def block(self) -> Iterator[list[ast.stmt]]:
@@ -281,6 +285,9 @@ def top_scope(run: Run, name: str) -> Scope:
 
 
 def _nothing() -> None: ...
+
+
+_MARK = re.compile(r"#\s*(fmt|type|pyright|pyrefly|mypy|noqa|pylint|ruff|nosec|pragma)\b")  # for tools
 
 
 def renames(node: ast.AST) -> dict[str, str]:

@@ -232,9 +232,10 @@ def code_of(value: Value) -> ast.expr:
     code = syntax.literal(value.real)
     if formulas.is_long(value.real):
         code = formulas.found(value.real) or code
-    is_number = isinstance(code, ast.Constant) or "number" in code.__dict__
+    inner = code.operand if isinstance(code, ast.UnaryOp) else code
+    is_number = isinstance(inner, ast.Constant) or "number" in inner.__dict__
     if isinstance(value, Folded) and value.origin and is_number:
-        code.__dict__["origin"] = value.origin
+        inner.__dict__["origin"] = value.origin
     if isinstance(value, Folded) and value.variable:
         code.__dict__["variable"] = value.variable
     return code

@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import ast
 import copy
+import pathlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
+
+import torch
 
 from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.source import is_torch
 
 
+TORCH = str(pathlib.Path(torch.__file__).parent)
 LONGEST = 60  # characters of an expression that is written at a call
 SHORT = 2  # statements of a sequence that is written as one expression
 
@@ -40,7 +44,8 @@ def without_wrappers(functions: Sequence[Written]) -> list[Written]:
 
 def _is_movable(written: Written) -> bool:
     is_plain = isinstance(written.node, ast.FunctionDef) and written.hole is None
-    return is_plain and not written.pinned and is_torch(written.function)
+    in_torch = written.function.__code__.co_filename.startswith(TORCH)  # also a decorator's
+    return is_plain and not written.pinned and (is_torch(written.function) or in_torch)
 
 
 def _calls(caller: Written, name: str) -> list[ast.Call]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.mode_expressions import TRAINING
 from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.writer import WIDTH
 
@@ -21,6 +22,7 @@ def with_idioms(functions: Sequence[Written]) -> list[Written]:
         _Plain().visit(written.node)
         if isinstance(written.node, ast.FunctionDef):
             _as_lambdas(written.node)
+            _pass_in_both_modes(written.node)
     return list(functions)
 
 
@@ -106,3 +108,22 @@ def _join_result(nested: ast.FunctionDef) -> None:
         if len(syntax.text(value)) > WIDTH - 20:
             return
         nested.body[-2:] = [ast.Return(value)]
+
+
+def _pass_in_both_modes(function: ast.FunctionDef) -> None:
+    """Write `f(x, logvar)` for `f(x, logvar if training else None)`, which ignores it in eval mode."""
+    bound = {a.arg for a in function.args.args}
+    for statement in function.body:
+        for call in ast.walk(statement):
+            if isinstance(call, ast.Call) and syntax.is_written(call.func):
+                call.args = [_of_both(x, bound) for x in call.args]
+        if isinstance(statement, ast.Assign):
+            bound |= syntax.assigned(statement)
+
+
+def _of_both(code: ast.expr, bound: set[str]) -> ast.expr:
+    if not isinstance(code, ast.IfExp) or syntax.text(code.test) != TRAINING:
+        return code
+    parts = [x for x in (code.body, code.orelse) if syntax.text(x) != "None"]
+    only = parts[0] if len(parts) == 1 else None
+    return only if isinstance(only, ast.Name) and only.id in bound else code

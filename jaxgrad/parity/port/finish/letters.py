@@ -9,7 +9,7 @@ from typing import Any
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.scope import Written
-from jaxgrad.parity.port.source import source_of
+from jaxgrad.parity.port.source import is_torch, source_of
 
 
 AXES: dict[Any, str] = {  # usual letters of the sizes, by rank
@@ -170,14 +170,17 @@ def _is_shape(code: ast.expr) -> bool:
 
 
 def result_names(written: Written) -> list[str]:
-    """Return the names of several results, as the port or the torch program has them."""
+    """Return the names of several results, where the port or the torch program has them."""
+    if not written.base or is_torch(written.function):
+        return []
     for node in (written.node, source_of(written.function).node):
         returns = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
         if not returns or not isinstance(returns[-1], ast.Tuple):
             continue
         variables = syntax.assigned(node) | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
         names = [_label(x, variables) for x in returns[-1].elts]
-        if all(names) and len(set(names)) == len(names):
+        names = [n if names.count(n) == 1 else "" for n in names]
+        if any(names):
             return names
     return []
 

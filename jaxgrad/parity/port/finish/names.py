@@ -37,19 +37,29 @@ def _numbered(name: str) -> str | None:
 
 def _rename(function: ast.FunctionDef) -> None:
     parameters = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
+    _drop_numbers(function, parameters)
     blocks = [function.body]
     for node in ast.walk(function):
         if isinstance(node, ast.For | ast.If):
             blocks += [node.body, node.orelse]
-    stores = [n.id for n in ast.walk(function) if _is_store(n)]
     for block in blocks:
-        for statement in list(block):
-            if not is_temporary(statement):
-                continue
-            old = statement.targets[0].id  # pyright: ignore[reportAttributeAccessIssue]
-            if stores.count(old) == 1 and old not in parameters:
-                _rename_one(old, block.index(statement), block, function)
+        for old in dict.fromkeys(s.targets[0].id for s in block if is_temporary(s)):  # pyright: ignore[reportAttributeAccessIssue]
+            starts = [n for n, s in enumerate(block) if old in syntax.assigned(s)]
+            if starts and old not in parameters:
+                _rename_one(old, starts[0], block, function)
         _join_aliases(block)
+
+
+def _drop_numbers(function: ast.FunctionDef, parameters: set[str]) -> None:
+    """Write `logits` for `logits_2` if nothing else has this name."""
+    names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | parameters
+    for old in sorted(names - parameters):
+        new = _numbered(old)
+        alike = [n for n in names if n == new or _numbered(n) == new]
+        if new is not None and alike == [old] and new not in RESERVED and "temporary" not in new:
+            for statement in function.body:
+                _replace(statement, old, new)
+            names = (names - {old}) | {new}
 
 
 def _is_store(node: ast.AST) -> bool:
