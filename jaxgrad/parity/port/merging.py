@@ -123,7 +123,8 @@ def _differences(left: Any, right: Any) -> list[_Place] | None:
         return None
     if isinstance(left, ast.Constant):
         return [] if left.value == right.value else None
-    if isinstance(left, ast.Subscript) and _is_text(left.slice) and _is_text(right.slice):
+    is_place = isinstance(left, ast.Subscript) and _is_text(right.slice)
+    if is_place and (_is_text(left.slice) or _is_keyword(left.slice)):
         places = _differences(left.value, right.value)
         same = syntax.same(left.slice, right.slice)
         return places if same or places is None else [*places, (left.slice, right.slice)]

@@ -193,14 +193,17 @@ def _label(code: ast.expr, variables: set[str]) -> str:
         while isinstance(root, ast.Attribute):
             root = root.value
         if isinstance(code, ast.Call) and isinstance(root, ast.Name) and root.id not in variables:
-            code = code.args[0] if code.args else root  # a function of a module
+            if inner is root or not code.args:
+                return ""
+            code = code.args[0]  # of a function of a module
         elif isinstance(inner, ast.Attribute) and not _is_self(inner.value):
             code = inner.value
         else:
             code = inner
     if isinstance(code, ast.Attribute):
         return code.attr if _is_self(code.value) else ""
-    return code.id if isinstance(code, ast.Name) and code.id in variables else ""
+    known = isinstance(code, ast.Name) and code.id in variables and code.id != "p"
+    return code.id if known else ""  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _is_self(code: ast.expr) -> bool:

@@ -62,7 +62,11 @@ def shapes_of(
         return calls
 
     with compat.enable_x64(False):  # the classes of the dtypes do not depend on it
-        calls = record(sizes.symbolic(inputs, lambda structs: bool(record(structs))))
+        found = sizes.changing(inputs, lambda structs: bool(record(structs)))
+        calls = record(found.structs)
+    for call in (c for part in calls.values() for c in part):
+        call.arguments = {k: _named(x, found) for k, x in call.arguments.items()}
+        call.result = _named(call.result, found)
     known = names_of_sizes(functions[::-1], calls)
     texts = {
         w.name: _text(calls[w.name], Letters(known, w, calls[w.name]), result_names(w))
@@ -153,6 +157,17 @@ def _shape(value: Any) -> Any:
         return {k: _shape(v) for k, v in value.items()}
     is_size = type(value) is int or export.is_symbolic_dim(value)
     return str(value) if is_size else None
+
+
+def _named(shape: Any, found: sizes.Sizes) -> Any:
+    """Return a shape whose sizes are texts."""
+    if isinstance(shape, dict):
+        return {k: _named(x, found) for k, x in shape.items()}
+    if isinstance(shape, list):
+        return [_named(x, found) for x in shape]
+    if isinstance(shape, tuple):
+        return tuple(map(found.text, shape[0])), shape[1]
+    return shape
 
 
 def _text(calls: Sequence[Call], letters: Letters, names: Sequence[str]) -> str:
