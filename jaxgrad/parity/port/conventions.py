@@ -13,8 +13,12 @@ PARAMS = "`p` is the tree of parameters and buffers, with the names of torch's s
 STATE = "A function that changes buffers returns (output, updated p)."
 KEY = "`rng` is a key of jax.random; train mode draws from it, eval mode needs none."
 KEY_ALWAYS = "`rng` is a key of jax.random."
-OPERATORS = "`F` is jaxgrad.functional, whose gradients are torch's where those of jax.numpy differ."
-SIZES = "In the docstrings, letters stand for sizes that may change; numbers are the configuration's."
+OPERATORS = (
+    "`F` is jaxgrad.functional, whose gradients are torch's where those of jax.numpy differ."
+)
+SIZES = (
+    "In the docstrings, letters stand for sizes that may change; numbers are the configuration's."
+)
 EXAMPLE = "The docstrings have the sizes of the example inputs."
 
 

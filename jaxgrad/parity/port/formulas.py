@@ -17,7 +17,9 @@ LARGEST = 10**6  # the largest integer in a formula that is found from its value
 
 def is_long(value: Any) -> bool:
     """Return whether a number has too many digits to say what it is."""
-    return isinstance(value, float) and math.isfinite(value) and len(repr(float(abs(value)))) > DIGITS
+    return (
+        isinstance(value, float) and math.isfinite(value) and len(repr(float(abs(value)))) > DIGITS
+    )
 
 
 def found(value: float) -> ast.expr | None:
@@ -37,7 +39,12 @@ def found(value: float) -> ast.expr | None:
 def _candidates(x: float) -> Iterator[str]:
     yield from ("math.pi", "2 * math.pi", "math.sqrt(2 * math.pi)", "math.log(2 * math.pi)")
     yield "0.5 * math.log(2 * math.pi)"
-    powers = (("{}**-0.5", x**-2), ("1 / math.sqrt({})", x**-2), ("{}**0.5", x**2), ("1 / {}", 1 / x))
+    powers = (
+        ("{}**-0.5", x**-2),
+        ("1 / math.sqrt({})", x**-2),
+        ("{}**0.5", x**2),
+        ("1 / {}", 1 / x),
+    )
     for text, guess in powers:
         if 2 <= round(guess) <= LARGEST:
             yield text.format(round(guess))

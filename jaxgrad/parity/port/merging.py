@@ -107,8 +107,6 @@ def _bare(node: ast.FunctionDef) -> list[Any]:
     return [[a.arg for a in node.args.args], *node.body]
 
 
-
-
 def _differences(left: Any, right: Any) -> list[_Place] | None:
     """Return the constants in which two trees differ, or None if something else differs."""
     if isinstance(left, list):

@@ -80,7 +80,11 @@ class Merger:
             node.args.kw_defaults.append(None)
         pinned, paths = left.pinned or right.pinned, left.paths & right.paths
         return dataclasses.replace(
-            left, name=label, node=node, pinned=pinned, paths=paths,
+            left,
+            name=label,
+            node=node,
+            pinned=pinned,
+            paths=paths,
             held=left.held & right.held or left.held | right.held,
         )
 

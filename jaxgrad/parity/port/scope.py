@@ -287,7 +287,9 @@ def top_scope(run: Run, name: str) -> Scope:
 def _nothing() -> None: ...
 
 
-_MARK = re.compile(r"#\s*(fmt|type|pyright|pyrefly|mypy|noqa|pylint|ruff|nosec|pragma)\b")  # for tools
+_MARK = re.compile(
+    r"#\s*(fmt|type|pyright|pyrefly|mypy|noqa|pylint|ruff|nosec|pragma)\b"
+)  # for tools
 
 
 def renames(node: ast.AST) -> dict[str, str]:

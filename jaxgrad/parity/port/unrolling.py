@@ -26,7 +26,9 @@ def require_turns(turn: Turn, count: int, scope: Scope, node: ast.AST, *, assert
         length = syntax.call("len", turn.iterable)
         test = ast.Compare(length, [ast.Eq()], [syntax.constant(count)])
         times = "once" if count == 1 else f"{count} times"
-        message = syntax.constant(f"this port holds for a loop that runs {times}, as in the example")
+        message = syntax.constant(
+            f"this port holds for a loop that runs {times}, as in the example"
+        )
         scope.emit(ast.Assert(test, message))
 
 

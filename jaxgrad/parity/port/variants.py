@@ -213,11 +213,18 @@ def _hoist(
             continue
         pair = _differing(left[n], right[n], constants)
         whole = [getattr(s, "value", None) for s in (left[n], right[n])]
-        if pair is None or pair[0] is whole[0] or not all(isinstance(x, ast.Call | ast.BinOp) for x in pair):
+        if (
+            pair is None
+            or pair[0] is whole[0]
+            or not all(isinstance(x, ast.Call | ast.BinOp) for x in pair)
+        ):
             continue
         names = {name for s in (left[n], right[n]) for name in syntax.names_in(s)}
         label = next((x for x in syntax.names_in(pair[0]) if x in parameters and x != "p"), "y")
-        outside = [_replaced(s, part, syntax.name("_")) for s, part in zip((left[n], right[n]), pair, strict=True)]
+        outside = [
+            _replaced(s, part, syntax.name("_"))
+            for s, part in zip((left[n], right[n]), pair, strict=True)
+        ]
         if any(label in syntax.names_in(s) for s in outside):
             label = syntax.unique("y", names)
         for body, part in ((left, pair[0]), (right, pair[1])):
@@ -243,7 +250,7 @@ def _differing(left: Any, right: Any, constants: Any) -> tuple[Any, Any] | None:
     unequal = [(a, b) for a, b in flat if constants(a, b) is None]
     if len(unequal) != 1:
         return left, right
-    (a, b), = unequal
+    ((a, b),) = unequal
     deeper = _differing(a, b, constants)
     return deeper if deeper is not None and isinstance(deeper[0], ast.expr) else (left, right)
 

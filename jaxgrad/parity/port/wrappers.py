@@ -45,6 +45,9 @@ def without_wrappers(functions: Sequence[Written]) -> list[Written]:
 def _is_movable(written: Written) -> bool:
     is_plain = isinstance(written.node, ast.FunctionDef) and written.hole is None
     in_torch = written.function.__code__.co_filename.startswith(TORCH)  # also a decorator's
+    is_own = written.owner is not None and not is_torch(written.owner) and not in_torch
+    if is_own or (is_torch(written.function) and written.owner and not is_torch(written.owner)):
+        return False  # a class of the user keeps its function
     return is_plain and not written.pinned and (is_torch(written.function) or in_torch)
 
 

@@ -265,7 +265,9 @@ def _tidy(source: str) -> str:
 
 
 _OPERAND = r"(?:[A-Za-z_][\w.]*|\d[\w.]*)"
-_POWER = re.compile(rf"(?<![\w.\])'\"])({_OPERAND}) \*\* (-?{_OPERAND}|\(-{_OPERAND}\))(?![\w.(\[])")
+_POWER = re.compile(
+    rf"(?<![\w.\])'\"])({_OPERAND}) \*\* (-?{_OPERAND}|\(-{_OPERAND}\))(?![\w.(\[])"
+)
 
 
 def _short_power(match: re.Match[str]) -> str:

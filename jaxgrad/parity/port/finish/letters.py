@@ -76,7 +76,11 @@ class Letters:
         usual = "N" if axis == 0 else _usual(rank, axis, kind)
         label = f"{usual}'" if new else usual
         if label in self.own.values() or label in self.taken:
-            free = [x for x in ("B" if axis == 0 else "") + SPARE if x not in self.own.values() and x not in self.taken]
+            free = [
+                x
+                for x in ("B" if axis == 0 else "") + SPARE
+                if x not in self.own.values() and x not in self.taken
+            ]
             label = f"{usual}''" if new else (free or [usual])[0]
         self.own[place] = label
         return label
@@ -100,9 +104,7 @@ def _printed(calls: Sequence[Any], known: Mapping[str, str]) -> set[str]:
     if any(len(x) != len(shapes[0]) for x in shapes):
         return set(known.values())
     vectors = [
-        _vector(pair, axis)
-        for pair in zip(*shapes, strict=True)
-        for axis in range(len(pair[0][0]))
+        _vector(pair, axis) for pair in zip(*shapes, strict=True) for axis in range(len(pair[0][0]))
     ]
     return {known[v[0]] for v in vectors if v and len(set(v)) == 1 and v[0] in known}
 
@@ -177,7 +179,9 @@ def result_names(written: Written) -> list[str]:
         returns = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
         if not returns or not isinstance(returns[-1], ast.Tuple):
             continue
-        variables = syntax.assigned(node) | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+        variables = syntax.assigned(node) | {
+            n.arg for n in ast.walk(node) if isinstance(n, ast.arg)
+        }
         names = [_label(x, variables) for x in returns[-1].elts]
         names = [n if names.count(n) == 1 else "" for n in names]
         if any(names):

@@ -43,7 +43,7 @@ class Sizes:
                 if size == number:
                     return label
                 if size % number == 0 and size // number <= LARGEST:
-                    return f"{size // number}*{label}"
+                    return f"{self.text(size // number)}*{label}"
                 if number % size == 0 and size in NUMBERS:
                     return f"{label}//{number // size}"
         return str(size)
