@@ -39,11 +39,11 @@ CHANGES = "a change in place"  # stands for any method such as `add_`
 DEVIATIONS = (
     Deviation(
         ("retain_graph/second_backward",),
-        "A second backward() raises in torch unless retain_graph=True; gradients here can be repeated.",
+        "A second backward() raises in torch without retain_graph; here a gradient can be repeated.",
     ),
     Deviation(
         ("mutation/inplace_saved", "mutation/inplace_after_use"),
-        "torch raises if a saved value was changed in place; here the gradient uses the saved value.",
+        "torch raises if a saved value was changed in place; here the gradient uses that value.",
         torch=frozenset({CHANGES}),
     ),
     Deviation(
@@ -83,7 +83,7 @@ DEVIATIONS = (
     ),
     Deviation(
         ("autograd/per_sample_dropout",),
-        "torch's vmap needs randomness= to draw; here jax.vmap takes one key per sample or one key.",
+        "torch's vmap needs randomness= to draw; here jax.vmap takes one key per sample, or one.",
         port=frozenset({"jax.random.split"}),
     ),
 )

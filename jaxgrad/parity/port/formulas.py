@@ -40,11 +40,8 @@ def _candidates(x: float) -> Iterator[str]:
     yield from ("math.pi", "2 * math.pi", "math.sqrt(2 * math.pi)", "math.log(2 * math.pi)")
     yield "0.5 * math.log(2 * math.pi)"
     powers = (
-        ("{}**-0.5", x**-2),
-        ("1 / math.sqrt({})", x**-2),
-        ("{}**0.5", x**2),
-        ("1 / {}", 1 / x),
-    )
+        ("1 / {}", 1 / x), ("{}**-0.5", x**-2), ("1 / math.sqrt({})", x**-2), ("{}**0.5", x**2),
+    )  # fmt: skip
     for text, guess in powers:
         if 2 <= round(guess) <= LARGEST:
             yield text.format(round(guess))

@@ -237,7 +237,7 @@ def _twins(block: list[ast.stmt]) -> list[_Place]:
         twin = statement.__dict__.pop("twin", None)
         if twin is not None:
             block[n], twin = aligned(statement, twin)
-            places += _differences(block[n], twin) or []
+            places += _differences(statement, twin) or []
     return places
 
 

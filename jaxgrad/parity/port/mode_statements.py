@@ -12,7 +12,7 @@ from jaxgrad.parity.port.conditions import opposite
 
 
 class Expressions(Protocol):
-    """How expressions are merged, how code of one mode is copied, and what tells the modes apart."""
+    """How expressions are merged, how code of one mode is copied, and the test of the mode."""
 
     test: ast.expr
 

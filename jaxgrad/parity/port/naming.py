@@ -16,7 +16,7 @@ from torch import nn
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.source import is_torch
-from jaxgrad.parity.port.writer import WIDTH
+from jaxgrad.parity.port.writer import WIDTH, short_path
 
 
 def named(functions: Sequence[Written]) -> list[Written]:
@@ -134,15 +134,18 @@ def holder(path: str, module: nn.Module) -> tuple[nn.Module, str] | None:
 
 def _place(source: Any, attribute: str = "") -> str:
     """Return the file and line of a function or class, or of the line that sets an attribute."""
-    if isinstance(source, types.FunctionType):
-        code = source.__code__
-        return f"{'/'.join(pathlib.Path(code.co_filename).parts[-2:])}:{code.co_firstlineno}"
-    path = pathlib.Path(inspect.getsourcefile(source) or "")
-    lines, first = inspect.getsourcelines(source)
+    try:
+        lines, first = inspect.getsourcelines(source)
+    except (OSError, TypeError):  # a class of a notebook, or of a module that is not imported
+        lines, first = [], 0
+    if isinstance(source, types.FunctionType) or not lines:
+        function = source if isinstance(source, types.FunctionType) else source.forward
+        code = inspect.unwrap(function).__code__
+        return f"{short_path(code.co_filename)}:{code.co_firstlineno}"
     if attribute:
         sets = re.compile(rf"\s*(.*\W)?self\.{attribute}\b.*=")
         first += next((n for n, line in enumerate(lines) if sets.match(line)), 0)
-    return f"{'/'.join(path.parts[-2:])}:{first}"
+    return f"{short_path(inspect.getsourcefile(source) or '')}:{first}"
 
 
 def _public_package(owner: type) -> str:

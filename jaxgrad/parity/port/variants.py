@@ -148,7 +148,7 @@ class _Copies:
             new.__dict__["twin"] = copy.deepcopy(evaluated)
         return new if isinstance(new, ast.stmt) or syntax.same(train, evaluated) else None
 
-    def alone(self, node: Any, *, training: bool) -> Any:
+    def alone(self, node: Any, *, training: bool) -> Any:  # noqa: ARG002  # no modes
         return copy.deepcopy(node)
 
 

@@ -34,11 +34,16 @@ _IMPORTS = (
 _STANDARD = ("import math", "from functools import partial")
 
 
+def short_path(path: str) -> str:
+    """Return the last folder and the name of a file."""
+    return "/".join(pathlib.Path(path).parts[-2:])
+
+
 def title_of(module: nn.Module) -> str:
     """Return the first line of a port."""
     kind = type(module)
-    path = pathlib.Path(inspect.getsourcefile(kind) or "")
-    place = kind.__module__ if is_torch(kind) else "/".join(path.parts[-2:])
+    code = inspect.unwrap(kind.forward).__code__
+    place = kind.__module__ if is_torch(kind) else short_path(code.co_filename)
     return f"JAX port of {kind.__name__} ({place}), written by jaxgrad.port."
 
 

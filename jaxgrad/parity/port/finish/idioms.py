@@ -111,7 +111,7 @@ def _join_result(nested: ast.FunctionDef) -> None:
 
 
 def _pass_in_both_modes(function: ast.FunctionDef) -> None:
-    """Write `f(x, logvar)` for `f(x, logvar if training else None)`, which ignores it in eval mode."""
+    """Write `f(x, y)` for `f(x, y if training else None)`, which ignores `y` in eval mode."""
     bound = {a.arg for a in function.args.args}
     for statement in function.body:
         for call in ast.walk(statement):

@@ -68,7 +68,7 @@ class Letters:
             return self.own[place]
         if len(set(vector)) == 1:
             text = _renamed(vector[0], self.known)
-            if len(text) <= LONGEST and "(" not in text or text.isidentifier():
+            if (len(text) <= LONGEST and "(" not in text) or text.isidentifier():
                 return text
         values = sorted(set(vector), key=lambda x: x != "1")
         if len(values) == 2 and values[0] == "1":  # it is broadcast in some calls
@@ -116,7 +116,7 @@ def _renamed(size: str, known: Mapping[str, str]) -> str:
 
 
 def names_of_sizes(functions: Sequence[Written], calls: Mapping[str, Any]) -> dict[str, str]:
-    """Return the name of each symbol: the first one that the author gave it, or its usual letter."""
+    """Return the name of each symbol: the first one of the author's, or its usual letter."""
     names: dict[str, str] = {}
     for written in functions:
         for name, axis, label in _unpacked(written):

@@ -15,7 +15,7 @@ from jaxgrad.parity.port.scope import RESERVED, Written
 
 
 def with_few_names(functions: Sequence[Written]) -> list[Written]:
-    """Return the functions with the author's names in place of the port's where that is possible."""
+    """Return the functions with the author's names in place of the port's where possible."""
     for written in functions:
         if isinstance(written.node, ast.FunctionDef):
             _rename(written.node)
@@ -37,7 +37,6 @@ def _numbered(name: str) -> str | None:
 
 def _rename(function: ast.FunctionDef) -> None:
     parameters = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
-    _drop_numbers(function, parameters)
     blocks = [function.body]
     for node in ast.walk(function):
         if isinstance(node, ast.For | ast.If):
@@ -48,6 +47,7 @@ def _rename(function: ast.FunctionDef) -> None:
             if starts and old not in parameters:
                 _rename_one(old, starts[0], block, function)
         _join_aliases(block)
+    _drop_numbers(function, parameters)
 
 
 def _drop_numbers(function: ast.FunctionDef, parameters: set[str]) -> None:

@@ -1,7 +1,6 @@
 """Short functions of torch are written at their calls."""
 
 import numpy as np
-import torch
 from torch import nn
 
 from tests.jaxgrad.parity.port._ports import agrees, source
