@@ -39,7 +39,7 @@ CHANGES = "a change in place"  # stands for any method such as `add_`
 DEVIATIONS = (
     Deviation(
         ("retain_graph/second_backward",),
-        "A second backward() raises in torch without retain_graph; here a gradient can be repeated.",
+        "A second backward() raises in torch without retain_graph; gradients here are repeatable.",
     ),
     Deviation(
         ("mutation/inplace_saved", "mutation/inplace_after_use"),

@@ -14,7 +14,8 @@ from jaxgrad.parity.port.conditions import opposite
 class Expressions(Protocol):
     """How expressions are merged, how code of one mode is copied, and the test of the mode."""
 
-    test: ast.expr
+    @property
+    def test(self) -> ast.expr: ...
 
     def expression(self, train: Any, evaluated: Any) -> Any: ...
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import pathlib
 import re
 import sys
 import types

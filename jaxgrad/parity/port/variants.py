@@ -49,7 +49,7 @@ def test_between(left: Written, right: Written, module: nn.Module) -> Test | Non
     source = source_of(left.function).node
     tests = [n.test for n in ast.walk(source) if isinstance(n, ast.If | ast.IfExp)]
     parts = [part for test in tests for part in _parts(test)]
-    own = [n for n in ast.walk(source) if _own(n)]
+    own = [n for n in ast.walk(source) if isinstance(n, ast.expr) and _own(n)]
     candidates = (
         *((part, _presence(part, sides) or _on_attributes(part, sides)) for part in parts),
         *((part, _on_parameter(part, left, right)) for part in parts),

@@ -42,8 +42,11 @@ def short_path(path: str) -> str:
 def title_of(module: nn.Module) -> str:
     """Return the first line of a port."""
     kind = type(module)
-    code = inspect.unwrap(kind.forward).__code__
-    place = kind.__module__ if is_torch(kind) else short_path(code.co_filename)
+    try:
+        file = inspect.getsourcefile(kind) or ""
+    except TypeError:  # a class of a module that is not imported
+        file = inspect.unwrap(kind.forward).__code__.co_filename
+    place = kind.__module__ if is_torch(kind) else short_path(file)
     return f"JAX port of {kind.__name__} ({place}), written by jaxgrad.port."
 
 
