@@ -72,7 +72,7 @@ def _shadows(self, h):
         (_checks, "* 5", "* 2"),
         (_keeps, "h * first", "h * h"),
         (_rolls, "x * input_", "x * x"),
-        (_shadows, "h_2 + 1", "h_2 + 2"),
+        (_shadows, "z + 1", "z + 2"),
     ],
 )
 def test_a_port_with_stores_has_torchs_gradients(step, line, instead):
