@@ -122,9 +122,7 @@ class Hooks(nn.Module):
 class Penalty(nn.Module):
     """A gradient inside of the module."""
 
-    lines = (
-        '(slope,) = jax.vjp(lambda x: score_forward(p["score"], x), x)[1](ones)',
-    )
+    lines = ('(slope,) = jax.vjp(lambda x: score_forward(p["score"], x), x)[1](ones)',)
 
     def __init__(self):
         super().__init__()
