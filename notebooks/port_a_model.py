@@ -163,7 +163,7 @@ predict(
 # module, and names what is lost.
 
 # %%
-code = ported.source.replace("normed.running_mean", 'p["running_mean"]')
+code = ported.source.replace('x, p["running_mean"], p', "x, _, p")
 assert code != ported.source
 
 

@@ -13,6 +13,7 @@ from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
     Closure,
     Fields,
+    Folded,
     Items,
     Module,
     Object,
@@ -20,6 +21,7 @@ from jaxgrad.parity.port.values import (
     Tensor,
     Value,
     code_of,
+    folded,
     is_dynamic,
     renamed,
 )
@@ -29,6 +31,8 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     """Assign a value to a local variable of both programs, and return it under its name."""
     if scope.no_grad and not isinstance(value, Tensor):
         value = stopped_parts(value)
+    if type(value) is Folded and value.code is None and not value.origin:
+        value = folded(value.real, name, value.formula)
     scope.values[name] = value
     is_list = isinstance(value, Items) and value.real is list
     if isinstance(value, Module | Closure) or not (is_dynamic(value) or is_list):

@@ -26,6 +26,7 @@ from jaxgrad.parity.port.values import (
     TensorMethod,
     Value,
     code_of,
+    computed,
     is_dynamic,
     real_of,
 )
@@ -79,7 +80,7 @@ def _number(kind: Any) -> Special:
             )
         real = kind(*map(real_of, site.args))
         if not any(map(is_dynamic, site.args)):
-            return Folded(real)
+            return computed(real, lambda *x: syntax.call(_label(kind), *x), *site.args)
         if kind is int and isinstance(site.args[0].real, int):
             return site.args[0]
         return Size(real, syntax.call(_label(kind), *map(code_of, site.args)))

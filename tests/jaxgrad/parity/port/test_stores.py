@@ -97,7 +97,7 @@ def _constructs(self, h):
         (_rolls, "x * input_", "x * x"),
         (_replaces, 'first + pair["second"]', 'pair["first"] + pair["second"]'),
         (_constructs, "axis=-1", "axis=0"),
-        (_shadows, "h_2 + 1", "h_2 + 2"),
+        (_shadows, "z + 1", "z + 2"),
     ],
 )
 def test_a_port_with_stores_has_torchs_gradients(step, line, instead):
