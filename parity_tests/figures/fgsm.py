@@ -122,5 +122,5 @@ def draw(record: Record) -> str:
     parts.append(key(14, 396, entries))
     parts.append(text(14, 420, f"mean loss {first} before, {second} after"))
     return svg(
-        "FGSM: a step along the gradient's sign makes the true class less likely", parts, 434
+        "FGSM: a step along the gradient's sign makes the true class unlikelier", parts, 434
     )
