@@ -169,7 +169,7 @@ def inference_mode_jax(net, x, y):
     return {
         "h": h,
         "forward": {"loss": loss, "grads": grads},
-        "version": Raises(AttributeError, "_version"),
+        "version": False,
         "in_place": h + 1,
     }
 
@@ -200,7 +200,7 @@ def inference_mode(net, x, y, *, no_grad=jaxgrad.no_grad):
     return {
         "h": h,
         "forward": {"loss": loss, "grads": grads},
-        "version": raised(lambda: getattr(h, "_version")),  # noqa: B009  # no such attribute
+        "version": hasattr(h, "_version"),
         "in_place": h.at[...].add(1),
     }
 
