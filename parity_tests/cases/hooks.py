@@ -107,7 +107,7 @@ def tensor_hook(x, *, hook=jaxgrad.hook):
 @case(
     source="P155",
     inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
-    idiom=("h.register_hook(print)", "h = hook(h, print)"),
+    idiom=("h.register_hook(watch)", "h = hook(h, watch)"),
     control=dict(hook=identity),
 )
 def hook_watch(net, x, y, *, hook=jaxgrad.hook):

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import markupsafe
 import numpy as np
 
-from jaxgrad.parity.compare import Leaf
+from jaxgrad.parity.compare import FLOAT64_RTOL, FLOOR_ULP, TORCH_ERRORS, Leaf
 from jaxgrad.parity.prove.page import number, template
 from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
@@ -33,7 +33,7 @@ LEAVES_OF_PASSED = 5
 WORDS = {
     "bitwise": "bit-identical",
     "close": "equal up to rounding",
-    "deviation": "documented deviations",
+    "deviation": "documented deviation",
     "fail": "failed",
     "error": "raised",
     "blind": "blind",
@@ -102,7 +102,14 @@ def write(
         counts=collections.Counter(result.verdict for result in results),
         controls=collections.Counter(result.control for result in results if result.passed),
         disagreement=disagreement,
-        versions=versions,
+        versions={name: _public(value) for name, value in versions.items()},
+        query=f"{results[0].theme} dtype:{results[0].dtype}" if results else "",
+        judged_by_oracle=any(_has_ratio(x) for r in results for x in r.leaves),
+        some_not_run=_some_not_run(cases, results),
+        without=without,
+        allowed=allowed,
+        raises=lambda x: isinstance(x, BaseException),
+        tool=lambda case: ", ".join(case.control or ()),
         signs=SIGNS,
         pictures=pictures or {},
         words=lambda svg: html.unescape("".join(_WORDS.findall(svg))),
@@ -148,8 +155,8 @@ def verdict(results: Sequence[Result]) -> str:
     failed = sum(not result.passed for result in results)
     pinned = sum(result.verdict == "deviation" for result in results)
     return (
-        f"{len(results) - failed - pinned} of {len(results)} cells have torch's gradients; "
-        f"{pinned} are documented deviations; {failed} failed."
+        f"{failed} failed; {len(results) - failed - pinned} agree with torch; "
+        f"{pinned} differ as documented."
     )
 
 
@@ -199,6 +206,41 @@ def _finds(results: Iterable[Result], term: str) -> bool:
     key, value = term.split(":")
     name = {"status": "verdict"}.get(key, key)
     return any(getattr(result, name) == value for result in results)
+
+
+def without(result: Result, leaf: Leaf) -> str:
+    """Return the value of a leaf in the negative control, which lacks the tool."""
+    return leaf_value(result.without.get(leaf.path, ""))
+
+
+def allowed(case: Case, result: Result) -> str:
+    """Say in a few words how large a difference may be."""
+    if case.tolerance is not None:
+        return f"{case.tolerance.rtol:g} of scale"
+    if result.dtype == "float64":
+        return f"{FLOAT64_RTOL / np.finfo(float).eps:.0f} ULP ({FLOAT64_RTOL:g} of scale)"
+    return f"{FLOOR_ULP:g} ULP, or {TORCH_ERRORS:g} times torch's own error"
+
+
+def _has_ratio(leaf: Leaf) -> bool:
+    return leaf.oracle_ratio is not None and math.isfinite(leaf.oracle_ratio)
+
+
+def _public(value: Any) -> Any:
+    """Return a version without the commit in its local part, since the page names one commit."""
+    return re.sub(r"\+g[0-9a-f]{6,}.*$", "", value) if isinstance(value, str) else value
+
+
+def _some_not_run(cases: Sequence[Case], results: Sequence[Result]) -> bool:
+    ran = {_key(result) for result in results}
+    return any(
+        (case.id, *column) not in ran
+        for column in columns(cases, results)
+        for case in cases
+        if column.dtype in case.dtypes
+        and column.mode in case.modes
+        and column.device in case.devices
+    )
 
 
 def leaf_value(x: Any) -> str:

@@ -31,6 +31,9 @@ def _used(program: Callable[..., Any]) -> list[Any]:
 
     def need(name: str, value: Any) -> None:
         own = inspect.isfunction(value) or inspect.isclass(value)
+        if name == "<lambda>":  # its source is the statement that contains it
+            visit(value.__code__, value.__globals__)
+            return
         if not own or value.__module__ != program.__module__ or name in needed or value is program:
             return
         needed[name] = value

@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import time
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -20,7 +20,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad.parity import interop
-from jaxgrad.parity.compare import PASSED, Comparison, Leaf, Raises, compare, flatten
+from jaxgrad.parity.compare import ABSENT, PASSED, Comparison, Leaf, Raises, compare, flatten
 from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.ulp import epsilon
 from parity_tests.case import Case
@@ -50,6 +50,7 @@ class Result:
     leaves: tuple[Leaf, ...] = ()
     why: str = ""  # the reason for a deviation or a tolerance
     shown: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    without: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # leaf -> without the tool
     redraws: int = 0
     phases: Mapping[str, float] = dataclasses.field(default_factory=dict)  # seconds by phase
 
@@ -136,6 +137,7 @@ def run(
         leaves=verdict.leaves,
         why=why,
         shown=verdict.shown,
+        without=verdict.without,
         redraws=verdict.redraws,
         phases=phases,
     )
@@ -156,6 +158,7 @@ class _Verdict:
     text: str = ""
     leaves: tuple[Leaf, ...] = ()
     shown: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    without: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     redraws: int = 0
 
 
@@ -203,7 +206,23 @@ def _judge(
         blind = _blind(case, twin, judge, torch_run.inputs, dtype, seed, device)
     if blind:
         return verdict("blind", blind)
-    return verdict(comparison.verdict)
+    if case.control is None:
+        return verdict(comparison.verdict)
+    observed = _without_tool(case, dtype, seed, device)
+    return verdict(comparison.verdict, without=at_leaves(observed, comparison.leaves))
+
+
+def at_leaves(observed: Any, leaves: Iterable[Leaf]) -> dict[str, Any]:
+    """Return an observation by the path of each leaf, at the element that the leaf reports."""
+    flat = flatten(observed)
+    values = {}
+    for leaf in leaves:
+        value = flat.get(leaf.path, ABSENT)
+        if leaf.index and isinstance(value, np.ndarray) and value.ndim == len(leaf.index):
+            inside = all(i < n for i, n in zip(leaf.index, value.shape, strict=True))
+            value = value[leaf.index] if inside else value
+        values[leaf.path] = value
+    return values
 
 
 def _judge_pins(

@@ -213,16 +213,20 @@ def _section(rows: Sequence[ConventionRow]) -> Iterator[str]:
         yield f"{remedy} place of {code(form)}:"
         remedy = "In"
         lines = (
-            (", ".join(map(code, _points(row))), _quoted(row.by), *map(_quoted, window(row)))
-            for row in of
+            (", ".join(map(code, _points(row))), _quoted(row.by, "–"), *_sides(row)) for row in of
         )
         yield markdown_table(("at", "with respect to", "torch", "JAX"), lines)
     if more := len(together) - len(chosen):
         yield f"{more} more rows show differences of the same kinds."
 
 
-def _quoted(text: str) -> str:
-    return code(text) if text else ""
+def _sides(row: ConventionRow) -> tuple[str, str]:
+    torch, jax = window(row)
+    return _quoted(torch, "no error"), code(jax)
+
+
+def _quoted(text: str, otherwise: str) -> str:
+    return code(text) if text else otherwise
 
 
 def _operators(rows: Iterable[ConventionRow]) -> Iterator[tuple[str, list[ConventionRow]]]:

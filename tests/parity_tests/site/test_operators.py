@@ -1,5 +1,7 @@
 """The page of operators is split by room without losing a row."""
 
+import re
+
 from parity_tests.runner.settings import ROOT
 from parity_tests.site import operators
 
@@ -38,10 +40,21 @@ def test_each_room_has_its_operators():
 
 
 def test_no_row_is_lost():
-    """Every line of a table of docs/operators.md is on exactly one page of the site."""
+    """Every row of docs/operators.md is on exactly one page of the site, and no cell is empty."""
     text = (ROOT / "docs" / "operators.md").read_text()
-    split = "\n".join(operators.pages(text).values()).splitlines()
+    split = "\n".join(operators.pages(text).values())
+    rows = [sorted(re.findall(r"^\| (?!at|---).*$", page, re.MULTILINE)) for page in (text, split)]
 
-    assert sorted(line for line in split if line.startswith("|")) == sorted(
-        line for line in text.splitlines() if line.startswith("|")
-    )
+    assert rows[0] == rows[1] and len(rows[0]) > 200
+    assert [row for row in rows[0] if "|  |" in row] == []
+
+
+def test_kinks_come_first():
+    """Rows at NaN are folded below the others, and operators with only such rows are last."""
+    room = operators.pages((ROOT / "docs" / "operators.md").read_text())["operators/activation.md"]
+    first, _, last = room.partition(operators.LAST)
+    relu = first.partition("## relu\n")[2].partition("\n## ")[0]
+
+    assert "### elu\n" in last and "## leaky_relu\n" in first
+    assert relu.index("| `0`, `-0` |") < relu.index("<details>") < relu.index("| `nan` |")
+    assert relu.count("<details>") == 1 and "| `nan` |" not in relu.partition("<details>")[0]
