@@ -1,6 +1,7 @@
 """What a module stores while it runs: numbers for this call, elements of its own lists."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -158,8 +159,8 @@ class Positions(nn.Module):
         self.layer = nn.Linear(4, 4)
 
     def forward(self, x):
-        sizes = [None, None]
-        parts = [None, None]
+        sizes: list[Any] = [None, None]
+        parts: list[Any] = [None, None]
         for n, size in enumerate(x.shape):
             sizes[n] = size
             parts[n] = self.layer(x) * size
