@@ -30,13 +30,11 @@ def spread(params, noise, stop=lambda x: x):
 
 def test_two_parameters_that_are_added_are_not_a_chain():
     """The mean and the spread of a sample both lead to the loss, in torch and in JAX."""
-    mean, log_std = (torch.nn.Parameter(torch.ones(2)) for _ in range(2))
-    module = torch.nn.Module()
-    module.mean, module.log_std = mean, log_std
+    mean, log_std = (torch.ones(2, requires_grad=True) for _ in range(2))
     noise = torch.tensor([0.3, -0.7])
 
     def program():
-        ((module.mean + module.log_std.exp() * noise) ** 2).mean().backward()
+        ((mean + log_std.exp() * noise) ** 2).mean().backward()
 
     (graph,) = record(program)
     params = {"mean": jnp.ones(2), "log_std": jnp.ones(2)}
