@@ -107,6 +107,7 @@ pages: $(STAMP) ## run the programs of the cheat sheet, the traps and other page
 	@"$(BIN)" -m parity_tests.site.hero
 	@"$(BIN)" -m parity_tests.site.chain_figure
 	@"$(BIN)" -m parity_tests.site.kink_figure
+	@"$(BIN)" -m parity_tests.site.fan_out
 	@"$(BIN)" -m parity_tests.site.stepper.page
 	@"$(BIN)" -m parity_tests.site.sample_proof
 	@"$(BIN)" -m parity_tests grad_modes none_or_zero --html docs/_static/report.html

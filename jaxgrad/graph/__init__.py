@@ -7,8 +7,11 @@
 | `_lanes.py` `_runs.py`        | the module of each operation; the lanes of a picture       |
 | `_keys.py` `_fold.py` `_states.py` | merge the graphs of several settings into one diagram |
 | `_differences.py`             | the gradients that flow in only one of two settings        |
+| `_flows.py`                   | the modules that use each other's values                   |
 | `_grid.py` `_layout.py` `_panels.py` | coordinates; how much detail fits                   |
-| `_sheet.py` `_style.py` `_view.py` `_words.py` `_legend.py` `_svg.py` | the picture as SVG |
+| `_routes.py` `_marks.py`      | the curves of edges; free places for words and scissors    |
+| `_sheet.py` `_style.py` `_words.py` `_legend.py` | marks, colours, words               |
+| `_view.py` `_picture.py` `_beside.py` `_svg.py`  | one program; the rows; the picture  |
 | `_png.py` `_table.py`         | the picture as PNG; the graph as a table                   |
 
 This package does not import torch; `jaxgrad.parity.torch_graph.record` records torch's graphs.

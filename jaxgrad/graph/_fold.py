@@ -165,7 +165,8 @@ def _badges(
                 groups.setdefault((kinds, "." in name or name), []).append(name)
         for group in groups.values():
             short = group[0].split(".")[depth:] or group[0].split(".")[-1:]
-            text = ALL if len(group) == len(names) else f"{len(group)} params"
+            one = len({module_path(name)[:depth] for name in group}) == 1
+            text = ALL if one and len(group) == len(names) else f"{len(group)} params"
             text = ".".join(short) if len(group) == 1 else text
             badges["leaves", lane, group[0]] = ParamBadge(lane, text, tuple(group))
     return badges

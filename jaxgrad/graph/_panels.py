@@ -100,8 +100,8 @@ def _fitted(
         return [_panel(graphs, diagram) for graphs, diagram in zip(sides, diagrams, strict=True)]
 
     panels = draw(ALL)
-    wide = [panel.width if len(panels) > 1 else panel.layout.width for panel in panels]
-    if sum(wide) + SIDE_GAP * (len(panels) - 1) <= room:
+    widths = [panel.width if len(panels) > 1 else panel.layout.width for panel in panels]
+    if sum(widths) + SIDE_GAP * (len(panels) - 1) <= room:
         return Panels(panels, stacked=False)
     many = max(map(len, sides)) >= MANY
     for level in LESS if many and len(panels) > 1 else ():

@@ -24,7 +24,7 @@ NARROW = 640.0  # the title and the legend have at least this width, if there is
 CODE_CHAR = 7.3
 INDENT = 50.0  # of code beside the name of its framework
 TITLE_PX = 18.0  # 16 pixels, bold
-ABOUT = {"torch": "autograd graph of the loss", "JAX": "jaxpr of the VJP"}
+ABOUT = {"torch": "autograd graph", "JAX": "jaxpr of the VJP"}
 
 
 class Setting(NamedTuple):

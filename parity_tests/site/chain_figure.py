@@ -270,7 +270,5 @@ def kept() -> list[str]:
 
 
 if __name__ == "__main__":
-    from parity_tests.site import fan_out
-
-    for name, drawn in {**figures(), **fan_out.figures()}.items():
+    for name, drawn in figures().items():
         (FOLDER / name).write_text(drawn, encoding="utf-8")

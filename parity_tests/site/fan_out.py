@@ -1,6 +1,7 @@
 """Draw a value with two uses, `h**2 + h`: torch's walk and JAX's VJP add the gradients of the uses.
 
-The figure continues the chain of `chain_figure`: h has the value that it has there.
+The figure continues the chain of `chain_figure`: h has the value that it has there. It is written
+by `python -m parity_tests.site.fan_out`.
 """
 
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import torch
 
 from parity_tests.figures.canvas import Point, arrow, circle, labelled, line, number, svg, text
-from parity_tests.site.chain_figure import NARROW, WIDE, numbers
+from parity_tests.site.chain_figure import FOLDER, NARROW, WIDE, numbers
 
 
 class Record(NamedTuple):
@@ -35,8 +36,8 @@ def record() -> Record:
     assert h.grad is not None and first.grad is not None and second.grad is not None
     plain = (h**2 + h).grad_fn
     assert plain is not None
-    names = [plain.name()]
-    names += [node.name() for node, _ in plain.next_functions if "Accumulate" not in node.name()]
+    nodes = [plain, *(node for node, _ in plain.next_functions if node is not None)]
+    names = [node.name() for node in nodes if "Accumulate" not in node.name()]
 
     def fun(h: jax.Array) -> jax.Array:
         return h**2 + h
@@ -216,3 +217,8 @@ def _around(start: Point, end: Point, y: float, look: str) -> list[str]:
     """Draw an arrow that runs down from a point, across, and up to another point."""
     corner = Point(end.x, y)
     return [line([start, Point(start.x, y), corner], look), arrow(corner, end, look)]
+
+
+if __name__ == "__main__":
+    for name, drawn in figures().items():
+        (FOLDER / name).write_text(drawn, encoding="utf-8")

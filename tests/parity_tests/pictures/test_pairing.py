@@ -23,7 +23,7 @@ def test_graphs_are_paired_by_their_leaves():
 @pytest.mark.parametrize(
     "name, lanes",
     {
-        "backward/chain_rule": ["a, b", "loss"],
+        "backward/chain_rule": ["a, b", "d", "loss"],
         "backward/simple_nn": ["l1", "l2", "loss"],
         "hooks/register_hook": ["fc1", "fc2", "loss"],
     }.items(),

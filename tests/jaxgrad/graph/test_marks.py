@@ -1,0 +1,38 @@
+"""Words and scissors are placed where nothing else is drawn."""
+
+from jaxgrad.graph._layout import Rect
+from jaxgrad.graph._marks import Marks
+
+
+BOUNDS = Rect(0, 0, 200, 100)
+
+
+def test_a_word_is_placed_beside_a_box_and_clear_of_an_edge():
+    """The nearest free place is taken, and then belongs to the word."""
+    marks = Marks(BOUNDS, [Rect(80, 40, 40, 20)])
+    marks.points = [(float(x), 34.0) for x in range(0, 200, 4)]
+    spot = marks.place([(100.0, 50.0)], "wrong")
+
+    assert spot is not None and not spot.meets(Rect(80, 40, 40, 20))
+    assert not spot.y - 3 < 34 < spot.y + spot.h + 3
+    assert spot in marks.taken
+    again = marks.place([(100.0, 50.0)], "wrong")
+    assert again is not None and not again.meets(spot)
+
+
+def test_a_word_without_room_has_no_place():
+    """A picture that is full has no place for a word."""
+    marks = Marks(BOUNDS, [BOUNDS])
+
+    assert marks.place([(100.0, 50.0)], "wrong") is None
+
+
+def test_scissors_avoid_boxes_and_live_edges():
+    """Of the points of a dead edge, one is chosen that is away from a box and a live edge."""
+    marks = Marks(BOUNDS, [Rect(0, 40, 40, 20)])
+    route = [(float(x), 50.0) for x in range(150, 40, -4)]
+    live = [(60.0, float(y)) for y in range(0, 100, 4)]
+    x, y = marks.on(route, live)
+
+    assert (x, y) in route
+    assert x - 40 >= 9 and abs(x - 60) >= 9
