@@ -101,7 +101,6 @@ ROWS: dict[str, Comparison] = {
         lambda x: F.softmax(x, -1),
         jax.nn.softmax,
         (X,),
-        "the equations are the same, but XLA fuses them differently",
     ),
     "log_softmax": Comparison(
         lambda x: F.log_softmax(x, -1),
@@ -149,7 +148,7 @@ ROWS: dict[str, Comparison] = {
         lambda x: F.cross_entropy(x, LABELS),
         lambda x: jnp.mean(optax.softmax_cross_entropy_with_integer_labels(x, LABELS)),
         (X,),
-        "the log-probabilities are saved, as in torch",
+        "the entries of the labels are scattered into the gradient, apart from the softmax",
     ),
     "mse_loss": Comparison(F.mse_loss, lambda x, y: jnp.mean((x - y) ** 2), (X, 2 * X)),
     "l1_loss": Comparison(
@@ -186,7 +185,7 @@ ROWS: dict[str, Comparison] = {
         lambda x: F.adaptive_max_pool1d(x, 100),
         lambda x: x.reshape(256, 100, 10).max(-1),
         (X,),
-        "windows may differ in size, so they are gathered",
+        "only one of the ties gets the gradient, so its index is computed",
     ),
     "interpolate, bilinear": Comparison(
         lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"),

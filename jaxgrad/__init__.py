@@ -34,15 +34,17 @@ if _typing.TYPE_CHECKING:  # `__getattr__` imports these when they are first use
     from jaxgrad import graph as graph
     from jaxgrad import optim as optim
     from jaxgrad import parity as parity
+    from jaxgrad import nnx as nnx  # isort: skip
     from jaxgrad.parity.port.port import port as port
 
 _LAZY = ("distributed", "functional", "graph", "optim", "parity")
+_LAZY_FLAX = ("nnx",)  # these import flax
 _LAZY_FUNCTIONS = {"port": "jaxgrad.parity.port.port"}  # these import torch
 
 
 def __getattr__(name: str) -> _typing.Any:
     """Import a namespace when it is first used, so that `import jaxgrad` stays cheap (PEP 562)."""
-    if name in _LAZY:
+    if name in _LAZY or name in _LAZY_FLAX:
         return _importlib.import_module(f"{__name__}.{name}")
     if name in _LAZY_FUNCTIONS:
         return getattr(_importlib.import_module(_LAZY_FUNCTIONS[name]), name)
@@ -50,4 +52,4 @@ def __getattr__(name: str) -> _typing.Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY, *_LAZY_FUNCTIONS})
+    return sorted({*globals(), *_LAZY, *_LAZY_FLAX, *_LAZY_FUNCTIONS})

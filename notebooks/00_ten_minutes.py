@@ -1,5 +1,5 @@
 # %% [markdown]
-# # From torch to JAX gradients in ten minutes
+# # From torch to JAX gradients: first steps
 #
 # For readers who know torch and have not used JAX yet.
 #
@@ -12,10 +12,10 @@
 # **You will be able to** translate a torch training loop to JAX, say which of torch's habits do not
 # carry over, and read the comparisons in all other notebooks.
 #
-# **Time** 10 minutes · **Level** first steps · **Read first:** nothing, if you have used torch
+# **Time** 20 minutes · **Level** first steps · **Read first:** nothing, if you have used torch
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -35,7 +35,7 @@ import jaxgrad
 from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import graph, network, show, without
+from parity_tests.notebook.show import graph, show, without
 
 
 jax.config.update("jax_enable_x64", True)  # float64, explained at the end of section 1
@@ -103,27 +103,24 @@ print(tree_grads)
 print(jax.tree.map(lambda p, g: p - 0.1 * g, tree, tree_grads))
 
 # %% [markdown]
-# Most programs in these notebooks share a small network. Here it is in both frameworks. They call
-# `jaxgrad.value_and_grad`, which is `jax.value_and_grad` except that it returns `None` where torch
-# does (section 4).
+# Every comparison in these notebooks has the same form as the next one: the lines of torch, the
+# lines of JAX, a table of their results, and a verdict. The line to look at is marked. The lines
+# are cut from the programs that actually ran. Below them *the whole script* is folded, with the
+# network and its inputs: copy it into a plain session with torch, or with JAX and jaxgrad, and it
+# runs.
+#
+# `=` means bit-identical, `~` means equal up to rounding, and `≠` means different. Numbers have
+# three digits; below the table all digits are folded. Each comparison draws its own inputs, unless
+# the text says that several share them.
+#
+# JAX's side calls `jaxgrad.value_and_grad`, which is `jax.value_and_grad` except that it returns
+# `None` where torch does (section 4).
+#
+# **Every gradient of a small network.** Two linear layers with a ReLU between them, and the mean
+# squared error.
 
 # %%
-network()
-
-# %% [markdown]
-# Every comparison has the same form as the next one: the lines of torch, the lines of JAX, a table
-# of their results, and a verdict. The line to look at is marked. The lines are cut from the
-# programs that actually ran. Below them *the whole script* is folded: copy it into a plain session
-# with torch, or with JAX and jaxgrad, and it runs.
-#
-# Numbers have three digits; below the table all digits are folded. `=` means bit-identical, `~`
-# means equal up to rounding, and `≠` means different. An ULP is the distance between two adjacent
-# floating-point numbers, measured at the largest element of an array.
-#
-# **Every gradient of a small network.**
-
-# %%
-show("backward/simple_nn")
+show("backward/simple_nn", claim=False)
 
 # %%
 graph("backward/simple_nn")
@@ -131,24 +128,28 @@ graph("backward/simple_nn")
 # %% [markdown]
 # ## 3. Gradients do not accumulate by themselves
 #
-# torch adds the result of every `backward()` to `.grad`, and you have to clear it. In JAX a
-# gradient is a return value: to accumulate gradients, add them; there is nothing to clear.
+# A training loop in torch calls `zero_grad()` at every step.
 
 # %%
 question("backward/accumulate")
 
 # %%
-plain("accumulate")
+show("backward/accumulate", asked=True)
+
+# %% [markdown]
+# torch adds the result of every `backward()` to `.grad`, and you have to clear it. In JAX a
+# gradient is a return value: to accumulate gradients, add them; there is nothing to clear.
 
 # %%
-show("backward/accumulate")
+plain("accumulate")
 
 # %% [markdown]
 # ## 4. None is not zero
 #
 # In torch a parameter that the loss does not depend on has `.grad is None`, and optimizers skip it.
 # `jax.grad` returns zeros there, and an optimizer with momentum or weight decay still changes a
-# parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None`.
+# parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None` (except in a
+# branch of `lax.cond` that is not taken; see [none_or_zero](none_or_zero.ipynb)).
 
 # %%
 params = {"used": jnp.array([1.0, 2.0]), "unused": jnp.array([3.0, 4.0])}
@@ -173,8 +174,7 @@ show("grad_modes/detach", prints="grads")
 # %% [markdown]
 # The last column shows the same program without `stop_gradient`. Every comparison about a
 # particular function has such a column, because a program that gives the same results with and
-# without `stop_gradient` proves nothing about `stop_gradient`. `without` shows only that
-# difference:
+# without `stop_gradient` shows nothing about `stop_gradient`. Here is that difference alone:
 
 # %%
 without("grad_modes/detach")
@@ -191,9 +191,9 @@ model = torch.nn.Sequential(*layers).double()
 inputs = torch.randn(64, 4, dtype=torch.float64)
 targets = torch.sin(inputs.sum(1, keepdim=True))
 
-# Copy the arrays: `.numpy()` shares memory, so torch's steps would change JAX's parameters too.
-params = {name: jnp.array(p.detach().numpy().copy()) for name, p in model.named_parameters()}
-batch = jnp.array(inputs.numpy().copy()), jnp.array(targets.numpy().copy())
+# `jnp.array` copies. (`jnp.asarray` may share memory with torch, whose steps change it in place.)
+params = {name: jnp.array(p.detach().numpy()) for name, p in model.named_parameters()}
+batch = jnp.array(inputs.numpy()), jnp.array(targets.numpy())
 
 sgd, torch_losses = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9), []
 for _ in range(60):

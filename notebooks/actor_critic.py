@@ -1,10 +1,10 @@
 # %% [markdown]
 # # Actor and critic: four networks, two losses
 #
-# This is deep deterministic policy gradient (DDPG). The actor proposes an action and the critic
-# estimates its value; slowly updated copies of both, the target networks, give the critic its
-# target. The difficulty is to make sure that each loss updates only the network that it is meant
-# for.
+# The actor proposes an action and the critic estimates its value; slowly updated copies of both,
+# the target networks, give the critic its target. These are the networks and losses of deep
+# deterministic policy gradient (DDPG), without its replay buffer. The difficulty is to make sure
+# that each loss updates only the network that it is meant for.
 #
 # **You will be able to** write the two losses of an actor-critic method so that each of them trains
 # only its own network.
@@ -12,7 +12,7 @@
 # **Time** 10 minutes · **Level** intermediate · **Read first:** [freezing](freezing.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -31,14 +31,19 @@ from parity_tests.notebook.show import graph, show
 # %% [markdown]
 # ## The critic's loss
 #
-# It must not give a gradient to the actor, so the action is detached, nor to the target networks,
-# so the target value is detached.
+# Here the action is computed on line, by the actor plus noise, inside the critic's loss; the target
+# is computed by the target networks.
 
 # %%
 question("actor_critic/critic_loss")
 
 # %%
-show("actor_critic/critic_loss", only="*/loss *l1/weight")
+show("actor_critic/critic_loss", only="*/loss *l1/weight", asked=True)
+
+# %% [markdown]
+# The critic's loss must give a gradient neither to the actor nor to the target networks, so the
+# action and the target are stopped. In DDPG the action comes from the replay buffer: it is data
+# already, and only the target has to be stopped.
 
 # %% [markdown]
 # ## The actor's loss
@@ -58,11 +63,11 @@ graph("actor_critic/actor_loss")
 # ## Alternating between the two losses
 #
 # Each optimizer holds one network, so in JAX each loss is differentiated with respect to that
-# network only. The target networks follow as running averages; in the last column the target
-# networks stay fixed. The bar chart shows how far each network moved from its initial parameters.
+# network only. The target networks follow as running averages; in the last column they stay fixed.
+# The bar chart shows how far each network moved from its initial parameters.
 
 # %%
-show("actor_critic/train", only="losses/*", prints="losses")
+show("actor_critic/train", only="losses/*", prints="losses", claim=False)
 
 # %%
 values = show("actor_critic/train").values
@@ -102,7 +107,7 @@ exercise("actor_critic/follow_slowly")
 # %% [markdown]
 # ## What to take away
 #
-# - The critic's loss treats actions and targets as data: stop them.
+# - The critic's loss treats actions and targets as data: stop what the program computes itself.
 # - The actor's loss needs the path through the critic: stop the critic's parameters, not its
 #   output.
 # - In JAX it is often enough to differentiate with respect to one network only.

@@ -4,7 +4,8 @@
 # `backward()` fills the `.grad` of the leaves. In JAX you choose the arguments to differentiate
 # with respect to, and the gradients are returned in the same tree structure.
 # `jaxgrad.value_and_grad` differs from `jax.value_and_grad` in one respect: it returns `None` where
-# torch's `.grad` is `None`.
+# torch's `.grad` is `None` (except in a branch of `lax.cond` that is not taken; see
+# [none_or_zero](none_or_zero.ipynb)).
 #
 # **You will be able to** compute gradients with respect to any value of a program, of outputs that
 # are not scalars, and predict what `.grad` holds afterwards.
@@ -13,7 +14,7 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -33,7 +34,7 @@ from parity_tests.notebook.show import figure, graph, show
 # 27.
 
 # %%
-show("backward/cubic")
+show("backward/cubic", claim=False)
 
 # %%
 figure("tangent")
@@ -44,16 +45,18 @@ show("backward/two_inputs")
 # %% [markdown]
 # ## The chain rule
 #
-# e = c·d with c = a·b at (a, b, d) = (2, 3, 4). The leaves a, b and d get the gradients 12, 8 and
-# 6; the intermediate c gets no `.grad`.
+# e = c·d with c = a·b at (a, b, d) = (2, 3, 4).
 
 # %%
 question("backward/chain_rule")
 
 # %%
-show("backward/chain_rule")
+show("backward/chain_rule", asked=True)
 
 # %% [markdown]
+# The leaves a, b and d get the gradients 12, 8 and 6. The intermediate c gets no `.grad`, although
+# its gradient was computed on the way.
+#
 # **The numbers on the edges.** Each operation multiplies the gradient that arrives by its own
 # derivative. The gradient of a is the product on the path from e to a: 4 · 3.
 
@@ -65,38 +68,40 @@ figure("chain_rule")
 # JAX you differentiate the rest of the program with respect to c.
 
 # %%
-show("backward/grad_of_intermediate")
+show("backward/grad_of_intermediate", claim=False)
 
 # %% [markdown]
 # ## A longer example
 #
-# All inputs are 2, and `c.requires_grad = True` is set in the middle of the program. This makes c a
-# leaf, so the values before it get no gradient.
+# All inputs are 2. Neither a nor b requires a gradient, so c = a·b is a leaf, and
+# `c.requires_grad = True` in the middle of the program starts the graph there: the values before c
+# get no gradient. (On a tensor that is not a leaf this line would raise.)
 
 # %%
-show("backward/long_example")
+show("backward/long_example", claim=False)
 
 # %%
 graph("backward/long_example")
 
 # %% [markdown]
-# **A value that is used twice.** h is used in g/h and in i + h. Its gradient is the sum over both
-# uses.
+# **A value that is used twice.** h is used in g/h and in i + h.
 
 # %%
 question("backward/several_uses")
 
 # %%
-show("backward/several_uses")
+show("backward/several_uses", asked=True)
 
 # %% [markdown]
+# The gradient of h is the sum over both uses.
+#
 # **`retain_grad()`** keeps the gradient of an intermediate, which torch would otherwise discard. A
 # JAX intermediate has no attribute to keep it in: `jaxgrad.retain_grad(i, "i")` names it, and its
 # gradient is returned together with the others. On a detached value torch's `retain_grad()` raises,
 # because that value has no gradient.
 
 # %%
-show("backward/retain_grad")
+show("backward/retain_grad", claim=False)
 
 # %% [markdown]
 # **Both in one picture.** An arrow carries the gradient of one use. h and i have two uses each, and
@@ -111,7 +116,7 @@ figure("fork_sum")
 # Only the tensor that requires grad gets one.
 
 # %%
-show("backward/requires_grad")
+show("backward/requires_grad", claim=False)
 
 # %% [markdown]
 # ## The cotangent: `backward(gradient=...)`
@@ -120,17 +125,17 @@ show("backward/requires_grad")
 # returns. For x² at 3 and a cotangent of 0.05 the result is 0.3.
 
 # %%
-show("backward/cotangent")
+show("backward/cotangent", claim=False)
 
 # %% [markdown]
 # To differentiate an output that is not a scalar, sum it first or pass a cotangent of its shape.
 # Without either, both frameworks raise.
 
 # %%
-show("backward/non_scalar")
+show("backward/non_scalar", claim=False)
 
 # %%
-show("backward/non_scalar_without_cotangent")
+show("backward/non_scalar_without_cotangent", claim=False)
 
 # %% [markdown]
 # ## Unpacking one tensor into several
@@ -147,7 +152,7 @@ show("backward/unbind")
 # gradient increases the loss.
 
 # %%
-show("backward/fgsm")
+show("backward/fgsm", claim=False)
 
 # %%
 figure("fgsm")

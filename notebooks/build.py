@@ -28,7 +28,7 @@ SECONDS = 300  # time limit of one cell, generous because the machine may be bus
 NAME_CELLS = "get_ipython().compile.get_code_name = lambda raw, code, number: f'cell {number}'"
 REPOSITORY = ("source", "repository", "sourcecode", "github")  # labels of PyPI, normalized
 SETUP = """\
-# On Colab {colab}; in a checkout this only adds it to the path.
+# Setup: {where}.
 import pathlib
 {imports}import sys
 
@@ -63,9 +63,10 @@ def repository() -> str:
 def setup(url: str) -> str:
     """Return the code that every notebook starts with."""
     if not url:
-        return SETUP.format(colab="fetch the repository first", imports="", fetch=NO_ADDRESS)
-    colab = "this fetches and installs the project"
-    return SETUP.format(colab=colab, imports="import subprocess\n", fetch=FETCH.format(url=url))
+        where = "this notebook runs in the folder notebooks/ of a checkout of jaxgrad"
+        return SETUP.format(where=where, imports="", fetch=NO_ADDRESS)
+    where = "in a checkout this adds it to the path; on Colab it fetches and installs it"
+    return SETUP.format(where=where, imports="import subprocess\n", fetch=FETCH.format(url=url))
 
 
 def badge(url: str, name: str) -> str:
@@ -95,7 +96,7 @@ def read(script: pathlib.Path, url: str = "") -> nbformat.NotebookNode:
 def build(script: pathlib.Path) -> None:
     """Run a script as a notebook and write the executed copy beside it."""
     url = repository()
-    begin = re.compile(r"# %%\n# On Colab .*?\nsys\.path\.insert\(0, \"\.\.\"\)\n", re.DOTALL)
+    begin = re.compile(r"# %%\n# Setup: .*?\nsys\.path\.insert\(0, \"\.\.\"\)\n", re.DOTALL)
     text = begin.sub(lambda _: f"# %%\n{setup(url)}", script.read_text(), count=1)
     if text != script.read_text():
         script.write_text(text)

@@ -11,7 +11,7 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -34,38 +34,41 @@ from parity_tests.notebook.show import figure, show, without
 # %% [markdown]
 # ## Clipping by norm
 #
-# torch multiplies by max_norm / (norm + 1e-6), so the clipped norm is slightly smaller than
-# max_norm; the table rounds it to 1. It returns the norm before clipping. One infinite gradient
-# makes the factor zero: every other gradient becomes 0, and the infinite one NaN.
-# `optax.clip_by_global_norm` gives the same values. With `error_if_nonfinite=True` both torch's
-# function and jaxgrad's raise instead.
+# A gradient that is longer than `max_norm` is shortened to that norm. torch's function and
+# jaxgrad's also return the norm before clipping. One infinite gradient makes the factor zero: every
+# other gradient becomes 0, and the infinite one NaN. `optax.clip_by_global_norm` gives the same
+# values. With `error_if_nonfinite=True` both torch's function and jaxgrad's raise instead.
 
 # %%
-plain("clip_grad_norm")
-
-# %%
-show("clipping/clip_grad_norm")
+show("clipping/clip_grad_norm", claim=False)
 
 # %%
 without("clipping/clip_grad_norm")
 
 # %% [markdown]
-# **Below the bound** the gradient stays bit-identical, if its norm is less than max_norm - 1e-6.
-# Closer to the bound torch shortens it a little. The last column shows a common first attempt:
-# always scaling, which also enlarges small gradients.
+# **Below the bound** the gradient stays bit-identical. The last column shows a common first
+# attempt: always scaling, which also enlarges small gradients.
 
 # %%
-show("clipping/clip_grad_norm_below", only="before grads/* unchanged/*")
+show("clipping/clip_grad_norm_below", only="before grads/* unchanged/*", claim=False)
 
 # %% [markdown]
-# **Exactly at the bound** torch still shortens the gradient, because of the 1e-6.
-# `optax.clip_by_global_norm`, in the last column, does not.
+# **Exactly at the bound.** The norm of the gradient is `max_norm`, to the last digit.
 
 # %%
 question("clipping/clip_grad_norm_at_max")
 
 # %%
-show("clipping/clip_grad_norm_at_max")
+show("clipping/clip_grad_norm_at_max", asked=True)
+
+# %% [markdown]
+# torch multiplies by max_norm / (norm + 1e-6). At the bound this is less than 1, so torch shortens
+# the gradient a little, and `optax.clip_by_global_norm` does not. A gradient keeps its bits if its
+# norm is less than max_norm - 1e-6. Above the bound the clipped norm is slightly smaller than
+# max_norm; the first table rounds it to 1.
+
+# %%
+plain("clip_grad_norm")
 
 # %%
 sizes = [10 ** (power / 8) for power in range(-16, 17)]
@@ -109,21 +112,24 @@ show("clipping/clip_grad_norm_none")
 # parameters.
 
 # %%
-show("clipping/clip_grad_norm_by_group", only="grads/*/bias")
+show("clipping/clip_grad_norm_by_group", only="grads/*/bias", claim=False)
 
 # %% [markdown]
 # ## Clipping by value
 #
-# Each element is clamped independently, which changes the direction of the gradient.
-
-# %%
-plain("clip_grad_value")
+# The other usual function takes a bound for the values instead of one for the norm.
 
 # %%
 question("clipping/clip_grad_value")
 
 # %%
-show("clipping/clip_grad_value")
+show("clipping/clip_grad_value", asked=True)
+
+# %% [markdown]
+# Each element is clamped independently, which changes the direction of the gradient.
+
+# %%
+plain("clip_grad_value")
 
 # %% [markdown]
 # **A ball and a square.** Five gradients of two parameters, before and after both kinds of clipping
@@ -138,7 +144,7 @@ figure("clipping_ball")
 # `autocast` computes linear layers in bfloat16; the loss and the gradients are float32.
 
 # %%
-show("precision/autocast")
+show("precision/autocast", claim=False)
 
 # %% [markdown]
 # **Composite operations.** torch's autocast lists name whole operations, but in a JAX program a
@@ -160,14 +166,14 @@ show(
 # needs a `.float()` for that.
 
 # %%
-show("precision/autocast_regions", only="h off half")
+show("precision/autocast_regions", only="h off half", claim=False)
 
 # %% [markdown]
 # **Loops.** torch caches a weight's cast for the next iteration; in JAX the cast happens once,
 # outside the scan.
 
 # %%
-show("precision/autocast_scan", only="last loss grads/fc2/bias")
+show("precision/autocast_scan", only="last loss grads/fc2/bias", claim=False)
 
 # %% [markdown]
 # **The gradient scaler.** There are five steps, and the third has an infinite gradient: that step
@@ -176,7 +182,7 @@ show("precision/autocast_scan", only="last loss grads/fc2/bias")
 # return value, and the step is skipped by a select on the device instead of an `if` on the host.
 
 # %%
-show("precision/amp", only="*/scale */skipped")
+show("precision/amp", only="*/scale */skipped", claim=False)
 
 # %%
 values = show("precision/amp").values

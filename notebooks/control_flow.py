@@ -1,9 +1,8 @@
 # %% [markdown]
 # # Data-dependent programs, and their costs
 #
-# torch builds a graph at every call, so any Python `if` works. JAX compiles a program once for each
-# combination of input shapes; decisions that depend on *values* are written with `lax.cond`,
-# `lax.scan` or `jnp.where`. In return the second call does not build anything.
+# In torch any Python `if` works. In a compiled JAX program, decisions that depend on *values* are
+# written with `lax.cond`, `lax.scan` or `jnp.where`.
 #
 # **You will be able to** write programs whose path depends on data in JAX, and say what static and
 # dynamic graphs cost.
@@ -12,7 +11,7 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -32,7 +31,7 @@ from parity_tests.notebook.show import figure, graph, show
 # to the mean magnitude of the batch.
 
 # %%
-show("control_flow/data_dependent")
+show("control_flow/data_dependent", claim=False)
 
 # %% [markdown]
 # Below are the graph that torch built for this batch and the graph of JAX, which is the same for
@@ -64,7 +63,12 @@ show(
     "control_flow/static_and_dynamic",
     only="built/* *refuses* */loss",
     prints="built static_refuses_branch",
+    asked=True,
 )
+
+# %% [markdown]
+# torch builds a graph at every call, and `torch.compile` and `jax.jit` once for each combination of
+# input shapes. In return the second call does not build anything.
 
 # %% [markdown]
 # ## Which way to stop a gradient is cheapest
@@ -79,6 +83,7 @@ show(
     "checkpointing/cheapest_stop",
     only="*no_grad_* *as_no_grad *shares*",
     prints="*no_grad_* *as_no_grad",
+    claim=False,
 )
 
 # %% [markdown]

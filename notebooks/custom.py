@@ -3,9 +3,9 @@
 #
 # `torch.autograd.Function` is a class with `forward(ctx, ...)` and `backward(ctx, ...)`.
 # `jaxgrad.from_function` takes such a class, in which only torch's function calls are renamed, and
-# returns a JAX function with torch's rules: `None` for an input without a gradient, sums over
-# broadcast dimensions, and no gradient for integers. Where the last column says `forward_only`, JAX
-# differentiates the forward function directly and ignores the custom backward.
+# returns a JAX function with torch's rules for `None`, broadcasting and integers. Where the last
+# column says `forward_only`, JAX differentiates the forward function directly and ignores the
+# custom backward.
 #
 # **You will be able to** port an `autograd.Function`, and write straight-through estimators and
 # gradient reversal whose second derivatives are right.
@@ -13,7 +13,7 @@
 # **Time** 20 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -33,7 +33,7 @@ from parity_tests.notebook.show import figure, graph, show
 # The target is data, so its gradient is `None`.
 
 # %%
-show("custom/huber")
+show("custom/huber", claim=False)
 
 # %%
 figure("huber")
@@ -41,14 +41,18 @@ figure("huber")
 # %% [markdown]
 # ## Returning `None` from backward
 #
-# `.grad` stays `None`, and the optimizer does not change that parameter, not even by weight decay.
-# With a plain `jax.custom_vjp`, JAX replaces `None` by zeros before any caller can see it.
+# Two parameters, SGD with weight decay, and a `backward` that returns `None` for the second of
+# them.
 
 # %%
 question("custom/none_gradient")
 
 # %%
-show("custom/none_gradient")
+show("custom/none_gradient", asked=True)
+
+# %% [markdown]
+# `.grad` stays `None`, and the optimizer does not change that parameter, not even by weight decay.
+# With a plain `jax.custom_vjp`, JAX replaces `None` by zeros before any caller can see it.
 
 # %% [markdown]
 # ## A gradient that is larger than its input
@@ -57,7 +61,7 @@ show("custom/none_gradient")
 # sums it to the shape of the input.
 
 # %%
-show("custom/broadcast_gradient")
+show("custom/broadcast_gradient", claim=False)
 
 # %% [markdown]
 # ## Other arguments: numbers, strings, integers
@@ -73,7 +77,7 @@ show("custom/integer_argument")
 # requested.
 
 # %%
-show("custom/needs_input_grad", only="*/needed/*")
+show("custom/needs_input_grad", only="*/needed/*", claim=False)
 
 # %% [markdown]
 # ## Captured variables
@@ -82,7 +86,7 @@ show("custom/needs_input_grad", only="*/needed/*")
 # through forward, only through backward.
 
 # %%
-show("custom/closure")
+show("custom/closure", claim=False)
 
 # %% [markdown]
 # ## Second derivatives
@@ -90,7 +94,7 @@ show("custom/closure")
 # The second derivative is the derivative of `backward`; gradient penalties rely on it.
 
 # %%
-show("custom/double_backward")
+show("custom/double_backward", claim=False)
 
 # %% [markdown]
 # ## A saved tensor that was changed
@@ -108,18 +112,20 @@ show("custom/saved_tensor_modified")
 plain("straight_through")
 
 # %%
-show("surrogate/straight_through")
+show("surrogate/straight_through", claim=False)
 
 # %% [markdown]
-# **The second derivative distinguishes right rules from wrong ones.** A common `custom_vjp` returns
-# the plain rounded value from its forward rule, so the straight-through rule is lost in the second
-# derivative: 0 instead of 2. This is the last column.
+# **The second derivative distinguishes right rules from wrong ones.**
 
 # %%
 question("surrogate/straight_through_twice")
 
 # %%
-show("surrogate/straight_through_twice")
+show("surrogate/straight_through_twice", asked=True)
+
+# %% [markdown]
+# A common `custom_vjp` returns the plain rounded value from its forward rule, so the
+# straight-through rule is lost in the second derivative: 0 instead of 2.
 
 # %% [markdown]
 # ## Gradient reversal
@@ -131,13 +137,13 @@ show("surrogate/straight_through_twice")
 plain("reverse_gradient")
 
 # %%
-show("surrogate/gradient_reversal")
+show("surrogate/gradient_reversal", claim=False)
 
 # %%
 graph("surrogate/gradient_reversal")
 
 # %%
-show("surrogate/gradient_reversal_twice")
+show("surrogate/gradient_reversal_twice", claim=False)
 
 # %% [markdown]
 # ## Exercises

@@ -6,12 +6,12 @@
 # is the rank.
 #
 # **You will be able to** translate DDP, SyncBatchNorm and FSDP to `shard_map` and sharded arrays,
-# and avoid two traps that scale gradients.
+# and avoid three traps that scale gradients.
 #
 # **Time** 25 minutes · **Level** advanced · **Read first:** [control_flow](control_flow.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -19,6 +19,11 @@ import sys
 if not pathlib.Path("../parity_tests").is_dir():
     raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
 sys.path.insert(0, "..")
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.sharding import PartitionSpec as P
 
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show, without
@@ -48,10 +53,10 @@ figure("ring")
 # loss is the mean over all rows, and XLA inserts the reduction.
 
 # %%
-show("distributed/ddp_sharding", only="loss */bias")
+show("distributed/ddp_sharding", only="loss */bias", claim=False)
 
 # %% [markdown]
-# ## Two traps
+# ## Three traps
 #
 # The usual `pmap` recipe is a `pmean` of the gradients. In `shard_map` with `check_vma=True`, its
 # default, it changes nothing. JAX has already summed the gradients of replicated parameters, so
@@ -62,17 +67,48 @@ show("distributed/ddp_sharding", only="loss */bias")
 # gradients is right, and the gradient of the `pmean` of the loss is each device's own.
 
 # %%
-show("distributed/ddp_pmean_of_grads")
+show("distributed/ddp_pmean_of_grads", claim=False)
 
 # %% [markdown]
-# A sum over ranks inside the loss multiplies each rank's own gradient by the number of ranks, in
-# both frameworks.
+# **A sum over ranks inside the loss.** torch sums with the differentiable `all_reduce` of
+# `torch.distributed.nn.functional`, JAX with `lax.psum` in a `vmap` over the ranks.
 
 # %%
 question("distributed/sum_in_the_loss")
 
 # %%
-show("distributed/sum_in_the_loss")
+show("distributed/sum_in_the_loss", asked=True)
+
+# %% [markdown]
+# The backward pass of this sum is a sum, too, so each rank's own gradient is multiplied by the
+# number of ranks. In JAX it depends on where the program runs. `vmap`, and `shard_map` with
+# `check_vma=False`, give the factor as torch does. `shard_map` with its default `check_vma=True`
+# does not: a parameter that every device holds for itself gets its own gradient, and a replicated
+# one gets the sum over the devices, which is the right gradient of the summed loss. Here are all of
+# them, on four devices.
+
+# %%
+mesh = jax.sharding.Mesh(jax.devices("cpu")[:4], ("ranks",))
+x = jnp.arange(1.0, 9.0).reshape(4, 2)  # two numbers for each rank
+
+
+def gradient(w, x):
+    return jax.grad(lambda w: lax.psum(jnp.sum((w * x) ** 2), "ranks"))(w)
+
+
+def on_devices(w, where, check_vma):
+    def program(w, x):
+        return gradient(w.reshape(()), x).reshape(1)
+
+    specs = dict(in_specs=(where, P("ranks")), out_specs=P("ranks"))
+    return jax.shard_map(program, mesh=mesh, check_vma=check_vma, **specs)(w, x)
+
+
+own, replicated = jnp.ones(4), jnp.ones(())
+print("vmap                      ", jax.vmap(gradient, axis_name="ranks")(own, x))
+print("check_vma=False           ", on_devices(own, P("ranks"), False))
+print("check_vma=True, own w     ", on_devices(own, P("ranks"), True))
+print("check_vma=True, replicated", on_devices(replicated, P(), True))
 
 # %% [markdown]
 # ## Uneven shards, and ranks that run out of data
@@ -82,7 +118,7 @@ show("distributed/sum_in_the_loss")
 # as in torch's `Join`, or does not.
 
 # %%
-show("distributed/uneven_shards")
+show("distributed/uneven_shards", claim=False)
 
 # %%
 without("distributed/join", only="*/bias")
@@ -94,7 +130,7 @@ without("distributed/join", only="*/bias")
 # parameters local to each device; without it the gradients are summed at every step.
 
 # %%
-show("distributed/no_sync", only="*/l2/bias")
+show("distributed/no_sync", only="*/l2/bias", claim=False)
 
 # %% [markdown]
 # ## Parameters that a rank does not use
@@ -103,10 +139,10 @@ show("distributed/no_sync", only="*/l2/bias")
 # and one that no rank uses keeps `None`. Without it, torch raises in the next step.
 
 # %%
-show("distributed/find_unused_parameters", only="*/bias")
+show("distributed/find_unused_parameters", only="*/bias", claim=False)
 
 # %%
-show("distributed/unused_parameters")
+show("distributed/unused_parameters", claim=False)
 
 # %% [markdown]
 # ## Batch norm
@@ -115,10 +151,10 @@ show("distributed/unused_parameters")
 # 0's. A plain batch norm of a sharded batch under `jit` is different: it is SyncBatchNorm.
 
 # %%
-show("distributed/batch_norm", only="mean */norm/*")
+show("distributed/batch_norm", only="mean */norm/*", claim=False)
 
 # %%
-show("distributed/sync_batch_norm_sharding", only="mean */norm/*")
+show("distributed/sync_batch_norm_sharding", only="mean */norm/*", claim=False)
 
 # %% [markdown]
 # ## Sharded parameters
@@ -128,10 +164,10 @@ show("distributed/sync_batch_norm_sharding", only="mean */norm/*")
 # lists the communication of all of these, for several numbers of devices.
 
 # %%
-show("distributed/clip_sharded", only="norm */l2/bias")
+show("distributed/clip_sharded", only="norm */l2/bias", claim=False)
 
 # %%
-show("distributed/clip_sharding", only="norm */l2/bias")
+show("distributed/clip_sharding", only="norm */l2/bias", claim=False)
 
 # %% [markdown]
 # ## Exercises
@@ -149,5 +185,6 @@ exercise("distributed/norm_of_a_sharded_gradient")
 #
 # - In `shard_map` the gradients of replicated parameters are summed already: average the loss, not
 #   the gradients.
-# - A sum over ranks in the loss multiplies every gradient by the number of ranks.
+# - A sum over ranks in the loss multiplies every gradient by the number of ranks in torch, in
+#   `vmap` and with `check_vma=False`. In `shard_map` with its defaults it does not.
 # - Under `jit` with sharded arrays, one program is written as for one device.

@@ -12,7 +12,7 @@
 # **Time** 20 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -32,22 +32,25 @@ from parity_tests.notebook.show import graph, programs, show
 # %% [markdown]
 # ## `requires_grad_(False)` on a module
 #
-# It freezes the module's parameters and still propagates the gradient to the module's input. A
-# common claim is that `no_grad` is equivalent; it is wrong, because `no_grad` also cuts the
-# gradient to the input (the row `no_grad/x`). In JAX, split the parameters with `jaxgrad.partition`
-# and differentiate with respect to the trainable half.
-#
-# If you freeze a layer during training, clear its `.grad` too. `requires_grad_(False)` leaves the
-# last gradient there, and the optimizer goes on applying it.
+# It freezes the module's parameters. A common claim is that `no_grad` around the module is
+# equivalent.
 
 # %%
 question("grad_modes/requires_grad")
 
 # %%
-plain("partition")
+show("grad_modes/requires_grad", asked=True)
+
+# %% [markdown]
+# The claim is wrong: `requires_grad_(False)` still propagates the gradient to the module's input,
+# and `no_grad` cuts that gradient too. In JAX, split the parameters with `jaxgrad.partition` and
+# differentiate with respect to the trainable half.
+#
+# If you freeze a layer during training, clear its `.grad` too. `requires_grad_(False)` leaves the
+# last gradient there, and the optimizer goes on applying it.
 
 # %%
-show("grad_modes/requires_grad")
+plain("partition")
 
 # %%
 graph("grad_modes/requires_grad")
@@ -60,7 +63,7 @@ graph("grad_modes/requires_grad")
 # add it.
 
 # %%
-show("freezing/optimizer_subset", only="grads/*/bias losses/*")
+show("freezing/optimizer_subset", only="grads/*/bias losses/*", claim=False)
 
 # %%
 values = show("freezing/optimizer_subset").values
@@ -83,7 +86,11 @@ plot("norm of the gradients of both layers at each step, torch and JAX")
 # when you load that state.
 
 # %%
-show("freezing/filter_requires_grad", only="*/losses/* */given */state_indices* */params/l2/bias")
+show(
+    "freezing/filter_requires_grad",
+    only="*/losses/* */given */state_indices* */params/l2/bias",
+    claim=False,
+)
 
 # %% [markdown]
 # ## Two paths through one trunk
@@ -92,7 +99,7 @@ show("freezing/filter_requires_grad", only="*/losses/* */given */state_indices* 
 # module whose *input* is stopped still gets its own gradients.
 
 # %%
-show("freezing/single_headed", only="*/grads/trunk/weight */grads/a/weight")
+show("freezing/single_headed", only="*/grads/trunk/weight */grads/a/weight", claim=False)
 
 # %%
 graph("freezing/single_headed")
@@ -102,7 +109,7 @@ graph("freezing/single_headed")
 # other head's gradient.
 
 # %%
-show("freezing/multi_headed", only="*/losses/* */trunk/weight */grads/b/weight")
+show("freezing/multi_headed", only="*/losses/* */trunk/weight */grads/b/weight", claim=False)
 
 # %%
 graph("freezing/multi_headed")
@@ -135,7 +142,11 @@ programs("mobilenet/freeze")
 # under `no_grad` and before a `detach` too, so a frozen trunk needs `trunk.eval()` as well.
 
 # %%
-show("grad_modes/eval_mode", only="*/loss */requires_grad */grads/*/weight */stats/running_mean")
+show(
+    "grad_modes/eval_mode",
+    only="*/loss */requires_grad */grads/*/weight */stats/running_mean",
+    claim=False,
+)
 
 # %% [markdown]
 # ## Exercises

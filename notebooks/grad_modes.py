@@ -19,7 +19,7 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -34,23 +34,11 @@ from parity_tests.notebook.show import figure, graph, network, show
 
 
 # %% [markdown]
-# ## An overview in one picture
-#
-# Read the headers from left to right as the forward pass, and the boxes from right to left as the
-# backward pass. A box on torch's side is a node of the graph, named after the operation that it
-# differentiates: `Addmm` is a linear layer. A box on JAX's side is an equation of the VJP, the
-# program that computes the gradients: `dot` multiplies matrices, `reduce_sum` computes the gradient
-# of a bias. At the bottom are the parameters with the norms of their gradients. `0/None` means that
-# `jax.grad` returns 0 and `jaxgrad.grad` returns `None`. In torch, L1 is either on the path of the
-# loss, recorded but not reached from the loss, or never recorded. The sections below go through
-# these cases one by one, and [the stepper](../docs/stepper.md) shows them one operation at a time.
-
-# %%
-graph("grad_modes/recorded")
-
-# %% [markdown]
-# The programs below use the following network. `jaxgrad.value_and_grad` is `jax.value_and_grad`,
-# except that it returns `None` where torch's `.grad` is `None`.
+# The programs below use the following network, and all of them have the same parameters, inputs and
+# targets, so that you can compare their losses and gradients. In JAX they call
+# `jaxgrad.value_and_grad`, which is `jax.value_and_grad` except that it returns `None` where
+# torch's `.grad` is `None`. (One exception, a branch of `lax.cond` that is not taken, is in
+# [none_or_zero](none_or_zero.ipynb).)
 
 # %%
 network()
@@ -61,27 +49,31 @@ network()
 # This is the control: both layers get their gradients.
 
 # %%
-show("grad_modes/nothing_stopped")
+show("grad_modes/nothing_stopped", claim=False)
 
 # %% [markdown]
 # ## `detach`
 #
-# L1 runs and is recorded, but L2 receives L1's output without the record. Nothing is written to
-# L1's `.grad`: it stays `None`, not zero, or keeps the value of an earlier backward pass. In JAX
+# L1 runs and is recorded, but L2 receives L1's output without the record. In JAX
 # `lax.stop_gradient` is applied to the same value.
 
 # %%
 question("grad_modes/detach")
 
 # %%
-show("grad_modes/detach", prints="grads")
+show("grad_modes/detach", prints="grads", asked=True)
+
+# %% [markdown]
+# Nothing is written to L1's `.grad`: it stays `None`, not zero, or keeps the value of an earlier
+# backward pass. The loss is the one above, to the last digit: stopping a gradient does not change
+# the forward pass.
 
 # %% [markdown]
 # ## `no_grad`
 #
-# The gradients are the same as with `detach`, for a different reason: L1 is never recorded. JAX
-# never records anything, so `jaxgrad.no_grad` turns a function into one whose results are passed
-# through `stop_gradient`.
+# The gradients are the same as with `detach`, for a different reason: L1 is never recorded. A JAX
+# array never carries a record, so there is nothing to switch off: `jaxgrad.no_grad` turns a
+# function into one whose results are passed through `stop_gradient`.
 
 # %%
 plain("no_grad")
@@ -96,33 +88,37 @@ show("grad_modes/no_grad", prints="grads")
 # with `unused="error"`.
 
 # %%
-show("grad_modes/no_grad_part", prints="both_outside y_inside")
+show("grad_modes/no_grad_part", prints="both_outside y_inside", claim=False)
 
 # %%
 graph("grad_modes/no_grad_part")
 
 # %% [markdown]
-# **The `requires_grad` flag.** A value computed inside `no_grad` does not require grad; values
-# computed afterwards from other leaves do again. A JAX array has no such flag. `jaxgrad.depends_on`
-# answers the underlying question: is there a differentiable path from the inputs to this value?
+# **The `requires_grad` flag.** Every torch tensor carries this flag, and `no_grad` concerns only
+# what is computed inside.
 
 # %%
 question("grad_modes/requires_grad_flag")
 
 # %%
-show("grad_modes/requires_grad_flag")
+show("grad_modes/requires_grad_flag", asked=True)
+
+# %% [markdown]
+# A value computed inside `no_grad` does not require grad; values computed afterwards from other
+# leaves do again. A JAX array has no such flag. `jaxgrad.depends_on` answers the underlying
+# question: is there a differentiable path from the inputs to this value?
 
 # %% [markdown]
 # ## `inference_mode`
 #
-# `inference_mode` is stricter than `no_grad`: an inference tensor cannot be saved for backward, has
-# no version counter, and may not be changed in place outside the mode. Here the forward pass
+# `inference_mode` is stricter than `no_grad`: an inference tensor cannot be saved for backward, and
+# may not be changed in place outside the mode. (It has no version counter.) Here the forward pass
 # raises, in `l2(h)`, because the gradient of L2's weight needs h. A sum `h + v` saves nothing, so
 # it runs, and v gets its gradient. JAX does not need a third mode, because arrays are immutable and
-# a constant can be used anywhere.
+# a constant can be used anywhere: there the same program trains L2.
 
 # %%
-show("grad_modes/inference_mode")
+show("grad_modes/inference_mode", claim=False)
 
 # %%
 graph("grad_modes/inference_mode")
@@ -132,7 +128,7 @@ graph("grad_modes/inference_mode")
 # its gradient. The table also shows an output computed entirely inside `inference_mode`.
 
 # %%
-show("grad_modes/inference_clone", prints="grads")
+show("grad_modes/inference_clone", prints="grads", claim=False)
 
 # %% [markdown]
 # ## Leaving the graph: `detach`, `numpy`, `item`, `tolist`
@@ -141,7 +137,7 @@ show("grad_modes/inference_clone", prints="grads")
 # the same.
 
 # %%
-show("grad_modes/leave_graph")
+show("grad_modes/leave_graph", claim=False)
 
 # %% [markdown]
 # **Shared storage.** `detach()` does not copy: writing to the detached tensor also changes the
@@ -150,7 +146,7 @@ show("grad_modes/leave_graph")
 # neither can happen.
 
 # %%
-show("grad_modes/detach_shares_storage")
+show("grad_modes/detach_shares_storage", claim=False)
 
 # %% [markdown]
 # **`numpy()` on a tensor that requires grad** raises. A JAX array has no flag that could forbid the
@@ -166,18 +162,39 @@ show("grad_modes/numpy")
 # wrong: torch raises, because there is no graph to walk. `jaxgrad` does return `None`.
 
 # %%
-show("grad_modes/detach_backward")
+show("grad_modes/detach_backward", claim=False)
 
 # %% [markdown]
-# ## The picture as a table
+# ## An overview: recorded, reachable, stopped
 #
-# *recorded* says whether the layer is in torch's graph at all, *reachable* whether the loss leads
-# to it. Under `detach` L1 is recorded but not reachable. Under `no_grad` and `inference_mode` it
+# In torch, L1 is either on the path of the loss, recorded but not reached from the loss, or never
+# recorded. Under `detach` L1 is recorded but not reached. Under `no_grad` and `inference_mode` it
 # was never recorded. L1 is fully in the graph if you merely leave it out of the optimizer or zero
 # its gradient by hand.
+#
+# Read the headers from left to right as the forward pass, and the boxes from right to left as the
+# backward pass. A box on torch's side is a node of the graph, named after the operation that it
+# differentiates: `Addmm` is a linear layer. A box on JAX's side is an equation of the VJP, the
+# program that computes the gradients: `dot` multiplies matrices, `reduce_sum` computes the gradient
+# of a bias. At the bottom are the parameters with the norms of their gradients. `0/None` means that
+# `jax.grad` returns 0 and `jaxgrad.grad` returns `None`. [The stepper](../docs/stepper.md) shows
+# these cases one operation at a time.
 
 # %%
-show("grad_modes/recorded", only="*/recorded/l1/weight */reachable/l1/weight")
+graph("grad_modes/recorded")
+
+# %% [markdown]
+# **As a table.** In torch, *recorded* says whether the layer is in the graph at all, and
+# *reachable* whether the loss leads to it. JAX has no record to look into. Its column says whether
+# a path of the program leads from L1's weight to the values of the forward pass (*recorded*) and to
+# the loss (*reachable*); `jaxgrad.depends_on` answers both.
+
+# %%
+show(
+    "grad_modes/recorded",
+    only="*/recorded/l1/weight */reachable/l1/weight",
+    claim=False,
+)
 
 # %% [markdown]
 # **What is left in `.grad`.** The norm of each layer's gradient after one step.

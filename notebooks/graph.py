@@ -12,7 +12,7 @@
 # **Time** 20 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -33,7 +33,7 @@ from parity_tests.notebook.show import graph, nodes, show
 # differentiable path from a leaf to this value?
 
 # %%
-show("graph/attributes", only="[a-g]/is_leaf [a-g]/requires_grad")
+show("graph/attributes", only="[a-g]/is_leaf [a-g]/requires_grad", claim=False)
 
 # %% [markdown]
 # **Leaves.** v1 requires grad and v2 does not; the result does, because one of its inputs does.
@@ -55,7 +55,7 @@ show("graph/grad_fn")
 # `AccumulateGrad` node. In a jaxpr the inputs of each equation lead back to the arguments.
 
 # %%
-show("graph/next_functions")
+show("graph/next_functions", claim=False)
 
 # %% [markdown]
 # ## Tensors saved for backward
@@ -64,14 +64,14 @@ show("graph/next_functions")
 # nothing; `exp` saves its result. JAX calls the saved values residuals.
 
 # %%
-show("graph/saved_tensors", only="*saved*")
+show("graph/saved_tensors", only="*saved*", claim=False)
 
 # %% [markdown]
 # For `sin`, `sqrt` and `square` torch saves the value from which it later computes the derivative;
 # JAX has already computed the derivative in the forward pass, and saves that.
 
 # %%
-show("graph/saved_derivative", only="*saved*")
+show("graph/saved_derivative", only="*saved*", claim=False)
 
 # %% [markdown]
 # **All of it for one network.** The table lists each node of torch's graph, each JAX primitive, and
@@ -85,7 +85,7 @@ nodes("grad_modes/nothing_stopped")
 # ## One node with three outputs
 
 # %%
-show("graph/unbind_node")
+show("graph/unbind_node", claim=False)
 
 # %%
 graph("graph/unbind_node")
@@ -98,19 +98,23 @@ graph("graph/unbind_node")
 # has no such flag; you cut a gradient explicitly in the program.
 
 # %%
-show("graph/flag_on_non_leaf")
+show("graph/flag_on_non_leaf", claim=False)
 
 # %% [markdown]
 # ## `nn.Parameter` of an intermediate
 #
-# It cuts the graph: f gets a gradient, and w gets `None`. In torch this mistake is easy to make; in
-# JAX you would have to write `stop_gradient` to make it.
+# Someone computes a weight from another weight, and wraps the result so that the optimizer finds
+# it.
 
 # %%
 question("graph/parameter_of_intermediate")
 
 # %%
-show("graph/parameter_of_intermediate")
+show("graph/parameter_of_intermediate", asked=True)
+
+# %% [markdown]
+# It cuts the graph: f gets a gradient, and w gets `None`. In torch this mistake is easy to make; in
+# JAX you would have to write `stop_gradient` to make it.
 
 # %%
 graph("graph/parameter_of_intermediate")

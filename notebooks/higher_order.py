@@ -10,7 +10,7 @@
 # **Time** 15 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -37,7 +37,7 @@ show("higher_order/no_create_graph")
 # because `.grad` accumulates.
 
 # %%
-show("higher_order/backward_twice")
+show("higher_order/backward_twice", claim=False)
 
 # %% [markdown]
 # **A detached gradient** is a constant in the rest of the program.
@@ -53,7 +53,7 @@ show("higher_order/detached_gradient")
 # the gradients differ.
 
 # %%
-show("higher_order/gradient_penalty")
+show("higher_order/gradient_penalty", claim=False)
 
 # %%
 without("higher_order/gradient_penalty")
@@ -66,14 +66,17 @@ without("higher_order/gradient_penalty")
 figure("critic_slope")
 
 # %% [markdown]
-# **Where the critic is flat** the norm is not differentiable. torch's gradient there is 0; that of
-# `jnp.linalg.norm`, in the last column, is NaN, and a single NaN can ruin a training run.
+# **Where the critic is flat** its gradient is zero, and the norm is not differentiable.
 
 # %%
 question("higher_order/gradient_penalty_flat")
 
 # %%
-show("higher_order/gradient_penalty_flat")
+show("higher_order/gradient_penalty_flat", asked=True)
+
+# %% [markdown]
+# torch's gradient there is 0; that of `jnp.linalg.norm` is NaN, and a single NaN can ruin a
+# training run. The JAX program needs `jnp.where` inside and outside of the square root.
 
 # %% [markdown]
 # ## The Hessian, and its product with a vector

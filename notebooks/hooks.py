@@ -11,7 +11,7 @@
 # **Time** 15 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -44,23 +44,26 @@ show("hooks/register_hook")
 without("hooks/register_hook")
 
 # %% [markdown]
-# **Where to apply it.** A parameter's hook sees the sum over all uses in this backward pass, before
-# that sum is added to `.grad`. The same holds in JAX if you apply the hook once and use its result
-# everywhere. Applied at each use separately, it sees each use's gradient separately, as in the last
-# column. For that in torch, give each use its own tensor: `a, b = h.clone(), h.clone()`, and
-# register a hook on each.
-
-# %%
-show("hooks/register_hook_sum")
+# **Where to apply it.** The next program uses a value twice and hooks it once.
 
 # %%
 question("hooks/tensor_hook")
 
 # %%
-show("hooks/tensor_hook")
+show("hooks/tensor_hook", asked=True)
 
 # %%
 figure("hook_uses")
+
+# %% [markdown]
+# A hook sees the sum over all uses in this backward pass. A parameter's hook sees it before it is
+# added to `.grad`. The same holds in JAX if you apply the hook once and use its result everywhere.
+# Applied at each use separately, it sees each use's gradient separately, as in the last column of
+# the next table. For that in torch, give each use its own tensor: `a, b = h.clone(), h.clone()`,
+# and register a hook on each.
+
+# %%
+show("hooks/register_hook_sum", claim=False)
 
 # %% [markdown]
 # ## Observing a gradient
@@ -83,7 +86,8 @@ for w in (jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0])):
 
 # %% [markdown]
 # A plain `print` in the hook would run once, while the program is traced, and show shapes instead
-# of numbers. To use the numbers outside of the program, return them with `retain_grad`.
+# of numbers. For the same reason a hook can collect shapes, as below, but not numbers. To use the
+# numbers outside of the program, return them with `retain_grad`.
 
 # %%
 show("hooks/hook_watch")
@@ -93,7 +97,7 @@ show("hooks/hook_watch")
 # because the backward pass traverses the program in reverse.
 
 # %%
-show("hooks/hook_order")
+show("hooks/hook_order", claim=False)
 
 # %% [markdown]
 # **In a recurrent network** the gradients kept by `retain_grad` inside a `scan` are stacked over
@@ -103,7 +107,7 @@ show("hooks/hook_order")
 plain("retain_grad")
 
 # %%
-show("hooks/retain_grad")
+show("hooks/retain_grad", claim=False)
 
 # %% [markdown]
 # The kept gradients shrink from the last hidden state, which the loss reads, to the first.
@@ -128,7 +132,7 @@ show("hooks/full_backward_pre_hook")
 # far. JAX does not need a hook for that, because your own code computes the sum.
 
 # %%
-show("hooks/post_accumulate_grad_hook")
+show("hooks/post_accumulate_grad_hook", claim=False)
 
 # %% [markdown]
 # ## The norm of each layer's gradient during training
@@ -137,7 +141,7 @@ show("hooks/post_accumulate_grad_hook")
 # in both frameworks.
 
 # %%
-show("hooks/gradient_norms")
+show("hooks/gradient_norms", claim=False)
 
 # %%
 values = show("hooks/gradient_norms").values

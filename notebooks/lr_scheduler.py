@@ -12,7 +12,7 @@
 # **Time** 15 minutes · **Level** reference · **Read first:** [optim](optim.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -49,12 +49,12 @@ figure("schedules")
 # %%
 question("lr_scheduler/cosine_annealing_lr")
 
+# %%
+show("lr_scheduler/cosine_annealing_lr", only="w", asked=True)
+
 # %% [markdown]
 # `CosineAnnealingLR` is a recursion without an end, so the learning rate rises again after `T_max`.
 # `optax.cosine_decay_schedule` stays at its minimum.
-
-# %%
-show("lr_scheduler/cosine_annealing_lr", only="w")
 
 # %% [markdown]
 # ## One cycle
@@ -63,7 +63,7 @@ show("lr_scheduler/cosine_annealing_lr", only="w")
 # momentum, which is a second schedule here, `.momentum`.
 
 # %%
-show("lr_scheduler/one_cycle_lr", only="w")
+show("lr_scheduler/one_cycle_lr", only="w", claim=False)
 
 # %% [markdown]
 # ## Schedulers in sequence, and chained
@@ -74,10 +74,10 @@ show("lr_scheduler/one_cycle_lr", only="w")
 # a cosine that has an `eta_min` is not a product.
 
 # %%
-show("lr_scheduler/sequential_lr", only="w")
+show("lr_scheduler/sequential_lr", only="w", claim=False)
 
 # %%
-show("lr_scheduler/chained_scheduler", only="w")
+show("lr_scheduler/chained_scheduler", only="w", claim=False)
 
 # %% [markdown]
 # ## Reducing the learning rate on a plateau
@@ -103,7 +103,7 @@ show("swa_utils/averaged_model", only="averages/4/* n_averaged")
 show("swa_utils/averaged_model_buffers", only="averages/4/*")
 
 # %%
-show("swa_utils/ema", only="averages/*/w")
+show("swa_utils/ema", only="averages/*/w", claim=False)
 
 # %% [markdown]
 # ## The gradient scaler's state

@@ -11,7 +11,7 @@
 # **Time** 25 minutes · **Level** advanced · **Read first:** [control_flow](control_flow.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -130,6 +130,11 @@ plt.legend(fontsize=8)
 plot("bytes kept by depth, with and without segments")
 
 # %% [markdown]
+# The lower curve is a staircase: the number of segments is rounded to an integer, and where the
+# segments become shorter by a layer the curve can even fall. Over the whole range it follows
+# √depth.
+
+# %% [markdown]
 # **Selected operations.** torch's selective checkpointing corresponds to a policy in JAX. Here the
 # matrix products, which are expensive, are kept, and everything else is recomputed.
 
@@ -137,15 +142,18 @@ plot("bytes kept by depth, with and without segments")
 show("checkpointing/selective_checkpoint", only="*/products */tanhs */loss")
 
 # %% [markdown]
-# **Dropout.** torch restores the state of its random generator, so that recomputation draws the
-# same mask; without `preserve_rng_state` the gradient silently belongs to a different mask. In JAX
-# the key is an ordinary value, so recomputation uses the same one.
+# **Dropout.** A recomputation is right only if it repeats the randomness of the first computation.
 
 # %%
 question("checkpointing/checkpoint_forgets_the_generator")
 
 # %%
-show("checkpointing/checkpoint_forgets_the_generator")
+show("checkpointing/checkpoint_forgets_the_generator", asked=True)
+
+# %% [markdown]
+# By default torch restores the state of its random generator, so that recomputation draws the same
+# mask; without `preserve_rng_state` the gradient silently belongs to a different mask. In JAX the
+# key is an ordinary value, so recomputation uses the same one.
 
 # %% [markdown]
 # ## Storing residuals in another form
@@ -154,7 +162,7 @@ show("checkpointing/checkpoint_forgets_the_generator")
 # are bit-identical in both frameworks), to integers, or to host memory.
 
 # %%
-show("checkpointing/saved_in_bfloat16", only="grads/0 keeps_less")
+show("checkpointing/saved_in_bfloat16", only="grads/0 keeps_less", claim=False)
 
 # %%
 programs("checkpointing/save_on_cpu")
@@ -177,7 +185,7 @@ show("checkpointing/mean_of_means", only="*/l2/*")
 show("checkpointing/step_by_layer", only="*/0/bias")
 
 # %%
-show("checkpointing/per_sample_in_chunks", only="*/l2/bias")
+show("checkpointing/per_sample_in_chunks", only="*/l2/bias", claim=False)
 
 # %% [markdown]
 # ## Exercises

@@ -11,7 +11,7 @@
 # **Time** 20 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -31,7 +31,7 @@ from parity_tests.notebook.show import figure, show
 # saved the value of `a` at the time of its use.
 
 # %%
-show("mutation/inplace_after_use")
+show("mutation/inplace_after_use", claim=False)
 
 # %% [markdown]
 # ## Changing a tensor before its use
@@ -41,43 +41,53 @@ show("mutation/inplace_after_use")
 # the value of A at the time of its use, (0, 2, 3).
 
 # %%
-show("mutation/inplace_before_use")
+show("mutation/inplace_before_use", claim=False)
 
 # %% [markdown]
-# ## Which changes raise depends on the saved tensors
+# ## Two programs that differ in one operation
 #
-# `c += 1` runs between forward and backward. After `e = c * d` it is an error, because a product
-# saves its factors. After `e = c + d` it is not, because a sum saves nothing. In JAX `c += 1`
-# creates a new array.
+# `c += 1` runs between forward and backward, first after `e = c * d`.
 
 # %%
 question("mutation/inplace_saved")
 
 # %%
-show("mutation/inplace_saved")
+show("mutation/inplace_saved", asked=True)
 
 # %% [markdown]
+# A product saves its factors, so the change is an error. In JAX `c += 1` creates a new array, and
+# the saved one is still there.
+#
 # **The version counter, line by line.** The node of `e = c * d` does not copy c. It holds c itself
 # and the version that c had then. `backward` compares that number with c's version now.
 
 # %%
 figure("version_counter")
 
+# %% [markdown]
+# **The other operation.** Everything else stays as it is.
+
 # %%
 question("mutation/inplace_not_saved")
 
 # %%
-show("mutation/inplace_not_saved")
+show("mutation/inplace_not_saved", asked=True)
 
 # %% [markdown]
-# **A change through `.data`** bypasses the version counter, and torch's gradient is silently wrong.
-# This cannot be expressed in JAX.
+# A sum saves nothing, so nothing was overwritten, and every gradient is right. Whether an in-place
+# change raises depends on what the backward pass has saved.
+#
+# **A change through `.data`** writes into the same memory in another way.
 
 # %%
 question("mutation/data")
 
 # %%
-show("mutation/data")
+show("mutation/data", asked=True)
+
+# %% [markdown]
+# It bypasses the version counter, and torch's gradient is silently wrong. This cannot be expressed
+# in JAX.
 
 # %% [markdown]
 # ## The error that only JAX has
@@ -101,14 +111,14 @@ show("mutation/kept_activation")
 # share its saved values, so the second `backward()` raises too: add the losses, or keep the graph.
 
 # %%
-show("retain_graph/second_backward")
+show("retain_graph/second_backward", claim=False)
 
 # %% [markdown]
 # **`retain_graph=True`** keeps them, and `.grad` accumulates unless it is cleared. In JAX nothing
 # has to be requested.
 
 # %%
-show("retain_graph/retain_graph")
+show("retain_graph/retain_graph", claim=False)
 
 # %% [markdown]
 # **What the nodes hold.** Only the product saves a tensor. The first `backward` frees it, so the
@@ -121,7 +131,7 @@ figure("freed_buffers")
 # **Or run the forward pass again**, which builds a new graph.
 
 # %%
-show("retain_graph/rebuild")
+show("retain_graph/rebuild", claim=False)
 
 # %% [markdown]
 # ## Graphs in a loop
@@ -130,10 +140,10 @@ show("retain_graph/rebuild")
 # second `backward` raises.
 
 # %%
-show("retain_graph/loop")
+show("retain_graph/loop", claim=False)
 
 # %%
-show("retain_graph/loop_outside")
+show("retain_graph/loop_outside", claim=False)
 
 # %% [markdown]
 # ## Several slices of one tensor
@@ -143,10 +153,10 @@ show("retain_graph/loop_outside")
 # from `jax.vjp` can be called for every slice.
 
 # %%
-show("retain_graph/slices")
+show("retain_graph/slices", claim=False)
 
 # %%
-show("retain_graph/slices_outside")
+show("retain_graph/slices_outside", claim=False)
 
 # %% [markdown]
 # ## Exercises

@@ -1,11 +1,9 @@
 # %% [markdown]
 # # None or zero, and other corner cases of autograd
 #
-# `None` means that there is no path from the loss to the parameter. Zero means that there is a path
-# and its derivative is zero. Optimizers treat the two differently: momentum and weight decay change
-# a parameter whose gradient is zero, but skip one whose gradient is `None`. `jax.grad` returns
-# zeros for both; `jaxgrad.grad` finds the missing paths in the program and returns `None`, as
-# torch does.
+# An optimizer treats a gradient of `None` and a gradient of zero differently: momentum and weight
+# decay change a parameter whose gradient is zero, but skip one whose gradient is `None`. So you
+# need to know which of the two a parameter gets, in torch and in JAX.
 #
 # **You will be able to** predict whether a gradient is `None`, zero or a number, say why the
 # difference matters to an optimizer, and keep it in JAX.
@@ -13,7 +11,7 @@
 # **Time** 15 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -29,17 +27,23 @@ from parity_tests.notebook.show import figure, show, without
 # %% [markdown]
 # ## Ways to lose a gradient
 #
-# Multiplying by zero, masking and rounding give zeros. Detaching, casting to integers, comparing
-# and not using a value give `None`. Each line of the sum uses one parameter in one of these ways;
-# `p["unused"]` has no line.
+# A loss is a sum with one line for each of seven parameters; an eighth, `p["unused"]`, has no line.
+# Most of these lines lose the gradient, each in its own way.
 
 # %%
 question("none_or_zero/none_or_zero")
 
 # %%
-show("none_or_zero/none_or_zero")
+show("none_or_zero/none_or_zero", asked=True)
 
 # %% [markdown]
+# Multiplying by zero, masking and rounding give zeros. Detaching, casting to integers, comparing
+# and not using a value give `None`.
+#
+# `None` means that there is no path from the loss to the parameter. Zero means that there is a path
+# and its derivative is zero. `jax.grad` returns zeros for both; `jaxgrad.grad` finds the missing
+# paths in the program and returns `None`, as torch does.
+#
 # **The same eight ways as a matrix.** `jax.grad` fills every cell, so a missing path and a
 # derivative of zero look the same.
 
@@ -62,14 +66,18 @@ show("none_or_zero/through_gradient")
 
 # %% [markdown]
 # **Where the frameworks must differ.** The parameter `other` is used only in the branch that was
-# not taken. torch never saw that branch. A compiled `cond` has one gradient structure for both
-# branches, so JAX returns zeros.
+# not taken. The condition depends on the data; in JAX it is a `lax.cond`, which is compiled.
 
 # %%
 question("none_or_zero/branch_not_taken")
 
 # %%
-show("none_or_zero/branch_not_taken")
+show("none_or_zero/branch_not_taken", asked=True)
+
+# %% [markdown]
+# torch never saw the branch that was not taken. A compiled `cond` has one gradient structure for
+# both branches, so JAX returns zeros. This is the one place where `jaxgrad.grad` cannot return
+# torch's `None`.
 
 # %% [markdown]
 # ## `allow_unused`, and raising an error
@@ -78,10 +86,10 @@ show("none_or_zero/branch_not_taken")
 # with `materialize_grads=True` and with its defaults.
 
 # %%
-show("none_or_zero/allow_unused")
+show("none_or_zero/allow_unused", claim=False)
 
 # %%
-show("none_or_zero/unused_raises")
+show("none_or_zero/unused_raises", claim=False)
 
 # %% [markdown]
 # ## A loss of shape (1,)
@@ -90,7 +98,7 @@ show("none_or_zero/unused_raises")
 # the same losses as torch.
 
 # %%
-show("autograd/loss_of_size_1")
+show("autograd/loss_of_size_1", claim=False)
 
 # %% [markdown]
 # ## Integers, buffers, tied weights
@@ -105,7 +113,7 @@ show("autograd/integer_input")
 show("autograd/buffers")
 
 # %%
-show("autograd/tied_weights")
+show("autograd/tied_weights", claim=False)
 
 # %% [markdown]
 # ## Gradients of single samples
@@ -115,10 +123,10 @@ show("autograd/tied_weights")
 # sample.
 
 # %%
-show("autograd/per_sample", only="*weight")
+show("autograd/per_sample", only="*weight", claim=False)
 
 # %%
-show("autograd/per_sample_dropout")
+show("autograd/per_sample_dropout", claim=False)
 
 # %% [markdown]
 # ## Exercises

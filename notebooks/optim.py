@@ -10,7 +10,7 @@
 # **Time** 15 minutes · **Level** intermediate · **Read first:** [none_or_zero](none_or_zero.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -33,7 +33,7 @@ from parity_tests.notebook.show import show, without
 # for all parameters.
 
 # %%
-show("optim/param_groups", only="losses/* params/3/*")
+show("optim/param_groups", only="losses/* params/3/*", claim=False)
 
 # %% [markdown]
 # ## A step by hand
@@ -43,22 +43,30 @@ show("optim/param_groups", only="losses/* params/3/*")
 # creates new parameters outside any differentiated function, so it needs nothing similar.
 
 # %%
-show("optim/by_hand", only="losses/* same/* by_hand/l2/* sgd/l2/*", prints="losses by_hand sgd")
+show(
+    "optim/by_hand",
+    only="losses/* same/* by_hand/l2/* sgd/l2/*",
+    prints="losses by_hand sgd",
+    claim=False,
+)
 
 # %% [markdown]
 # ## Skipping every other step: zero is not None
 #
-# L1's gradient is removed in steps 1 and 3. If it is set to zero, momentum and weight decay still
-# change the layer; if it is `None`, torch's optimizer skips the layer. A momentum buffer of 1 stays
-# 1 when the gradient is `None`, and becomes 0.9 when it is zero (momentum 0.9).
-# `zero_grad(set_to_none=False)` writes zeros into existing gradients only: a `None` stays `None`.
-# In optax `conditionally_mask` selects the steps in which a leaf is updated.
+# L1's gradient is removed in steps 1 and 3: it is either set to zero or to `None`. In optax
+# `conditionally_mask` selects the steps in which a leaf is updated.
 
 # %%
 question("optim/every_other_step")
 
 # %%
-show("optim/every_other_step", only="*/params/*/l1/bias")
+show("optim/every_other_step", only="*/params/*/l1/bias", asked=True)
+
+# %% [markdown]
+# If the gradient is set to zero, momentum and weight decay still change the layer; if it is `None`,
+# torch's optimizer skips the layer. A momentum buffer of 1 stays 1 when the gradient is `None`, and
+# becomes 0.9 when it is zero (momentum 0.9). `zero_grad(set_to_none=False)` writes zeros into
+# existing gradients only: a `None` stays `None`.
 
 # %%
 values = show("optim/every_other_step").values
@@ -81,7 +89,7 @@ plot("norm of L1's weight when its gradient is zero and when it is None")
 # waits for the device. In JAX `lax.cond` decides on the device, inside one compiled program.
 
 # %%
-show("optim/scale_under_condition")
+show("optim/scale_under_condition", claim=False)
 
 # %%
 without("optim/scale_under_condition")

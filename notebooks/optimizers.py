@@ -11,7 +11,7 @@
 # **Time** 10 minutes · **Level** reference · **Read first:** [optim](optim.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -75,7 +75,7 @@ show("optim/muon", only="2")
 question("optim/muon_of_a_vector")
 
 # %%
-show("optim/muon_of_a_vector")
+show("optim/muon_of_a_vector", asked=True)
 
 # %%
 show("optim/lbfgs")

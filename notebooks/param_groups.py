@@ -10,7 +10,7 @@
 # **Time** 15 minutes · **Level** intermediate · **Read first:** [optim](optim.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -31,13 +31,13 @@ from parity_tests.notebook.show import figure, show
 # labels: a function of a parameter's path, or a tree.
 
 # %%
-show("param_groups/group_schedules", only="params/0/* params/3/*")
+show("param_groups/group_schedules", only="params/0/* params/3/*", claim=False)
 
 # %% [markdown]
 # A group can be added during training. The existing groups keep their momentum.
 
 # %%
-show("param_groups/add_param_group", only="params/2/* params/4/*/bias")
+show("param_groups/add_param_group", only="params/2/* params/4/*/bias", claim=False)
 
 # %% [markdown]
 # ## Freezing: why not `optax.masked`
@@ -48,7 +48,7 @@ show("param_groups/add_param_group", only="params/2/* params/4/*/bias")
 # the frozen layer l1 moves uphill.
 
 # %%
-show("param_groups/frozen", only="params/*/bias")
+show("param_groups/frozen", only="params/*/bias", claim=False)
 
 # %% [markdown]
 # The distance of each layer from its initial parameters, step by step.
@@ -64,15 +64,14 @@ figure("frozen_group")
 # %%
 question("param_groups/none_gradient")
 
+# %%
+show("param_groups/none_gradient", only="*/step */params/l1/bias", asked=True)
+
 # %% [markdown]
 # torch skips a parameter whose gradient is `None`: no weight decay, no update from old momentum,
 # and no increment of its step count, which determines Adam's bias correction. A zero gradient
 # triggers all three.
-
-# %%
-show("param_groups/none_gradient", only="*/step */params/l1/bias")
-
-# %% [markdown]
+#
 # Under `jit` a leaf cannot be `None` in one step and an array in the next. The `live` argument
 # expresses the same with boolean arrays: here two heads are trained alternately.
 
@@ -87,16 +86,16 @@ show("param_groups/live", only="params/*/a/bias params/*/b/bias")
 # torch and inside it in the last column.
 
 # %%
-show("optimizers/adamw", only="losses")
+show("optimizers/adamw", only="losses", claim=False)
 
 # %%
-show("optimizers/rmsprop_eps", only="losses")
+show("optimizers/rmsprop_eps", only="losses", claim=False)
 
 # %% [markdown]
 # Training can also continue from the `state_dict` of a torch optimizer.
 
 # %%
-show("param_groups/resume", only="step params/2/*/bias")
+show("param_groups/resume", only="step params/2/*/bias", claim=False)
 
 # %% [markdown]
 # ## Exercises

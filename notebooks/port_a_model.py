@@ -15,7 +15,7 @@
 # **Read first:** [prove_your_port](prove_your_port.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -163,7 +163,7 @@ predict(
 # module, and names what is lost.
 
 # %%
-code = ported.source.replace("normed.running_mean", 'p["running_mean"]')
+code = ported.source.replace('x, p["running_mean"], p', "x, _, p")
 assert code != ported.source
 
 

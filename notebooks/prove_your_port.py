@@ -19,7 +19,7 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# On Colab fetch the repository first; in a checkout this only adds it to the path.
+# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
 import pathlib
 import sys
 
@@ -254,7 +254,7 @@ exercise("prove_your_port/default_of_gelu")
 # ## What to take away
 #
 # - Equal outputs and equal losses do not show that gradients are equal.
-# - `prove` checks structure, forward pass, cotangents, gradients, updates and precision, in this
-#   order.
+# - `prove` checks structure, forward pass, gradients, updates and precision, in this order. It
+#   looks at cotangents of intermediate values only to locate a gradient that differs.
 # - It names the first place that differs. A cause with "rerunning ..." behind it was tested; a line
 #   such as "JAX's gradient is torch's times 1.5" is an observation.

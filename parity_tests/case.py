@@ -88,6 +88,8 @@ class Case:
         heavy: Whether the case may take up to 60 s.
         picture: Whether the documentation shows the case's backward graphs.
         devices: The devices that support the behaviour.
+        inputs_of: The id of a case with the same inputs, whose numbers this case uses too, so that
+            a notebook can compare their results. By default each case has numbers of its own.
     """
 
     fun: Callable[..., Any]
@@ -106,6 +108,12 @@ class Case:
     heavy: bool = False
     picture: bool = False
     devices: tuple[str, ...] = ("cpu", "gpu", "tpu")
+    inputs_of: str = ""
+
+    @property
+    def seed_name(self) -> str:
+        """The name from which the random numbers of the inputs follow."""
+        return self.inputs_of or self.id
 
     @property
     def id(self) -> str:
@@ -188,6 +196,13 @@ def load() -> dict[str, Case]:
     package = importlib.import_module("parity_tests.cases")
     for module in sorted(info.name for info in pkgutil.iter_modules(package.__path__)):
         importlib.import_module(f"parity_tests.cases.{module}")
+    for record in _registry.values():
+        shared = _registry.get(record.inputs_of)
+        if record.inputs_of and (shared is None or shared.inputs != record.inputs):
+            raise CaseError(
+                f"{record.id} has inputs_of={record.inputs_of!r}, which is not a case with the "
+                "same inputs"
+            )
     # A test may have imported one theme before the others, so sort instead of using import order.
     return dict(sorted(_registry.items(), key=lambda item: item[1].theme))
 

@@ -97,16 +97,16 @@ def linear(n_in: int, n_out: int) -> dict[str, InputSpec]:
     }
 
 
-def draw(spec: Any, case_id: str, seed: int = 0, attempt: int = 0) -> Any:
+def draw(spec: Any, name: str, seed: int = 0, attempt: int = 0) -> Any:
     """Sample the inputs of one run; floats are float64, integers and booleans keep their dtype.
 
     Args:
         spec: A tree of `InputSpec`, numpy arrays and static values.
-        case_id: Part of the random seed, so that adding a case does not change other cases' inputs.
+        name: Part of the random seed, so that adding a case does not change other cases' inputs.
         seed: With 0, use the source documents' values where the case gives any.
         attempt: Number of times the inputs were redrawn.
     """
-    rng = np.random.default_rng([zlib.crc32(case_id.encode()), seed, attempt])
+    rng = np.random.default_rng([zlib.crc32(name.encode()), seed, attempt])
 
     def leaf(x: Any) -> Any:
         if not isinstance(x, InputSpec):

@@ -65,7 +65,7 @@ def minimize(optimizer: optim.Optimizer, loss: Tensor) -> Tensor:
     return loss.detach()
 
 
-def raised(program: Any) -> Exception | None:
+def error_of(program: Any) -> Exception | None:
     """Run a program and return the exception that it raises, as an observation."""
     try:
         program()

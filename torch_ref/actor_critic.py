@@ -1,7 +1,7 @@
-"""Deep deterministic policy gradient (DDPG): an actor, a critic, and a slow copy of each."""
+"""An actor, a critic and a slow copy of each, as in DDPG but without its replay buffer."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -63,18 +63,25 @@ class Agent:
         return {name: grads(network) for name, network in self.networks.items()}
 
 
-def critic_loss(actor: Any, critic: Any, batch: Any):
-    def run(stopped: bool):
-        agent = Agent(actor, critic)
-        action = agent.action(batch)
-        target = agent.target(batch)
-        if stopped:
-            action, target = action.detach(), target.detach()
-        loss = mse(agent.critic(batch["s"], action), target)
-        loss.backward()
-        return {"loss": loss, "grads": agent.grads()}
+def _gradients(loss_of: Callable[[Agent], Tensor], agent: Agent) -> dict[str, Any]:
+    """Return the loss and the gradients of all four networks."""
+    loss = loss_of(agent)
+    loss.backward()
+    return {"loss": loss, "grads": agent.grads()}
 
-    return {"open": run(False), "stopped": run(True)}
+
+def critic_loss(actor: Any, critic: Any, batch: Any):
+    def through(agent: Agent):
+        return mse(agent.critic(batch["s"], agent.action(batch)), agent.target(batch))
+
+    def stopped(agent: Agent):
+        action, target = agent.action(batch).detach(), agent.target(batch).detach()
+        return mse(agent.critic(batch["s"], action), target)
+
+    return {
+        "open": _gradients(through, Agent(actor, critic)),
+        "stopped": _gradients(stopped, Agent(actor, critic)),
+    }
 
 
 def actor_loss(actor: Any, critic: Any, batch: Any):

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from torch_ref._net import grads, mlp, mse, nested, raised
+from torch_ref._net import error_of, grads, mlp, mse, nested
 
 
 def loss_of_size_1(w, x):
@@ -18,7 +18,7 @@ def loss_of_size_1(w, x):
 
 def integer_input(w, n):
     w.requires_grad_()
-    refused = raised(n.requires_grad_)
+    refused = error_of(n.requires_grad_)
     loss = (w * n).sum()
     loss.backward()
     return {"loss": loss, "w": w.grad, "n": n.grad, "n.requires_grad_()": refused}

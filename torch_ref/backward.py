@@ -5,7 +5,7 @@ holds.
 import torch
 from torch import nn
 
-from torch_ref._net import grads, minimize, mlp, mse, raised
+from torch_ref._net import error_of, grads, minimize, mlp, mse
 
 
 def grad_of_intermediate(a, b):
@@ -122,15 +122,15 @@ def accumulate(x):
     x.requires_grad_()
     optimizer = torch.optim.SGD([x])
 
-    def backward():
+    def added():
         (x**2).backward()  # of shape (1,), which torch accepts
         return x.grad.clone()
 
-    seen = {"none yet": x.grad, "once": backward(), "twice": backward()}
+    seen = {"none yet": x.grad, "once": added(), "twice": added()}
     x.grad.zero_()
-    seen |= {"zero_()": x.grad.clone(), "after zero_()": backward()}
+    seen |= {"zero_()": x.grad.clone(), "after zero_()": added()}
     optimizer.zero_grad()
-    return seen | {"zero_grad()": x.grad, "after zero_grad()": backward()}
+    return seen | {"zero_grad()": x.grad, "after zero_grad()": added()}
 
 
 def simple_nn(net, x, y):
@@ -152,7 +152,7 @@ def non_scalar(x, gradient):
 def non_scalar_without_cotangent(x):
     x.requires_grad_()
     y = x**2
-    return {"y": y, "y.backward()": raised(y.backward)}
+    return {"y": y, "y.backward()": error_of(y.backward)}
 
 
 def cubic(x):

@@ -110,7 +110,7 @@ def _tanhs(layers) -> Any:
     return nn.Sequential(*(nn.Sequential(linear(params), nn.Tanh()) for params in layers))
 
 
-def _grads(net):
+def _layer_grads(net):
     return [grads(layer[0]) for layer in net]
 
 
@@ -123,7 +123,7 @@ def checkpoint_sequential(layers, x, y):
 
         loss, kept = _keep(program, [x, y, *net.parameters()])
         loss.backward()
-        return {"loss": loss, "grads": _grads(net)}, kept
+        return {"loss": loss, "grads": _layer_grads(net)}, kept
 
     (one, kept_1), (two, kept_2), (three, kept_3) = run(1), run(2), run(3)
     return {
@@ -167,7 +167,7 @@ def _counted(layers, x, y, run):
         loss.backward()
     return {
         "loss": loss,
-        "grads": _grads(net),
+        "grads": _layer_grads(net),
         "products": calls.names.count("addmm") + calls.names.count("mm"),
         "tanhs": calls.names.count("tanh"),
     }
@@ -178,7 +178,7 @@ def _squares(w1, w2, x):
     return nn.functional.linear(h * h, w2).square().sum() / 2**20
 
 
-def _hooked(pack, unpack, w1, w2, x):
+def _with_hooks(pack, unpack, w1, w2, x):
     """Run a network under saved-tensor hooks that leave its parameters alone."""
     given = [x.requires_grad_() for x in (w1, w2, x)]
     known = {w.untyped_storage().data_ptr() for w in (w1, w2)}
@@ -211,7 +211,9 @@ def _hooked(pack, unpack, w1, w2, x):
 
 
 def saved_in_bfloat16(w1, w2, x):
-    return _hooked(lambda value: value.to(torch.bfloat16), lambda kept: kept.to(x.dtype), w1, w2, x)
+    return _with_hooks(
+        lambda value: value.to(torch.bfloat16), lambda kept: kept.to(x.dtype), w1, w2, x
+    )
 
 
 def saved_as_integers(w1, w2, x):
@@ -224,12 +226,12 @@ def saved_as_integers(w1, w2, x):
         integers, step = kept
         return integers.to(x.dtype) * step
 
-    return _hooked(pack, unpack, w1, w2, x)
+    return _with_hooks(pack, unpack, w1, w2, x)
 
 
 def save_on_cpu(layers, x, y):
     net, hooks = _tanhs(layers), torch.autograd.graph.save_on_cpu()
-    packed = _recorded(hooks)
+    packed = _packed_by(hooks)
     with hooks:
         loss = mse(net(x), y)
     on_the_host = all(kept.device.type == "cpu" for _, kept in packed)
@@ -237,13 +239,13 @@ def save_on_cpu(layers, x, y):
     _, kept = _keep(lambda: mse(net(x), y), [x, y, *net.parameters()])
     return {
         "loss": loss,
-        "grads": _grads(net),
+        "grads": _layer_grads(net),
         "on_the_host": on_the_host,
         "shown": {"bytes": {"kept": kept}},
     }
 
 
-def _recorded(hooks):
+def _packed_by(hooks):
     """Return a list that will hold what the hooks store."""
     pack, packed = hooks.pack_hook, []
 

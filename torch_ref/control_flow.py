@@ -5,7 +5,7 @@ import time
 import torch
 from torch import nn
 
-from torch_ref._net import Net, grads, linear, mse, raised
+from torch_ref._net import Net, error_of, grads, linear, mse
 
 
 def data_dependent(net, x, y):
@@ -83,7 +83,7 @@ def _refuses_branch(x):
     def branch(x):
         return x.sum() if x.sum() > 0 else -x.sum()
 
-    return raised(lambda: torch.compile(branch, backend="eager", fullgraph=True)(x)) is not None
+    return error_of(lambda: torch.compile(branch, backend="eager", fullgraph=True)(x)) is not None
 
 
 def _value_and_grad(model, fun, x, y):

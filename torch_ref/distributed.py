@@ -14,7 +14,7 @@ from torch.distributed.nn.functional import all_reduce
 from torch.nn.parallel import DistributedDataParallel
 from torch.nn.utils import clip_grad_norm_
 
-from torch_ref._net import grads, linear, mse, nested, params, raised
+from torch_ref._net import error_of, grads, linear, mse, nested, params
 from torch_ref._ranks import ranks
 
 
@@ -82,7 +82,7 @@ class SyncBatchNorm(nn.Module):
         return (x - mean) * torch.rsqrt(var + 1e-5) * self.weight + self.bias
 
 
-def _mine(rows):
+def _shard(rows):
     """Return this rank's rows of the batch."""
     return rows.chunk(distributed.get_world_size())[distributed.get_rank()]
 
@@ -90,7 +90,7 @@ def _mine(rows):
 @ranks(4)
 def ddp(net, x, y):
     model = DistributedDataParallel(Mlp(net))
-    loss = mse(model(_mine(x)), _mine(y))
+    loss = mse(model(_shard(x)), _shard(y))
     loss.backward()
     return {"loss": loss, "grads": grads(model.module)}
 
@@ -98,7 +98,7 @@ def ddp(net, x, y):
 @ranks(4)
 def ddp_sharding(net, x, y):
     model = DistributedDataParallel(Mlp(net))
-    loss = mse(model(_mine(x)), _mine(y))
+    loss = mse(model(_shard(x)), _shard(y))
     loss.backward()
     distributed.all_reduce(loss.detach_())
     return {"loss": loss / distributed.get_world_size(), "grads": grads(model.module)}
@@ -107,14 +107,14 @@ def ddp_sharding(net, x, y):
 @ranks(4)
 def ddp_pmean_of_grads(w, x):
     model = DistributedDataParallel(Scale(w))
-    (model(_mine(x)) ** 2).sum().backward()
+    (model(_shard(x)) ** 2).sum().backward()
     return {"grad": model.module.w.grad}
 
 
 @ranks(4)
 def sum_in_the_loss(w, x):
     w.requires_grad_()
-    loss = all_reduce(((w * _mine(x)) ** 2).sum())
+    loss = all_reduce(((w * _shard(x)) ** 2).sum())
     loss.backward()
     return {"loss": loss, "grad": w.grad}
 
@@ -122,7 +122,7 @@ def sum_in_the_loss(w, x):
 @ranks(2)
 def no_sync(net, x, y):
     model = DistributedDataParallel(Mlp(net))
-    (x1, x2), (y1, y2) = _mine(x).chunk(2), _mine(y).chunk(2)
+    (x1, x2), (y1, y2) = _shard(x).chunk(2), _shard(y).chunk(2)
     with model.no_sync():
         mse(model(x1), y1).backward()
     local = grads(model.module)
@@ -159,7 +159,7 @@ def join(net, x, y):
 @ranks(2)
 def find_unused_parameters(net, x, y):
     model = DistributedDataParallel(Branches(net), find_unused_parameters=True)
-    mse(model(_mine(x)), _mine(y)).backward()
+    mse(model(_shard(x)), _shard(y)).backward()
     return {"grads": grads(model.module)}
 
 
@@ -168,18 +168,18 @@ def unused_parameters(net, x, y):
     model = DistributedDataParallel(Branches(net))
 
     def step():
-        loss = mse(model(_mine(x)), _mine(y))
+        loss = mse(model(_shard(x)), _shard(y))
         loss.backward()
         return loss
 
     loss = step()
-    return {"loss": loss, "grads": grads(model.module)["spare"], "next_step": raised(step)}
+    return {"loss": loss, "grads": grads(model.module)["spare"], "next_step": error_of(step)}
 
 
 @ranks(4)
 def batch_norm(net, x, y):
     model = DistributedDataParallel(Normed(net, nn.BatchNorm1d(6)))
-    for rows, labels in zip(_mine(x).chunk(2), _mine(y).chunk(2), strict=True):
+    for rows, labels in zip(_shard(x).chunk(2), _shard(y).chunk(2), strict=True):
         model.zero_grad()
         mse(model(rows), labels).backward()
     norm = model.module.norm
@@ -189,7 +189,7 @@ def batch_norm(net, x, y):
 @ranks(4)
 def sync_batch_norm(net, x, y):
     model = DistributedDataParallel(Normed(net, SyncBatchNorm(6)))
-    mse(model(_mine(x)), _mine(y)).backward()
+    mse(model(_shard(x)), _shard(y)).backward()
     norm = model.module.norm
     return {"grads": grads(model.module), "mean": norm.running_mean, "var": norm.running_var}
 
@@ -197,14 +197,14 @@ def sync_batch_norm(net, x, y):
 @ranks(4)
 def sync_batch_norm_sharding(net, x, y):
     model = DistributedDataParallel(Normed(net, SyncBatchNorm(6)))
-    mse(model(_mine(x)), _mine(y)).backward()
+    mse(model(_shard(x)), _shard(y)).backward()
     norm = model.module.norm
     return {"grads": grads(model.module), "mean": norm.running_mean, "var": norm.running_var}
 
 
 @ranks(2)
 def _torchs_sync_batch_norm(x):
-    return raised(lambda: nn.SyncBatchNorm(x.shape[1])(x))
+    return error_of(lambda: nn.SyncBatchNorm(x.shape[1])(x))
 
 
 def _clip_sharded(net, x, y):
@@ -214,7 +214,7 @@ def _clip_sharded(net, x, y):
     for module in (model.l1, model.l2, model):
         fully_shard(module, mesh=mesh)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    mse(model(_mine(x)), _mine(y)).backward()
+    mse(model(_shard(x)), _shard(y)).backward()
     norm: Any = clip_grad_norm_(model.parameters(), max_norm=0.1)  # a DTensor, like the parameters
     named: list[tuple[str, Any]] = list(model.named_parameters())
     clipped = nested((name, p.grad.full_tensor()) for name, p in named)

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from torch_ref._net import raised
+from torch_ref._net import error_of
 
 
 def _example(a, b, d):
@@ -20,26 +20,32 @@ def _example(a, b, d):
     return {"a": a, "b": b, "d": d, "c": c, "e": e, "g": g, "loss": loss, "n": n}
 
 
-def _flags(t):
-    return {
-        "has a grad_fn": t.grad_fn is not None,
-        "is_leaf": t.is_leaf,
-        "requires_grad": t.requires_grad,
-    }
-
-
 def attributes(a, b, d):
     tensors = _example(a, b, d)
     tensors["loss"].backward()
-    return {name: {"data": t.data, "grad": t.grad, **_flags(t)} for name, t in tensors.items()}
+    return {
+        name: {
+            "data": t.data,
+            "grad": t.grad,
+            "has a grad_fn": t.grad_fn is not None,
+            "is_leaf": t.is_leaf,
+            "requires_grad": t.requires_grad,
+        }
+        for name, t in tensors.items()
+    }
 
 
 def leaf_flags(v1, v2):
     v1.requires_grad_()
     out = (v1 + v2) * 2
     out.sum().backward()
-    flags = {name: _flags(t) for name, t in {"v1": v1, "v2": v2, "out": out}.items()}
-    return {"out": out, "v1": v1.grad, "flags": flags}
+    tensors = {"v1": v1, "v2": v2, "out": out}
+    return {
+        "out": out,
+        "v1": v1.grad,
+        "is_leaf": {name: t.is_leaf for name, t in tensors.items()},
+        "requires_grad": {name: t.requires_grad for name, t in tensors.items()},
+    }
 
 
 def grad_fn(a, b, d):
@@ -55,12 +61,12 @@ def next_functions(a, b, d):
     loss = g.sum()
     loss.backward(retain_graph=True)
     nodes = {"c": c.grad_fn, "e": e.grad_fn, "g": g.grad_fn, "loss": loss.grad_fn}
-    names = _names(nodes, {"a": a, "b": b})
+    names = _namer(nodes, {"a": a, "b": b})
     edges = {name: [names(f) for f, _ in node.next_functions] for name, node in nodes.items()}
     return {"loss": loss, "a": a.grad, "b": b.grad, "next": edges}
 
 
-def _names(nodes, leaves):
+def _namer(nodes, leaves):
     """Return a function that names a node: by its leaf if it accumulates a gradient, or None."""
 
     def name(node):
@@ -73,7 +79,7 @@ def _names(nodes, leaves):
     return name
 
 
-def _saved(op, *operands):
+def _saved_by(op, *operands):
     """Return which operands and results an operation saves for its backward pass."""
     kept = []
 
@@ -91,23 +97,23 @@ def _saved(op, *operands):
 def saved_tensors(x, y):
     x.requires_grad_()
     return {
-        "x * y": _saved(torch.mul, x, y.clone().requires_grad_()),
-        "x * constant": _saved(torch.mul, x, y),
-        "x @ y": _saved(torch.matmul, x, y.clone().requires_grad_()),
-        "x @ constant": _saved(torch.matmul, x, y),
-        "x + y": _saved(torch.add, x, y.clone().requires_grad_()),
-        "sum": _saved(torch.sum, x),
-        "exp": _saved(torch.exp, x),
-        "log": _saved(torch.log, x),
+        "x * y": _saved_by(torch.mul, x, y.clone().requires_grad_()),
+        "x * constant": _saved_by(torch.mul, x, y),
+        "x @ y": _saved_by(torch.matmul, x, y.clone().requires_grad_()),
+        "x @ constant": _saved_by(torch.matmul, x, y),
+        "x + y": _saved_by(torch.add, x, y.clone().requires_grad_()),
+        "sum": _saved_by(torch.sum, x),
+        "exp": _saved_by(torch.exp, x),
+        "log": _saved_by(torch.log, x),
     }
 
 
 def saved_derivative(x):
     x.requires_grad_()
     return {
-        "sin": _saved(torch.sin, x),
-        "sqrt": _saved(torch.sqrt, x),
-        "square": _saved(torch.square, x),
+        "sin": _saved_by(torch.sin, x),
+        "sqrt": _saved_by(torch.sqrt, x),
+        "square": _saved_by(torch.square, x),
     }
 
 
@@ -134,9 +140,9 @@ def flag_on_non_leaf(a):
         "loss": (b * a).sum(),
         "a": a.grad,
         "b.requires_grad_(True)": b.requires_grad_(True).requires_grad,
-        "b.requires_grad = True": raised(lambda: assign(True)),
-        "b.requires_grad = False": raised(lambda: assign(False)),
-        "b.requires_grad_(False)": raised(lambda: b.requires_grad_(False)),
+        "b.requires_grad = True": error_of(lambda: assign(True)),
+        "b.requires_grad = False": error_of(lambda: assign(False)),
+        "b.requires_grad_(False)": error_of(lambda: b.requires_grad_(False)),
     }
 
 

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 from torch.func import functional_call, grad, vmap
 
-from torch_ref._net import Net, grads, linear, mse, nested, raised
+from torch_ref._net import Net, error_of, grads, linear, mse, nested
 
 
 class Critic(nn.Module):
@@ -68,7 +68,7 @@ def create_graph(x):
 def no_create_graph(x):
     x.requires_grad_()
     (first,) = torch.autograd.grad(x**3, x)
-    second = raised(lambda: torch.autograd.grad(first, x))
+    second = error_of(lambda: torch.autograd.grad(first, x))
     return {"first": first, "second": second}
 
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from torch_ref._net import raised
+from torch_ref._net import error_of
 
 
 def inplace_after_use(a, b):
@@ -10,7 +10,7 @@ def inplace_after_use(a, b):
     c = a * b + b
     d = c.sum()
     a[0] = 0.1
-    return {"d": d, "backward": raised(d.backward)}
+    return {"d": d, "backward": error_of(d.backward)}
 
 
 def inplace_before_use(a, b):
@@ -28,7 +28,7 @@ def inplace_saved(a, b, d):
     c = a * b
     e = c * d
     c += 1
-    return {"c": c, "e": e, "backward": raised(e.backward)}
+    return {"c": c, "e": e, "backward": error_of(e.backward)}
 
 
 def inplace_not_saved(a, b, d):

@@ -6,17 +6,7 @@
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from torch_ref._net import raised
-
-
-def _leaves(p):
-    for leaf in p.values():
-        leaf.requires_grad_()
-    return p
-
-
-def _grads(p):
-    return {name: leaf.grad for name, leaf in p.items()}
+from torch_ref._net import error_of
 
 
 def _terms(p, x, mask):
@@ -33,7 +23,8 @@ def _terms(p, x, mask):
 
 
 def none_or_zero(p, x, mask):
-    _leaves(p)
+    for leaf in p.values():
+        leaf.requires_grad_()
     x = x[0]
     terms = (
         p["used"] * x
@@ -46,25 +37,27 @@ def none_or_zero(p, x, mask):
     )
     loss = terms.sum()
     loss.backward()
-    return {"loss": loss, **_grads(p)}
+    return {"loss": loss, **{name: leaf.grad for name, leaf in p.items()}}
 
 
 def through_loop(p, x, mask):
-    _leaves(p)
+    for leaf in p.values():
+        leaf.requires_grad_()
     h = torch.zeros_like(x[0])
     for row in x:
         h = torch.sin(h + _terms(p, row, mask))
     loss = h.sum()
     loss.backward()
-    return {"loss": loss, **_grads(p)}
+    return {"loss": loss, **{name: leaf.grad for name, leaf in p.items()}}
 
 
 def through_if(p, x, mask):
-    _leaves(p)
+    for leaf in p.values():
+        leaf.requires_grad_()
     h = _terms(p, x[0], mask) if x[0].sum() > 0 else _terms(p, x[1], mask)
     loss = h.square().sum()
     loss.backward()
-    return {"loss": loss, **_grads(p)}
+    return {"loss": loss, **{name: leaf.grad for name, leaf in p.items()}}
 
 
 def through_checkpoint(p, x, mask):
@@ -74,18 +67,24 @@ def through_checkpoint(p, x, mask):
         calls.append(args)
         return _terms(*args)
 
-    _leaves(p)
+    for leaf in p.values():
+        leaf.requires_grad_()
     loss = checkpoint(terms, p, x[0], mask, use_reentrant=False).square().sum()
     loss.backward()
-    return {"loss": loss, **_grads(p), "computed_again": len(calls) == 2}
+    return {
+        "loss": loss,
+        **{name: leaf.grad for name, leaf in p.items()},
+        "computed_again": len(calls) == 2,
+    }
 
 
 def through_vmap(p, x, mask):
-    _leaves(p)
+    for leaf in p.values():
+        leaf.requires_grad_()
     h = torch.func.vmap(_terms, in_dims=(None, 0, None))(p, x, mask)
     loss = h.square().sum()
     loss.backward()
-    return {"loss": loss, **_grads(p)}
+    return {"loss": loss, **{name: leaf.grad for name, leaf in p.items()}}
 
 
 def through_gradient(w, v, u, s):
@@ -139,5 +138,5 @@ def unused_raises(x, unused):
     x.requires_grad_()
     unused.requires_grad_()
     loss = torch.sin(x).sum()
-    refused = raised(lambda: torch.autograd.grad(loss, (x, unused)))
+    refused = error_of(lambda: torch.autograd.grad(loss, (x, unused)))
     return {"loss": loss, "grad": refused}

@@ -5,7 +5,7 @@ import itertools
 import torch
 from torch import nn, optim
 
-from torch_ref._net import Net, grads, minimize, mse, params, raised
+from torch_ref._net import Net, error_of, grads, minimize, mse, params
 
 
 def param_groups(net, x, y):
@@ -120,7 +120,7 @@ def muon(weight, x, y):
 def muon_of_a_vector(bias):
     bias = nn.Parameter(bias)
     bias.square().sum().backward()
-    refused = raised(lambda: optim.Muon([bias]).step())
+    refused = error_of(lambda: optim.Muon([bias]).step())
     return {"grad": bias.grad, "refused": isinstance(refused, ValueError)}
 
 

@@ -2,10 +2,10 @@
 
 import torch
 
-from torch_ref._net import raised
+from torch_ref._net import error_of
 
 
-def _forward(a, b):
+def _changed_sum(a, b):
     a[0] = 0.1  # truncated to 0 in an integer tensor
     c = a * b + b
     return c.sum()
@@ -23,15 +23,15 @@ def _nodes(node):
 
 def second_backward(a, b):
     b.requires_grad_()
-    d = _forward(a, b)
+    d = _changed_sum(a, b)
     d.backward()
     first = b.grad.clone()
-    return {"d": d, "first": first, "second": raised(d.backward), "nodes": _nodes(d.grad_fn)}
+    return {"d": d, "first": first, "second": error_of(d.backward), "nodes": _nodes(d.grad_fn)}
 
 
 def retain_graph(a, b):
     b.requires_grad_()
-    d = _forward(a, b)
+    d = _changed_sum(a, b)
     d.backward(retain_graph=True)
     first = b.grad.clone()
     d.backward(retain_graph=True)
@@ -43,10 +43,10 @@ def retain_graph(a, b):
 
 def rebuild(a, b):
     b.requires_grad_()
-    d = _forward(a, b)
+    d = _changed_sum(a, b)
     d.backward()
     first = b.grad.clone()
-    again = _forward(a, b)
+    again = _changed_sum(a, b)
     again.backward()
     return {"d": (d, again), "first": first, "twice": b.grad}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import jax
 from jax.extend import core as jex_core
@@ -71,6 +72,28 @@ def user_lines(eqn: jex_core.JaxprEqn) -> list[str]:
     """Return `file:line` of every user frame recorded for `eqn`, innermost first."""
     frames = _frames(eqn)
     return [f"{pathlib.Path(path).name}:{line}" for path, line, _ in frames if _is_users(path)]
+
+
+class Span(NamedTuple):
+    """The expression of the user's code that created an equation; columns are 0-based."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+def user_span(eqn: jex_core.JaxprEqn) -> Span | None:
+    """Return the expression in the innermost user frame of `eqn`, or None if it is unknown."""
+    traceback = eqn.source_info.traceback
+    if traceback is None or not hasattr(traceback, "code_addr2location"):
+        return None
+    for code, address in zip(*traceback.raw_frames(), strict=True):
+        if _is_users(code.co_filename):
+            span = Span(code.co_filename, *type(traceback).code_addr2location(code, address))
+            return None if None in span else span
+    return None
 
 
 def file_of(eqns: Iterable[jex_core.JaxprEqn], line: str) -> str:

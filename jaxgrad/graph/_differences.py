@@ -6,9 +6,8 @@ from collections.abc import Collection, Iterable
 
 from jaxgrad.graph._fold import Diagram
 from jaxgrad.graph._keys import Key
-from jaxgrad.graph._model import REACHED
+from jaxgrad.graph._model import REACHED, SUM
 from jaxgrad.graph._states import BoxEdge, View
-from jaxgrad.graph._vjp import SUM
 
 
 WRONG, MISSING = "wrong", "missing"

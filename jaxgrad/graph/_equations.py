@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from jaxgrad.graph._forward import Place
-from jaxgrad.graph._model import ABSENT, REACHED, Edge, Equation, Op, Saved, distinct
+from jaxgrad.graph._model import ABSENT, REACHED, SUM, Edge, Equation, Op, Saved, distinct
 from jaxgrad.graph._vjp import Backward
 
 
@@ -69,12 +69,17 @@ def equations(
                 edges.append(Edge(number[end] if isinstance(end, int) else end, flows, cut))
         if first[box.place] == n:
             edges += [Edge(name, False) for name in cuts.constants(box.place)]
-        kind = f"{ops[box.place].kind}/{box.names[0]} {box.shape} {_leads_to(n, every)}"
+        kind = f"{box.names[0]} {box.shape}"
+        if box.names != (SUM,):  # a sum of cotangents belongs to no operation of the program
+            kind = f"{ops[box.place].kind}/{kind}"
         state = ABSENT if alive is None else REACHED
         reads = box.reads if alive is None else alive.reads
         ends = tuple(distinct(edges))
         result.append(
-            Equation(position[box.place], box.names, kind, ends, state, reads, box.rearranges)
+            Equation(
+                *(position[box.place], box.names, kind, ends, state, reads, box.rearranges),
+                leads_to=_leads_to(n, every),
+            )
         )
     return tuple(result)
 
@@ -94,9 +99,13 @@ def _boxes(ops: Mapping[Place, Op], vjp: Backward) -> list[_Box]:
     for i in sorted(reached, reverse=True):
         place = nodes[i].place
         near = [places[r] for r in readers[i] if r in places]
+        if nodes[i].name == SUM and near:  # a sum over the uses belongs to what computed the value
+            place = near[0]
         near += [p for f in nodes[i].feeders if (p := nodes[f].place) is not None and p in ops]
         places[i] = place if place is not None and place in ops else (*near, *ops)[0]
-    group: dict[int, object] = {i: places[i] if ops[places[i]].folded else i for i in places}
+    group: dict[int, object] = {
+        i: places[i] if ops[places[i]].folded and nodes[i].name != SUM else i for i in places
+    }
     members = collections.defaultdict[object, list[int]](list)
     for i in sorted(group):
         members[group[i]].append(i)

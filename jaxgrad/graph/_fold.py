@@ -26,6 +26,9 @@ SHORT = {
 }
 
 
+ALL = "all"  # the badge of all parameters of a lane
+
+
 class Box(NamedTuple):
     lane: int
     text: str
@@ -162,7 +165,8 @@ def _badges(
                 groups.setdefault((kinds, "." in name or name), []).append(name)
         for group in groups.values():
             short = group[0].split(".")[depth:] or group[0].split(".")[-1:]
-            text = ".".join(short) if len(group) == 1 else f"{len(group)} params"
+            text = ALL if len(group) == len(names) else f"{len(group)} params"
+            text = ".".join(short) if len(group) == 1 else text
             badges["leaves", lane, group[0]] = ParamBadge(lane, text, tuple(group))
     return badges
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from jaxgrad.graph._model import ABSENT, REACHED, Graph, Op, distinct
+from jaxgrad.graph._model import ABSENT, REACHED, SUM, Graph, Op, distinct
 
 
 ModulePath = tuple[str, ...]  # ("features", "3", "conv"); its first components name a lane
@@ -66,6 +66,8 @@ def assign(graph: Graph, leaves: tuple[str, ...]) -> Assigned:
         path = own[i]
         if i in roots and not scopes[i] and all("." not in name for name in read[i]):
             path = LOSS
+        elif latest and not leads_on[i] and _joins(op, read[i], latest):
+            path = LOSS  # neither of the two values that it adds comes before the other
         elif path is None:
             path = latest if (leads_on[i] or i not in losses) and latest else LOSS
         elif latest and set(around) == {latest} and latest[: len(path)] == path and not read[i]:
@@ -81,8 +83,14 @@ def assign(graph: Graph, leaves: tuple[str, ...]) -> Assigned:
     return Assigned(graph, leaves, paths, relayouts)
 
 
-def expanded(assigned: Assigned) -> Assigned:
-    """Replace the operations of a JAX graph by the equations of its VJP, in the same modules."""
+def expanded(assigned: Assigned, once: Collection[str] = ()) -> Assigned:
+    """Replace the operations of a JAX graph by the equations of its VJP, in the same modules.
+
+    Args:
+        assigned: A graph of either framework.
+        once: The kinds of the equations that no setting has twice: they match without regard to
+            the parameter that they lead to.
+    """
     graph = assigned.graph
     if graph.framework != "JAX" or graph.failure:
         return assigned
@@ -92,17 +100,18 @@ def expanded(assigned: Assigned) -> Assigned:
     ops, paths, relayouts = [], [], []
     for each in graph.equations:
         owner = graph.ops[each.op]
-        name = owner.name if owner.folded else each.names[0]
+        folded = "" if each.names == (SUM,) else owner.folded
+        name = owner.name if folded else each.names[0]
         ops.append(
             Op(
                 name,
-                each.kind,
+                each.kind if each.kind in once else f"{each.kind} {each.leads_to}",
                 owner.scope,
                 each.edges,
                 each.state,
-                owner.folded,
+                folded,
                 of=owner.name,
-                steps=each.names if owner.folded else (),
+                steps=each.names if folded else (),
                 saved=each.reads,
             )
         )
@@ -174,6 +183,18 @@ def _own(scope: ModulePath, read: Sequence[str]) -> ModulePath | None:
     if scope:
         return next((path for path in modules if path[: len(scope)] == scope), scope)
     return modules[-1] if modules else None
+
+
+def _joins(op: Op, read: Sequence[str], latest: ModulePath) -> bool:
+    """Return whether an operation adds a top-level parameter to the output of another module."""
+    additive = re.sub(r"backward\d*$", "", op.name.lower()) in ("add", "sub")
+    return (
+        additive
+        and not op.scope
+        and bool(read)
+        and not {*read} & {*latest}
+        and all("." not in name for name in read)
+    )
 
 
 def _leads_on(ops: Sequence[Op], own: Sequence[ModulePath | None]) -> list[bool]:

@@ -12,15 +12,16 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from jaxgrad.graph._flows import arcs, flows
 from jaxgrad.graph._fold import Diagram
 from jaxgrad.graph._grid import grid
-from jaxgrad.graph._states import BoxEdge
+from jaxgrad.graph._states import BoxEdge, badge_text
 from jaxgrad.graph._words import status_of
 
 
-CHAR, BOX_H, GAP_X, GAP_Y, PAD, LANE_GAP = 6.35, 22.0, 16.0, 9.0, 8.0, 17.0
-HEADER_H, BADGE_H, TRACK = 30.0, 24.0, 9.0
-BADGE_CHAR = 6.7
+CHAR, BOX_H, GAP_X, GAP_Y, PAD, LANE_GAP = 7.25, 24.0, 19.0, 10.0, 8.0, 19.0
+HEADER_H, BADGE_H, TRACK, ARC = 36.0, 26.0, 9.0, 8.0
+BADGE_CHAR = 7.7
 
 
 class Rect(NamedTuple):
@@ -64,18 +65,23 @@ def arrange(diagram: Diagram, places: Mapping[str, tuple[float, float]] | None =
     widths = {key: len(text) * BADGE_CHAR + 15 for key, text in _widest_badges(diagram).items()}
     lanes, across = _across(diagram, columns, widths, places or {})
     tracks, count = _tracks(diagram, rows, across)
-    top = HEADER_H + 14 + count * TRACK + 5 * bool(count)
+    levels = [max(arcs(flows(diagram, view)).values(), default=-1) for view in diagram.views]
+    rise = ARC * (max(levels) + 1) + 4 * (max(levels) >= 0)  # of the arrows above the headers
+    lanes = [lane._replace(y=rise) for lane in lanes]
+    top = rise + HEADER_H + 14 + count * TRACK + 5 * bool(count)
     boxes = {
         key: Rect(x, top + rows[key] * (BOX_H + GAP_Y), width, BOX_H)
         for key, (x, width) in across.items()
     }
     bottom = top + (max(rows.values(), default=0) + 1) * (BOX_H + GAP_Y) + 10
+    ends = [target for view in diagram.views for _, target in (*view.cuts, *view.stubs)]
+    bottom += 12 if any(target in diagram.badges for target in ends) else 0  # for scissors
     badges: dict[Any, Rect] = {}
     for lane, rect in enumerate(lanes):
         own = [key for key, badge in diagram.badges.items() if badge.lane == lane]
         badges |= _place_badges(_by_feeder(own, diagram, boxes), widths, rect, bottom)
     height = bottom + (BADGE_H + PAD if badges else 0)
-    lines = {edge: HEADER_H + 15 + track * TRACK for edge, track in tracks.items()}
+    lines = {edge: rise + HEADER_H + 15 + track * TRACK for edge, track in tracks.items()}
     return Layout(tuple(lanes), boxes, badges, lines, lanes[-1].right, height)
 
 
@@ -96,8 +102,8 @@ def _across(
             widths[columns[key]] = max(widths[columns[key]], _box_width(diagram.boxes[key].text))
         inside = sum(widths.values()) + GAP_X * max(len(widths) - 1, 0)
         below = [badges[key] + 6 for key, badge in diagram.badges.items() if badge.lane == lane]
-        status = max(len(status_of(diagram, view, lane)[0]) for view in diagram.views) * 5.6 - PAD
-        width = max(inside, sum(below) - 6, len(name) * 7.6 + 20, status) + 2 * PAD
+        status = max(len(status_of(diagram, view, lane)[0]) for view in diagram.views) * 6.5 - PAD
+        width = max(inside, sum(below) - 6, len(name) * 8.6 + 20, status) + 2 * PAD
         x, width = places.get(name, (x, width))
         right = x + (width + inside) / 2
         for column in sorted(widths):
@@ -113,7 +119,7 @@ def _across(
 
 
 def _box_width(text: str) -> float:
-    return max(34.0, len(text) * CHAR + 12)
+    return max(36.0, len(text) * CHAR + 12)
 
 
 def _widest_badges(diagram: Diagram) -> dict[Any, str]:
@@ -121,7 +127,7 @@ def _widest_badges(diagram: Diagram) -> dict[Any, str]:
     texts: dict[Any, str] = {}
     for key, badge in diagram.badges.items():
         words = [view.badges[key][1] for view in diagram.views]
-        texts[key] = max((f"∇{badge.text} {word}" for word in words), key=len)
+        texts[key] = max((badge_text(badge, word) for word in words), key=len)
     return texts
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from jaxgrad.graph._fold import SHORT, Box
+from jaxgrad.graph._fold import ALL, SHORT, Box
 from jaxgrad.graph._keys import Key
 from jaxgrad.graph._model import ABSENT, REACHED, RECORDED
 from jaxgrad.graph._panels import Panel
@@ -20,8 +20,13 @@ class Entry(NamedTuple):
     pill: bool = False
 
 
-def legend(panels: Iterable[Panel]) -> list[Entry]:
-    """List the entries of a picture's legend."""
+def legend(panels: Sequence[Panel], *, compared: bool = False) -> list[Entry]:
+    """List the entries of a picture's legend.
+
+    Args:
+        panels: The panels of the picture.
+        compared: Whether a row is compared with the one that it should equal.
+    """
     shown = [(panel, view) for panel in panels for view in panel.views.values()]
     states = {state for _, view in shown for state in view.states.values()}
     badges = {badge_kind(view, key) for panel, view in shown for key in panel.diagram.badges}
@@ -31,21 +36,23 @@ def legend(panels: Iterable[Panel]) -> list[Entry]:
         for key, box in panel.diagram.boxes.items()
         if view.states.get(key, ABSENT) != ABSENT or key == view.failed
     ]
-    blank = any(
-        view.states.get(key, ABSENT) == ABSENT
-        for panel, view in shown
-        for key in panel.diagram.boxes
-    )
+    elements = any(words.startswith("[") for _, view in shown for _, words in view.badges.values())
+    lanes = {lane for panel in panels for lane in panel.diagram.lanes}
+    merged = any(b.text == ALL for panel, _ in shown for b in panel.diagram.badges.values())
     used = {name: text for box in boxes for name, text in SHORT.items() if _stands_for(box, name)}
     entries = [
         (True, Entry("", "headers: forward →, boxes: backward ←")),
+        (len(lanes) > 1, Entry("", "one colour for each module")),
         (REACHED in states, Entry("full", "on the path of the loss")),
         (RECORDED in states, Entry("thin hollow", "recorded, not reached")),
-        (blank, Entry("none", "absent")),
+        (bool(blank := _absent(panels)), Entry("none", blank)),
         (any(box.folded for box in boxes), Entry("double", "a function or several operations")),
         (any(view.cuts for _, view in shown), Entry("cut", "gradient stopped")),
         (any(view.failed for _, view in shown), Entry("err", "raises")),
         ("value" in badges, Entry("solid", "∇ norm of a gradient", pill=True)),
+        (merged, Entry("", "∇all: norm over all parameters of a module")),
+        (elements, Entry("", "∇w[i, j]: one element, where the norms are equal")),
+        (compared, Entry("err", "∇ differs", pill=True)),
         ("noted" in badges, Entry("full", "∇ not applied", pill=True)),
         ("zero" in badges, Entry("thin hollow", "∇ of zeros", pill=True)),
         (bool(badges & {"none", "no slot"}), Entry("none", "no ∇", pill=True)),
@@ -59,6 +66,20 @@ def legend(panels: Iterable[Panel]) -> list[Entry]:
         ),
     ]
     return [entry for occurs, entry in entries if occurs]
+
+
+def _absent(panels: Iterable[Panel]) -> str:
+    """Say where the operations of the dotted boxes are computed, or return an empty string."""
+    where: dict[str, None] = {}
+    for panel in panels:
+        views = panel.views.values()
+        for key in panel.diagram.boxes:
+            present = [view.states.get(key, ABSENT) != ABSENT for view in views]
+            if any(present) and not all(present):
+                where["in the other program" if len(present) == 2 else "in another row"] = None
+            elif not any(present):
+                where["without the stop"] = None
+    return f"computed only {' or '.join(sorted(where))}" if where else ""
 
 
 def _stands_for(box: Box, name: str) -> bool:

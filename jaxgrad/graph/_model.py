@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 REACHED = "on the path of the loss"
 RECORDED = "recorded, but not reached"
 ABSENT = "never recorded"
+SUM = "add_any"  # JAX's sum of the cotangents of a value that is used twice
 
 
 class Saved(NamedTuple):
@@ -59,6 +60,7 @@ class Equation(NamedTuple):
     state: str = REACHED
     reads: tuple[Saved, ...] = ()
     rearranges: bool = False  # it only changes the layout or dtype of a gradient
+    leads_to: str = ""  # the parameter whose gradient it only rearranges or sums
 
 
 class Leaf(NamedTuple):
@@ -69,6 +71,7 @@ class Leaf(NamedTuple):
     slot: bool = True  # False: it is not a differentiated argument
     known: bool = True  # False: only the shapes of the arguments are known
     note: str = ""
+    element: str = ""  # one element, "[0, 1] −2.5": shown where norms would not differ
 
     @property
     def kind(self) -> str:

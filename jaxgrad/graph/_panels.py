@@ -17,11 +17,12 @@ from jaxgrad.graph._states import View
 
 
 SIDE_GAP = 32.0
-ROOM = 1180.0  # width for lanes; a page is about 900 pixels wide
-TITLE = 330.0  # the width of a panel's title
+ROOM = 1408.0  # width for lanes, by default
+TITLE = 350.0  # the width of a panel's title
 # Limits on the boxes and badges of a lane; the first pair whose picture fits is used.
 ALL = (14, 3)
 LESS = ((12, 3), (8, 3), (6, 3), (4, 3), (4, 1), (2, 1), (1, 1))
+MANY = 3  # rows: such a picture rather has less detail than one panel below the other
 WIDER = 7  # box limit of a lane that gets the remaining width
 
 
@@ -45,7 +46,11 @@ class Panels(NamedTuple):
 
 
 def fit(
-    sides: Sequence[Mapping[str, Graph]], *, rearranging: bool = False, room: float = ROOM
+    sides: Sequence[Mapping[str, Graph]],
+    *,
+    rearranging: bool = False,
+    room: float = ROOM,
+    beside: Sequence[Graph] = (),
 ) -> Panels:
     """Return panels that fit the page, reducing the detail until they do.
 
@@ -55,11 +60,12 @@ def fit(
         sides: The graphs of each framework, keyed by setting.
         rearranging: Whether operations that only change a layout or dtype get their own boxes.
         room: The width for lanes.
+        beside: Graphs of the other framework that are drawn elsewhere.
     """
     assigned = [
         assign_all(
             list(graphs.values()),
-            [g for other in sides if other is not graphs for g in other.values()],
+            [*beside, *(g for other in sides if other is not graphs for g in other.values())],
         )
         for graphs in sides
     ]
@@ -94,16 +100,22 @@ def _fitted(
         return [_panel(graphs, diagram) for graphs, diagram in zip(sides, diagrams, strict=True)]
 
     panels = draw(ALL)
-    if sum(panel.width for panel in panels) + SIDE_GAP <= room:
+    wide = [panel.width if len(panels) > 1 else panel.layout.width for panel in panels]
+    if sum(wide) + SIDE_GAP * (len(panels) - 1) <= room:
         return Panels(panels, stacked=False)
-    for level in LESS:
+    many = max(map(len, sides)) >= MANY
+    for level in LESS if many and len(panels) > 1 else ():
+        panels = draw(level)
+        if sum(panel.width for panel in panels) + SIDE_GAP <= room:
+            return Panels(panels, stacked=False)
+    for level in LESS[-2:] if many else LESS:
         panels = _aligned(draw(level))
         if _fits(panels, room):
             break
     else:
         return Panels(panels, stacked=len(panels) > 1) if anyway else None
     wide: frozenset[str] = frozenset()
-    for lane in _fullest(panels) if level[0] < WIDER else ():
+    for lane in _fullest(panels) if level[0] < WIDER and not many else ():
         more = _aligned(draw(level, wide | {lane}))
         if _fits(more, room):
             panels, wide = more, wide | {lane}
@@ -117,7 +129,7 @@ def _panel(graphs: Mapping[str, Graph], diagram: Diagram) -> Panel:
 
 
 def _fits(panels: Sequence[Panel], room: float) -> bool:
-    return max(panel.width for panel in panels) <= room
+    return max(panel.layout.width for panel in panels) <= room
 
 
 def _fullest(panels: Sequence[Panel]) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from jaxgrad.graph._lanes import LOSS, Assigned, ModulePath, assign, expanded, module_path
@@ -11,6 +12,7 @@ from jaxgrad.graph._model import Graph, distinct
 
 
 MAX_LANES = 14
+MAX_BARE = 4  # lanes without operations, of parameters that the loss reads
 Run = list[ModulePath]  # the modules of one lane
 
 
@@ -22,7 +24,49 @@ def assign_all(graphs: Sequence[Graph], others: Sequence[Graph] = ()) -> list[As
     )
     if graphs[0].framework == "JAX" and set(names) < set(other_names):
         names = other_names
-    return [expanded(assign(graph, names)) for graph in graphs]
+    assigned = _same_lanes([assign(graph, names) for graph in graphs])
+    once = _once([each.kind for each in graph.equations] for graph in graphs)
+    any_equations = any(graph.equations for graph in graphs)
+    return [
+        each._replace(graph=each.graph._replace(ops=()), paths=[], relayouts=[])
+        if any_equations and not each.graph.equations and not each.graph.failure
+        else expanded(each, once)  # an empty VJP beside another one has only outlines
+        for each in assigned
+    ]
+
+
+def _once(listed: Iterable[Sequence[str]]) -> set[str]:
+    """Return the kinds that occur at most once in each list."""
+    counts = [collections.Counter(kinds) for kinds in listed]
+    return {kind for each in counts for kind in each if all(c[kind] <= 1 for c in counts)}
+
+
+def _same_lanes(graphs: list[Assigned]) -> list[Assigned]:
+    """Move an operation to the loss if it belongs there in another setting of the same program.
+
+    An operation that reads a parameter directly in one setting, and through another operation in
+    the next, is then drawn at one place. Operations that occur twice are left alone.
+    """
+    once = _once([op.kind for op in g.graph.ops] for g in graphs)
+    late = {
+        op.kind
+        for g in graphs
+        for op, path in zip(g.graph.ops, g.paths, strict=True)
+        if path == LOSS and op.kind in once
+    }
+    moved = []
+    for g in graphs:
+        paths = list(g.paths)
+        readers: dict[int, list[int]] = collections.defaultdict(list)
+        for i, op in enumerate(g.graph.ops):
+            for edge in op.edges:
+                if isinstance(edge.to, int):
+                    readers[edge.to].append(i)
+        for i in reversed(range(len(paths))):
+            if g.graph.ops[i].kind in late and all(paths[j] == LOSS for j in readers[i]):
+                paths[i] = LOSS
+        moved.append(g._replace(paths=paths))
+    return moved
 
 
 def depths_for(sides: Sequence[Sequence[Assigned]]) -> list[int]:
@@ -69,7 +113,14 @@ def _in_order(g: Assigned, depth: int) -> bool:
 def _modules(graphs: Sequence[Assigned], depth: int) -> list[ModulePath]:
     fullest = sorted(graphs, key=lambda g: -len(g.paths))
     modules = distinct(path[:depth] for g in fullest for path in g.paths)
-    modules = [path for path in modules if path != LOSS] + [LOSS] * (LOSS in modules)
+    modules = [path for path in modules if path != LOSS]
+    bare = [
+        path
+        for path in distinct(module_path(name)[:depth] for name in graphs[0].leaves)
+        if path not in modules and _read_by_loss(path, graphs, depth)
+    ]
+    modules += bare if len(bare) <= MAX_BARE else []
+    modules += [LOSS] * any(path[:depth] == LOSS for g in graphs for path in g.paths)
     position = 0  # a module that never ran is placed by the order of its parameters
     for path in distinct(module_path(name)[:depth] for name in graphs[0].leaves):
         if path in modules:
@@ -81,8 +132,24 @@ def _modules(graphs: Sequence[Assigned], depth: int) -> list[ModulePath]:
 
 
 def _never_read(path: ModulePath, graphs: Sequence[Assigned], depth: int) -> bool:
-    mine = {name for name in graphs[0].leaves if module_path(name)[:depth] == path}
+    mine = _leaves(path, graphs, depth)
     return not mine & {edge.to for g in graphs for op in g.graph.ops for edge in op.edges}
+
+
+def _read_by_loss(path: ModulePath, graphs: Sequence[Assigned], depth: int) -> bool:
+    """Return whether the loss alone reads a module's values."""
+    mine = _leaves(path, graphs, depth)
+    readers = {
+        where[:depth]
+        for g in graphs
+        for op, where in zip(g.graph.ops, g.paths, strict=True)
+        if any(edge.to in mine for edge in op.edges)
+    }
+    return readers == {LOSS}
+
+
+def _leaves(path: ModulePath, graphs: Sequence[Assigned], depth: int) -> set[str]:
+    return {name for name in graphs[0].leaves if module_path(name)[:depth] == path}
 
 
 def _grouped(modules: list[ModulePath], alike: Callable[[ModulePath], Any]) -> list[Run]:

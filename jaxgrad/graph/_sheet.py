@@ -12,6 +12,16 @@ _HEADS = {0: "l6-3.4v6.8z", 180: "l-6 3.4v-6.8z", -90: "l-3.4-6h6.8z", 90: "l3.4
 _HEAD = {"w": "ah", "rec": "rec hollow", "bad": "red"}  # classes of the head
 
 
+# The widths of characters in DejaVu Sans, in thousandths of the font's size.
+_ADVANCES = {278: "ijlI.,:;'|", 320: " ", 400: "frt()[]-", 980: "mW%", 820: "wM→←∇", 560: "cszk"}
+_ADVANCE = {char: width for width, chars in _ADVANCES.items() for char in chars}
+
+
+def text_width(words: str, size: float = 12.0) -> float:
+    """Return about the width of a text in the widest font of the style sheet."""
+    return sum(_ADVANCE.get(c, 720 if c.isupper() else 630) for c in words) * size / 1000
+
+
 def number(x: float) -> str:
     """Format a coordinate with at most one decimal."""
     return f"{x:.1f}".removesuffix(".0")

@@ -31,6 +31,7 @@ class View(NamedTuple):
     states: Mapping[Key, str]  # the state of each box
     flows: Mapping[BoxEdge, str]  # REACHED or RECORDED
     cuts: Mapping[BoxEdge, str]  # the function that stops the gradient: detach, stop_gradient
+    stubs: Mapping[BoxEdge, str]  # cut for one use of a value, open for another
     badges: Mapping[Key, tuple[str, str]]  # the kind of a leaf's gradient, and its label
     failed: Key | None  # the box that raised
     inside: Mapping[Key, tuple[str, ...]]  # the tooltip of a box: its operations
@@ -84,10 +85,11 @@ def view(each: Indexed, end_of: Mapping[Any, Key], badges: Mapping[Key, ParamBad
             edge = (end_of[key], end_of.get(target, end_of[key]))
             if edge[0] != edge[1] and edge[1] in hidden:
                 cuts[edge] = hidden[edge[1]]
+    stubs = {edge: cut for edge, cut in cuts.items() if flows.get(edge) == REACHED}
     cuts = {edge: cut for edge, cut in cuts.items() if edge not in flows}
     tooltips = {box: tuple(lines) for box, lines in inside.items()}
     names = {key: badge.leaves for key, badge in badges.items()}
-    return View(graph, states, flows, cuts, labels, failed, tooltips, names)
+    return View(graph, states, flows, cuts, stubs, labels, failed, tooltips, names)
 
 
 def _about(op: Op) -> str:
@@ -118,9 +120,16 @@ def _front(graph: Graph) -> set[int]:
     return front
 
 
+def badge_text(badge: ParamBadge, words: str) -> str:
+    """Return the label of a badge; a single element follows the parameter's name at once."""
+    return f"∇{badge.text}{'' if words.startswith('[') else ' '}{words}"
+
+
 def _badge(badge: ParamBadge, graph: Graph) -> tuple[str, str]:
     leaves = [graph.leaf(name) for name in badge.leaves]
     kind = leaves[0].kind
+    if kind == "value" and len(leaves) == 1 and leaves[0].element:
+        return kind, leaves[0].element
     if kind != "value":
         absent = "None" if graph.framework == "torch" else ZERO_OR_NONE
         return kind, {"zero": "0", "none": absent}.get(kind, kind)

@@ -14,11 +14,11 @@ _HUES = (
 )
 _GRAY = (("#f2f2f0", "#d6d6d2", "#55575a"), ("#222427", "#3d4045", "#b4b8bd"))
 _PAGE = {
-    ".bg{fill": ("#fdfdfb", "#16181b"),
+    ".bg{fill": ("#ffffff", "#14181e"),
     ".t{fill": ("#1c1d1f", "#e7e7e3"),
     ".dim{fill": ("#62666c", "#9ca1a8"),
     ".on{fill": ("#ffffff", "#101214"),
-    ".hollow{fill": ("#fdfdfb", "#16181b"),
+    ".hollow{fill": ("#ffffff", "#14181e"),
     ".w{stroke": ("#1c1d1f", "#e7e7e3"),
     ".ah{fill": ("#1c1d1f", "#e7e7e3"),
     ".rec{stroke": ("#777b81", "#8f949b"),
@@ -27,15 +27,15 @@ _PAGE = {
     ".bad,.gone{stroke": ("#c0262d", "#ff7b7f"),
     ".cut{stroke": ("#c0262d", "#ff7b7f"),
     ".red{fill": ("#b01e25", "#ff8b8f"),
-    ".halo{stroke": ("#fdfdfb", "#16181b"),
+    ".halo{stroke": ("#ffffff", "#14181e"),
     ".err{stroke": ("#c0262d", "#ff7b7f"),
     ".errbg,.errbg.err{fill": ("#fdf0f0", "#301a1c"),
     ".ok{fill": ("#177148", "#6fcf9f"),
 }
 _SHAPES = """
-text{font:12px system-ui,"DejaVu Sans",Verdana,sans-serif}
-.m{font:10.5px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace}
-.c{font-size:11.5px}.b{font-weight:700}.i{font-style:italic}.s{font-size:10.5px}.h{font-size:15px}
+text{font:13px system-ui,"DejaVu Sans",Verdana,sans-serif}
+.m{font:12px ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace}
+.c{font-size:12px}.b{font-weight:700}.i{font-style:italic}.s{font-size:12px}.h{font-size:16px}
 .mid{text-anchor:middle}.halo{paint-order:stroke;stroke-width:3.5;stroke-linejoin:round}
 .w,.rec,.ghost,.cut,.rule,.err,.bad,.gone{fill:none}
 .w{stroke-width:1.3}.rec{stroke-width:1}.ghost{stroke-width:1;stroke-dasharray:1.5 3}

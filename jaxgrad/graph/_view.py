@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from jaxgrad.graph._differences import MISSING, WRONG, differing
+from jaxgrad.graph._flows import arcs, flows
 from jaxgrad.graph._keys import Key
-from jaxgrad.graph._layout import GAP_X, LANE_GAP, Rect
+from jaxgrad.graph._layout import ARC, LANE_GAP, Rect
 from jaxgrad.graph._legend import badge_kind
+from jaxgrad.graph._marks import Marks
 from jaxgrad.graph._model import ABSENT, REACHED, RECORDED
 from jaxgrad.graph._panels import Panel
+from jaxgrad.graph._routes import Point, Route, routes
 from jaxgrad.graph._sheet import Sheet, number
-from jaxgrad.graph._states import BoxEdge, View
+from jaxgrad.graph._states import BoxEdge, View, badge_text
 from jaxgrad.graph._words import status_of
 
 
@@ -38,7 +41,6 @@ class Drawing:
         expected: View | None = None,
     ):
         self.sheet, self.view, self.diagram, self.hues = sheet, view, panel.diagram, hues
-        self.labels: list[Rect] = []
         self.x, self.y, self.width, self.height = x, y, panel.width, panel.layout.height
         layout = panel.layout
         self.lanes = list(map(self.shifted, layout.lanes))
@@ -46,6 +48,11 @@ class Drawing:
         self.badges = {key: self.shifted(rect) for key, rect in layout.badges.items()}
         self.tracks = {edge: y + track for edge, track in layout.tracks.items()}
         self.cut_edges = self.one_of_each_cut()
+        ends = {key: self.lanes[box.lane].right for key, box in self.diagram.boxes.items()}
+        self.routes = routes(self.diagram.edges, self.boxes, self.badges, self.tracks, ends)
+        bounds = Rect(x - 12, y - 20, self.width + 40, self.height + 30)
+        self.marks = Marks(bounds, [*self.boxes.values(), *self.badges.values(), *self.lanes])
+        self.marks.points = [p for route in self.routes.values() for p in route.points]
         self.wrong = {} if expected is None else differing(panel.diagram, view, expected)
         self.expected = expected
 
@@ -58,6 +65,7 @@ class Drawing:
     def draw(self) -> None:
         for lane in range(len(self.lanes)):
             self.lane(lane)
+        self.headers()
         for edge in sorted(self.diagram.edges, key=self.view.cuts.__contains__):
             self.edge(edge)
         for key in self.boxes:
@@ -72,79 +80,42 @@ class Drawing:
         head = self.lanes[lane]
         status, shape = status_of(self.diagram, self.view, lane)
         self.sheet.group(self.hue(lane))
-        self.sheet.rect(head._replace(h=self.height), "lane", 6)
+        self.sheet.rect(head._replace(h=self.y + self.height - head.y), "lane", 6)
         self.sheet.rect(head, shape, 5)
         self.sheet.end()
         x, y = head.middle
         name = self.diagram.lanes[lane]
-        self.sheet.text(x, y + (-2 if status else 4.5), name, "t b mid")
-        self.sheet.text(x, y + 10, status, "dim i s mid")
-        if lane:
-            start = self.lanes[lane - 1].right + 2
-            self.sheet.arrow(
-                f"M{number(start)} {number(y)}H{number(head.x - 6)}", head.x - 1, y, 180
+        self.sheet.text(x, y + (-3 if status else 4.7), name, "t b mid")
+        self.sheet.text(x, y + 11.5, status, "dim i s mid")
+
+    def headers(self) -> None:
+        """Draw an arrow between two headers if values of the one are used in the other."""
+        pairs = flows(self.diagram, self.view)
+        heights, n = arcs(pairs), number
+        for before, lane in pairs:
+            start, end = self.lanes[before], self.lanes[lane]
+            if lane == before + 1:
+                y = end.middle[1]
+                self.sheet.arrow(f"M{n(start.right + 2)} {n(y)}H{n(end.x - 6)}", end.x - 1, y, 180)
+                continue
+            x1, y = start.right - 14, start.y
+            x2, top = (
+                end.x + 14 + ARC * heights[before, lane],
+                y - ARC * (heights[before, lane] + 1),
             )
+            d = f"M{n(x1)} {n(y)}V{n(top + 5)}Q{n(x1)} {n(top)} {n(x1 + 5)} {n(top)}H{n(x2 - 5)}"
+            d += f"Q{n(x2)} {n(top)} {n(x2)} {n(top + 5)}V{n(y - 5)}"
+            self.sheet.arrow(d, x2, y, -90)
+            self.marks.points += [(x, top) for x in _every(x1, x2)]
+            self.marks.points += [(x, top + 5 * i) for x in (x1, x2) for i in range(1, 5)]
 
     def edge(self, edge: BoxEdge) -> None:
         kind = _EDGE.get(self.view.flows.get(edge, ""), "ghost")
         kind = "cut" if edge in self.cut_edges else kind
-        kind = _DIFFERENT.get(self.wrong.get(edge, ""), kind)
-        source = self.boxes[edge[0]]
-        if edge[1] in self.badges:
-            self.down(source, self.badges[edge[1]], kind)
-        elif edge in self.tracks:
-            self.over(edge, kind)
-        else:
-            self.back(source, self.boxes[edge[1]], kind)
+        self.route(self.routes[edge], _DIFFERENT.get(self.wrong.get(edge, ""), kind))
 
-    def back(self, a: Rect, b: Rect, kind: str) -> None:
-        (_, y1), (_, y2) = a.middle, b.middle
-        n = number
-        if y1 == y2:
-            self.sheet.arrow(f"M{n(a.x)} {n(y1)}H{n(b.right + 5)}", b.right, y2, 0, kind)
-        elif a.x - b.right > 4:
-            near = min(GAP_X, a.x - b.right)  # turn beside the box in the main row
-            bend = a.x - near * 0.4 if y1 < y2 else b.right + near * 0.62
-            d = f"M{n(a.x)} {n(y1)}H{n(min(a.x, bend + 5))}"
-            d += f"Q{n(bend)} {n(y1)} {n(bend)} {n((y1 + y2) / 2)}"
-            d += f"Q{n(bend)} {n(y2)} {n(max(b.right + 5, bend - 6))} {n(y2)}H{n(b.right + 5)}"
-            self.sheet.arrow(d, b.right, y2, 0, kind)
-        else:  # below or above each other
-            x = min(a.x, b.x) + 12
-            top, bottom = (a.y + a.h, b.y) if y1 < y2 else (a.y, b.y + b.h)
-            self.sheet.arrow(
-                f"M{n(x)} {n(top)}V{n(bottom)}", x, bottom, -90 if y1 < y2 else 90, kind
-            )
-
-    def over(self, edge: BoxEdge, kind: str) -> None:
-        """Draw an edge above all boxes; it comes down on its target, or right of its lane."""
-        a, b, y, n = self.boxes[edge[0]], self.boxes[edge[1]], self.tracks[edge], number
-        lane = self.lanes[self.lane_of(edge[1])]
-        low = any(o.x < b.right - 8 < o.right and o.y < b.y for o in self.boxes.values())
-        x1, x2 = a.x + 10, lane.right + 6 if low else b.right - 8
-        d = f"M{n(x1)} {n(a.y)}V{n(y + 6)}Q{n(x1)} {n(y)} {n(x1 - 6)} {n(y)}"
-        d += f"H{n(x2 + 6)}Q{n(x2)} {n(y)} {n(x2)} {n(y + 6)}"
-        if low:
-            middle = b.middle[1]
-            d += f"V{n(middle - 6)}Q{n(x2)} {n(middle)} {n(x2 - 6)} {n(middle)}H{n(b.right + 5)}"
-            self.sheet.arrow(d, b.right, middle, 0, kind)
-        else:
-            self.sheet.arrow(d + f"V{n(b.y - 5)}", x2, b.y, -90, kind)
-
-    def down(self, a: Rect, b: Rect, kind: str) -> None:
-        x1, x2, n = a.x + min(12.0, a.w / 2), b.middle[0], number
-        if b.x + 10 <= a.middle[0] <= b.right - 10:
-            x1 = x2 = a.middle[0]
-        y1, y2 = a.y + a.h, b.y
-        others = self.boxes.values()
-        if any(box.x <= x1 <= box.right and y1 < box.y < y2 for box in others):
-            x1, y1 = a.x - 8, a.middle[1]  # avoid a box directly below
-            d = f"M{n(a.x)} {n(y1)}Q{n(x1)} {n(y1)} {n(x1)} {n(y1 + 8)}"
-        else:
-            d = f"M{n(x1)} {n(y1)}"
-        middle = max(y1 + 6, y2 - 22)
-        d += f"V{n(middle)}C{n(x1)} {n(y2 - 6)} {n(x2)} {n(middle)} {n(x2)} {n(y2 - 5)}"
-        self.sheet.arrow(d, x2, y2, -90, kind)
+    def route(self, route: Route, kind: str) -> None:
+        self.sheet.arrow(route.d, *route.points[-1], route.angle, kind)
 
     def box(self, key: Key) -> None:
         rect, box = self.boxes[key], self.diagram.boxes[key]
@@ -161,9 +132,8 @@ class Drawing:
         self.sheet.end()
         if key == self.view.failed:
             self.sheet.rect(rect, "err", radius)
-        if state != ABSENT or key == self.view.failed:
-            x, y = rect.middle
-            self.sheet.text(x, y + 3.8, box.text, f"{'t' if state == REACHED else 'dim'} m mid")
+        x, y = rect.middle
+        self.sheet.text(x, y + 4.2, box.text, f"{'t' if state == REACHED else 'dim'} m mid")
 
     def badge(self, key: Key) -> None:
         rect, badge = self.badges[key], self.diagram.badges[key]
@@ -173,31 +143,42 @@ class Drawing:
         self.sheet.rect(rect, shape, rect.h / 2)
         self.sheet.end()
         x, y = rect.middle
-        self.sheet.text(x, y + 4, f"∇{badge.text} {words}", f"{tone} s mid")
+        self.sheet.text(x, y + 4.2, badge_text(badge, words), f"{tone} s mid")
 
     def cuts(self) -> None:
         """Draw a line across the picture where no gradient passes, scissors on other cut edges."""
         lines: dict[int, str] = {}
-        others: list[tuple[BoxEdge, str]] = []
+        others: list[tuple[Route, str]] = []
         for edge, cut in self.cut_edges.items():
             lane = self.diagram.boxes[edge[0]].lane
             if self.lane_of(edge[1]) < lane and not self.crossed(lane):
                 lines[lane] = cut
             else:
-                others.append((edge, cut))
+                others.append((self.routes[edge], cut))
         for lane, cut in lines.items():
             x = self.lanes[lane].x - LANE_GAP / 2
             self.sheet.path(f"M{number(x)} {number(self.y - 2)}v{number(self.height + 2)}", "cut")
-            self.labels.append(Rect(x - 1, self.y - 2, 2, self.height + 2))
-            self.scissors(x, self.y - 8, cut)
-        for edge, cut in others:
-            self.scissors(*self.cut_at(edge), cut)
+            self.marks.taken.append(Rect(x - 2, self.y - 2, 4, self.height + 2))
+            self.scissors((x, self.y - 8), cut)
+        for edge, cut in self.view.stubs.items():
+            if not any(self.diagram.boxes[key].folded for key in edge if key in self.boxes):
+                stub = self.routes[edge].shifted(18, 9)
+                self.sheet.path(stub.d, "cut")
+                others.append((stub, cut))
+        for route, cut in others:
+            rest = [
+                point
+                for edge, other in self.routes.items()
+                if edge not in self.cut_edges
+                for point in other.points
+            ]
+            self.scissors(self.marks.on(route.points, rest), cut)
 
     def differences(self) -> None:
         """Label the first edge of each kind that differs from the expected graph."""
         first = {word: edge for edge, word in reversed(self.wrong.items())}
         for word, edge in first.items():
-            self.label(*self.cut_at(edge), word)
+            self.label(self.routes[edge].points, word)
         for key, rect in self.badges.items():
             if self.expected and self.view.badges[key] != self.expected.badges[key]:
                 self.sheet.rect(rect, "err", rect.h / 2)
@@ -216,47 +197,18 @@ class Drawing:
     def rise(self, edge: BoxEdge) -> float:
         return abs(self.boxes[edge[0]].y - self.boxes[edge[1]].y)
 
-    def cut_at(self, edge: BoxEdge) -> tuple[float, float]:
-        """Return the point of a cut edge at its target: the source may have other, open edges."""
-        source = self.boxes[edge[0]]
-        if edge[1] in self.badges:
-            target = self.badges[edge[1]]
-            return target.middle[0], target.y - 9
-        target = self.boxes[edge[1]]
-        if edge in self.tracks:
-            return target.right + 12, self.tracks[edge]
-        if source.x - target.right < 4:  # below or above each other
-            (top, low) = sorted((source, target))
-            return min(source.x, target.x) + 12, (top.y + top.h + low.y) / 2
-        return target.right + min(source.x - target.right, GAP_X) / 2, target.middle[1]
-
-    def scissors(self, x: float, y: float, cut: str) -> None:
-        """Draw scissors at a point, and the name of the cut where there is room beside them."""
+    def scissors(self, at: Point, cut: str) -> None:
+        """Draw scissors at a point, and the name of the cut beside them."""
+        x, y = at
         self.sheet.scissors(x, y)
-        self.labels.append(Rect(x - 7, y - 8, 14, 16))
-        self.label(x, y, cut)
+        self.marks.taken.append(Rect(x - 7, y - 8, 14, 16))
+        self.label([at], cut)
 
-    def label(self, x: float, y: float, words: str) -> None:
-        """Write red words near a point, where there is room."""
-        width = 6.9 * len(words)
-        taken = [*self.boxes.values(), *self.badges.values(), *self.lanes, *self.labels]
-        spots = (
-            Rect(x + right, y + down, width, 12)
-            for down in (-6, *(step for i in range(1, 9) for step in (-6 - 5 * i, -6 + 5 * i)))
-            for right in (10, -10 - width, *(10 - width * i / 8 for i in range(1, 8)))
-        )
-        free = (
-            spot
-            for spot in spots
-            if self.x - 8 <= spot.x
-            and spot.right <= self.x + self.width + 8
-            and self.y - 20 <= spot.y
-            and not any(spot.meets(other) for other in taken)
-        )
-        label = next(free, None)
-        if label is not None:
-            self.labels.append(label)
-            self.sheet.text(label.x, label.y + 10, words, "red b s halo")
+    def label(self, anchors: Sequence[Point], words: str) -> None:
+        """Write red words near one of the anchors, where there is room."""
+        spot = self.marks.place(anchors, words)
+        if spot is not None:
+            self.sheet.text(spot.middle[0], spot.y + 10.5, words, "red b s mid halo")
 
     def lane_of(self, key: Key) -> int:
         return (self.diagram.boxes.get(key) or self.diagram.badges[key]).lane
@@ -278,7 +230,13 @@ class Drawing:
             self.sheet.text(box.right + 3, box.y + 1, "✗", "red b s mid")
         strip = Rect(self.x, self.y + self.height + 8, self.width, ERROR_H - 8)
         self.sheet.rect(strip, "errbg err", 5)
-        room = max(20, int((strip.w - 40) / 6.2))
+        room = max(20, int((strip.w - 40) / 7.1))
         lines = textwrap.wrap(f"✗ {failure.text}", room, max_lines=3, placeholder=" …")
         for i, line in enumerate(lines):
             self.sheet.text(strip.x + 10 + 11 * (i > 0), strip.y + 14 + 14 * i, line, "red s")
+
+
+def _every(start: float, end: float) -> list[float]:
+    """Return numbers from `start` to `end`, at most 4 apart."""
+    steps = max(1, round(abs(end - start) / 4))
+    return [start + (end - start) * i / steps for i in range(steps + 1)]

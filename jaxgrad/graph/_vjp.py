@@ -18,10 +18,9 @@ from jax.extend import core as jex_core
 from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad.graph._forward import CUT, Place
-from jaxgrad.graph._model import Op, Saved
+from jaxgrad.graph._model import SUM, Op, Saved
 
 
-SUM = "add_any"  # JAX's sum of the cotangents of a value that is used twice
 _REARRANGING = frozenset("convert_element_type copy reshape squeeze transpose".split())
 _RESIZING = frozenset(("broadcast_in_dim", "reduce_sum"))  # may add or remove axes of length 1
 _TAG = re.compile(r"@([\d.]+)@")

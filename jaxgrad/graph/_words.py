@@ -33,9 +33,10 @@ def status_of(diagram: Diagram, view: View, lane: int) -> tuple[str, str]:
             notes = {"passes it on"} if _passes(diagram, view, lane) else notes
         return ("".join(notes) if len(notes) == 1 else ""), "full"
     kinds = {view.badges[key][0] for key in badges}
+    read = {edge.to for op in view.graph.ops for edge in op.edges}
     if kinds & {"value", "zero"} and view.graph.failure is None:  # computed by another lane's box
         return "", "full"
-    if not keys:
+    if not keys and not any(name in read for key in badges for name in view.leaves[key]):
         return ("not differentiated" if kinds == {"no slot"} else "not used"), "none"
     if RECORDED in states:
         return "recorded, not reached", "thin hollow"

@@ -8,10 +8,8 @@ from flax import nnx
 
 from jaxgrad import functional
 from jaxgrad.nnx import init
-from jaxgrad.nnx.module import Array, Dtype, Layer, needed, sizes, value
+from jaxgrad.nnx.module import Array, Dtype, Layer, Sizes, needed, sizes, value
 
-
-Sizes = int | tuple[int, ...]
 
 _CONV = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
 _TRANSPOSE = {

@@ -8,7 +8,7 @@ from typing import Any
 from flax import nnx
 
 from jaxgrad import functional
-from jaxgrad.nnx.module import Array, Layer
+from jaxgrad.nnx.module import Array, Layer, new_array, stream
 
 
 class Dropout(Layer):
@@ -16,10 +16,11 @@ class Dropout(Layer):
 
     Args:
         p: Probability of zeroing an element.
+        inplace: Must be False.
         rngs: Keys, whose `dropout` stream is forked; if None, every call needs `key=`.
 
     Raises:
-        ValueError: `p` is not a probability, or a training call has no key.
+        ValueError: `p` is not a probability, `inplace` is set, or a training call has no key.
 
     Example:
         >>> import jax.numpy as jnp
@@ -34,12 +35,15 @@ class Dropout(Layer):
     _fun: Callable[..., Array] = staticmethod(functional.dropout)
     rngs: Any
 
-    def __init__(self, p: float = 0.5, *, rngs: nnx.Rngs | None = None) -> None:
+    def __init__(
+        self, p: float = 0.5, inplace: bool = False, *, rngs: nnx.Rngs | None = None
+    ) -> None:
         super().__init__()
+        new_array(inplace, self)
         if p < 0 or p > 1:
             raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
         self.p = p
-        self.rngs = rngs.dropout.fork() if rngs is not None else nnx.data(None)
+        self.rngs = stream(rngs, type(self).__name__)
 
     def __call__(self, input: Array, *, key: Array | None = None) -> Array:
         return self._fun(input, self.p, self.training, key=_next_key(self, key))

@@ -10,6 +10,7 @@ import numpy as np
 from flax import nnx
 
 from jaxgrad._core.copies import copy_to_numpy
+from jaxgrad.nnx.containers import Container
 
 
 class Incompatible(NamedTuple):
@@ -33,6 +34,9 @@ def state_dict(module: nnx.Module) -> dict[str, np.ndarray]:
     Returns:
         Numpy arrays by key; integers become int64.
 
+    Raises:
+        TypeError: `module` is not a flax module.
+
     Example:
         >>> from flax import nnx
         >>> from jaxgrad.nnx import Linear
@@ -41,6 +45,7 @@ def state_dict(module: nnx.Module) -> dict[str, np.ndarray]:
 
     Torch: `torch.nn.Module.state_dict`.
     """
+    _check_module(module, "a torch module has a method state_dict()")
     return {name: _saved(variable) for name, variable in named_variables(module)}
 
 
@@ -58,6 +63,7 @@ def load_state_dict(
         The missing and the unexpected keys.
 
     Raises:
+        TypeError: `module` is not a flax module, or `state_dict` is not a dict.
         RuntimeError: Keys are missing or unexpected, or a shape differs. The message is torch's,
             but nothing is written (torch writes the entries that fit).
 
@@ -73,6 +79,7 @@ def load_state_dict(
 
     Torch: `torch.nn.Module.load_state_dict`.
     """
+    _check_arguments(module, state_dict)
     own = dict(named_variables(module))
     arrays = {key: copy_to_numpy(x) for key, x in state_dict.items() if hasattr(x, "shape")}
     # torch 0.4.1 added the counter; as in torch, a dict without metadata may be older than that.
@@ -95,6 +102,7 @@ def load_state_dict(
             )
     if problems:
         head = f"Error(s) in loading state_dict for {type(module).__name__}:"
+        problems += _flax_layers(module, missing)
         raise RuntimeError("\n\t".join([head, *problems]))
     for key, variable in own.items():
         if key in arrays:
@@ -113,7 +121,41 @@ def named_variables(module: Any, prefix: str = "") -> Iterator[tuple[str, nnx.Va
             yield from named_variables(x, f"{prefix}{name}.")
 
 
+def _check_arguments(module: Any, state_dict: Any) -> None:
+    _check_module(module, "call load_state_dict(model, torch_model.state_dict())")
+    if not isinstance(state_dict, Mapping):
+        hint = ": pass its state_dict()" if hasattr(state_dict, "state_dict") else ""
+        raise TypeError(
+            "state_dict must be a dict of tensors by key, but got "
+            f"{type(state_dict).__name__}{hint}"
+        )
+
+
+def _check_module(module: Any, hint: str) -> None:
+    if not isinstance(module, nnx.Module):
+        name = type(module).__name__
+        raise TypeError(f"the first argument must be a flax nnx module, but got {name}: {hint}")
+
+
+def _flax_layers(module: nnx.Module, missing: list[str]) -> list[str]:
+    """Return a sentence on flax's own layers whose keys are missing, if there are any."""
+    found = set()
+    for path, part in nnx.iter_modules(module):
+        prefix = "".join(f"{name}." for name in path if name != "layers")
+        direct = any(key.rpartition(".")[0] == prefix.rstrip(".") for key in missing)
+        if type(part).__module__.startswith("flax.") and direct:
+            found.add(f"nnx.{type(part).__name__}")
+    if not found:
+        return []
+    return [
+        f"flax's {', '.join(sorted(found))} has other keys and layouts than torch: only the layers "
+        "of jaxgrad.nnx load torch's state dicts."
+    ]
+
+
 def _attributes(module: Any) -> list[tuple[str, Any]]:
+    if isinstance(module, Container):
+        return [(name, getattr(module, name)) for name in module.names]
     if isinstance(module, nnx.List):
         return [(str(i), x) for i, x in enumerate(module)]
     if isinstance(module, nnx.Sequential):

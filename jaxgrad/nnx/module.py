@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ from jaxgrad.nnx.init import Initializer, uniform
 
 
 Dtype = DTypeLike | None  # of parameters; None means float32
+Sizes = int | Sequence[int]  # one size for each spatial dim, or one for all
 
 
 class Layer(nnx.Module):
@@ -23,6 +24,7 @@ class Layer(nnx.Module):
     deterministic: bool
     weight: Any  # a variable, None, or the array that a parametrization computes
     bias: Any
+    rngs: Any  # the stream of keys of a layer that draws
 
     def __init__(self) -> None:
         self.deterministic = False
@@ -57,9 +59,22 @@ class Layer(nnx.Module):
         for name in names:
             setattr(self, name, nnx.data(None))
 
-    def buffer(self, name: str, x: Array) -> None:
-        """Add a buffer: a variable that is not differentiated."""
-        setattr(self, name, nnx.BatchStat(x))
+    def buffer(self, name: str, x: Array | None) -> None:
+        """Add a buffer: a variable that is not differentiated, or None."""
+        setattr(self, name, nnx.data(None) if x is None else nnx.BatchStat(jnp.asarray(x)))
+
+
+class Elementwise(Layer):
+    """Base class of layers that apply one function without settings."""
+
+    _fun: Callable[[Array], Array]
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__()
+        new_array(inplace, self)
+
+    def __call__(self, input: Array) -> Array:
+        return self._fun(input)
 
 
 def value(variable: Any) -> Any:
@@ -71,7 +86,30 @@ def needed(rngs: nnx.Rngs | None, name: str) -> nnx.Rngs:
     """Return the keys for parameters, or raise TypeError if there are none."""
     if rngs is None:
         raise TypeError(f"{name} draws its parameters; pass rngs=nnx.Rngs(seed)")
-    return rngs
+    return _keys(rngs, name)
+
+
+def stream(rngs: nnx.Rngs | None, name: str) -> Any:
+    """Return a fork of the `dropout` stream for the calls of a layer, or None."""
+    return nnx.data(None) if rngs is None else _keys(rngs, name).dropout.fork()
+
+
+def _keys(rngs: Any, name: str) -> nnx.Rngs:
+    """Return the keys, or raise TypeError if they are a seed or something else."""
+    if isinstance(rngs, nnx.Rngs):
+        return rngs
+    if isinstance(rngs, int):
+        raise TypeError(f"{name}: rngs={rngs} is a seed; pass rngs=nnx.Rngs({rngs})")
+    raise TypeError(f"{name}: rngs must be an nnx.Rngs, but got {type(rngs).__name__}")
+
+
+def new_array(inplace: bool, layer: Layer) -> None:
+    """Raise ValueError if a layer should write to its input."""
+    if inplace:
+        raise ValueError(
+            f"{type(layer).__name__}(inplace=True): JAX arrays are immutable. Leave inplace out, "
+            "and use the returned array wherever torch's code uses the input after this call"
+        )
 
 
 def sizes(x: int | Sequence[int], count: int) -> tuple[int, ...]:

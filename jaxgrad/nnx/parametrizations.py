@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from flax import nnx
 
 from jaxgrad.nnx.convolutions import Transposed
-from jaxgrad.nnx.module import Array, Layer, value
+from jaxgrad.nnx.module import Array, Layer, needed, value
 
 
 M = TypeVar("M", bound=nnx.Module)
@@ -100,7 +100,7 @@ def spectral_norm(
         )
     if dim is None:
         dim = 1 if isinstance(module, Transposed) else 0
-    key = rngs.params()
+    key = needed(rngs, "spectral_norm").params()
     return _parametrized(
         module, name, lambda weight: _SpectralNorm(weight, n_power_iterations, eps, dim, key)
     )

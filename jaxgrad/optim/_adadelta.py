@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_zero
 
@@ -33,6 +33,7 @@ def _rule(
     return param, AdadeltaState(state.step + 1, square_avg, acc_delta)
 
 
+@argument_names.checked
 def adadelta(
     lr: ScalarOrSchedule = 1.0,
     rho: ArrayLike = 0.9,

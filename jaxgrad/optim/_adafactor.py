@@ -11,7 +11,7 @@ import numpy as np
 
 from jaxgrad._core import compat
 from jaxgrad._core.typing import Array, ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Scheduled, counter, elementwise
 from jaxgrad.optim._core.scalars import is_zero, rounded
 from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
@@ -30,8 +30,7 @@ class AdafactorState(NamedTuple):
 def _rule(
     ops: Any, h: Any, grad: Any, param: Any, state: AdafactorState
 ) -> tuple[Any, AdafactorState]:
-    step = state.step + 1
-    t = ops.double(step)
+    step, t = ops.next(state.step)
     one_minus_beta2 = t**h.beta2_decay
     size = grad.size**0.5
     scale = (ops.double(_norm(ops.value(param))) / size).maximum(h.eps2)
@@ -113,6 +112,7 @@ def _first_epsilon(grads: PyTree, params: PyTree, live: PyTree) -> Any:
     return Scheduled(first)
 
 
+@argument_names.checked
 def adafactor(
     lr: ScalarOrSchedule = 1e-2,
     beta2_decay: ArrayLike = -0.8,

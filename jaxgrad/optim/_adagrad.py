@@ -6,7 +6,7 @@ import functools
 from typing import Any, NamedTuple
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, filled
 from jaxgrad.optim._core.scalars import is_zero
 
@@ -20,16 +20,17 @@ class AdagradState(NamedTuple):
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdagradState) -> tuple[Any, AdagradState]:
-    step = state.step + 1
+    step, t = ops.next(state.step)
     if not is_zero(h.weight_decay):
         grad = ops.add(grad, param, h.weight_decay)
 
-    clr = h.lr / (1 + (ops.double(step) - 1) * h.lr_decay)
+    clr = h.lr / (1 + (t - 1) * h.lr_decay)
     total = ops.addcmul(state.sum, grad, grad)
     param = ops.addcdiv(param, grad, ops.add(ops.sqrt(total), h.eps), -clr)
     return param, AdagradState(step, total)
 
 
+@argument_names.checked
 def adagrad(
     lr: ScalarOrSchedule = 1e-2,
     lr_decay: ArrayLike = 0.0,

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import as_tensor, is_zero
 
@@ -23,7 +23,7 @@ class AdamState(NamedTuple):
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[Any, AdamState]:
-    step = state.step + 1
+    step, t = ops.next(state.step)
     if not is_zero(h.weight_decay):
         if h.decoupled_weight_decay:
             param = ops.decay(param, h.lr * h.weight_decay, finite=True)
@@ -36,7 +36,6 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
     if largest is not None:  # the maximum is taken before bias correction
         largest = jnp.maximum(largest, exp_avg_sq)
 
-    t = ops.double(step)
     bias_correction1 = 1 - h.beta1**t
     bias_correction2 = 1 - h.beta2**t
     step_size = h.lr / bias_correction1
@@ -46,6 +45,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
     return param, AdamState(step, exp_avg, exp_avg_sq, largest)
 
 
+@argument_names.checked
 def adam(
     lr: ScalarOrSchedule = 1e-3,
     betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),
@@ -112,6 +112,7 @@ def adam(
     return elementwise(_rule, initial, hyperparameters, maximize=maximize, exact=exact)
 
 
+@argument_names.checked
 def adamw(
     lr: ScalarOrSchedule = 1e-3,
     betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),

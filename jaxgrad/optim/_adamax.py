@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_zero
 
@@ -22,18 +22,19 @@ class AdamaxState(NamedTuple):
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamaxState) -> tuple[Any, AdamaxState]:
-    step = state.step + 1
+    step, t = ops.next(state.step)
     if not is_zero(h.weight_decay):
         grad = ops.add(grad, param, h.weight_decay)
 
     exp_avg = ops.lerp(state.exp_avg, grad, 1 - h.beta1)
     exp_inf = jnp.maximum(ops.mul(state.exp_inf, h.beta2), ops.add(jnp.abs(grad), h.eps))
 
-    clr = h.lr / (1 - h.beta1 ** ops.double(step))
+    clr = h.lr / (1 - h.beta1**t)
     param = ops.addcdiv(param, exp_avg, exp_inf, -clr)
     return param, AdamaxState(step, exp_avg, exp_inf)
 
 
+@argument_names.checked
 def adamax(
     lr: ScalarOrSchedule = 2e-3,
     betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, one, zeros
 from jaxgrad.optim._core.scalars import is_number, is_zero
 
@@ -23,7 +23,7 @@ class ASGDState(NamedTuple):
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: ASGDState) -> tuple[Any, ASGDState]:
-    step = state.step + 1
+    step, t = ops.next(state.step)
     if not is_zero(h.weight_decay):
         grad = ops.add(grad, param, h.weight_decay)
 
@@ -35,13 +35,13 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: ASGDState) -> tuple[An
     mean = ops.add(state.ax, ops.mul(ops.sub(param, state.ax), ops.double(state.mu)))
     ax = jnp.where(state.mu == 1, ops.value(param), mean)
 
-    t = ops.double(step)
     new_eta = h.lr / (1 + h.lambd * h.lr * t) ** h.alpha
     new_mu = 1 / (t - h.t0).maximum(1.0)
     dtype = state.eta.dtype
     return param, ASGDState(step, new_eta.astype(dtype), new_mu.astype(dtype), ax)
 
 
+@argument_names.checked
 def asgd(
     lr: ScalarOrSchedule = 1e-2,
     lambd: ArrayLike = 1e-4,

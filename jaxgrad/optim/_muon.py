@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, elementwise
 from jaxgrad.optim._core.scalars import is_zero, rounded
 
@@ -84,6 +84,7 @@ def _ratio(adjust_lr_fn: str | None, shape: tuple[int, ...]) -> float:
     return math.sqrt(max(1, rows / columns))
 
 
+@argument_names.checked
 def muon(
     lr: ScalarOrSchedule = 1e-3,
     weight_decay: ArrayLike = 0.1,

@@ -11,7 +11,7 @@ from jax import lax
 
 from jaxgrad._core import compat
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, one, zeros
 from jaxgrad.optim._core.fusion_barrier import as_bits
 from jaxgrad.optim._core.scalars import Scalar, is_zero
@@ -28,8 +28,7 @@ class NAdamState(NamedTuple):
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: NAdamState) -> tuple[Any, NAdamState]:
-    step = state.step + 1
-    t = ops.double(step)
+    step, t = ops.next(state.step)
     if not is_zero(h.weight_decay):
         if h.decoupled_weight_decay:
             param = ops.decay(param, h.lr * h.weight_decay, finite=True)
@@ -70,6 +69,7 @@ def _times(ops: Any, mu_product: jax.Array, mu: Scalar) -> jax.Array:
         return jnp.where((wide >= 0) & (wide < first), small, product)
 
 
+@argument_names.checked
 def nadam(
     lr: ScalarOrSchedule = 2e-3,
     betas: tuple[ScalarOrSchedule, ScalarOrSchedule] = (0.9, 0.999),

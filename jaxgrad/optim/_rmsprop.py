@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_number, is_zero
 
@@ -40,6 +40,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RMSpropState) -> tuple
     return param, RMSpropState(state.step + 1, square_avg, buffer, grad_avg)
 
 
+@argument_names.checked
 def rmsprop(
     lr: ScalarOrSchedule = 1e-2,
     alpha: ArrayLike = 0.99,

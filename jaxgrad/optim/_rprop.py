@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, filled, zeros
 from jaxgrad.optim._core.scalars import is_number, rounded
 
@@ -43,6 +43,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: RpropState) -> tuple[A
     return param, RpropState(state.step + 1, grad, step_size)
 
 
+@argument_names.checked
 def rprop(
     lr: ScalarOrSchedule = 1e-2,
     etas: tuple[ArrayLike, ArrayLike] = (0.5, 1.2),

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import Transformation, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_zero
 
@@ -36,6 +36,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: SGDState) -> tuple[Any
     return ops.add(param, grad, -h.lr), state
 
 
+@argument_names.checked
 def sgd(
     lr: ScalarOrSchedule = 1e-3,
     momentum: ScalarOrSchedule = 0.0,

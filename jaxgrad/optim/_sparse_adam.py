@@ -11,7 +11,7 @@ import numpy as np
 from jaxgrad._core import tree as _tree
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._adam import AdamState
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.elementwise import elementwise, zeros
 from jaxgrad.optim._core.transformation import Transformation, from_apply, gradients
 
@@ -27,7 +27,7 @@ def _counter(param: Any) -> jax.Array:
 
 
 def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[Any, AdamState]:
-    step = state.step + 1
+    step, t = ops.next(state.step)
 
     def moved(old: Any, new: Any, weight: Any) -> Any:
         return ops.add(ops.mul(ops.sub(new, old), weight), old)
@@ -35,7 +35,6 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
     exp_avg = moved(state.exp_avg, grad, 1 - h.beta1)
     exp_avg_sq = moved(state.exp_avg_sq, ops.mul(grad, grad), 1 - h.beta2)
 
-    t = ops.double(step)
     bias_correction1 = 1 - h.beta1**t
     bias_correction2 = 1 - h.beta2**t
     step_size = h.lr * bias_correction2.sqrt() / bias_correction1
@@ -44,6 +43,7 @@ def _rule(ops: Any, h: Any, grad: Any, param: Any, state: AdamState) -> tuple[An
     return param, AdamState(step, exp_avg, exp_avg_sq, None)
 
 
+@argument_names.checked
 def sparse_adam(
     lr: ScalarOrSchedule = 1e-3,
     betas: tuple[ArrayLike, ArrayLike] = (0.9, 0.999),

@@ -12,7 +12,7 @@ import optax
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._adam import adam, adamw
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.counterparts import dotted
 from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
 from jaxgrad.optim._lbfgs.lbfgs import lbfgs
@@ -86,6 +86,14 @@ def param_groups(
     """
     pairs = groups.items() if isinstance(groups, Mapping) else enumerate(groups)
     named = {label: dict(options) for label, options in pairs}
+    for options in (defaults, *named.values()):
+        if "params" in options and options is not defaults:
+            raise TypeError(
+                "a group has no 'params' here: its options are a dict such as {'lr': 0.1}, and "
+                "`labels` says which parameters it has"
+            )
+        more = ("decoupled_weight_decay",) if factory is adamw else ()
+        argument_names.check(factory, options, *more)
     rebuild = functools.partial(param_groups, factory, named, labels, **defaults)
     if factory is lbfgs and len(named) != 1:
         raise ValueError(
@@ -184,6 +192,13 @@ def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tupl
     else:
         chosen = broadcast(labels, params)
     for path, label in zip(paths, chosen, strict=True):
+        if not isinstance(label, Hashable):
+            raise TypeError(
+                f"labels= gave a {type(label).__name__} for the parameter "
+                f"{jax.tree_util.keystr(path)}, but a label is the name of a group: pass the tree "
+                "of labels, or a function of one parameter's dotted name (not of the tree of "
+                "parameters, as in optax)"
+            )
         if label not in groups and label != FROZEN:
             raise ValueError(
                 f"the parameter {jax.tree_util.keystr(path)} is in no parameter group: its label "

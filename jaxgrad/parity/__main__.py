@@ -30,6 +30,7 @@ from jaxgrad.parity.prove.report import Report, render
 OK, FAILED, USAGE, INTERNAL, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 SLOW = 10  # seconds after which a log gets another line
 STEPS = ("torch", "weights", "trace", "jax forward", "align", "jax backward", "updates")
+PORT_STEPS = ("write", *(f"{mode}: {step}" for mode in ("train", "eval") for step in STEPS), "save")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -74,7 +75,7 @@ def _run(options: argparse.Namespace) -> int:
 def _command(name: str, argv: Sequence[str]) -> int:
     """Run `port` or `verify`, and print the proofs."""
     try:
-        with _bar(name) as step:
+        with _bar(name, PORT_STEPS) as step:
             reports = COMMANDS[name](argv, step)
     except PortError as error:
         print(error, file=sys.stderr)
@@ -95,7 +96,7 @@ def _status(reports: Sequence[Report]) -> int:
 
 
 @contextlib.contextmanager
-def _bar(title: str) -> Iterator[Callable[[str], None]]:
+def _bar(title: str, steps: Sequence[str] = STEPS) -> Iterator[Callable[[str], None]]:
     """Show progress on stderr: a bar on a terminal, else a line per proof and per slow step."""
     if not sys.stderr.isatty() or importlib.util.find_spec("rich") is None:
         yield _lines(title)
@@ -110,10 +111,10 @@ def _bar(title: str) -> Iterator[Callable[[str], None]]:
     )
     # The bar is transient, because it would wrap the report that is printed after it.
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=len(STEPS))
+        task = bar.add_task(title, total=len(steps))
 
         def step(name: str) -> None:
-            done = STEPS.index(name) if name in STEPS else 0
+            done = steps.index(name) if name in steps else 0
             at = max(bar.tasks[task].completed, done)
             bar.update(task, completed=at, description=f"{title}: {name}")
 

@@ -44,14 +44,14 @@ def readability(module: nn.Module, source: str) -> Readability:
     files = {inspect.getsourcefile(kind) or "" for kind in classes.values()}
     places = {"/".join(pathlib.Path(file).parts[-2:]) for file in files}
     functions = {
-        _text(x, source): re.split(r"[ :]", ast.get_docstring(x) or "")
+        _text(x, source): _origin(ast.get_docstring(x) or "")
         for x in ast.parse(source).body
         if isinstance(x, ast.FunctionDef | ast.ClassDef)
     }
     own = {
         text: words[0].rstrip(".") for text, words in functions.items() if _is_from(words, places)
     }
-    methods = {text: label for text, label in own.items() if label.split(".")[0] in classes}
+    methods = {text: label for text, label in own.items() if _is_method(classes, label)}
     words = _words("".join(pathlib.Path(file).read_text(encoding="utf-8") for file in files))
     names = set().union(*map(_names, own))
     comments = set().union(*(_comments(_method(classes, label)) for label in methods.values()))
@@ -82,6 +82,18 @@ def _classes(module: nn.Module) -> set[type]:
 def _is_from(words: list[str], places: set[str]) -> bool:
     """Return whether the docstring of a function names one of the files."""
     return any(word.strip("()") in places for word in words)
+
+
+def _origin(docstring: str) -> list[str]:
+    """Return the words of the paragraph that says where a function is from."""
+    parts = [re.split(r"[ :]", part) for part in docstring.split("\n\n")]
+    return next((words for words in parts if len(words) > 1 and words[1][:1] == "("), parts[0])
+
+
+def _is_method(classes: Mapping[str, type], label: str) -> bool:
+    """Return whether a label is a class or a method of it, not a sequence that it holds."""
+    kind, _, name = label.partition(".")
+    return kind in classes and callable(getattr(classes[kind], name or "forward", None))
 
 
 def _source(function: object) -> str:

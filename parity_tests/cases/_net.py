@@ -29,7 +29,7 @@ def mlp(net: Any, x: jax.Array) -> jax.Array:
     return linear(net["l2"], jax.nn.relu(linear(net["l1"], x)))
 
 
-def raised(program: Any) -> Exception | None:
+def error_of(program: Any) -> Exception | None:
     """Run a program and return the exception that it raises, as an observation."""
     try:
         program()

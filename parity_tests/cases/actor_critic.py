@@ -1,4 +1,4 @@
-"""Deep deterministic policy gradient (DDPG): four networks in one tree, and two losses over it."""
+"""Actor and critic, as in DDPG but without its replay buffer: two losses over one tree."""
 
 from typing import Any
 
@@ -53,10 +53,16 @@ def target_of(nets: Any, batch: Any) -> jax.Array:
     return batch["reward"] + DISCOUNT * judge(nets["target_critic"], batch["s_next"], action)
 
 
-def gradients(loss: Any, nets: Any, batch: Any, stop: Any) -> Any:
+def gradients(loss: Any, nets: Any) -> Any:
     """Return the loss and the gradients of all four networks."""
-    value, grads = jaxgrad.value_and_grad(loss)(nets, batch, stop)
+    value, grads = jaxgrad.value_and_grad(loss)(nets)
     return {"loss": value, "grads": grads}
+
+
+def keep_old(new: Any, old: Any, step_size: float) -> Any:
+    """Replace `incremental_update` in the control: the target networks stay fixed."""
+    del new, step_size
+    return old
 
 
 @case(
@@ -67,19 +73,20 @@ def gradients(loss: Any, nets: Any, batch: Any, stop: Any) -> Any:
     picture=True,
 )
 def critic_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
-    """With the action and the target detached, the critic's loss gives only the critic a gradient
-    and the other three networks None. Without the stops all four networks get one.
+    """With a newly computed action and the target stopped, the critic's loss gives only the critic
+    a gradient and the other three networks None. Without the stops all four networks get one.
     """
 
-    def loss(nets, batch, stop):
-        action, target = stop(explored(nets, batch)), stop(target_of(nets, batch))
+    def through(nets):
+        return mse(judge(nets["critic"], batch["s"], explored(nets, batch)), target_of(nets, batch))
+
+    def stopped(nets):
+        action = stop_gradient(explored(nets, batch))
+        target = stop_gradient(target_of(nets, batch))
         return mse(judge(nets["critic"], batch["s"], action), target)
 
     nets = agent_of(actor, critic)
-    return {
-        "open": gradients(loss, nets, batch, identity),
-        "stopped": gradients(loss, nets, batch, stop_gradient),
-    }
+    return {"open": gradients(through, nets), "stopped": gradients(stopped, nets)}
 
 
 @case(
@@ -93,15 +100,15 @@ def actor_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
     """The actor's loss reaches the actor through the critic. The critic's parameters get a
     gradient unless they are frozen; the target networks always get None."""
 
-    def loss(nets, batch, stop):
-        action = act(nets["actor"], batch["s"])
-        return -jnp.mean(judge(stop(nets["critic"]), batch["s"], action))
+    def through(nets):
+        return -jnp.mean(judge(nets["critic"], batch["s"], act(nets["actor"], batch["s"])))
+
+    def stopped(nets):
+        critic = stop_gradient(nets["critic"])
+        return -jnp.mean(judge(critic, batch["s"], act(nets["actor"], batch["s"])))
 
     nets = agent_of(actor, critic)
-    return {
-        "open": gradients(loss, nets, batch, identity),
-        "stopped": gradients(loss, nets, batch, stop_gradient),
-    }
+    return {"open": gradients(through, nets), "stopped": gradients(stopped, nets)}
 
 
 @case(
@@ -111,7 +118,7 @@ def actor_loss(actor, critic, batch, *, stop_gradient=lax.stop_gradient):
         "target.mul_(1 - tau).add_(param, alpha=tau)",
         "optax.incremental_update(new, old, tau)",
     ),
-    control=dict(incremental_update=lambda new, old, step_size: old),
+    control=dict(incremental_update=keep_old),
     heavy=True,
 )
 def train(actor, critic, batches, *, incremental_update=optax.incremental_update):

@@ -221,7 +221,7 @@ def squares(w1, w2, x):
     return jnp.sum(((h * h) @ w2.T) ** 2) / 2**20
 
 
-def _hooked(hook, w1, w2, x):
+def _with_hooks(hook, w1, w2, x):
     """Return the gradients of a network under saved-tensor hooks, and the bytes that it keeps."""
 
     def plain(w1, w2, x):
@@ -255,7 +255,7 @@ def saved_in_bfloat16(w1, w2, x, *, hooks=jaxgrad.saved_tensors_hooks):
     def unpack(kept):
         return kept.astype(x.dtype)
 
-    return _hooked(lambda f: hooks(f, pack, unpack), w1, w2, x)
+    return _with_hooks(lambda f: hooks(f, pack, unpack), w1, w2, x)
 
 
 @case(
@@ -276,7 +276,7 @@ def saved_as_integers(w1, w2, x, *, hooks=jaxgrad.saved_tensors_hooks):
         integers, step = kept
         return integers.astype(x.dtype) * step
 
-    return _hooked(lambda f: hooks(f, pack, unpack), w1, w2, x)
+    return _with_hooks(lambda f: hooks(f, pack, unpack), w1, w2, x)
 
 
 @case(

@@ -63,6 +63,11 @@ def optimizer_subset(net, x, y, *, given=head):
     }
 
 
+def everything(name: str, leaf: Any) -> bool:
+    del name, leaf
+    return True
+
+
 def only_l2(name: str, leaf: Any) -> bool:
     del leaf
     return name.startswith("l2.")
@@ -72,7 +77,7 @@ def only_l2(name: str, leaf: Any) -> bool:
     source="S2-12",
     inputs=dict(net=NET, x=normal(3, 10), y=normal(3, 1)),
     idiom=("SGD(filter(requires_grad, params), lr)", "jaxgrad.partition(params, predicate)"),
-    control=dict(requires_grad=lambda name, leaf: True),
+    control=dict(requires_grad=everything),
 )
 def filter_requires_grad(net, x, y, *, requires_grad=only_l2):
     """An optimizer given only the parameters that require grad trains exactly like one given all

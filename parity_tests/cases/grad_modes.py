@@ -9,12 +9,13 @@ from jax import lax
 
 import jaxgrad
 from parity_tests.case import Deviation, Raises, case, identity
-from parity_tests.cases._net import NET, forward, linear, mse, raised
+from parity_tests.cases._net import NET, error_of, forward, linear, mse
 from parity_tests.inputs import bernoulli, document, normal, uniform
 from parity_tests.inputs import linear as draw_linear
 
 
 INPUTS = dict(net=NET, x=normal(3, 10), y=normal(3, 1))
+SHARED = "grad_modes/detach"  # the same network everywhere, so that results can be compared
 
 
 def requires_grad_of(fun: Any, *args: Any) -> bool:
@@ -27,6 +28,7 @@ def requires_grad_of(fun: Any, *args: Any) -> bool:
 @case(
     source="S0-01",
     inputs=INPUTS,
+    inputs_of=SHARED,
     idiom=("loss.backward()", "jaxgrad.value_and_grad(loss)(net)"),
     picture=True,
 )
@@ -60,6 +62,7 @@ def detach(net, x, y, *, stop_gradient=lax.stop_gradient):
 @case(
     source=("S0-03", "P183"),
     inputs=INPUTS,
+    inputs_of=SHARED,
     idiom=("with torch.no_grad(): h = l1(x)", "h = jaxgrad.no_grad(l1)(params, x)"),
     control=dict(no_grad=identity),
     picture=True,
@@ -110,7 +113,7 @@ def no_grad_part(x, *, no_grad=jaxgrad.no_grad):
         total, grad = jaxgrad.value_and_grad(fun)(x)
         return {"total": total, "grad": grad}
 
-    refused = raised(lambda: jaxgrad.value_and_grad(both_inside, unused="error")(x))
+    refused = error_of(lambda: jaxgrad.value_and_grad(both_inside, unused="error")(x))
     return {
         "both_outside": backward(both_outside),
         "y_inside": backward(y_inside),
@@ -159,7 +162,6 @@ def inference_mode_torch(net, x, y):
     return {
         "h": head_grads(net, x, y)[0],
         "forward": Raises(RuntimeError, "Inference tensors cannot be saved for backward"),
-        "version": Raises(RuntimeError, "Inference tensors do not track version counter"),
         "in_place": Raises(RuntimeError, "Inplace update to inference tensor outside"),
     }
 
@@ -169,7 +171,6 @@ def inference_mode_jax(net, x, y):
     return {
         "h": h,
         "forward": {"loss": loss, "grads": grads},
-        "version": False,
         "in_place": h + 1,
     }
 
@@ -177,6 +178,7 @@ def inference_mode_jax(net, x, y):
 @case(
     source=("S0-05", "P183"),
     inputs=INPUTS,
+    inputs_of=SHARED,
     idiom=("with torch.inference_mode(): ...", "jaxgrad.no_grad(l1)(params, x)"),
     control=dict(no_grad=identity),
     deviation=Deviation(
@@ -189,8 +191,8 @@ def inference_mode_jax(net, x, y):
     picture=True,
 )
 def inference_mode(net, x, y, *, no_grad=jaxgrad.no_grad):
-    """A tensor computed in `inference_mode` cannot be saved for backward outside of it, has no
-    version counter and cannot be changed in place; in JAX the same program trains L2."""
+    """A tensor computed in `inference_mode` can neither be saved for backward nor changed in place
+    outside of it; in JAX the same program trains L2."""
 
     def objective(net):
         return mse(linear(net["l2"], no_grad(linear)(net["l1"], x)), y)
@@ -200,7 +202,6 @@ def inference_mode(net, x, y, *, no_grad=jaxgrad.no_grad):
     return {
         "h": h,
         "forward": {"loss": loss, "grads": grads},
-        "version": hasattr(h, "_version"),
         "in_place": h.at[...].add(1),
     }
 
@@ -208,6 +209,7 @@ def inference_mode(net, x, y, *, no_grad=jaxgrad.no_grad):
 @case(
     source=("S0-06", "P183"),
     inputs=INPUTS,
+    inputs_of=SHARED,
     idiom=("l2(torch.clone(h))", "linear(l2, h)"),
     control=dict(no_grad=identity),
     picture=True,
@@ -238,6 +240,7 @@ def all_trainable(tree, predicate):
 @case(
     source=("S2-11", "P135"),
     inputs=INPUTS,
+    inputs_of=SHARED,
     idiom=("l1.requires_grad_(False)", "jaxgrad.partition(net, is_trainable)"),
     control=dict(partition=all_trainable, no_grad=identity),
     picture=True,
@@ -478,6 +481,7 @@ def trained(objective, net, *, head_only=False, zero_l1=False):
 @case(
     source="S0-17",
     inputs=INPUTS,
+    inputs_of=SHARED,
     idiom=("loss.grad_fn.next_functions", "jaxgrad.depends_on(loss, net)"),
     control=dict(stop_gradient=identity, no_grad=identity),
     picture=True,

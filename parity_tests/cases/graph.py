@@ -25,7 +25,7 @@ def _example(leaves, d):
     return {"a": a, "b": b, "d": d, "c": c, "e": e, "g": g, "loss": jnp.sum(g), "n": d * 2}
 
 
-def _required(nodes, leaves):
+def _that_require_grad(nodes, leaves):
     """Return the names of the values that require a gradient: those with a path from a leaf."""
 
     def gradient(name):
@@ -33,18 +33,6 @@ def _required(nodes, leaves):
 
     return {
         name for name in nodes(leaves) if any(grad is not None for grad in gradient(name).values())
-    }
-
-
-def _flags(nodes, leaves):
-    required = _required(nodes, leaves)
-    return {
-        name: {
-            "has a grad_fn": name in required and name not in leaves,
-            "is_leaf": name not in required or name in leaves,
-            "requires_grad": name in required,
-        }
-        for name in nodes(leaves)
     }
 
 
@@ -63,9 +51,15 @@ def attributes(a, b, d):
 
     leaves = {"a": a, "b": b}
     grads = jaxgrad.grad(lambda leaves: nodes(leaves)["loss"])(leaves)
-    flags = _flags(nodes, leaves)
+    required = _that_require_grad(nodes, leaves)
     return {
-        name: {"data": data, "grad": grads.get(name), **flags[name]}
+        name: {
+            "data": data,
+            "grad": grads.get(name),
+            "has a grad_fn": name in required and name not in leaves,
+            "is_leaf": name not in required or name in leaves,
+            "requires_grad": name in required,
+        }
         for name, data in nodes(leaves).items()
     }
 
@@ -84,10 +78,16 @@ def leaf_flags(v1, v2):
 
     leaves = {"v1": v1}
     grads = jaxgrad.grad(lambda leaves: jnp.sum(nodes(leaves)["out"]))(leaves)
-    return {"out": nodes(leaves)["out"], **grads, "flags": _flags(nodes, leaves)}
+    required = _that_require_grad(nodes, leaves)
+    return {
+        "out": nodes(leaves)["out"],
+        "v1": grads["v1"],
+        "is_leaf": {name: name in leaves or name not in required for name in nodes(leaves)},
+        "requires_grad": {name: name in required for name in nodes(leaves)},
+    }
 
 
-def _equations(nodes, leaves):
+def _named_equations(nodes, leaves):
     """Return the primitive that computed each named value, and the names of its inputs."""
     closed, shapes = jax.make_jaxpr(nodes, return_shape=True)(leaves)
     names = dict(zip(closed.jaxpr.outvars, sorted(shapes), strict=True))
@@ -129,7 +129,7 @@ def grad_fn(a, b, d):
         return _example(leaves, d)
 
     leaves = {"a": a, "b": b}
-    equations, required = _equations(nodes, leaves), _required(nodes, leaves)
+    equations, required = _named_equations(nodes, leaves), _that_require_grad(nodes, leaves)
     names = {
         name: equations[name][0] if name in required and name in equations else None
         for name in nodes(leaves)
@@ -156,11 +156,11 @@ def next_functions(a, b, d):
 
     leaves = {"a": a, "b": b}
     loss, grads = jaxgrad.value_and_grad(lambda leaves: nodes(leaves)["loss"])(leaves)
-    edges = _edges(_equations(nodes, leaves), _required(nodes, leaves))
+    edges = _inputs_of(_named_equations(nodes, leaves), _that_require_grad(nodes, leaves))
     return {"loss": loss, "a": grads["a"], "b": grads["b"], "next": edges}
 
 
-def _edges(equations, required):
+def _inputs_of(equations, required):
     """Return the names of each equation's inputs, with None for inputs without a gradient."""
     return {
         name: [value if value in required else None for value in inputs]
@@ -168,7 +168,7 @@ def _edges(equations, required):
     }
 
 
-def _saved(op, operands, constants=()):
+def _saved_by(op, operands, constants=()):
     """Return which operands and results an operation saves for its backward pass."""
 
     def kept(*operands):
@@ -192,14 +192,14 @@ def _saved(op, operands, constants=()):
 def saved_tensors(x, y):
     """An operation saves for backward only what it needs: its factors, its result or nothing."""
     return {
-        "x * y": _saved(jnp.multiply, (x, y)),
-        "x * constant": _saved(jnp.multiply, (x,), (y,)),
-        "x @ y": _saved(jnp.matmul, (x, y)),
-        "x @ constant": _saved(jnp.matmul, (x,), (y,)),
-        "x + y": _saved(jnp.add, (x, y)),
-        "sum": _saved(jnp.sum, (x,)),
-        "exp": _saved(jnp.exp, (x,)),
-        "log": _saved(jnp.log, (x,)),
+        "x * y": _saved_by(jnp.multiply, (x, y)),
+        "x * constant": _saved_by(jnp.multiply, (x,), (y,)),
+        "x @ y": _saved_by(jnp.matmul, (x, y)),
+        "x @ constant": _saved_by(jnp.matmul, (x,), (y,)),
+        "x + y": _saved_by(jnp.add, (x, y)),
+        "sum": _saved_by(jnp.sum, (x,)),
+        "exp": _saved_by(jnp.exp, (x,)),
+        "log": _saved_by(jnp.log, (x,)),
     }
 
 
@@ -228,9 +228,9 @@ def _saved_pin(sin, sqrt, square):
 def saved_derivative(x):
     """For sin, sqrt and square torch saves the operand or the result, JAX the derivative itself."""
     return {
-        "sin": _saved(jnp.sin, (x,)),
-        "sqrt": _saved(jnp.sqrt, (x,)),
-        "square": _saved(jnp.square, (x,)),
+        "sin": _saved_by(jnp.sin, (x,)),
+        "sqrt": _saved_by(jnp.sqrt, (x,)),
+        "square": _saved_by(jnp.square, (x,)),
     }
 
 
@@ -284,7 +284,7 @@ def flag_on_non_leaf(a, *, stop_gradient=lax.stop_gradient):
         b = cut(a * 2)
         return jnp.sum(b * a)
 
-    loss, grad = jaxgrad.value_and_grad(lambda a: forward(a, identity))(a)
+    loss, grad = jaxgrad.value_and_grad(lambda a: forward(a, lambda b: b))(a)
     _, rest = jaxgrad.value_and_grad(lambda a: forward(a, stop_gradient))(a)
     return {"loss": loss, "a": grad, "a, b cut": rest}
 

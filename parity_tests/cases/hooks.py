@@ -51,9 +51,9 @@ def with_weight(net, weight):
     return net | {"fc1": net["fc1"] | {"weight": weight}}
 
 
-def at_each_use(hooked, w):
+def at_each_use(w):
     """Replace the single hook in the control: each of the two uses has its own."""
-    return hooked(w), hooked(w)
+    return jaxgrad.hook(w, clamp), jaxgrad.hook(w, clamp)
 
 
 @case(
@@ -65,13 +65,13 @@ def at_each_use(hooked, w):
     ),
     control=dict(uses=at_each_use),
 )
-def register_hook_sum(net, left, right, y, *, uses=lambda hooked, w: [hooked(w)] * 2):
+def register_hook_sum(net, left, right, y, *, uses=lambda w: [jaxgrad.hook(w, clamp)] * 2):
     """A parameter's hook sees the sum over its uses in this backward, before it is added to
     `.grad`.
     """
 
     def loss(net):
-        first, second = uses(lambda w: jaxgrad.hook(w, clamp), net["fc1"]["weight"])
+        first, second = uses(net["fc1"]["weight"])
         first, second = jaxgrad.retain_grad(first, "1"), jaxgrad.retain_grad(second, "2")
         return mse(mlp(with_weight(net, first), left) - mlp(with_weight(net, second), right), y)
 

@@ -9,7 +9,7 @@ from jax import lax
 
 import jaxgrad
 from parity_tests.case import Deviation, Raises, case, identity
-from parity_tests.cases._net import raised
+from parity_tests.cases._net import error_of
 from parity_tests.inputs import fixed, normal
 
 
@@ -40,11 +40,6 @@ def _terms(p, x, mask, stop_gradient):
     )
 
 
-def _observe(forward, p):
-    loss, grads = jaxgrad.value_and_grad(forward)(p)
-    return {"loss": loss, **grads}
-
-
 @case(
     source="P136",
     inputs=LOST,
@@ -69,7 +64,8 @@ def none_or_zero(p, x, mask, *, stop_gradient=lax.stop_gradient):
             + (p["compared"] > 0) * x
         )
 
-    return _observe(forward, p)
+    loss, grads = jaxgrad.value_and_grad(forward)(p)
+    return {"loss": loss, **grads}
 
 
 @case(
@@ -87,7 +83,8 @@ def through_loop(p, x, mask, *, stop_gradient=lax.stop_gradient):
 
         return jnp.sum(lax.scan(step, jnp.zeros_like(x[0]), x)[0])
 
-    return _observe(forward, p)
+    loss, grads = jaxgrad.value_and_grad(forward)(p)
+    return {"loss": loss, **grads}
 
 
 @case(
@@ -104,7 +101,8 @@ def through_if(p, x, mask, *, stop_gradient=lax.stop_gradient):
         h = lax.cond(jnp.sum(x[0]) > 0, lambda p: branch(p, x[0]), lambda p: branch(p, x[1]), p)
         return jnp.sum(h**2)
 
-    return _observe(forward, p)
+    loss, grads = jaxgrad.value_and_grad(forward)(p)
+    return {"loss": loss, **grads}
 
 
 @case(
@@ -121,7 +119,8 @@ def through_checkpoint(p, x, mask, *, stop_gradient=lax.stop_gradient):
         return jnp.sum(terms(p, x[0], mask) ** 2)
 
     again = "remat" in str(jax.make_jaxpr(jax.grad(forward, allow_int=True))(p))
-    return _observe(forward, p) | {"computed_again": again}
+    loss, grads = jaxgrad.value_and_grad(forward)(p)
+    return {"loss": loss, **grads, "computed_again": again}
 
 
 @case(
@@ -137,7 +136,8 @@ def through_vmap(p, x, mask, *, stop_gradient=lax.stop_gradient):
         terms = functools.partial(_terms, stop_gradient=stop_gradient)
         return jnp.sum(jax.vmap(terms, in_axes=(None, 0, None))(p, x, mask) ** 2)
 
-    return _observe(forward, p)
+    loss, grads = jaxgrad.value_and_grad(forward)(p)
+    return {"loss": loss, **grads}
 
 
 @case(
@@ -187,7 +187,8 @@ def branch_not_taken(taken, other, x):
             p,
         )
 
-    return _observe(forward, {"taken": taken, "other": other})
+    loss, grads = jaxgrad.value_and_grad(forward)({"taken": taken, "other": other})
+    return {"loss": loss, **grads}
 
 
 @jax.custom_vjp
@@ -212,7 +213,12 @@ _scale.defvjp(lambda x, w: (x * w, w), lambda w, grad: (grad * w, None))
 )
 def rule_returns_none(x, w, *, scale=_scale):
     """If a custom rule returns None for an input, torch gives None and a raw `custom_vjp` zeros."""
-    return _observe(lambda p: jnp.sum(scale(p["x"], p["w"])), {"x": x, "w": w})
+
+    def forward(p):
+        return jnp.sum(scale(p["x"], p["w"]))
+
+    loss, grads = jaxgrad.value_and_grad(forward)({"x": x, "w": w})
+    return {"loss": loss, **grads}
 
 
 @case(
@@ -257,5 +263,5 @@ def unused_raises(x, unused):
         return jnp.sum(jnp.sin(leaves["x"]))
 
     leaves = {"x": x, "unused": unused}
-    refused = raised(lambda: jaxgrad.grad(forward, unused="error")(leaves))
+    refused = error_of(lambda: jaxgrad.grad(forward, unused="error")(leaves))
     return {"loss": forward(leaves), "grad": refused}

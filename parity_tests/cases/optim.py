@@ -11,7 +11,7 @@ from jax import lax
 
 import jaxgrad
 from parity_tests.case import case, identity
-from parity_tests.cases._net import NET, forward, mse, raised
+from parity_tests.cases._net import NET, error_of, forward, mse
 from parity_tests.inputs import InputSpec, normal
 
 
@@ -215,7 +215,7 @@ def muon_of_a_vector(bias, *, muon=jaxgrad.optim.muon):
     """Muon rejects a vector; `optax.contrib.muon` silently updates it with AdamW."""
     tx = muon(1e-3)
     grad = jaxgrad.grad(lambda b: jnp.sum(b**2))(bias)
-    refused = raised(lambda: tx.update(grad, tx.init(bias), bias))
+    refused = error_of(lambda: tx.update(grad, tx.init(bias), bias))
     return {"grad": grad, "refused": isinstance(refused, ValueError)}
 
 

@@ -15,7 +15,7 @@ LOOP = {"w": document([1.0, 2.0]), "x": document([3.0, 4.0]), "lr": 0.5}
 SECOND = Raises(RuntimeError, "Trying to backward through the graph a second time")
 
 
-def _forward(a, b):
+def _changed_sum(a, b):
     a = a.at[0].set(int(0.1))  # truncated to 0, as torch does with an integer tensor
     c = a * b + b
     return jnp.sum(c)
@@ -55,7 +55,7 @@ def second_backward(a, b):
     """A second `backward()` raises because the saved values are freed; a `vjp` can be called
     twice.
     """
-    d, vjp = jax.vjp(lambda b: _forward(a, b), b)
+    d, vjp = jax.vjp(lambda b: _changed_sum(a, b), b)
     (first,) = vjp(jnp.ones_like(d))
     (second,) = vjp(jnp.ones_like(d))
     return {"d": d, "first": first, "second": second}
@@ -71,7 +71,7 @@ def retain_graph(a, b):
     """With `retain_graph=True` backward can run again, and `.grad` accumulates unless it is
     cleared.
     """
-    d, vjp = jax.vjp(lambda b: _forward(a, b), b)
+    d, vjp = jax.vjp(lambda b: _changed_sum(a, b), b)
     (first,) = vjp(jnp.ones_like(d))
     (again,) = vjp(jnp.ones_like(d))
     (cleared,) = vjp(jnp.ones_like(d))
@@ -88,7 +88,7 @@ def rebuild(a, b):
     """Running the forward pass again builds a new graph, and `.grad` accumulates."""
 
     def forward(b):
-        return _forward(a, b)
+        return _changed_sum(a, b)
 
     d, first = jaxgrad.value_and_grad(forward)(b)
     again, second = jaxgrad.value_and_grad(forward)(b)

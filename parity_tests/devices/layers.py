@@ -13,7 +13,7 @@ from jaxgrad import nnx as layers
 from parity_tests.devices.program import Call
 
 
-INDICES = "indices"  # instead of a shape: whole numbers
+INDICES, LABELS = "indices", "labels"  # instead of a shape: a matrix or vector of whole numbers
 Shape = tuple[int, ...] | str
 # The positional arguments of each layer's constructor, and the shapes of a call's arguments.
 LAYERS: Mapping[str, tuple[tuple[Any, ...], tuple[Shape, ...]]] = {
@@ -33,6 +33,16 @@ LAYERS: Mapping[str, tuple[tuple[Any, ...], tuple[Shape, ...]]] = {
     **dict.fromkeys(("RNN", "GRU", "LSTM"), ((3, 4, 2), ((5, 2, 3),))),
     **{f"{name}Cell": ((3, 4), ((2, 3),)) for name in ("RNN", "GRU", "LSTM")},
     "MultiheadAttention": ((6, 2), ((4, 2, 6),) * 3),
+    "TransformerEncoderLayer": ((6, 2, 5), ((4, 2, 6),)),
+    "TransformerDecoderLayer": ((6, 2, 5), ((4, 2, 6),) * 2),
+    "TransformerEncoder": ((6, 2, 5), ((4, 2, 6),)),
+    "TransformerDecoder": ((6, 2, 5), ((4, 2, 6),) * 2),
+    "Transformer": ((6, 2, 1, 1, 5), ((4, 2, 6),) * 2),
+    "PReLU": ((), ((2, 3),)),
+    "RReLU": ((), ((2, 3),)),
+    **{f"FractionalMaxPool{n}d": ((2, 2), ((1, 2) + (5,) * n,)) for n in (2, 3)},
+    "AdaptiveLogSoftmaxWithLoss": ((8, 9, [3, 5], 2.0), ((3, 8), LABELS)),
+    "LinearCrossEntropyLoss": ((8, 9), ((3, 8), LABELS)),
     "weight_norm": ((3, 4), ((5, 3),)),
     "spectral_norm": ((3, 4), ((5, 3),)),
 }
@@ -63,13 +73,30 @@ def _layer(name: str, dtype: str) -> Iterator[Call]:
 
     yield (
         fun,
-        (leaves, *(jnp.ones((3, 4), int) if x == INDICES else jnp.ones(x, dtype) for x in shapes)),
+        (leaves, *(_input(shape, dtype) for shape in shapes)),
     )
+
+
+def _input(shape: Shape, dtype: str) -> jax.Array:
+    if isinstance(shape, str):
+        return jnp.ones((3, 4) if shape == INDICES else 3, int)
+    return jnp.ones(shape, dtype)
+
+
+def plain() -> dict[str, type]:
+    """Return the layers that only call one function of `jaxgrad.functional`, or other layers.
+
+    They have no parameters and draw nothing, and the function has programs of its own.
+    """
+    classes = {n: x for n, x in vars(layers).items() if inspect.isclass(x) and n not in LAYERS}
+    return {n: x for n, x in classes.items() if issubclass(x, nnx.Module)}
 
 
 def _construct(name: str, arguments: tuple[Any, ...], dtype: str) -> Any:
     """Construct a layer; a parametrization is one of a linear layer's weight."""
     make, options = getattr(layers, name), {"dtype": jnp.dtype(dtype), "rngs": nnx.Rngs(0)}
+    if name in ("TransformerEncoder", "TransformerDecoder"):
+        return make(_construct(f"{name}Layer", arguments, dtype), 2)
     if isinstance(make, type):
         known = inspect.signature(make.__init__).parameters
     else:

@@ -99,7 +99,7 @@ def _cases_calls() -> dict[str, Callable[[str], Iterator[Call]]]:
     """Return the JAX program of each case; they use the helpers, autocast, scaler and hooks."""
 
     def calls(case: _case.Case, dtype: str) -> Iterator[Call]:
-        inputs = interop.cast(draw(case.inputs, case.id), jnp.dtype(dtype))
+        inputs = interop.cast(draw(case.inputs, case.seed_name), jnp.dtype(dtype))
         spec = Spec(interop.to_jax(inputs))
 
         def fun(*leaves: Any) -> Any:

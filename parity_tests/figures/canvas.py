@@ -21,7 +21,7 @@ _COLORS = {
     "violet": (("#6f42c1", "#e9e0f8"), ("#b99cf2", "#352556")),
     "faint": (("#6a737d", "none"), ("#8b949e", "none")),
 }
-_PAGE = (("#ffffff", "#1f2328"), ("#16181b", "#e6edf3"))  # background and text
+_PAGE = (("#ffffff", "#1f2328"), ("#14181e", "#e6edf3"))  # background and text
 _SHAPES = (
     'text{font:13px system-ui,"DejaVu Sans",Verdana,sans-serif}',
     '.mono{font-family:ui-monospace,"DejaVu Sans Mono",Menlo,Consolas,monospace;font-size:12px}',
@@ -37,11 +37,12 @@ class Point(NamedTuple):
     y: float
 
 
-def svg(title: str, parts: Sequence[str], height: float) -> str:
-    """Return a figure that is `WIDTH` wide, with a title that a screen reader reads."""
+def svg(title: str, parts: Sequence[str], height: float, width: float = WIDTH) -> str:
+    """Return a figure with a title that a screen reader reads."""
+    shown = _ON_SCREEN if width == WIDTH else width
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="jaxgrad-figure" width="{_ON_SCREEN}" '
-        f'viewBox="0 0 {WIDTH} {height:g}" role="img"><title>{html.escape(title)}</title>'
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="jaxgrad-figure" width="{shown:g}" '
+        f'viewBox="0 0 {width:g} {height:g}" role="img"><title>{html.escape(title)}</title>'
         f'{_style()}<rect class="page" width="100%" height="100%" rx="6"/>{"".join(parts)}</svg>'
     )
 

@@ -6,7 +6,17 @@ import jax.numpy as jnp
 import torch
 
 import jaxgrad
-from parity_tests.figures.canvas import Point, arrow, both, labelled, number, svg, text
+from parity_tests.figures.canvas import (
+    Point,
+    arrow,
+    both,
+    circle,
+    labelled,
+    line,
+    number,
+    svg,
+    text,
+)
 from parity_tests.figures.run import arrays, tensors
 
 
@@ -22,9 +32,10 @@ class Hooked(NamedTuple):
 
 
 class Record(NamedTuple):
-    """The gradients of the two uses, then each framework with one hook and with a hook per use."""
+    """Each framework with one hook and with a hook per use, and the gradients without hooks."""
 
-    uses: tuple[float, float]
+    slope: float  # of h = 2x
+    uses: tuple[float, float]  # the gradients of both uses of h
     torch: tuple[Hooked, Hooked]
     jax: tuple[Hooked, Hooked]
 
@@ -35,7 +46,9 @@ def record() -> Record:
     x = tensors(CASE)["x"]
     (3 * (2 * x + one) + 5 * (2 * x + two)).backward()
     assert one.grad is not None and two.grad is not None
+    (slope,) = torch.autograd.grad(2 * x.requires_grad_(), x)
     return Record(
+        slope.item(),
         (one.grad.item(), two.grad.item()),
         (_in_torch(per_use=False), _in_torch(per_use=True)),
         (_in_jax(per_use=False), _in_jax(per_use=True)),
@@ -87,42 +100,60 @@ def draw(record: Record) -> str:
     for top, title, per_use in ((0, "a hook on h", False), (186, "a hook on each use of h", True)):
         parts.append(text(14, top + 24, title, "bold"))
         parts.append(text(426, top + 24, "← backward from loss = 3h + 5h", "end faint"))
-        parts += _pass(top, record.uses, record.torch[per_use], record.jax[per_use])
+        parts += _pass(top + 96, record, record.torch[per_use], record.jax[per_use])
     return svg(
-        "A hook on a tensor sees the sum over its uses; hooks on the uses do not", parts, 372
+        "A hook on a tensor runs once, on the sum over its uses and before the gradient passes to "
+        "x; a hook on each use runs before the sum",
+        parts,
+        372,
     )
 
 
-def _pass(top: float, uses: tuple[float, float], torch: Hooked, jax: Hooked) -> list[str]:
-    """Draw the gradients of both uses, their sum, and the hooks where they run."""
-    calls = [
-        f"hook: {both(*seen)} → {both(*returned)}"
-        for seen, returned in zip(
-            zip(torch.seen, jax.seen, strict=True),
-            zip(torch.returned, jax.returned, strict=True),
-            strict=True,
-        )
+def _pass(y: float, record: Record, torch: Hooked, jax: Hooked) -> list[str]:
+    """Draw operations as boxes, and on each arrow the gradient that it carries towards x."""
+    seen, returned = (
+        [both(*pair) for pair in zip(left, right, strict=True)]
+        for left, right in ((torch.seen, jax.seen), (torch.returned, jax.returned))
+    )
+    per_use = len(seen) > 1
+    plus = Point(172 if per_use else 262, y)
+    parts = [
+        labelled(Point(30, y), 32, "x", "plain"),
+        labelled(Point(108, y), 60, "h = 2x", "plain"),
+        text(108, y + 32, f"× {number(record.slope)}", "middle faint"),
+        text(14, y + 32, f"x.grad {both(torch.grad, jax.grad)}", "bold"),
+        labelled(Point(409, y), 40, "loss", "plain"),
+        *_flow(Point(78, y), Point(48, y), both(torch.grad, jax.grad)),
+        circle(plus, 11, "plain"),
+        text(plus.x, y + 5, "+", "middle big"),
     ]
-    y = top + 100
-    per_use = len(calls) > 1
-    parts = []
-    for i, at in enumerate((y - 42, y + 42)):
-        words, look = (calls[i], "violet") if per_use else (number(uses[i]), "torch")
-        parts.append(
-            arrow(Point(368, y + (at - y) * 0.3), Point(354, at + (y - at) * 0.15), "torch")
-        )
-        parts.append(
-            arrow(Point(246, at + (y - at) * 0.15), Point(230, y + (at - y) * 0.35), "torch")
-        )
-        parts.append(labelled(Point(300, at), 106, words, look))
-    total = both(sum(torch.returned), sum(jax.returned))
-    parts.append(arrow(Point(176, y), Point(58, y), "torch"))
-    sums = f"sum {total}" if per_use else calls[0]
-    parts.append(
-        labelled(Point(117, y), 78 if per_use else 90, sums, "torch" if per_use else "violet")
-    )
-    parts.append(labelled(Point(396, y), 56, "loss", "plain"))
-    parts.append(labelled(Point(204, y), 56, "h = 2x", "plain"))
-    parts.append(labelled(Point(35, y), 42, "x", "plain"))
-    parts.append(text(14, y + 36, f"x.grad {both(torch.grad, jax.grad)}", "bold"))
+    for i, (name, side) in enumerate((("3h", -1), ("5h", 1))):
+        at = y + 42 * side
+        parts.append(labelled(Point(345, at), 40, name, "plain"))
+        parts += _flow(Point(397, y + 14 * side), Point(367, at - 6 * side), "")
+        start = 325.0
+        if per_use:
+            parts.append(labelled(Point(255, at), 52, "hook", "violet"))
+            parts += _flow(Point(start, at), Point(283, at), seen[i])
+            start = 229.0
+        shown = returned[i] if per_use else number(record.uses[i])
+        corner = Point(plus.x + 20, at)
+        parts.append(line([Point(start, at), corner], "torch"))
+        parts.append(arrow(corner, Point(plus.x + 8, y + 9 * side), "torch"))
+        parts.append(text((start + corner.x) / 2, at - 6, shown, "middle"))
+    if per_use:
+        total = both(sum(torch.returned), sum(jax.returned))
+        parts += _flow(Point(plus.x - 11, y), Point(140, y), total)
+        parts.append(text(255, y + 4, "clamp(max=1)", "middle mono faint"))
+    else:
+        parts.append(labelled(Point(196, y), 52, "hook", "violet"))
+        parts.append(text(196, y + 32, "clamp(max=1)", "middle mono faint"))
+        parts += _flow(Point(plus.x - 11, y), Point(224, y), seen[0])
+        parts += _flow(Point(170, y), Point(140, y), returned[0])
     return parts
+
+
+def _flow(start: Point, end: Point, grad: str) -> list[str]:
+    """Draw an arrow and, above its middle, the gradient that it carries."""
+    middle = Point((start.x + end.x) / 2, (start.y + end.y) / 2)
+    return [arrow(start, end, "torch"), text(middle.x, middle.y - 7, grad, "middle")]

@@ -34,4 +34,5 @@ def measured(id: str) -> dict[str, Any]:
 
 
 def _inputs(id: str) -> Any:
-    return draw(find(id).inputs, id)
+    case = find(id)
+    return draw(case.inputs, case.seed_name)

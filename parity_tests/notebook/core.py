@@ -3,8 +3,8 @@
 The program is a function `def detach(net, x, y, *, stop_gradient=lax.stop_gradient)` that returns a
 dict of results. Its core can be pasted below the inputs: the body without docstring, annotations
 and `noqa`, with `lax.stop_gradient` for `stop_gradient`, which only the negative control replaces,
-and a `print` for the `return`. Assignments that serve only results that are not printed are left
-out.
+and a `print` for the `return`. A lambda that the control replaces is written out where it is
+called. Assignments that serve only results that are not printed are left out.
 """
 
 import ast
@@ -15,10 +15,11 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from parity_tests.notebook.source_edits import Edit, definition, edited, plain, span
+from parity_tests.notebook.source_edits import Edit, definition, edited, inlined, plain, span
 from parity_tests.runner.torch_side import SHOWN
 
 
+STOPS = {"detach", "no_grad", "requires_grad", "requires_grad_", "retain_grad", "stop_gradient"}
 WIDTH = 88  # characters of a line with several printed results
 _FUNCTIONS = ast.FunctionDef | ast.Lambda
 
@@ -89,12 +90,15 @@ def core_of(program: Callable[..., Any], prints: str = "", tools: str = "") -> C
 def _substituted(text: str) -> tuple[ast.FunctionDef, str, list[str]]:
     """Replace the keyword arguments by their defaults, and return these defaults, too."""
     text = plain(text)
+    text, tools = _written_out(text)
     fun = _function(text)
     edits: list[Edit] = []
-    front, tools = [], []
+    front = []
     for argument, default in zip(fun.args.kwonlyargs, fun.args.kw_defaults, strict=True):
         assert default is not None
         name, value = argument.arg, ast.get_source_segment(text, default) or ""
+        if not any(_free(fun.body, name)):
+            continue  # it is written out already
         simple = isinstance(default, ast.Name | ast.Attribute | ast.Constant)
         assigned = name in {n for statement in fun.body for n in _names(statement, ast.Store)}
         if simple and not assigned:
@@ -109,6 +113,29 @@ def _substituted(text: str) -> tuple[ast.FunctionDef, str, list[str]]:
         lines[line:line] = textwrap.indent("\n".join(front), "    ").splitlines()
         text = "\n".join(lines)
     return _function(text), text, tools
+
+
+def _written_out(text: str) -> tuple[str, list[str]]:
+    """Replace calls of keyword arguments that are lambdas, or `identity`, by what they return.
+
+    Return also the functions that are called there, which the control replaces.
+    """
+    tools: list[str] = []
+    for argument, default in zip(*_keywords(_function(text)), strict=True):
+        value = ast.get_source_segment(text, default) or ""
+        rule = "lambda x: x" if value == "identity" else value
+        if not rule.startswith("lambda"):
+            continue
+        body = _function(text).body
+        calls = [n.func for each in body for n in ast.walk(each) if isinstance(n, ast.Call)]
+        if calls and {id(n) for n in _free(body, argument.arg)} <= {id(n) for n in calls}:
+            text, functions = inlined(text, argument.arg, rule)
+            tools += functions
+    return text, tools
+
+
+def _keywords(fun: ast.FunctionDef) -> tuple[list[ast.arg], list[ast.expr]]:
+    return fun.args.kwonlyargs, [default for default in fun.args.kw_defaults if default]
 
 
 def _function(text: str) -> ast.FunctionDef:
@@ -245,8 +272,11 @@ def _lines(text: str, statement: ast.stmt, body: list[ast.stmt], fun: ast.Functi
 
 
 def _called(snippet: str, core: str) -> list[str]:
-    """Return the first function of the core that a snippet of code calls, if there is one."""
-    for name in re.findall(r"(\w+)\(", snippet):
+    """Return the function of the core that a snippet of code calls, if there is one: a function
+    that stops or changes a gradient, or else the first.
+    """
+    names = re.findall(r"(\w+)(?=\(| = (?:True|False))", snippet)
+    for name in sorted(names, key=lambda name: name not in STOPS):
         for not_after in (r"[\[,)]", r"\["):  # an argument only if nothing else has the name
             if match := re.search(rf"[\w.]*\b{name}\b(?!{not_after})", core):
                 return [match[0]]

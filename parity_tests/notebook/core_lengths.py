@@ -17,7 +17,7 @@ LONGER = {
     "custom/closure": "a custom Function has a forward and a backward",
     "custom/needs_input_grad": "a custom Function has a forward and a backward",
     "grad_modes/recorded": "six ways to stop or skip a gradient stand side by side",
-    "hooks/register_hook_sum": "a weight is used twice, and two backward passes add up",
+    "graph/attributes": "every attribute of a tensor is written out, as JAX derives each of them",
     "none_or_zero/none_or_zero": "eight ways to use a parameter stand side by side",
     "optim/every_other_step": "a training loop removes a gradient between backward and step",
     "optim/scale_under_condition": "a training loop scales a gradient between backward and step",

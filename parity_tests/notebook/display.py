@@ -49,8 +49,9 @@ class Program:
 class Shown:
     """Programs, results and verdict, displayed as HTML or as plain text.
 
-    `full` are the rows with all digits, folded below the table. If a question has been `asked`,
-    the table is folded too, so that it does not give the answer away.
+    `full` are the rows with all digits, folded below the table together with `detail`, the exact
+    size of the largest difference. If a question has been `asked`, everything but the programs is
+    folded, so that it does not give the answer away.
     """
 
     title: str
@@ -62,17 +63,28 @@ class Shown:
     measured: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # bytes, seconds
     full: tuple[TextRow, ...] = ()
     asked: bool = False
+    detail: str = ""
 
     def _repr_html_(self) -> str:
-        parts = [f"<p>{prose(self.title)}</p>"]
+        claim = f"<p>{prose(self.title)}</p>" if self.title else ""
+        programs = ""
         if self.programs:
             code = [program.html() for program in self.programs]
-            parts.append(table([program.where for program in self.programs], [code], width="50%"))
+            programs = table([program.where for program in self.programs], [code], width="50%")
+        results = self._results()
+        parts = [programs, folded("the results", claim + results)] if self.asked else [claim]
+        parts += [] if self.asked else [programs, results]
+        return "\n".join(filter(None, parts))
+
+    def _results(self) -> str:
+        """Return the table, all digits folded below it, and the verdict."""
+        parts = []
         if self.rows:
-            results = table(self.columns, map(cells, self.rows))
-            if self.full:
-                results += folded("all digits", table(self.columns, map(cells, self.full)))
-            parts.append(folded("the results", results) if self.asked else results)
+            parts.append(table(self.columns, map(cells, self.rows)))
+        if self.full or self.detail:
+            detail = f"<p>{prose(self.detail)}</p>" if self.detail else ""
+            rows = self.full or self.rows
+            parts.append(folded("all digits", table(self.columns, map(cells, rows)) + detail))
         if self.verdict:
             color = _GREEN if self.verdict.startswith("✓") else _AMBER
             parts.append(f'<p style="color:{color}"><b>{prose(self.verdict)}</b></p>')
@@ -80,7 +92,7 @@ class Shown:
 
     def __repr__(self) -> str:
         rows = [f"  {row[0]}: {' | '.join(row[1:])}" for row in self.rows]
-        return "\n".join(filter(None, [self.title, *rows, self.verdict]))
+        return "\n".join(filter(None, [self.title, *rows, self.verdict, self.detail]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,9 +166,18 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], width: str = ""
 
 def cells(row: Sequence[str]) -> list[str]:
     """Format a row; the last column (JAX without the tool) is bold if the value changes."""
-    cells = [_inline(text) for text in row]
+    cells = [_inline(place(row[0])), *map(_inline, row[1:])]
     changed = len(row) > 4 and row[2] and row[4] != SAME  # measurements have no verdict sign
     return [*cells[:4], f"<b>{cells[4]}</b>"] if changed else cells
+
+
+def place(path: str) -> str:
+    """Name the place of a result as a reader would: "grads, l1.weight" for "grads/l1/weight".
+
+    A layer and its parameter are joined by a dot, as torch joins them.
+    """
+    layer = re.sub(r"(?<![^/])([a-z]\w*)/(weight|bias)\b(?!/)", r"\1.\2", path)
+    return layer.replace("/", ", ")
 
 
 def _inline(text: str) -> str:

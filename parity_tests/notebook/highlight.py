@@ -40,7 +40,8 @@ def block(code: str, marked: Collection[int] = (), *, colored: bool = True) -> s
     """
     lines = list(_lines(code)) if colored else html.escape(code.rstrip(), quote=False).split("\n")
     for number in marked:
-        style = f"background:{MARKED};color:{INK}"
+        # Without padding, which would cover the lines above and below.
+        style = f"background:{MARKED};color:{INK};padding:0"
         lines[number] = f'<mark style="{style}"><b>{lines[number]}</b></mark>'
     return f'<pre style="{_CODE}">{chr(10).join(lines)}</pre>'
 

@@ -13,6 +13,7 @@ from parity_tests.case import Case
 from parity_tests.notebook.core import Core, CoreError, core_of
 from parity_tests.notebook.definitions import Definitions
 from parity_tests.notebook.input_code import input_code
+from parity_tests.notebook.plain_names import plain_names
 from parity_tests.notebook.source_edits import bound_names, free_names
 
 
@@ -61,7 +62,7 @@ def _script(
 ) -> Script:
     core = core_of(program, prints, case.idiom[framework == "jax"])
     if _on_several_processes(program):
-        return Script(core, "")
+        return _named(core, "")
     definitions = Definitions()
     for name in free_names(core.text):
         if name not in case.inputs:
@@ -79,7 +80,13 @@ def _script(
     }[framework]
     head = "\n".join([*sorted(usual | set(definitions.imports)), "", *setup])
     inputs = input_code(case, framework, attempt)
-    return Script(core, "\n\n\n".join([head, *definitions.pieces, inputs]))
+    return _named(core, "\n\n\n".join([head, *definitions.pieces, inputs]))
+
+
+def _named(core: Core, helpers: str) -> Script:
+    """Return the script with the names of private helpers as a reader would write them."""
+    text, helpers = plain_names(core.text, helpers)
+    return Script(dataclasses.replace(core, text=text), helpers)
 
 
 def _on_several_processes(program: Callable[..., Any]) -> bool:

@@ -10,24 +10,27 @@ network()                        the small network that the programs share
 
 import functools
 import importlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
+
+import jax.numpy as jnp
+import optax
+import optax.contrib
 
 from jaxgrad.graph import Table, table
 from parity_tests.case import Case, identity
 from parity_tests.figures import catalog
-from parity_tests.notebook.core import core_of
 from parity_tests.notebook.display import Picture, Program, Shown
-from parity_tests.notebook.questions import QUESTIONS
 from parity_tests.notebook.script import scripts
 from parity_tests.pictures.draw_case import picture, settings
-from parity_tests.report.rows import compared, cut, measured
+from parity_tests.report.rows import ABSENT, TextRow, compared, cut, measured
 from parity_tests.report.source_text import source
 from parity_tests.report.text import SIGNS
 from parity_tests.runner.engine import Result
 from parity_tests.runner.observe import find, observe
 
 
+BELOW = "no error, see below"  # in place of a value that has several parts
 DIGITS, ALL = 3, 17  # significant digits of the numbers in a table, and of those folded below it
 
 
@@ -39,6 +42,8 @@ def show(
     only: str = "*",
     prints: str = "",
     seed: int = 0,
+    asked: bool = False,
+    claim: bool = True,
 ) -> Shown:
     """Run a case and show both programs, their results and the verdict.
 
@@ -50,22 +55,24 @@ def show(
         prints: Globs over the names of the results that the shown lines compute; by default all
             but the loss.
         seed: The seed of the inputs; with 0 some cases use fixed example inputs.
+        asked: Whether a question about this case stands above, so that claim, results and verdict
+            are folded.
+        claim: Whether the claim of the case is shown; without it if the text above says the same.
 
     Returns:
         An object that displays itself; its `values` maps "torch" and "JAX" to their results. If
-        the case has a tool, the last column shows JAX's results without the tool. If the case has
-        a question, the table that answers it is folded.
+        the case has a tool, the last column shows JAX's results without the tool.
 
     Raises:
         AssertionError: The cell does not pass, so the notebook would show something false.
     """
     cell = observe(id, dtype, mode, seed)
     sides, dtype_ = list(cell.values.values()), cell.result.dtype
-    rows, full = (list(compared(sides, dtype_, only, digits)) for digits in (DIGITS, ALL))
+    rows, full = (_grouped(compared(sides, dtype_, only, digits)) for digits in (DIGITS, ALL))
     assert rows, f"no result of {id} matches {only!r}"
     gone = [f"JAX {_replaced(cell.case)}"] if cell.case.control is not None else []
     return Shown(
-        title=cell.case.claim,
+        title=cell.case.claim if claim else "",
         programs=_programs(cell.case, prints),
         columns=("", "torch", "", "JAX", *gone),
         rows=(*cut(rows), *measured(list(cell.measured.values()))),
@@ -73,8 +80,25 @@ def show(
         values=cell.values,
         measured=cell.measured,
         full=cut(full) if full != rows else (),
-        asked=id in QUESTIONS,
+        asked=asked,
+        detail=_detail(cell.result),
     )
+
+
+def _grouped(rows: Iterable[TextRow]) -> list[TextRow]:
+    """Put the results that only one framework returns below the exception of the other."""
+    by_path = {row[0]: row for row in rows}
+    groups: dict[str, list[TextRow]] = {path: [row] for path, row in by_path.items()}
+    for path, row in by_path.items():
+        parent = next((other for other in by_path if path.startswith(f"{other}/")), None)
+        if parent is not None:
+            groups[parent].append(row)
+            del groups[path]
+    for path, (first, *rest) in groups.items():
+        if rest:
+            texts = (BELOW if text == ABSENT else text for text in first)
+            groups[path] = [tuple(texts), *rest]
+    return [row for group in groups.values() for row in group]
 
 
 def without(
@@ -141,8 +165,7 @@ def nodes(id: str, *, seed: int = 0) -> Table:
 def programs(id: str, *, prints: str = "") -> Shown:
     """Show both programs side by side without running them, for cases too slow for a notebook."""
     case = find(id)
-    torch_core = core_of(case.reference, prints, case.idiom[0])
-    jax_core = core_of(case.fun, prints, case.idiom[1])
+    torch_core, jax_core = (half.core for half in scripts(case, prints))
     return Shown(
         title=case.claim,
         programs=(
@@ -194,7 +217,7 @@ def _replaced(case: Case) -> str:
 
 def _instead(name: str, value: Any) -> str:
     called = _name(value)
-    return f"another {name}" if called == "<lambda>" else f"{name} = {called}"
+    return called if called.startswith(("optax.", "jnp.")) else f"{name} = {called}"
 
 
 def _name(value: Any) -> str:
@@ -203,7 +226,12 @@ def _name(value: Any) -> str:
         return f"{_name(value.func)}({options})"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {_name(item)}" for key, item in value.items()) + "}"
-    return getattr(value, "__name__", repr(value))
+    name = getattr(value, "__name__", repr(value))
+    assert name != "<lambda>", "write the replacement of a tool as a function with a name"
+    for space in (jnp.linalg, optax, optax.contrib):
+        if value is not None and getattr(space, name, None) is value:
+            return f"{space.__name__.replace('jax.numpy', 'jnp')}.{name}"
+    return name.lstrip("_")
 
 
 def _sentence(result: Result) -> str:
@@ -212,5 +240,15 @@ def _sentence(result: Result) -> str:
         return f"✓ bit-identical ({cell})"
     if result.verdict == "deviation":
         return f"{SIGNS['deviation']} documented deviation: {result.why}"
-    ulp = f"{result.max_ulp_at_scale:.2g} ULP at leaf scale"
-    return f"✓ equal up to rounding: off by at most {ulp} ({cell})"
+    return f"✓ equal up to rounding ({cell})"
+
+
+def _detail(result: Result) -> str:
+    """Return how large the largest difference is, unless there is none or it is intended."""
+    if result.verdict in ("bitwise", "deviation"):
+        return ""
+    ulp = f"{result.max_ulp_at_scale:.2g}"
+    return (
+        f"The largest difference is {ulp} ULP. An ULP is the distance between two adjacent "
+        "floating-point numbers, here at the largest element of an array."
+    )

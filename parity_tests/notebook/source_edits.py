@@ -67,6 +67,41 @@ def edited(text: str, edits: list[Edit]) -> str:
     return data.decode()
 
 
+def inlined(text: str, name: str, rule: str) -> tuple[str, list[str]]:
+    """Replace the calls of a function by its body, and return the functions that stand there then.
+
+    Args:
+        text: The source of a definition.
+        name: The name of the function that is called, with positional arguments only.
+        rule: The function as the source of a lambda.
+    """
+    function = ast.parse(rule, mode="eval").body
+    assert isinstance(function, ast.Lambda)
+    names = [argument.arg for argument in function.args.args]
+    body = ast.get_source_segment(rule, function.body) or ""
+    called: list[str] = []
+    while calls := [call for call in ast.walk(ast.parse(text)) if _calls(call, name)]:
+        call = calls[-1]  # calls inside of the arguments of others come last
+        assert isinstance(call, ast.Call)
+        sources = [ast.get_source_segment(text, argument) or "" for argument in call.args]
+        tree = ast.parse(body, mode="eval")
+        reads = [n for n in ast.walk(tree) if isinstance(n, ast.Name) and n.id in names]
+        edits = [(*span(body, n), sources[names.index(n.id)].encode()) for n in reads]
+        value = edited(body, edits)
+        called += [ast.unparse(n.func) for n in _outermost(ast.parse(value, mode="eval").body)]
+        text = edited(text, [(*span(text, call), value.encode())])
+    return text, called
+
+
+def _calls(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+
+
+def _outermost(value: ast.expr) -> list[ast.Call]:
+    """Return the first call of an expression, if it has one."""
+    return [node for node in ast.walk(value) if isinstance(node, ast.Call)][:1]
+
+
 def _annotations(tree: ast.AST, text: str) -> list[Edit]:
     edits: list[Edit] = []
     inside = {

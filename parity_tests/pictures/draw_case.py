@@ -15,7 +15,7 @@ from unittest import mock
 import jax
 import numpy as np
 
-from jaxgrad.graph import WIDEST, Graph, Setting, backward_graph, side_by_side
+from jaxgrad.graph import Graph, Setting, backward_graph, side_by_side
 from jaxgrad.parity import interop
 from jaxgrad.parity.compare import compare, flatten
 from parity_tests.audits.derivative_recorder import Call, derivatives_watched, leaf_names
@@ -27,10 +27,11 @@ from parity_tests.runner.torch_side import run_reference, split
 
 
 SAME = "✓ the same gradients"
+PAGE = 816.0  # pixels of a page of the docs, and of GitHub
 MOST = 6  # rows; a longer picture (of a training loop) keeps only its first and last row
 
 
-def picture(case: Case, seed: int = 0, width: float = WIDEST) -> str:
+def picture(case: Case, seed: int = 0, width: float = PAGE) -> str:
     """Draw the backward graphs of a case in torch and in JAX, side by side.
 
     Args:
@@ -52,7 +53,7 @@ def picture(case: Case, seed: int = 0, width: float = WIDEST) -> str:
 
 def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
     """Return the rows of a case's picture, keyed by name."""
-    inputs = draw(case.inputs, case.id, seed)
+    inputs = draw(case.inputs, case.seed_name, seed)
     torch_observation, torch_graphs, retains = _torch(case, inputs)
     about_bytes = isinstance(torch_observation, dict) and "bytes" in torch_observation.get(
         "shown", {}

@@ -40,7 +40,7 @@ def run_torch(case: Case, dtype: str, seed: int, device: str) -> TorchRun:
     """Sample the inputs and run torch; resample if rounding makes torch take a different branch."""
     chosen: TorchRun | None = None
     for attempt in range(REDRAWS + 1):
-        inputs = interop.cast(draw(case.inputs, case.id, seed, attempt), jnp.dtype(dtype))
+        inputs = interop.cast(draw(case.inputs, case.seed_name, seed, attempt), jnp.dtype(dtype))
         if chosen is not None and _same(chosen.inputs, inputs):
             break  # all inputs are fixed, so there is nothing to resample
         observed = run_reference(case, inputs, dtype, device)

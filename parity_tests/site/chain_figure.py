@@ -1,73 +1,209 @@
-"""Draw the four figures of docs/tape_or_transform.md: `python -m parity_tests.site.chain_figure`.
+"""Draw the figures of docs/tape_or_transform.md: `python -m parity_tests.site.chain_figure`.
 
-Each shows `(tanh(w * x))**2` at w = 2 and x = 0.5, with the numbers of a run.
+Each shows `(tanh(w * x))**2` at w = 2 and x = 0.5, with the numbers of a run. A phone shows the
+variants whose names end in `-narrow`: there the passes run down and up.
 """
 
 import functools
-import html
 import pathlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import torch
+
+from parity_tests.figures.canvas import Point, arrow, labelled, line, number, svg, text
 
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "docs" / "_static"
 X, W = 0.5, 2.0
-STEP = 262  # from a value to the next one
-LEFT = 70  # of the first value
 FUNS = (functools.partial(jnp.multiply, X), jnp.tanh, jnp.square)
 NODES = ("MulBackward0", "TanhBackward0", "PowBackward0")
-COTANGENTS = ("∂L/∂w", "∂L/∂a", "∂L/∂h", "∂L/∂L")
-TANGENTS = ("∂w/∂w", "∂a/∂w", "∂h/∂w", "∂L/∂w")  # along the direction of w
-STYLE = """\
-text { font: 15px system-ui, sans-serif; fill: #1f2328; text-anchor: middle }
-.op { fill: #eef1f5; stroke: #57606a } .down { fill: #fdeee7; stroke: #b5401a }
-.kept { fill: #e7f3ea; stroke: #1a7f37 }
-path { fill: none; stroke: #57606a; stroke-width: 1.5 } .head { fill: #57606a }
-.back { stroke: #b5401a } .red { fill: #b5401a }
-@media (prefers-color-scheme: dark) {
-  text { fill: #e6edf3 } .op { fill: #21262d; stroke: #8b949e }
-  .down { fill: #3a2119; stroke: #f0855c } .kept { fill: #14291b; stroke: #56d364 }
-  path { stroke: #8b949e } .head { fill: #8b949e } .back { stroke: #f0855c } .red { fill: #f0855c }
-}"""
+VALUES = ("w", "a", "h", "ℓ")
+OPS = ("× x", "tanh", "square")
+WIDE, NARROW = 850.0, 374.0  # a page of the docs has about 816 pixels, a phone 358
+
+
+class Lane(NamedTuple):
+    """A row of the wide figure, a column of the narrow one."""
+
+    at: float  # its y, or x
+    names: Sequence[str]  # of its values
+    values: Sequence[float]
+    ops: Sequence[str]
+    look: str = "plain"
+    back: bool = False  # whether it runs from the loss to w
+
+
+class Frame(NamedTuple):
+    """The direction of the passes and their size."""
+
+    wide: bool
+
+    def value(self, lane: Lane, i: int) -> Point:
+        return Point(46 + 252 * i, lane.at) if self.wide else Point(lane.at, 52 + 108 * i)
+
+    def op(self, lane: Lane, i: int) -> Point:
+        a, b = self.value(lane, i), self.value(lane, i + 1)
+        return Point((a.x + b.x) / 2, (a.y + b.y) / 2)
+
+    def draw(self, lane: Lane) -> list[str]:
+        """Draw values and operations, with arrows between them in the direction of the pass."""
+        parts = [text(*self.title(lane), _title(lane, self.wide), self.anchor(lane))]
+        for i, (name, value) in enumerate(zip(lane.names, lane.values, strict=True)):
+            at = self.value(lane, i)
+            short = self.wide and "∂" in name  # two lines leave room for the arrows
+            if short:
+                parts.append(text(at.x, at.y - 4, name, "middle"))
+                parts.append(text(at.x, at.y + 13, number(value), "middle"))
+            else:
+                parts.append(text(at.x, at.y + 4.5, f"{name} = {number(value)}", "middle"))
+            if i < len(lane.ops):
+                parts += self.step(lane, i, 34 if short else 42)
+        return parts
+
+    def step(self, lane: Lane, i: int, half: float) -> list[str]:
+        """Draw an operation with an arrow on each side; `half` is half the width of a value."""
+        middle, lines = self.op(lane, i), lane.ops[i].split("\n")
+        tall = 40 if len(lines) > 1 else 28
+        parts = [labelled(middle, 118, "" if lines[1:] else lines[0], lane.look, height=tall)]
+        for k, words in enumerate(lines if lines[1:] else ()):
+            parts.append(text(middle.x, middle.y - 4 + 17 * k, words, "middle"))
+        for near, far, value in ((i, -1, half), (i + 1, 1, half)):
+            end = self.value(lane, near)
+            if self.wide:
+                a = Point(end.x - far * value, end.y)
+                b = Point(middle.x + far * 61, middle.y)
+            else:
+                a = Point(end.x, end.y - far * 11)
+                b = Point(middle.x, middle.y + far * (tall / 2 + 2))
+            towards = (far < 0) != lane.back  # from the first value into the operation
+            start, stop = (a, b) if towards else (b, a)
+            parts.append(arrow(start, stop, lane.look))
+        return parts
+
+    def title(self, lane: Lane) -> Point:
+        return Point(4, lane.at - 26) if self.wide else Point(lane.at, 20)
+
+    def anchor(self, lane: Lane) -> str:
+        return "faint" if self.wide else "faint middle"
+
+    def kept(self, upper: Lane, at: float, lower: Lane, i: int, words: str) -> list[str]:
+        """Draw a kept value between an operation and the step of the backward pass that uses it."""
+        a, b = self.op(upper, i), self.op(lower, i)
+        middle = Point(a.x, at) if self.wide else Point(at, a.y)
+        room = 20 if "\n" in lower.ops[i] else 14
+        if self.wide:
+            ends = (Point(a.x, a.y + 14), Point(b.x, b.y - room))
+        else:
+            ends = (Point(a.x + 59, a.y), Point(b.x - 59, b.y))
+        lines = words.split("\n")
+        return [
+            line(ends, "plain thin"),
+            labelled(middle, 96, "", "kept", height=7 + 17 * len(lines)),
+            *(
+                text(middle.x, middle.y + 4.5 + 17 * (k - (len(lines) - 1) / 2), each, "middle")
+                for k, each in enumerate(lines)
+            ),
+            *([text(4, at + 4.5, "kept", "faint")] if self.wide else []),
+        ]
+
+
+def _title(lane: Lane, wide: bool) -> str:
+    if lane.names[0] == "∂ℓ/∂w" and lane.back:
+        return "← backward" if wide else "↑ backward"
+    words = "tangents" if "∂" in lane.names[0] else "forward"
+    return f"{words} →" if wide else f"{words} ↓"
 
 
 def figures() -> dict[str, str]:
     """Return the figures by their file names."""
-    values, tangents, cotangents = numbers()
-    ops = ("× x", "tanh", "square")
-    linear = tuple(f"× {t:.4g}" for t in _local())
-    h = values[2]
-    kept = (f"x = {X:.4g}", f"{1 - h:.4g}, {h:.4g}", f"2h = {_local()[2]:.4g}")
-    forward = _lane(40, "forward", ("w", "a", "h", "L"), values, ops)
     return {
-        "tape.svg": _svg(
-            "The tape: three recorded nodes, values forward, gradients backward",
-            [forward, _lane(130, "backward", COTANGENTS, cotangents, NODES)],
-        ),
-        "jvp.svg": _svg(
-            "The JVP: each value travels with its tangent",
-            [forward, _lane(130, "tangent", TANGENTS, tangents, linear)],
-        ),
-        "vjp.svg": _svg(
-            "The VJP: the linear part runs backward",
-            [
-                _lane(40, "tangent", TANGENTS, tangents, linear),
-                _lane(130, "backward", COTANGENTS, cotangents, linear),
-            ],
-        ),
-        "residuals.svg": _svg(
-            "Residuals: values that the forward pass keeps for the backward pass",
-            [
-                forward,
-                _lane(210, "backward", COTANGENTS, cotangents, linear),
-                *(_kept(column, text) for column, text in enumerate(kept)),
-            ],
-            height=250,
-        ),
+        f"{name}{'' if wide else '-narrow'}.svg": draw(Frame(wide))
+        for name, draw in (("tape", tape), ("jvp", jvp), ("vjp", vjp), ("residuals", residuals))
+        for wide in (True, False)
     }
+
+
+def tape(frame: Frame) -> str:
+    """Draw torch's nodes with what they keep, and the walk through them."""
+    values, _, cotangents = numbers()
+    factors = [f"{node}\n× {number(t)}" for node, t in zip(NODES, _local(), strict=True)]
+    forward = Lane(46 if frame.wide else 60, VALUES, values, OPS)
+    backward = Lane(
+        164 if frame.wide else 312, _cotangents(), cotangents, factors, "torch", back=True
+    )
+    parts = frame.draw(forward)
+    for i, words in enumerate(saved()):
+        parts += frame.kept(forward, 103 if frame.wide else 186, backward, i, words)
+    parts += frame.draw(backward)
+    first = frame.value(backward, 0)
+    leaf = Point(64, 226) if frame.wide else Point(first.x - 126, first.y)
+    parts.append(labelled(leaf, 118, "AccumulateGrad", "torch"))
+    grad = f"w.grad = {number(cotangents[0])}"
+    if frame.wide:
+        parts.append(arrow(Point(46, 180), Point(46, 210), "torch"))
+        parts.append(text(132, 230.5, grad, "bold"))
+    else:
+        parts.append(arrow(Point(first.x - 54, first.y), Point(leaf.x + 61, leaf.y), "torch"))
+        parts.append(text(leaf.x, leaf.y + 30, grad, "middle bold"))
+    title = "The tape: three recorded nodes, the values that they keep, and the walk back to w"
+    return _svg(frame, title, parts, 250)
+
+
+def jvp(frame: Frame) -> str:
+    """Draw each value beside its tangent."""
+    values, tangents, _ = numbers()
+    forward = Lane(46 if frame.wide else 90, VALUES, values, OPS)
+    linear = Lane(120 if frame.wide else 284, _tangents(), tangents, _factors(), "jax")
+    parts = [*frame.draw(forward), *frame.draw(linear)]
+    return _svg(frame, "The JVP: each value travels with its tangent", parts, 150)
+
+
+def vjp(frame: Frame) -> str:
+    """Draw the linear part forward and backward."""
+    _, tangents, cotangents = numbers()
+    linear = Lane(46 if frame.wide else 90, _tangents(), tangents, _factors(), "jax")
+    backward = Lane(
+        120 if frame.wide else 284, _cotangents(), cotangents, _factors(), "torch", back=True
+    )
+    parts = [*frame.draw(linear), *frame.draw(backward)]
+    return _svg(frame, "The VJP: the linear part runs backward", parts, 150)
+
+
+def residuals(frame: Frame) -> str:
+    """Draw what JAX keeps for the backward pass."""
+    values, _, cotangents = numbers()
+    forward = Lane(46 if frame.wide else 60, VALUES, values, OPS)
+    backward = Lane(
+        158 if frame.wide else 312, _cotangents(), cotangents, _factors(), "torch", back=True
+    )
+    parts = frame.draw(forward)
+    for i, words in enumerate(kept()):
+        parts += frame.kept(forward, 100 if frame.wide else 186, backward, i, words)
+    parts += frame.draw(backward)
+    version = f"JAX {jax.__version__}"
+    corner = (Point(WIDE - 4, 204), "end faint") if frame.wide else (Point(186, 20), "middle faint")
+    parts.append(text(*corner[0], version, corner[1]))
+    title = "Residuals: values that the forward pass keeps for the backward pass"
+    return _svg(frame, title, parts, 214)
+
+
+def _svg(frame: Frame, title: str, parts: Sequence[str], height: float) -> str:
+    return svg(title, parts, *((height, WIDE) if frame.wide else (402.0, NARROW))) + "\n"
+
+
+def _cotangents() -> tuple[str, ...]:
+    return tuple(f"∂ℓ/∂{name}" for name in VALUES)
+
+
+def _tangents() -> tuple[str, ...]:
+    return tuple(f"∂{name}/∂w" for name in VALUES)
+
+
+def _factors() -> tuple[str, ...]:
+    return tuple(f"× {number(t)}" for t in _local())
 
 
 def numbers() -> tuple[list[float], ...]:
@@ -90,56 +226,51 @@ def numbers() -> tuple[list[float], ...]:
 
 def _local() -> list[float]:
     """Return the derivative of each operation at its input."""
+    v, slopes = jnp.float32(W), []
+    for fun in FUNS:
+        slopes.append(float(jax.grad(fun)(v)))
+        v = fun(v)
+    return slopes
+
+
+def saved() -> list[str]:
+    """Return what each torch node keeps, as `name = value`."""
+    w, x = torch.tensor(W, requires_grad=True), torch.tensor(X)
+    a = w * x
+    h = torch.tanh(a)
+    named = {"x": x, "a": a, "h": h}
+    words = []
+    for node in (a.grad_fn, h.grad_fn, (h**2).grad_fn):
+        tensors = [getattr(node, name) for name in dir(node) if name.startswith("_saved_")]
+        for tensor in tensors:
+            if isinstance(tensor, torch.Tensor):
+                name = next(n for n, v in named.items() if v.item() == tensor.item())
+                words.append(f"{name} = {number(tensor.item())}")
+    return words
+
+
+def kept() -> list[str]:
+    """Return what `jax.vjp` keeps for each operation: its residuals, named by their value."""
     h = float(jnp.tanh(jnp.float32(W * X)))
-    return [X, 1 - h**2, 2 * h]
-
-
-def _lane(
-    y: int, kind: str, names: Sequence[str], values: Sequence[float], ops: Sequence[str]
-) -> str:
-    """Draw values and operations from left to right, with arrows in the direction of the pass."""
-    parts = []
-    for i, (name, value) in enumerate(zip(names, values, strict=True)):
-        x = STEP * i + LEFT
-        parts.append(_text(x, y + 5, f"{name} = {value:.3g}"))
-        if i < len(ops):
-            parts.append(_box("op" if kind == "forward" else "down", x + STEP // 2, y, ops[i]))
-            parts.append(_arrow(x + 62, x + STEP - 62, y + 26, back=kind == "backward"))
-    return "".join(parts)
-
-
-def _box(name: str, x: int, y: int, text: str, round_by: int = 6) -> str:
-    """Draw a box of a class of the style sheet, centred at a point."""
-    shape = f'x="{x - 62}" y="{y - 15}" width="124" height="30" rx="{round_by}"'
-    return f'<rect class="{name}" {shape}/>{_text(x, y + 5, text)}'
-
-
-def _arrow(left: int, right: int, y: int, back: bool) -> str:
-    line, head = ("back", "red") if back else ("forth", "head")
-    end, base = (left, left + 7) if back else (right, right - 7)
-    return (
-        f'<path class="{line}" d="M{left} {y}H{right}"/>'
-        f'<polygon class="{head}" points="{end},{y} {base},{y - 4} {base},{y + 4}"/>'
+    named = (
+        {"x": X, "w": W},
+        {"1−h": 1 - h, "h": h, "1−h²": 1 - h**2},
+        {"2h": 2 * h},
     )
 
+    def fun(w: Any) -> Any:
+        return jnp.tanh(w * jnp.float32(X)) ** 2
 
-def _kept(column: int, text: str) -> str:
-    x = STEP * column + LEFT + STEP // 2
-    return f'<path d="M{x} 70V108M{x} 138V195"/>' + _box("kept", x, 123, text, round_by=15)
-
-
-def _text(x: int, y: int, text: str) -> str:
-    return f'<text x="{x}" y="{y}">{html.escape(text)}</text>'
-
-
-def _svg(title: str, parts: Sequence[str], height: int = 170) -> str:
-    size = f"0 0 {3 * STEP + 2 * LEFT} {height}"
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{size}" role="img">'
-        f"<title>{html.escape(title)}</title><style>{STYLE}</style>{''.join(parts)}</svg>\n"
-    )
+    leaves = [float(r) for r in jax.tree.leaves(jax.vjp(fun, jnp.float32(W))[1])]
+    words = []
+    for names in named:
+        of = {n: v for n, v in names.items() if any(abs(v - leaf) < 1e-6 for leaf in leaves)}
+        words.append("\n".join(f"{name} = {number(value)}" for name, value in of.items()))
+    return words
 
 
 if __name__ == "__main__":
-    for name, svg in figures().items():
-        (FOLDER / name).write_text(svg, encoding="utf-8")
+    from parity_tests.site import fan_out
+
+    for name, drawn in {**figures(), **fan_out.figures()}.items():
+        (FOLDER / name).write_text(drawn, encoding="utf-8")

@@ -67,7 +67,7 @@ def deviations(cases: Iterable[Case]) -> str:
 def _pins(case: Case) -> list[list[str]]:
     """Return the path and both expected values of each leaf for which the pins differ."""
     assert case.deviation is not None
-    inputs = interop.cast(draw(case.inputs, case.id), jnp.dtype(case.dtypes[0]))
+    inputs = interop.cast(draw(case.inputs, case.seed_name), jnp.dtype(case.dtypes[0]))
     sides = [
         flatten(pin if isinstance(pin, Raises) else pin(**inputs))
         for pin in (case.deviation.torch_is, case.deviation.jax_is)

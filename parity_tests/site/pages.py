@@ -34,8 +34,14 @@ from parity_tests.site.api import boxed, code, prose, table, toctree
 from parity_tests.site.conventions import link
 
 
-SETUP = "# On Colab"  # the first words of a notebook's setup cell
-DISPLAY = re.compile(r"(show|without|graph|nodes|programs|network|question|exercise)\([^\n]*\)")
+SETUP = "# Setup: "  # the first words of a notebook's setup cell
+# A cell that is only a call which displays something, or that ends with one that draws a plot.
+DISPLAY = re.compile(
+    r"(show|without|graph|nodes|programs|network|question|predict|exercise|figure|plain)\("
+    r"([^\n]*|\n.*\n)\)",
+    re.DOTALL,
+)
+PLOT = re.compile(r".*^plot\([^\n]*\)", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)\)")  # a link to a file of the checkout
 BADGE = re.compile(r"\[!\[([^\]]*)\]\([^)]*\)\]\(([^)]*)\)")  # a linked picture from the network
 
@@ -162,17 +168,18 @@ def _program(caption: str, fun: Any) -> str:
 
 
 def notebook(path: pathlib.Path) -> str:
-    """Return a notebook for the site: contents added, setup folded, display calls hidden.
+    """Return a notebook for the site: contents added, setup and plots folded, calls hidden.
 
     A badge becomes a text link, because the site fetches nothing.
     """
     book = json.loads(path.read_text(encoding="utf-8"))
     for cell in book["cells"]:
         text = "".join(cell["source"])
-        if text.startswith(SETUP):
-            cell["metadata"]["tags"] = ["hide-input"]
+        tags = cell["metadata"].get("tags", [])
+        if text.startswith(SETUP) or (cell["cell_type"] == "code" and PLOT.fullmatch(text)):
+            cell["metadata"]["tags"] = [*tags, "hide-input"]
         elif cell["cell_type"] == "code" and DISPLAY.fullmatch(text):
-            cell["metadata"]["tags"] = ["remove-input"]
+            cell["metadata"]["tags"] = [*tags, "remove-input"]
         if cell["cell_type"] == "markdown":
             cell["source"] = LINK.sub(_within_site, BADGE.sub(r"[\1](\2)", text))
     contents = _contents(book["cells"])
@@ -221,6 +228,6 @@ def _ten_lines() -> str:
 
 
 def _wrong_port() -> str:
-    """Return the README's first program, the report under it, and the fix."""
+    """Return the README's first program, the report, the fix, and how to read the report."""
     text = (ROOT / "README.md").read_text()
-    return text[text.index("When you port") : text.index("It also writes a page")] + "\n"
+    return text[text.index("When you port") : text.index("`prove` also writes a page")] + "\n"

@@ -1,4 +1,5 @@
-"""Write docs/versions.md from the records of `make matrix` and `make device`.
+"""Write docs/versions.md, and the README's rows of devices, from the records of `make matrix` and
+`make device`.
 
     python -m parity_tests.site.versions
 
@@ -15,7 +16,9 @@ from parity_tests.audits.version_matrix import ENTRIES, RUNS, read, records_in
 
 
 PAGE = ROOT / "docs" / "versions.md"
+README = ROOT / "README.md"
 DEVICES = {"GPU": "gpu", "TPU": "tpu"}  # entries, and the folders of their records
+README_ROWS = {"gpu": "| NVIDIA GPU, Linux |", "tpu": "| TPU VM |"}  # how each begins
 UNITS = {**RUNS, "layers": "tests of layers", "prove": "tests of `prove` and `lint`"}
 BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"
 HEAD = ("entry", "Python", "JAX", "flax", "optax", "torch", "device", "date", "command", "result")
@@ -29,10 +32,36 @@ def table() -> str:
 
 
 def write() -> None:
-    """Replace the table between the markers of the page."""
+    """Replace the table between the markers of the page, and the results in the README's rows."""
     text = PAGE.read_text(encoding="utf-8")
     head, rest = text.split(BEGIN)
     PAGE.write_text(f"{head}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    README.write_text(with_devices(README.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def with_devices(readme: str) -> str:
+    """Return the README with the last cell of each device's row written from its records."""
+    lines = readme.split("\n")
+    for device, start in README_ROWS.items():
+        (index,) = (i for i, line in enumerate(lines) if line.startswith(start))
+        head, _, _ = lines[index].removesuffix(" |").rpartition(" | ")
+        records = records_in(ROOT / "benchmarks" / device / "records.json")
+        lines[index] = f"{head} | {device_cell(device, records)} |"
+    return "\n".join(lines)
+
+
+def device_cell(device: str, records: list[dict[str, Any]]) -> str:
+    """Describe the last run of the cells on a device, or what `--device` does there."""
+    cells = [record for record in records if record["target"] == "parity"]
+    if not cells and device == "tpu":
+        return "`--device tpu` runs JAX there at highest precision, torch on the CPU; untested"
+    if not cells:
+        return f"`--device {device}` runs both frameworks there; untested"
+    (record,) = cells
+    where = f"{record['device']}, JAX {record['versions']['jax']}"
+    about = f"benchmarks/{device}/README.md"
+    link = f"[tested]({about if (ROOT / about).exists() else 'docs/versions.md'})"
+    return f"{link}: `--device {device}`, {short_result(record)} ({where})"
 
 
 def _matrix() -> Iterator[list[str]]:
@@ -54,13 +83,17 @@ def _row(name: str, record: dict[str, Any]) -> list[str]:
     return [name, *shown, *where, result(record)]
 
 
-def result(record: dict[str, Any]) -> str:
-    """Describe the result of a record in one phrase."""
+def short_result(record: dict[str, Any]) -> str:
+    """Describe the result of a record without the names of the tests that failed."""
     if "error" in record:
         what = "not installed" if record["target"] == "install" else "did not finish"
         return f"{what}: {record['error'][:160]}".replace("|", "\\|")
-    text = f"{record['passed']} of {record['of']} {UNITS[record['target']]} pass"
-    failed = record["failed"]
+    return f"{record['passed']} of {record['of']} {UNITS[record['target']]} pass"
+
+
+def result(record: dict[str, Any]) -> str:
+    """Describe the result of a record in one phrase."""
+    text, failed = short_result(record), record.get("failed", [])
     names = ", ".join(f"`{name.rpartition('::')[2]}`" for name in failed[:NAMED])
     more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
     return f"{text}; failing: {names}{more}" if failed else text

@@ -56,7 +56,7 @@ def test_type_checkers_see_exactly_the_lazy_names():
     )
     imported = [alias.asname for node in block.body for alias in getattr(node, "names", ())]
 
-    assert tuple(imported) == (*jaxgrad._LAZY, *jaxgrad._LAZY_FUNCTIONS)
+    assert tuple(imported) == (*jaxgrad._LAZY, *jaxgrad._LAZY_FLAX, *jaxgrad._LAZY_FUNCTIONS)
     assert jaxgrad._LAZY == LAZY
 
 
@@ -67,6 +67,23 @@ def test_a_lazy_function_is_the_one_of_its_module():
     assert "port" in names and "jaxgrad.parity.port.port" not in names
     for name, module in jaxgrad._LAZY_FUNCTIONS.items():
         assert getattr(jaxgrad, name) is getattr(sys.modules[module], name)
+
+
+def test_the_layers_load_when_they_are_used_and_need_flax():
+    """`jaxgrad.nnx` is an attribute too, and without flax its error says what to install."""
+    assert jaxgrad.nnx is sys.modules["jaxgrad.nnx"]
+    program = """
+import sys
+sys.modules["flax"] = None
+import jaxgrad
+names = []
+for use in ("jaxgrad.nnx", "__import__('jaxgrad.nnx')"):
+    try:
+        eval(use)
+    except ModuleNotFoundError as error:
+        names.append(str(error))
+"""
+    assert run(program) == ["jaxgrad.nnx needs flax: pip install 'jaxgrad[nnx]'"] * 2
 
 
 def test_namespaces_may_load_while_a_function_is_traced():

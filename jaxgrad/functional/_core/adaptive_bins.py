@@ -9,7 +9,7 @@ import numpy as np
 
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import in_opmath, require_floating
-from jaxgrad.functional._core.windows import batched, sizes
+from jaxgrad.functional._core.windows import batched, sizes, whole_numbers
 
 
 OutputSize = int | Sequence[int | None]
@@ -28,7 +28,9 @@ def bin_arguments(
 ) -> tuple[Array, bool, tuple[int, ...]]:
     """Return the batched input, whether it had a batch dim, and the number of bins per dim."""
     x, had_batch = batched(input, spatial, name)
-    counts = (output_size,) if isinstance(output_size, int) else tuple(output_size)
+    counts = (output_size,)
+    if not isinstance(output_size, int):
+        counts = whole_numbers(output_size, "output_size")
     counts = counts * spatial if len(counts) == 1 else counts
     kept = [n if c is None else c for c, n in zip(counts, x.shape[2:], strict=False)]
     wanted = sizes(kept if len(counts) == spatial else [0] * len(counts), spatial, "output_size")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import jax
 
@@ -61,7 +62,7 @@ def sizes(value: Sizes, spatial: int, name: str) -> tuple[int, ...]:
     """Expand one number to `spatial` numbers; any other count of numbers raises a RuntimeError."""
     if isinstance(value, int):
         return (value,) * spatial
-    numbers = tuple(value)
+    numbers = whole_numbers(value, name)
     if len(numbers) == 1:
         return numbers * spatial
     if len(numbers) != spatial:
@@ -69,6 +70,14 @@ def sizes(value: Sizes, spatial: int, name: str) -> tuple[int, ...]:
             f"expected {name} to be a single integer value or a list of {spatial} values to match "
             f"the dimensions, but got {name}={list(numbers)}"
         )
+    return numbers
+
+
+def whole_numbers(value: Any, name: str) -> tuple[Any, ...]:
+    """Return a sequence as a tuple, or raise TypeError if it is a float or contains one."""
+    numbers = () if isinstance(value, float) else tuple(value)
+    if isinstance(value, float) or any(isinstance(n, float) for n in numbers):
+        raise TypeError(f"{name} must be an int or a tuple of ints, but got {name}={value}")
     return numbers
 
 

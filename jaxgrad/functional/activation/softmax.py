@@ -45,11 +45,17 @@ def softmax(input: Array, dim: int | None = None, *, dtype: DTypeLike | None = N
     """
     input = _cast("softmax", input, dtype)
     axis = _implicit_dim("softmax", dim, input.ndim)
-    return in_opmath(_softmax, input, axis=axis)
+    return in_opmath(softmax_kernel, input, axis=axis)
 
 
-@derivative(lambda t, y, x, axis: y * (t - jnp.sum(y * t, axis if x.ndim else None, keepdims=True)))
-def _softmax(x: Array, *, axis: int) -> Array:
+def _softmax_tangent(t: Array, y: Array, x: Array, axis: int) -> Array:
+    # Transposed, this order is torch's `y * (t - sum(y * t))`, which XLA computes in fewer passes.
+    product = y * t
+    return product - y * jnp.sum(product, axis if x.ndim else None, keepdims=True)
+
+
+@derivative(_softmax_tangent)
+def softmax_kernel(x: Array, *, axis: int) -> Array:
     if not x.size:
         return x
     axes = axis if x.ndim else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
@@ -20,6 +21,7 @@ from jaxgrad.functional._core.arguments import (
     require,
     require_floating,
 )
+from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.activation.softmax import log_softmax_kernel
 from jaxgrad.functional.loss._reduce import constant
@@ -74,13 +76,40 @@ def nll_loss(
 def _negative_log_likelihood(
     x: Array, target: Array, *w: Array, ignored: int, reduction: str
 ) -> Array:
-    counts = target != ignored
-    label = jnp.where(counts, target, 0)
+    label = jnp.where(target != ignored, target, 0)
+    picked = _pick(x, label=label)
+    return _weighted(picked, label, target, *w, ignored=ignored, reduction=reduction)
+
+
+def _pick(x: Array, *, label: Array) -> Array:
+    """Return the entry of each label along the class dim."""
     axis = 1 if x.ndim > 1 else 0
-    picked = jnp.take_along_axis(x, jnp.expand_dims(label, axis), axis)
-    share = jnp.where(counts, w[0][label] if w else 1, 0).astype(x.dtype)
+    return jnp.squeeze(jnp.take_along_axis(x, jnp.expand_dims(label, axis), axis), axis)
+
+
+def _picked_tangent(t: Array, _: Array, x: Array, label: Array) -> Array:
+    picked = _pick(t, label=label)
+    if not x.size:
+        return picked
+    # The softmax `z / sum(z)` is divided after the sum, which is one operation per row.
+    axis = 1 if x.ndim > 1 else 0
+    z = jnp.exp(x - jax.lax.stop_gradient(jnp.max(x, axis, keepdims=True)))
+    return picked - jnp.sum(z * t, axis) / jnp.sum(z, axis)
+
+
+@derivative(_picked_tangent)
+def _pick_log_softmax(x: Array, *, label: Array) -> Array:
+    """Return the log-probability of each label, without saving those of the other labels."""
+    return _pick(log_softmax_kernel(x, axis=1 if x.ndim > 1 else 0), label=label)
+
+
+def _weighted(
+    picked: Array, label: Array, target: Array, *w: Array, ignored: int, reduction: str
+) -> Array:
+    counts = target != ignored
+    share = jnp.where(counts, w[0][label] if w else 1, 0).astype(picked.dtype)
     # Weighting before the mask keeps ignored labels out of the gradient even if the mean is 0 / 0.
-    loss = jnp.where(counts, -jnp.squeeze(picked, axis) * share, 0)
+    loss = jnp.where(counts, -picked * share, 0)
     return jnp.sum(loss) / jnp.sum(share) if reduction == "mean" else reduce(loss, reduction)
 
 
@@ -134,10 +163,11 @@ def cross_entropy(
     options = {"ignored": ignore_index, "reduction": reduction}
 
     def loss(x: Array, *w: Array) -> Array:
+        if not label_smoothing:
+            label = jnp.where(target != ignore_index, target, 0)
+            return _weighted(_pick_log_softmax(x, label=label), label, target, *w, **options)
         y = log_softmax_kernel(x, axis=axis)
         exact = _negative_log_likelihood(y, target, *w, **options)
-        if not label_smoothing:
-            return exact
         spread = -jnp.sum(y * _on_class_dim(w[0], y.ndim) if w else y, axis)
         counts = target != ignore_index
         spread = jnp.where(counts, spread, 0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -138,12 +140,36 @@ def _adaptive_max(
         both = exists[:, None, :, None] & inner_exists[None, :, None, :]
         shape = (outer.shape[0] * outer.shape[1], -1) if outer.size else (0, 1)
         members, exists = outer.reshape(shape), both.reshape(shape)
-    flat = jax.lax.stop_gradient(x.reshape(*x.shape[:2], -1))
-    values = jnp.where(exists, flat[:, :, members], -jnp.inf)
-    nan = jnp.isnan(values)
-    last = members.shape[1] - 1 - jnp.argmax(nan[..., ::-1], -1)
-    # Padding members are -inf; requiring `exists` keeps them from winning when the maximum is -inf.
-    largest = (values == values.max(-1, keepdims=True)) & exists
-    at = jnp.where(nan.any(-1), last, jnp.argmax(largest, -1))
+    constant = jax.lax.stop_gradient(x)
+    if all(count and n % count == 0 for n, count in zip(x.shape[2:], out, strict=True)):
+        values = _equal_bins(constant, out)
+    else:
+        flat = constant.reshape(*x.shape[:2], -1)
+        values = jnp.where(exists, flat[:, :, members], -jnp.inf)
+    at = _first_of_largest(values, exists)
     index = jnp.asarray(members)[np.arange(members.shape[0]), at].astype(jnp.int32)
     return take_maxima(x, index.reshape(*x.shape[:2], *out), had_batch, return_indices)
+
+
+def _equal_bins(x: Array, counts: tuple[int, ...]) -> Array:
+    """Reshape `(N, C, ...)` to `(N, C, bins, members of a bin)`; each count divides its size."""
+    split = [(count, n // count) for n, count in zip(x.shape[2:], counts, strict=True)]
+    axes = [2 + 2 * i + part for part in (0, 1) for i in range(len(split))]
+    parts = x.reshape(*x.shape[:2], *(n for pair in split for n in pair)).transpose(0, 1, *axes)
+    return parts.reshape(*x.shape[:2], math.prod(counts), -1)
+
+
+def _first_of_largest(values: Array, exists: np.ndarray) -> Array:
+    """Return the position of the first maximum along the last dim, or of the last NaN.
+
+    Padding members are -inf; `exists` keeps them from winning when the maximum is -inf.
+    """
+    largest = values.max(-1, keepdims=True)
+    candidates = (values == largest) | (values != values)  # noqa: PLR0124
+    if not exists.all():
+        candidates &= exists
+    last = values.shape[-1] - 1
+    place = jax.lax.broadcasted_iota(jnp.int32, values.shape, values.ndim - 1)
+    nan = jnp.isnan(largest)
+    key = jnp.where(candidates, jnp.where(nan, last - place, place), last).min(-1)
+    return jnp.where(nan[..., 0], last - key, key)

@@ -143,9 +143,8 @@ def max_pool(
 def _first_of_largest(one: Any, two: Any) -> Any:
     """Return the later NaN of two (value, index) pairs, else the larger, else the earlier."""
     (x, i), (y, j) = one, two
-    nan_x, nan_y = jnp.isnan(x), jnp.isnan(y)
-    both = jnp.where(nan_x & nan_y, j > i, (y > x) | ((y == x) & (j < i)))
-    second = jnp.where(nan_x == nan_y, both, nan_y)
+    # The later of the two wins only if it is larger or NaN.
+    second = jnp.where(j > i, (y > x) | (y != y), ~((x > y) | (x != x)))  # noqa: PLR0124
     return jnp.where(second, y, x), jnp.where(second, j, i)
 
 

@@ -18,7 +18,8 @@ from jax import lax
 
 from jaxgrad._core import compat
 from jaxgrad.optim._core.fusion_barrier import FusionBarrier
-from jaxgrad.optim._core.scalars import Scalar, as_double, is_number, rounded
+from jaxgrad.optim._core.scalars import Scalar, as_double, element, is_number, rounded
+from jaxgrad.optim._core.step_counts import StepCount
 
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -80,12 +81,17 @@ class Fast:
 
     Args:
         step: The leaf's step count; scalars that depend on it are computed in double precision.
+        place: The step count after this step in a vector with the counts of several leaves.
     """
 
     exact = False
 
-    def __init__(self, step: jax.Array | None) -> None:
+    def __init__(self, step: jax.Array | None, place: StepCount | None = None) -> None:
         barrier = FusionBarrier(step) if step is not None else None
+        self.place = place
+        if place is not None:
+            self.counts_barrier = FusionBarrier(place.counts)
+            barrier = self.counts_barrier.at(place.place)
         self.scalar_barrier = barrier or (lambda x: x)
         self.product_barrier = barrier.product if barrier else (lambda x: x)
 
@@ -111,6 +117,13 @@ class Fast:
     def double(self, x: Any) -> Scalar:
         """Wrap a run-time value that torch holds as a Python double, such as `step.item()`."""
         return Scalar(x, False, self.scalar_barrier)
+
+    def next(self, step: jax.Array) -> tuple[jax.Array, Scalar]:
+        """Return the step count after this step, as the state keeps it and as a double."""
+        if self.place is None:
+            return step + 1, self.double(step + 1)
+        counts, index = self.place
+        return element(counts, index), Scalar(counts, False, self.counts_barrier, index)
 
     def select(self, condition: Any, x: Any, y: Any) -> Scalar:
         """Return the double `x` where the scalar `condition` holds, else `y`."""

@@ -46,7 +46,7 @@ def not_negative(name: str, x: ScalarOrSchedule, text: str | None = None) -> Non
 
 
 def betas(betas: Any) -> None:
-    if len(betas) != 2:
+    if np.ndim(betas) == 0 or len(betas) != 2:
         raise ValueError(f"betas must be two numbers, but {betas} was given")
     for i, beta in enumerate(betas):
         text = f"Invalid beta parameter at index {i}: {{}}"
@@ -56,8 +56,19 @@ def betas(betas: Any) -> None:
 def check(
     name: str, x: Any, good: Callable[[Any], bool], bound: str, text: str | None = None
 ) -> None:
-    """Raise torch's error unless `good(x)`; schedules and traced values pass."""
-    if not (_skipped.get() or callable(x) or compat.is_traced(x)) and not good(x):
+    """Raise torch's error unless `good(x)`; schedules and traced values pass.
+
+    Raises:
+        ValueError: The value is out of range.
+        TypeError: The value is not a number.
+    """
+    if _skipped.get() or callable(x) or compat.is_traced(x):
+        return
+    try:
+        holds = good(x)
+    except TypeError as error:
+        raise TypeError(f"{name} must be a number, but got {x!r}") from error
+    if not holds:
         message = (text or f"Invalid {name} value: {{}}").format(x)
         raise ValueError(f"{message} (it must be {bound})")
 

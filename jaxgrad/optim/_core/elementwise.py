@@ -15,7 +15,14 @@ import numpy as np
 from jaxgrad._core.typing import Array, PyTree
 from jaxgrad.optim._core.arithmetic import Fast, PendingUpdate
 from jaxgrad.optim._core.exact import Exact
-from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
+from jaxgrad.optim._core.step_counts import StepCount, stack
+from jaxgrad.optim._core.transformation import (
+    Transformation,
+    broadcast,
+    from_apply,
+    gradients,
+    matched,
+)
 
 
 # The arithmetic on one leaf: (ops, hyperparameters, grad, param, state) -> (new param, new state).
@@ -45,28 +52,31 @@ class Step:
     exact: bool  # reproduce torch's bits
     return_update: bool  # return optax's updates instead of the new parameters
 
-    def leaf(self, grad: Any, param: Any, live: Any, *old: Any) -> tuple[Any, list[Any]]:
+    def leaf(
+        self, grad: Any, param: Any, live: Any, place: StepCount | None, *old: Any
+    ) -> tuple[Any, list[Any]]:
         """Return one leaf's new parameter (or its update) and its new state fields."""
         param = jnp.asarray(param)
-        known = isinstance(live, (bool, np.bool_))
         unchanged = jnp.zeros_like(param) if self.return_update else param
-        if grad is None or (known and not live):
+        if not _moves(grad, live):
             return unchanged, list(old)
-        end, after = self._moved(jnp.asarray(grad).astype(param.dtype), param, old)
+        end, after = self._moved(jnp.asarray(grad).astype(param.dtype), param, place, old)
         new = [_as_leaf(x, like) for x, like in zip((end, *after), (param, *old), strict=True)]
-        if not known:
+        if not _is_known(live):
             new = [
                 None if x is None else jnp.where(live, x, x_old)
                 for x, x_old in zip(new, (unchanged, *old), strict=True)
             ]
         return new[0], new[1:]
 
-    def _moved(self, grad: Array, param: Array, old: Any) -> tuple[Any, Any]:
+    def _moved(
+        self, grad: Array, param: Array, place: StepCount | None, old: Any
+    ) -> tuple[Any, Any]:
         state = self.state_type(*(_as_real(x, param) for x in old), None)
         start = _as_real(param, param)
         grad = _as_real(-grad if self.maximize else grad, param)
         count = getattr(state, "step", None)
-        ops = Exact(count, grad) if self.exact else Fast(count)
+        ops = Exact(count, grad, place) if self.exact else Fast(count, place)
         h = SimpleNamespace(**{name: _known(ops, value) for name, value in self.settings.items()})
         pending = PendingUpdate(start) if self.return_update and not self.exact else start
         end, after = self.rule(ops, h, grad, pending, state)
@@ -107,9 +117,21 @@ def elementwise(
         del extra
         leaves, treedef = jax.tree.flatten(params)
         *fields, count = state
-        columns = [[None] * len(leaves) if f is None else treedef.flatten_up_to(f) for f in fields]
+        own = gradients(grads, params)
+        columns = [
+            [None] * len(leaves) if f is None else matched(f, params, "the arrays of the state")
+            for f in fields
+        ]
         call = Step(rule, state_type, settings(count), maximize, exact, return_update)
-        inputs = gradients(grads, params), leaves, broadcast(live, params), *columns
+        live = broadcast(live, params)
+        steps = (
+            columns[state_type._fields.index("step")]
+            if "step" in state_type._fields
+            else [None] * len(leaves)
+        )
+        moves = map(_moves, own, live)
+        places = stack([step if moved else None for step, moved in zip(steps, moves, strict=True)])
+        inputs = own, leaves, live, places, *columns
         results = [call.leaf(*leaf) for leaf in zip(*inputs, strict=True)]
         new_fields = [
             None if f is None else treedef.unflatten([leaf[i] for _, leaf in results])
@@ -124,6 +146,15 @@ def elementwise(
 
     tx, options = from_apply(init, apply), dict(maximize=maximize, exact=exact)
     return tx.rebuilt_by(elementwise, rule, initial, hyperparameters, **options)
+
+
+def _moves(grad: Any, live: Any) -> bool:
+    """Whether the leaf may change in this step."""
+    return grad is not None and not (_is_known(live) and not live)
+
+
+def _is_known(live: Any) -> bool:
+    return isinstance(live, (bool, np.bool_))
 
 
 class Scheduled(NamedTuple):

@@ -13,6 +13,7 @@ from jaxgrad._core import compat
 from jaxgrad.optim._core.arithmetic import Fast, in_float32, like, wide
 from jaxgrad.optim._core.fusion_barrier import FusionBarrier, as_bits, with_zeros
 from jaxgrad.optim._core.scalars import Scalar
+from jaxgrad.optim._core.step_counts import StepCount
 
 
 class Exact(Fast):
@@ -21,12 +22,15 @@ class Exact(Fast):
     Args:
         step: The leaf's step count, as for `Fast`.
         grad: The leaf's gradient, an array whose values are unknown at compile time.
+        place: The step count in a vector, as for `Fast`.
     """
 
     exact = True
 
-    def __init__(self, step: jax.Array | None, grad: jax.Array) -> None:
-        super().__init__(step)
+    def __init__(
+        self, step: jax.Array | None, grad: jax.Array, place: StepCount | None = None
+    ) -> None:
+        super().__init__(step, place)
         self._barrier = FusionBarrier(grad if grad.dtype.itemsize > 2 else wide(grad))
 
     def barrier(self, x: Any) -> Any:

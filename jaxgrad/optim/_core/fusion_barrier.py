@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import jax
@@ -48,6 +49,12 @@ class FusionBarrier:
     def __call__(self, x: Any) -> Any:
         with compat.enable_x64():
             return with_zeros(x, self.zero.astype(as_bits(x).dtype))
+
+    def at(self, index: int) -> FusionBarrier:
+        """Return the barrier for one element of the values that pass through this one."""
+        barrier = copy.copy(self)
+        barrier.zero = lax.index_in_dim(self.zero, index, keepdims=False)
+        return barrier
 
     def product(self, x: Any) -> Any:
         """Round a product before anything is added to it, by taking its maximum with -inf."""

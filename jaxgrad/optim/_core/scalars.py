@@ -8,6 +8,7 @@ from typing import Any, TypeGuard
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jaxgrad._core import compat
 
@@ -32,32 +33,46 @@ class Scalar:
         value: An array of shape ().
         tensor: Whether torch holds a tensor here (such as a tensor `lr`) or a Python double.
         barrier: Applied to every result, to keep XLA from rewriting the expression.
+        index: The scalar's place in `value`, if `value` is a vector with an element per leaf.
+            Arithmetic with numbers is then the same for all leaves, so XLA computes it once.
     """
 
     def __init__(
-        self, value: Any, tensor: bool, barrier: Callable[[Any], Any] = lambda x: x
+        self, value: Any, tensor: bool, barrier: Any = lambda x: x, index: int | None = None
     ) -> None:
         with compat.enable_x64():
             value = jnp.asarray(value)
             floating = jnp.issubdtype(value.dtype, jnp.floating)
             self.tensor = tensor and floating
             self.value = value if self.tensor else value.astype(np.float64)
-        self.barrier = barrier
+        self.barrier, self.index = barrier, index
+
+    @property
+    def alone(self) -> Scalar:
+        """The same scalar with a value of shape ()."""
+        if self.index is None:
+            return self
+        with compat.enable_x64():
+            value = element(self.value, self.index)
+        return Scalar(value, self.tensor, self.barrier.at(self.index))
 
     def astype(self, dtype: Any) -> jax.Array:
         """Round the value to `dtype`."""
         with compat.enable_x64():
-            return self.value.astype(dtype)
+            rounded = self.value.astype(dtype)
+            return rounded if self.index is None else element(rounded, self.index)
 
     def as_tensor(self, dtype: Any) -> Scalar:
         """Mirror `torch.as_tensor(x, dtype=dtype)`."""
-        return Scalar(self.astype(dtype), True, self.barrier)
+        return Scalar(self.astype(dtype), True, self.alone.barrier)
 
     def item(self) -> Scalar:
         """Mirror torch's `x.item()`: the same value as a double."""
-        return Scalar(self.value, False, self.barrier)
+        return Scalar(self.value, False, self.barrier, self.index)
 
     def _with(self, other: Any, fun: Callable[..., Any]) -> Scalar:
+        if isinstance(other, Scalar) and self.index != other.index:
+            return self.alone._with(other.alone, fun)
         tensors = [x.value.dtype for x in (self, other) if isinstance(x, Scalar) and x.tensor]
         dtype = np.result_type(*tensors) if tensors else np.dtype(np.float64)
         with compat.enable_x64():
@@ -70,6 +85,7 @@ class Scalar:
                 self.barrier(fun(self.value.astype(dtype), rest.astype(dtype))),
                 bool(tensors),
                 self.barrier,
+                self.index,
             )
 
     def __add__(self, other: Any) -> Scalar:
@@ -112,7 +128,8 @@ class Scalar:
 
     def sqrt(self) -> Scalar:
         with compat.enable_x64():
-            return Scalar(self.barrier(jnp.sqrt(self.value)), self.tensor, self.barrier)
+            root = self.barrier(jnp.sqrt(self.value))
+            return Scalar(root, self.tensor, self.barrier, self.index)
 
     def maximum(self, other: Any) -> Scalar:
         return self._with(other, jnp.maximum)
@@ -125,9 +142,15 @@ class Scalar:
 
     def _compare(self, other: Any, fun: Callable[..., Any]) -> Any:
         with compat.enable_x64():
-            return fun(self.value, jnp.asarray(other, self.value.dtype))
+            value = self.alone.value
+            return fun(value, jnp.asarray(other, value.dtype))
 
     __radd__, __rmul__ = __add__, __mul__
+
+
+def element(vector: jax.Array, index: int) -> jax.Array:
+    """Return an element of a vector at a place that is known at trace time."""
+    return lax.index_in_dim(vector, index, keepdims=False)
 
 
 def as_tensor(x: Any, dtype: Any) -> Any:

@@ -95,6 +95,7 @@ def from_apply(init: Callable[..., PyTree], apply: Callable[..., Any]) -> Transf
     def step(
         grads: PyTree, state: PyTree, params: PyTree, *, live: PyTree = None, **extra: Any
     ) -> tuple[PyTree, PyTree]:
+        _check_order("step", grads, state, params)
         return apply(False, grads, state, params, live, **extra)
 
     def update(
@@ -105,16 +106,52 @@ def from_apply(init: Callable[..., PyTree], apply: Callable[..., Any]) -> Transf
                 "the parameters are missing: torch's update rules need them. Call "
                 "`update(grads, state, params)`"
             )
+        _check_order("update", grads, state, params)
         return apply(True, grads, state, params, live, **extra)
 
     return Transformation(init, update, step)
 
 
+def _check_order(name: str, grads: PyTree, state: PyTree, params: PyTree) -> None:
+    """Raise TypeError if another argument than the second one is the optimizer's state."""
+    if hasattr(state, "_fields"):
+        return
+    for place, other in (("first", grads), ("third", params)):
+        if hasattr(other, "_fields"):
+            raise TypeError(
+                f"{name}(grads, state, params): the state must be the second argument, but the "
+                f"{place} one is ({type(other).__name__})"
+            )
+
+
+def matched(tree: PyTree, params: PyTree, name: str) -> list[Any]:
+    """Return the part of `tree` for every parameter.
+
+    Raises:
+        ValueError: The tree has another structure than the parameters; `name` names it.
+    """
+    try:
+        return jax.tree.structure(params).flatten_up_to(tree)
+    except ValueError as error:
+        mine, theirs = ({n for n, _ in _tree.named(x)} for x in (params, tree))
+        missing, more = sorted(mine - theirs), sorted(theirs - mine)
+        parts = [f"lack {_some(missing)}"] if missing else []
+        parts += [f"have {_some(more)}, which is not a parameter"] if more else []
+        what = " and ".join(parts) or f"have another structure ({error})"
+        raise ValueError(f"{name} must be a tree like the parameters, but {what}") from error
+
+
+def _some(names: list[str]) -> str:
+    """Return the first names, and how many more there are."""
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
 def gradients(grads: PyTree, params: PyTree) -> list[Any]:
     """Return every parameter's gradient, or None for a parameter without a gradient."""
     names = [name for name, _ in _tree.named(params)]
-    leaves, treedef = jax.tree.flatten(params)
-    result = treedef.flatten_up_to(grads)
+    leaves = jax.tree.leaves(params)
+    result = matched(grads, params, "the gradients")
     for i, (name, grad, param) in enumerate(zip(names, result, leaves, strict=True)):
         if grad is None or getattr(grad, "dtype", None) == jax.dtypes.float0:
             result[i] = None

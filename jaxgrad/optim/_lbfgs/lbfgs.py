@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from jaxgrad._core.typing import PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import checks
+from jaxgrad.optim._core import argument_names, checks
 from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
 from jaxgrad.optim._lbfgs.history import LBFGSState, direction, remember
 from jaxgrad.optim._lbfgs.wolfe import Point, strong_wolfe
@@ -29,6 +29,7 @@ class _Loop(NamedTuple):
     done: Any
 
 
+@argument_names.checked
 def lbfgs(
     lr: ScalarOrSchedule = 1,
     max_iter: int = 20,

@@ -20,6 +20,8 @@ from jaxgrad.parity.port.values import (
     Tensor,
     Value,
     code_of,
+    computed,
+    folded,
     is_dynamic,
     real_of,
 )
@@ -44,7 +46,7 @@ def binary(op: ast.operator, left: Value, right: Value, scope: Scope, node: ast.
         return same or Size(real, ast.BinOp(code_of(left), op, code_of(right)))
     if isinstance(real, torch.Tensor):
         raise scope.refuse("a tensor that is made of constants in an operator", node)
-    return Folded(real)
+    return computed(real, lambda a, b: ast.BinOp(a, op, b), left, right)
 
 
 def _unchanged(op: ast.operator, left: Value, right: Value) -> Value | None:
@@ -94,7 +96,10 @@ def unary_expression(node: ast.UnaryOp, scope: Scope) -> Value:
     if isinstance(value, Tensor):
         return operators.unary(node.op, value)
     real = _UNARY[type(node.op)](real_of(value))
-    return Size(real, ast.UnaryOp(node.op, code_of(value))) if is_dynamic(value) else Folded(real)
+    if is_dynamic(value):
+        return Size(real, ast.UnaryOp(node.op, code_of(value)))
+    origin = value.origin if isinstance(value, Folded) and isinstance(node.op, ast.USub) else ""
+    return folded(real, origin)
 
 
 _BINARY: dict[type[ast.operator], Callable[..., Any]] = {

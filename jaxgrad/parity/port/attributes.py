@@ -143,7 +143,9 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
 
 
 def _of_parent(value: Parent, name: str, scope: Scope, node: ast.AST) -> Value:
-    """Return a method that `super()` finds, bound to the module."""
+    """Return a method that `super()` finds, bound to the module or object."""
+    if isinstance(value.owner, Folded):
+        return folded(getattr(super(value.real, value.owner.real), name))
     is_object = isinstance(value.owner, Object)
     order = (value.owner.real if is_object else type(value.owner.real)).__mro__
     for kind in order[order.index(value.real) + 1 :]:

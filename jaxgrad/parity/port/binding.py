@@ -13,6 +13,7 @@ from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
     Closure,
     Fields,
+    Folded,
     Items,
     Module,
     Object,
@@ -20,6 +21,7 @@ from jaxgrad.parity.port.values import (
     Tensor,
     Value,
     code_of,
+    folded,
     is_dynamic,
     renamed,
 )
@@ -29,6 +31,8 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     """Assign a value to a local variable of both programs, and return it under its name."""
     if scope.no_grad and not isinstance(value, Tensor):
         value = stopped_parts(value)
+    if type(value) is Folded and value.code is None and not value.origin:
+        value = folded(value.real, name, value.formula)
     scope.values[name] = value
     is_list = isinstance(value, Items) and value.real is list
     if isinstance(value, Module | Closure) or not (is_dynamic(value) or is_list):
@@ -69,10 +73,11 @@ def stopped(value: Tensor, code: ast.expr) -> ast.expr:
     return syntax.call("lax.stop_gradient", code)
 
 
-def kept(name: str, value: Value, scope: Scope) -> Value:
+def kept(name: str, value: Value, scope: Scope, *, lasting: bool = False) -> Value:
     """Return a value that is stored, under a name that no variable has.
 
-    A variable may get another value later, and what is stored stays.
+    A variable may get another value later, and what is stored stays. A `lasting` name is not used
+    again in the next turn of a loop, so that each turn of the loop keeps its own value.
     """
     if not isinstance(value, Tensor | Size):
         return value
@@ -86,7 +91,10 @@ def kept(name: str, value: Value, scope: Scope) -> Value:
     if scope.no_grad and isinstance(value, Tensor):
         code = stopped(value, code)
     label = name if name.isidentifier() else "item"
-    return renamed(value, scope.assign(scope.fresh(label), code))
+    stored = scope.fresh(label)
+    if lasting:
+        scope.lasting.add(stored)
+    return renamed(value, scope.assign(stored, code))
 
 
 def stop_all(value: Value) -> Value:

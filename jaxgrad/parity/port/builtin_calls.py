@@ -26,6 +26,7 @@ from jaxgrad.parity.port.values import (
     TensorMethod,
     Value,
     code_of,
+    computed,
     is_dynamic,
     real_of,
 )
@@ -79,7 +80,7 @@ def _number(kind: Any) -> Special:
             )
         real = kind(*map(real_of, site.args))
         if not any(map(is_dynamic, site.args)):
-            return Folded(real)
+            return computed(real, lambda *x: syntax.call(_label(kind), *x), *site.args)
         if kind is int and isinstance(site.args[0].real, int):
             return site.args[0]
         return Size(real, syntax.call(_label(kind), *map(code_of, site.args)))
@@ -150,10 +151,10 @@ def _super(site: CallSite) -> Value:
     function = site.scope.source.function
     owner = next(iter(site.scope.values.values()), None)
     kind = source.free_names(function).get("__class__")
-    if not isinstance(owner, Module | Object) or kind is None:
-        raise site.refuse("super() outside of a method of a module; name the class")
     if site.args:
         kind, owner = real_of(site.args[0]), site.args[1]
+    if not isinstance(owner, Module | Object | Folded) or kind is None:
+        raise site.refuse("super() outside of a method; name the class")
     return Parent(kind, None, owner)
 
 

@@ -6,11 +6,9 @@ import ast
 import functools
 import inspect
 import operator
-import random
 import types
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
@@ -31,6 +29,7 @@ from jaxgrad.parity.port import (
     vectorized,
     whole_modules,
 )
+from jaxgrad.parity.port.configuration import folded_call, has_tensor, run
 from jaxgrad.parity.port.functions import call_function
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.rules import names, table
@@ -95,13 +94,13 @@ def _module(
     if not isinstance(forward, types.MethodType):
         raise scope.refuse(f"the forward of {type(real).__name__} is not a method", node)
 
-    def run(inputs: list[Value]) -> Value:
+    def called(inputs: list[Value]) -> Value:
         whole = whole_modules.call(module, inputs, keywords, scope, node)
         if whole is not None:
             return whole
         return call_function(forward.__func__, [module, *inputs], keywords, scope, node, type(real))
 
-    return module_hooks.call_hooked(module, args, run, scope, node)
+    return module_hooks.call_hooked(module, args, called, scope, node)
 
 
 def _method(
@@ -117,10 +116,12 @@ def _method(
         found = module_methods.of_base(owner, method.real.__name__, args, scope, node)
         if found is not None:
             return found
-    if isinstance(owner, Module) or _needs_reading(method.real, [owner, *args], keywords):
-        kind = method.kind or type(owner.real)
-        return call_function(method.real, [owner, *args], keywords, scope, node, kind)
-    return _run(method.real, [owner, *args], keywords, scope, node)
+    else:
+        folded = folded_call(method.real, [owner, *args], keywords, scope, node)
+        if folded is not None:
+            return folded
+    kind = method.kind or type(owner.real)
+    return call_function(method.real, [owner, *args], keywords, scope, node, kind)
 
 
 def _callable(
@@ -137,21 +138,37 @@ def _callable(
     if manager is not None:
         return manager
     real = getattr(real, "_torchdynamo_inline", real)  # the function that was scripted
+    if isinstance(real, functools._lru_cache_wrapper) and any(map(is_computed, args)):
+        real = real.__wrapped__
     special = builtin_calls.special(real) or _special(real)
     if special is not None:
         return special(CallSite(args, keywords, scope, node))
     name = names.of_function(real)
     if name is not None:
         return _operator(name, real, args, keywords, scope, node)
+    owner = getattr(real, "__self__", None)  # `apply` is a method up to torch 2.13, then a builtin
+    if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
+        return autograd_functions.apply(owner, args, keywords, scope, node)
+    if isinstance(real, nn.Module) and not _has_state(real):
+        inputs: list[Value] = [Folded(real), *args]
+        return call_function(type(real).forward, inputs, keywords, scope, node, type(real))  # pyright: ignore[reportArgumentType]
     if isinstance(real, types.MethodType):
-        if isinstance(real.__self__, type) and issubclass(real.__self__, torch.autograd.Function):
-            return autograd_functions.apply(real.__self__, args, keywords, scope, node)
         return call(Method(real.__func__, None, Folded(real.__self__)), args, keywords, scope, node)
-    if isinstance(real, types.FunctionType) and _needs_reading(real, args, keywords):
-        return call_function(real, args, keywords, scope, node)
+    if isinstance(real, types.FunctionType):
+        folded = folded_call(real, args, keywords, scope, node)
+        return folded or call_function(real, args, keywords, scope, node)
+    method = inspect.getattr_static(type(real), "__call__", None)
+    if isinstance(method, types.FunctionType) and not isinstance(real, type):
+        return _method(Method(method, None, Folded(real)), args, keywords, scope, node)
     if isinstance(real, type) and any(map(is_computed, [*args, *keywords.values()])):
         return _construct(real, args, keywords, scope, node)
-    return _run(real, args, keywords, scope, node)
+    return run(real, args, keywords, scope, node)
+
+
+def _has_state(module: nn.Module) -> bool:
+    """Return whether a module that a `forward` makes has tensors, or a behaviour of train mode."""
+    tensors = [*module.parameters(), *module.buffers()]
+    return bool(tensors) or isinstance(module, nn.modules.dropout._DropoutNd)
 
 
 def _special(real: Any) -> Any:
@@ -164,57 +181,6 @@ def _special(real: Any) -> Any:
 
 
 _SPECIAL = hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL | functional_calls.SPECIAL
-
-
-def _needs_reading(function: Any, args: list[Value], keywords: dict[str, Value]) -> bool:
-    """Return whether a Python function has to be interpreted, and not only be called."""
-    if not isinstance(function, types.FunctionType):
-        return False
-    if any(map(is_computed, [*args, *keywords.values()])):
-        return True
-    try:
-        made = function(*map(real_of, args), **{k: real_of(v) for k, v in keywords.items()})
-    except Exception:
-        return True
-    return _has_tensor(made)
-
-
-def _has_tensor(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return any(map(_has_tensor, value))
-    if isinstance(value, dict):
-        return any(map(_has_tensor, value.values()))
-    return isinstance(value, torch.Tensor)
-
-
-def _run(
-    real: Any, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
-) -> Value:
-    """Call configuration: nothing of it is in the port."""
-    if any(map(is_computed, [*args, *keywords.values()])):
-        label = getattr(real, "__qualname__", repr(real))
-        raise scope.refuse(
-            f"{label} has no counterpart in JAX; write it as tensor operations", node
-        )
-    before = _generators()
-    result = real(*map(real_of, args), **{k: real_of(v) for k, v in keywords.items()})
-    if _generators() != before:
-        label = getattr(real, "__qualname__", repr(real))
-        raise scope.refuse(
-            f"{label} draws from the generator of Python or numpy, and the port would have this "
-            "one number for ever; draw with torch",
-            node,
-        )
-    if _has_tensor(result):
-        label = getattr(real, "__qualname__", repr(real))
-        raise scope.refuse(f"{label} makes a tensor, and its source cannot be read", node)
-    return Folded(result)
-
-
-def _generators() -> tuple[Any, ...]:
-    """Return the states of the generators of Python and numpy."""
-    kind, keys, *rest = np.random.get_state()  # noqa: NPY002  # a module may use it
-    return random.getstate(), kind, np.asarray(keys).tobytes(), *rest
 
 
 def _construct(
@@ -262,7 +228,7 @@ def _operator(
         raise
     except Exception as error:
         raise scope.refuse(f"{name} raised {type(error).__name__}: {error}", node) from error
-    if not any(map(is_computed, [*args, *keywords.values()])) and not _has_tensor(operation.real):
+    if not any(map(is_computed, [*args, *keywords.values()])) and not has_tensor(operation.real):
         return Folded(operation.real)
     written = table.write(operation)
     if isinstance(written, Value):

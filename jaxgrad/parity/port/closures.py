@@ -11,6 +11,7 @@ from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.scope import Returned, Scope
 from jaxgrad.parity.port.values import (
     Closure,
+    Fields,
     Folded,
     Items,
     Mapped,
@@ -56,11 +57,27 @@ def call(
 def _arguments(
     closure: Closure, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
 ) -> dict[str, Value]:
-    names = [a.arg for a in closure.real.args.args]
-    defaults = closure.real.args.defaults
-    values = dict(zip(names, args, strict=False)) | keywords
-    for name, default in zip(names[len(names) - len(defaults) :], defaults, strict=True):
-        values.setdefault(name, scope.run.evaluate(default, scope))
+    own = closure.real.args
+    positional = [a.arg for a in (*own.posonlyargs, *own.args)]
+    names = [*positional, *(a.arg for a in own.kwonlyargs)]
+    values = dict(zip(positional, args, strict=False))
+    values |= {k: x for k, x in keywords.items() if k in names}
+    given = zip(positional[len(positional) - len(own.defaults) :], own.defaults, strict=True)
+    named = zip((a.arg for a in own.kwonlyargs), own.kw_defaults, strict=True)
+    for name, default in (*given, *named):
+        if default is not None and name not in values:
+            values[name] = scope.run.evaluate(default, scope)
+    more = {k: x for k, x in keywords.items() if k not in names}
+    if own.vararg is not None:
+        names.append(own.vararg.arg)
+        values[own.vararg.arg] = Items(tuple, None, args[len(positional) :])
+    elif len(args) > len(positional):
+        names.append("*")  # an argument too many
+    if own.kwarg is not None:
+        names.append(own.kwarg.arg)
+        values[own.kwarg.arg] = Fields(dict, None, more)
+    elif more:
+        names.append("**")
     if set(values) != set(names):
         raise scope.refuse("this call of a nested function is not ported", node)
     reads = collections.Counter(syntax.names_in(closure.real))

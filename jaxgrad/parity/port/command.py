@@ -47,10 +47,9 @@ def port_command(argv: Sequence[str], progress: Show) -> list[Report]:
     output = pathlib.Path(options.output)
     if not output.absolute().parent.is_dir():
         raise UsageError(f"{output} cannot be written: there is no folder {output.parent}")
-    progress("port and prove")
     chosen = {"style": options.style, "scan": options.scan, "holes": options.holes}
-    ported = jaxgrad.port(module, inputs, **chosen)
-    progress("write")
+    ported = jaxgrad.port(module, inputs, **chosen, progress=progress)
+    progress("save")
     ported.write(output)
     print(f"{output}: {ported.usage}, {len(ported.source.splitlines())} lines")
     for hole in ported.holes:
@@ -87,10 +86,7 @@ def verify_command(argv: Sequence[str], progress: Show) -> list[Report]:
     try:
         if verifying.has_changed(verifying.Files(source)):
             print(f"{source} has changed since it was written", file=sys.stderr)
-        progress("read")
-        for mode, report in verifying.verify(source):
-            progress(mode)
-            reports.append(report)
+        reports += [report for _, report in verifying.verify(source, progress)]
     except verifying.NoProof as error:
         raise UsageError(str(error)) from None
     return reports

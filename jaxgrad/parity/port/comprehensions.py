@@ -25,7 +25,7 @@ def comprehension(node: Comprehension, scope: Scope) -> Value:
         elements = [node.key, node.value] if is_dict else [node.elt]
         loops: list[list[Turn]] = []
         made = list(_each(node.generators, elements, scope, node, loops))
-        code = None if is_dict else _as_comprehension(node, made)
+        code = None if is_dict else _as_comprehension(node, made, scope)
         if code is None:
             for loop in loops:
                 require_turns(loop[0], len(loop), scope, node, asserted=loop is loops[-1])
@@ -80,7 +80,9 @@ def _resolved(value: Value, parts: dict[str, ast.expr]) -> Value:
     return new
 
 
-def _as_comprehension(node: Any, made: list[tuple[list[Value], Turn | None]]) -> ast.expr | None:
+def _as_comprehension(
+    node: Any, made: list[tuple[list[Value], Turn | None]], scope: Scope
+) -> ast.expr | None:
     """Return the comprehension in the port, if each element has the same code there."""
     if len(node.generators) != 1 or node.generators[0].ifs or len(made) < 2:
         return None
@@ -90,7 +92,11 @@ def _as_comprehension(node: Any, made: list[tuple[list[Value], Turn | None]]) ->
         return None
     if not all(syntax.same(codes[0], c) for c in codes[1:]):
         return None
+    place = scope.place(node)
     if draws.placeholders(codes[0]):
+        scope.run.calls.unrolled.add(place)
         return None  # each element has a key of its own
+    if place in scope.run.other_mode.unrolled:
+        return None
     generator = ast.comprehension(turn.target(), turn.iterable, [], 0)
     return ast.ListComp(codes[0], [generator])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import pathlib
 from collections.abc import Callable
 from typing import Any
 
@@ -47,7 +48,9 @@ def truth(value: Value, node: ast.AST, scope: Scope) -> bool:
         test = code if answer else opposite(code)
         text = syntax.text(test)
         scope.assume(node, text)
-        message = f"torch takes another branch unless {text}"
+        place = scope.place(node)
+        where = f"{pathlib.Path(place.file).name}:{place.line}"
+        message = f"this port holds for {text}: torch takes another branch otherwise ({where})"
         scope.emit(ast.Assert(test, syntax.constant(message)))
         return answer
     if isinstance(value, Module):

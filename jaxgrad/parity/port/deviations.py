@@ -39,13 +39,11 @@ CHANGES = "a change in place"  # stands for any method such as `add_`
 DEVIATIONS = (
     Deviation(
         ("retain_graph/second_backward",),
-        "A second backward() of one forward pass raises in torch unless retain_graph=True. Here a "
-        "gradient can be taken any number of times.",
+        "A second backward() raises in torch without retain_graph; gradients here are repeatable.",
     ),
     Deviation(
         ("mutation/inplace_saved", "mutation/inplace_after_use"),
-        "torch raises in the backward pass if a value that it saved was changed in place. Here the "
-        "change makes a new array, and the gradient is that of the value that was used.",
+        "torch raises if a saved value was changed in place; here the gradient uses that value.",
         torch=frozenset({CHANGES}),
     ),
     Deviation(
@@ -56,7 +54,7 @@ DEVIATIONS = (
     ),
     Deviation(
         ("grad_modes/detach_shares_storage",),
-        "In torch, x.detach() shares the memory of x. Here it is a value of its own.",
+        "x.detach() shares the memory of x in torch; here it is a value of its own.",
         torch=frozenset({"detach"}),
     ),
     Deviation(
@@ -85,8 +83,7 @@ DEVIATIONS = (
     ),
     Deviation(
         ("autograd/per_sample_dropout",),
-        "torch's vmap needs randomness= to draw numbers. Here jax.vmap takes one key per sample, "
-        "or one key for all of them.",
+        "torch's vmap needs randomness= to draw; here jax.vmap takes one key per sample, or one.",
         port=frozenset({"jax.random.split"}),
     ),
 )

@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from jaxgrad.parity.port import attributes
+from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import Fields, Folded, Items, Value, code_of, real_of
 
@@ -64,9 +65,11 @@ def spread(*sides: Items) -> ast.expr | None:
     whole = [x for x in sides if x.code is not None and len(x.items) != 1]
     if not whole:
         return None
-    elements = [
-        part
-        for x in sides
-        for part in ([ast.Starred(code_of(x), ast.Load())] if x in whole else map(code_of, x.items))
-    ]
+    elements: list[ast.expr] = []
+    for x in sides:
+        try:
+            codes = [ast.Starred(code_of(x), ast.Load())] if x in whole else map(code_of, x.items)
+            elements += codes
+        except PortError:
+            return None  # an element such as a device, which the port does not have
     return ast.Tuple(elements, ast.Load())

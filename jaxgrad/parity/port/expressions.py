@@ -25,6 +25,7 @@ from jaxgrad.parity.port.values import (
     Tensor,
     Value,
     code_of,
+    folded,
     is_dynamic,
     real_of,
 )
@@ -79,10 +80,10 @@ def _slice(node: ast.Slice, scope: Scope) -> Value:
     real = slice(*(None if x is None else real_of(x) for x in parts))
     if any(isinstance(x, Tensor) for x in parts):
         raise scope.refuse("a slice bound that is a tensor has no fixed size in JAX", node)
+    written = ast.Slice(*(None if x is None or x.real is None else code_of(x) for x in parts))
     if not any(x is not None and is_dynamic(x) for x in parts):
-        return Folded(real)
-    written = (None if x is None or x.real is None else code_of(x) for x in parts)
-    return Size(real, ast.Slice(*written))
+        return folded(real, formula=written)
+    return Size(real, written)
 
 
 def _call(node: ast.Call, scope: Scope) -> Value:

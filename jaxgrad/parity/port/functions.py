@@ -192,8 +192,11 @@ def add(
             and other.owner is owner
         )
         if same_source and _same_body(other.node, node):
+            other.held.add(path)
             return other
     written = Written(_function_name(function, owner, run, path), function, node, owner)
+    written.held.add(path)
+    written.base = base_name(function, owner, path)
     run.written.append(written)
     return written
 

@@ -39,9 +39,12 @@ def grad(site: CallSite) -> Value:
         real_of(output), [x.real for x in inputs], real_of(cotangent), create_graph=True
     )
     label = site.scope.fresh("value")
-    body = [*_slice(names, output, site.scope), ast.Return(code_of(output))]
+    summed = output.real.ndim > 0 and _is_ones(cotangent, output)
+    result = code_of(output)
+    result = syntax.call(syntax.attribute(result, "sum")) if summed else result
+    body = [*_slice(names, output, site.scope), ast.Return(result)]
     site.scope.emit(syntax.function(label, names, body))
-    code = _gradient(label, names, output, cotangent)
+    code = _gradient(label, names, output, cotangent, summed=summed)
     if not given.get("create_graph", Folded(False)).real:
         code = syntax.call("lax.stop_gradient", code)
     parts: list[Value] = [Tensor(x, syntax.item(code, n)) for n, x in enumerate(reals)]
@@ -54,18 +57,28 @@ def _listed(value: Value, site: CallSite) -> list[Value]:
     return [value]
 
 
-def _gradient(label: str, names: list[str], output: Value, cotangent: Value) -> ast.expr:
+def _is_ones(cotangent: Value, output: Value) -> bool:
+    """Return whether a gradient is that of the sum of an output."""
+    if output.real.is_complex():
+        return False
+    if cotangent.real is None:
+        return True
+    code = cotangent.code
+    label = syntax.text(code.func) if isinstance(code, ast.Call) else ""
+    return label in ("jnp.ones_like", "jnp.ones") and cotangent.real.shape == output.real.shape
+
+
+def _gradient(
+    label: str, names: list[str], output: Value, cotangent: Value, *, summed: bool
+) -> ast.expr:
     """Return the expression of the tuple of gradients."""
     args = [syntax.name(n) for n in names]
-    if cotangent.real is None and output.real.ndim == 0:
+    if summed or (cotangent.real is None and output.real.ndim == 0):
         places = syntax.literal(tuple(range(len(names))))
         return ast.Call(syntax.call("jax.grad", syntax.name(label), places), list(args), [])
     pulled = syntax.item(syntax.call("jax.vjp", syntax.name(label), *args), 1)
-    if cotangent.real is None:
-        seed: ast.expr = syntax.call("jnp.ones_like", code_of(output))
-    else:
-        seed = code_of(cotangent)
-    return ast.Call(pulled, [seed], [])
+    seed = syntax.call("jnp.ones_like", code_of(output)) if cotangent.real is None else None
+    return ast.Call(pulled, [seed or code_of(cotangent)], [])
 
 
 def _slice(names: list[str], output: Value, scope: Scope) -> list[ast.stmt]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import copy
 import dataclasses
 import inspect
 import types
@@ -96,7 +98,11 @@ def interpret(
 def _runs(
     module: nn.Module, inputs: PyTree, classes: Classes | None
 ) -> tuple[list[Run], list[str]]:
-    """Interpret the module; if it asks what cannot be ported, let it take its way for tracers."""
+    """Interpret the module; after a refusal interpret it warmed up, then as a tracer would."""
+    try:
+        return _in_both_modes(module, inputs, classes, tracing=False)
+    except PortError:
+        _warm_up(module, inputs)
     try:
         return _in_both_modes(module, inputs, classes, tracing=False)
     except PortError as refusal:
@@ -104,6 +110,14 @@ def _runs(
             return _in_both_modes(module, inputs, classes, tracing=True)
         except PortError:
             raise refusal from None
+
+
+def _warm_up(module: nn.Module, inputs: PyTree) -> None:
+    """Run a copy of the module, so that libraries fill the caches that a first call fills."""
+    with contextlib.suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad():
+        example = tensors(inputs, module)
+        again = copy.deepcopy(module)
+        again(**example) if isinstance(example, Mapping) else again(*example)
 
 
 def _in_both_modes(

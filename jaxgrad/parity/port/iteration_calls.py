@@ -128,7 +128,37 @@ def _reduce(site: CallSite) -> Value:
     return total
 
 
+def _next(site: CallSite) -> Value:
+    """Return the first value of `next(module.parameters())`.
+
+    Raises:
+        PortError: The iterator has a name, so that it may be read again.
+    """
+    values, *default = site.args
+    if isinstance(values, Folded):
+        return Folded(next(values.real, *map(real_of, default)))
+    if isinstance(site.node, ast.Call) and isinstance(site.node.args[0], ast.Name):
+        raise site.refuse("`next` of an iterator that has a name; write the values out")
+    found = attributes.iterate(values, site.scope, site.node)
+    if not found and not default:
+        raise site.refuse("`next` of an empty sequence")
+    return (found or default)[0]
+
+
+def _iter(site: CallSite) -> Value:
+    """Return an iterator of numbers and settings, which `next` advances.
+
+    Raises:
+        PortError: An element is a tensor.
+    """
+    items = attributes.iterate(site.args[0], site.scope, site.node)
+    if any(map(is_dynamic, items)):
+        raise site.refuse("`iter` of tensors; write a loop, or read them by their positions")
+    return Folded(iter([real_of(x) for x in items]))
+
+
 SPECIAL: dict[Any, Special] = {
+    next: _next, iter: _iter,
     sum: _sum, tuple: _container(tuple), list: _container(list), dict: _dict,
     collections.OrderedDict: _dict, any: _quantified(any), all: _quantified(all), zip: _zip,
     enumerate: _enumerate, reversed: _reversed, map: _map, functools.reduce: _reduce,

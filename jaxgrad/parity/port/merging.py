@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxgrad.parity.port import syntax
+from torch import nn
+
+from jaxgrad.parity.port import syntax, variants
 from jaxgrad.parity.port.defaults import aligned, is_default, without_defaults
 from jaxgrad.parity.port.scope import RESERVED, Written
 
 
 MOST_KEYWORDS = 4
+_Place = tuple[ast.expr, ast.expr]  # where the base has one constant and the copy another
+_Calls = dict[str, tuple[str, dict[str, ast.expr]]]  # a copy -> the function, and what it passes
 
 
-def merged(functions: Sequence[Written]) -> list[Written]:
-    """Return the functions with copies merged; the functions they call are merged before them."""
+def merged(functions: Sequence[Written], module: nn.Module | None = None) -> list[Written]:
+    """Return the functions with copies merged; the functions they call are merged before them.
+
+    Args:
+        functions: The functions.
+        module: The module that is ported. With it, copies that take different branches of the
+            torch source are merged too.
+    """
     kept: list[Written] = []
-    calls: dict[str, tuple[str, dict[str, ast.expr]]] = {}
+    calls: _Calls = {}
     for written in functions:
         _redirect(written.node, calls)
         base = next((k for k in kept if _mergeable(k, written)), None)
-        if base is None:
+        if base is not None:
+            places = _align(base, written)
+            _merge(base, written, places, kept, calls)
+        elif module is None or not _branched(written, kept, functions, module, calls):
             kept.append(written)
-        else:
-            _merge(base, written, kept, calls)
     for written in kept:
         _redirect(written.node, calls)
         without_defaults(written.node)
@@ -47,7 +59,7 @@ def _order_keywords(node: ast.AST, functions: dict[str, Any]) -> None:
         call.keywords = [call.keywords[n] for _, n in sorted(ranked)]
 
 
-def _redirect(node: ast.AST, calls: dict[str, tuple[str, dict[str, ast.expr]]]) -> None:
+def _redirect(node: ast.AST, calls: _Calls) -> None:
     """Let calls of a merged copy call the function that is kept, with its constants."""
     for inner in ast.walk(node):
         if not isinstance(inner, ast.Call):
@@ -70,12 +82,22 @@ def _called(node: ast.Call) -> ast.Name | None:
 
 
 def _mergeable(base: Written, other: Written) -> bool:
+    if not _is_copy(base, other):
+        return False
+    places = _constants(_bare(base.node), _bare(other.node))
+    return places is not None and len(places) > 0 and _are_few(places)
+
+
+def _is_copy(base: Written, other: Written) -> bool:
+    """Return whether two functions are written from the same function of torch."""
     if not (isinstance(base.node, ast.FunctionDef) and isinstance(other.node, ast.FunctionDef)):
         return False
-    if base.function.__code__ is not other.function.__code__ or base.pinned or other.pinned:
-        return False
-    places = _differences(*aligned(_bare(base.node), _bare(other.node)))
-    if places is None or not 0 < len({_key(p) for p in places}) <= MOST_KEYWORDS:
+    same = base.function.__code__ is other.function.__code__ and base.owner is other.owner
+    return same and not base.pinned and not other.pinned
+
+
+def _are_few(places: Sequence[_Place]) -> bool:
+    if len({_key(p) for p in places}) > MOST_KEYWORDS:
         return False
     given = {(p[0].id, syntax.text(p[1])) for p in places if isinstance(p[0], ast.Name)}
     return len(given) == len({name for name, _ in given})  # one value for each keyword
@@ -85,13 +107,12 @@ def _bare(node: ast.FunctionDef) -> list[Any]:
     return [[a.arg for a in node.args.args], *node.body]
 
 
-_Place = tuple[ast.expr, ast.expr]  # where the base has one constant and the copy another
-
-
 def _differences(left: Any, right: Any) -> list[_Place] | None:
     """Return the constants in which two trees differ, or None if something else differs."""
     if isinstance(left, list):
         return _of_lists(left, right) if isinstance(right, list) else None
+    if _is_negative(left) and _is_negative(right):
+        return _differences(left.operand, right.operand)
     if _is_keyword(left) and _is_number(right):
         return [(left, right)]
     if _is_number(left) and _is_number(right):
@@ -100,6 +121,11 @@ def _differences(left: Any, right: Any) -> list[_Place] | None:
         return None
     if isinstance(left, ast.Constant):
         return [] if left.value == right.value else None
+    is_place = isinstance(left, ast.Subscript) and _is_text(right.slice)
+    if is_place and (_is_text(left.slice) or _is_keyword(left.slice)):
+        places = _differences(left.value, right.value)
+        same = syntax.same(left.slice, right.slice)
+        return places if same or places is None else [*places, (left.slice, right.slice)]
     if isinstance(left, ast.AST):
         return _differences(_fields(left), _fields(right))
     return [] if left == right else None
@@ -122,9 +148,20 @@ def _is_keyword(node: Any) -> bool:
 
 
 def _is_number(node: Any) -> bool:
+    if isinstance(node, ast.AST) and "number" in node.__dict__:
+        return True
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return _is_number(node.operand)
     return isinstance(node, ast.Constant) and type(node.value) in (int, float)
+
+
+def _is_text(node: Any) -> bool:
+    """Return whether a node is a key of the params."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def _is_negative(node: Any) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
 
 
 def _key(place: _Place) -> tuple[str, str, str]:
@@ -136,15 +173,107 @@ def _origin(node: ast.AST) -> str:
     return inner.__dict__.get("origin", "")
 
 
+def _align(base: Written, other: Written) -> list[_Place]:
+    """Write the same options in two copies, and return the constants in which they differ."""
+    base.node.body, other.node.body = aligned(base.node.body, other.node.body)
+    return _differences(_bare(base.node), _bare(other.node)) or []
+
+
+def _constants(left: Any, right: Any) -> list[_Place] | None:
+    return _differences(*aligned(left, right))
+
+
+def _branched(
+    other: Written, kept: list[Written], functions: Sequence[Written], module: nn.Module,
+    calls: _Calls,
+) -> bool:  # fmt: skip
+    """Merge a copy into one that takes another branch of the torch source; return whether."""
+    for base in kept:
+        if not _is_copy(base, other):
+            continue
+        test = variants.test_between(base, other, module)
+        if test is None or not _same_options(base, other, test):
+            continue
+        body = variants.with_branches(base, other, test, _constants)
+        places = [place for block in _blocks(body) for place in _twins(block)]
+        if not _are_few(places) or variants.count(body, test) > test.times:
+            continue
+        for written in functions:
+            _redirect(written.node, calls)
+        both, single = variants.common_parameters(base, other)
+        for written in (base, other):
+            own = [a.arg for a in written.node.args.args]
+            for caller in functions:
+                _reorder(caller.node, written.name, own, [*both, *single])
+        arguments = base.node.args
+        arguments.args = [ast.arg(n) for n in (*both, *single)]
+        arguments.defaults = [syntax.constant(None) for _ in single]
+        base.node.body = body
+        _merge(base, other, places, kept, calls, test.keywords)
+        for written in functions:
+            _redirect(written.node, calls)
+        return True
+    return False
+
+
+def _same_options(base: Written, other: Written, test: variants.Test) -> bool:
+    """Return whether both copies take the same keywords, apart from those of the test."""
+    mine, theirs = ({a.arg for a in w.node.args.kwonlyargs} for w in (base, other))
+    return mine == theirs and not mine & set(test.keywords)
+
+
+def _blocks(body: list[ast.stmt]) -> list[list[ast.stmt]]:
+    inner = [
+        block for s in body if isinstance(s, ast.For | ast.If | ast.FunctionDef)
+        for block in _blocks(s.body) + _blocks(getattr(s, "orelse", []))
+    ]  # fmt: skip
+    return [body, *inner]
+
+
+def _twins(block: list[ast.stmt]) -> list[_Place]:
+    """Return the constants in which statements differ from those of the other copy."""
+    places: list[_Place] = []
+    for n, statement in enumerate(block):
+        twin = statement.__dict__.pop("twin", None)
+        if twin is not None:
+            block[n], twin = aligned(statement, twin)
+            places += _differences(statement, twin) or []
+    return places
+
+
+def _reorder(node: ast.AST, name: str, old: list[str], new: list[str]) -> None:
+    """Pass the arguments of a function in a new order, and by name after one that is left out."""
+    for call in ast.walk(node):
+        if not isinstance(call, ast.Call) or (function := _called(call)) is None:
+            continue
+        if function.id != name or call.func is not function:
+            continue
+        given = dict(zip(old, call.args, strict=False))
+        count = next((n for n, x in enumerate(new) if x not in given), len(new))
+        call.args = [given[n] for n in new[:count]]
+        named = [ast.keyword(n, given[n]) for n in new[count:] if n in given]
+        call.keywords = [*named, *call.keywords]
+
+
 def _merge(
     base: Written,
     other: Written,
+    places: Sequence[_Place],
     kept: list[Written],
-    calls: dict[str, tuple[str, dict[str, ast.expr]]],
+    calls: _Calls,
+    options: Mapping[str, tuple[Any, Any]] | None = None,
 ) -> None:
-    """Give `base` a keyword for each constant that differs, and record what the copy passes."""
-    base.node.body, other.node.body = aligned(base.node.body, other.node.body)
-    places = _differences(_bare(base.node), _bare(other.node)) or []
+    """Give `base` a keyword for each constant that differs, and record what the copy passes.
+
+    Args:
+        base: The copy that is kept.
+        other: The other copy.
+        places: The constants in which they differ.
+        kept: The functions that are kept.
+        calls: What each copy passes.
+        options: Keywords of `base` that are new, with their values for each copy.
+    """
+    base.held |= other.held
     keywords: dict[tuple[str, str, str], str] = {}
     taken = {n.id for n in ast.walk(base.node) if isinstance(n, ast.Name)} | RESERVED
     taken |= {a.arg for a in (*base.node.args.args, *base.node.args.kwonlyargs)}
@@ -156,7 +285,12 @@ def _merge(
         if isinstance(place[0], ast.Name):
             theirs[place[0].id] = copy.deepcopy(place[1])
         elif key not in keywords:
-            name = syntax.unique(key[0] or "constant", taken)
+            alike = next((k for k in keywords if k[1:] == key[1:] and not key[0]), None)
+            if alike is not None:
+                keywords[key] = keywords[alike]
+                continue
+            fallback = "key" if _is_text(place[0]) else "constant"
+            name = syntax.unique(_keyword_name(key[0]) or fallback, taken)
             taken.add(name)
             keywords[key] = name
             mine[name], theirs[name] = copy.deepcopy(place[0]), copy.deepcopy(place[1])
@@ -165,6 +299,8 @@ def _merge(
             defaults[label] = copy.deepcopy(constant)
     targets = {id(p[0]): keywords[_key(p)] for p in places if not isinstance(p[0], ast.Name)}
     _Replace(targets).visit(base.node)
+    for name, (left, right) in (options or {}).items():
+        mine[name], theirs[name] = syntax.literal(left), syntax.literal(right)
     for name in mine:
         base.node.args.kwonlyargs.append(ast.arg(name))
         base.node.args.kw_defaults.append(None)
@@ -182,6 +318,11 @@ def _merge(
     known = calls.get(base.name, (base.name, {}))[1]
     calls[base.name] = (base.name, known | mine)
     calls[other.name] = (base.name, known | theirs)
+
+
+def _keyword_name(origin: str) -> str:
+    """Return the name of a keyword: that of the attribute, unless it is one of Python's."""
+    return f"{origin}_value" if hasattr(builtins, origin) else origin
 
 
 def _add(node: ast.AST, name: str, constants: dict[str, ast.expr]) -> None:

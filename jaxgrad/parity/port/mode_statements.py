@@ -8,11 +8,14 @@ import dataclasses
 from typing import Any, Protocol
 
 from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.mode_expressions import TRAINING
+from jaxgrad.parity.port.conditions import opposite
 
 
 class Expressions(Protocol):
-    """How expressions are merged, and how code of one mode is copied."""
+    """How expressions are merged, how code of one mode is copied, and the test of the mode."""
+
+    @property
+    def test(self) -> ast.expr: ...
 
     def expression(self, train: Any, evaluated: Any) -> Any: ...
 
@@ -175,11 +178,11 @@ def _branch(
     """Return `if training: ... else: ...`; after an arm that returns, the other needs no else."""
     then = [merger.alone(s, training=True) for s in train]
     otherwise = [merger.alone(s, training=False) for s in evaluated]
-    test: ast.expr = syntax.name(TRAINING)
+    test = copy.deepcopy(merger.test)
     if not then and not otherwise:
         return []
     if then and isinstance(then[-1], ast.Return):
         return [ast.If(test, then, []), *otherwise]
     if not then or (otherwise and isinstance(otherwise[-1], ast.Return)):
-        return [ast.If(ast.UnaryOp(ast.Not(), test), otherwise, []), *then]
+        return [ast.If(opposite(test), otherwise, []), *then]
     return [ast.If(test, then, otherwise)]

@@ -46,6 +46,8 @@ def in_mode(module: nn.Module, training: bool) -> Iterator[None]:
 class Merger:
     """The functions of both modes, and those that are merged from a pair of them."""
 
+    test: ast.expr = syntax.name(TRAINING)
+
     def __init__(self, train: Sequence[Written], evaluated: Sequence[Written]) -> None:
         self.train = {w.name: w for w in train}
         self.evaluated = {w.name: w for w in evaluated}
@@ -77,7 +79,14 @@ class Merger:
             node.args.kwonlyargs.append(ast.arg(TRAINING))
             node.args.kw_defaults.append(None)
         pinned, paths = left.pinned or right.pinned, left.paths & right.paths
-        return dataclasses.replace(left, name=label, node=node, pinned=pinned, paths=paths)
+        return dataclasses.replace(
+            left,
+            name=label,
+            node=node,
+            pinned=pinned,
+            paths=paths,
+            held=left.held & right.held or left.held | right.held,
+        )
 
     def _of_one_mode(self, written: Written, label: str, *, training: bool) -> Written:
         node = self.alone(written.node, training=training)

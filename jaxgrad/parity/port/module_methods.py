@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+import torch
 from torch import nn
 
 from jaxgrad.parity.port import attributes
@@ -30,11 +31,21 @@ def of_base(
             (p, _reach(owner, p, scope, node) if p else owner) for p, _ in module.named_modules()
         ]
         return _listed(name, found)
+    if name in ("to", "float", "double", "half") and _changes_nothing(module, name, args):
+        return owner
     if name in ("train", "eval", "requires_grad_", "to", "zero_grad", "half", "float", "double"):
         raise scope.refuse(f"`.{name}()` on a module while it runs; call it before porting", node)
     if name == "get_parameter":
         return _reach(owner, real_of(args[0]), scope, node)
     return None
+
+
+def _changes_nothing(module: nn.Module, name: str, args: list[Value]) -> bool:
+    """Return whether each tensor of a module has the dtype that a method would give it."""
+    dtypes = {"float": torch.float32, "double": torch.float64, "half": torch.float16}
+    goals = [real_of(x) for x in args] if name == "to" else [dtypes[name]]
+    held = {x.dtype for x in (*module.parameters(), *module.buffers()) if x.is_floating_point()}
+    return all(isinstance(goal, torch.dtype) and held <= {goal} for goal in goals)
 
 
 def _listed(name: str, values: list[tuple[str, Value]]) -> Items:

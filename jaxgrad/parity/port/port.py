@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,14 +13,16 @@ from torch import nn
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port import draws
+from jaxgrad.parity.port.conventions import EXAMPLE, SIZES, conventions
 from jaxgrad.parity.port.deviations import deviations_of
+from jaxgrad.parity.port.distinct import with_distinct_names
 from jaxgrad.parity.port.finish.finish import finished
-from jaxgrad.parity.port.finish.shapes import NOTE, shapes_of
+from jaxgrad.parity.port.finish.shapes import shapes_of
 from jaxgrad.parity.port.holes import holes_of, note_of
 from jaxgrad.parity.port.interpretation import interpret
 from jaxgrad.parity.port.merging import merged
 from jaxgrad.parity.port.mode_expressions import TRAINING
-from jaxgrad.parity.port.naming import docstring, named, with_shapes
+from jaxgrad.parity.port.naming import docstring, named, reading_order, with_shapes
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.proofs import proved
@@ -29,7 +32,8 @@ from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.step_proofs import step_proved
 from jaxgrad.parity.port.steps import Recipe, Step, write_step
 from jaxgrad.parity.port.ties import tie
-from jaxgrad.parity.port.verifying import STYLES
+from jaxgrad.parity.port.verifying import STYLES, silent
+from jaxgrad.parity.port.wrappers import without_wrappers
 from jaxgrad.parity.port.writer import title_of, write_file
 
 
@@ -48,6 +52,7 @@ def port(
     scan: bool = False,
     prove: bool = True,
     seed: int = 0,
+    progress: Callable[[str], None] | None = None,
 ) -> Ported:
     """Write the JAX port of a torch module as readable source, and prove its gradients.
 
@@ -77,6 +82,8 @@ def port(
             compiles one layer instead of all. The file's function `stacked` stacks the params once.
         prove: Whether to prove the port.
         seed: Seed of the proof.
+        progress: Function that is called with the name of each step as it begins, such as "write"
+            or "train: align".
 
     Returns:
         A `Ported`: the source, the entry function, the params and the proof.
@@ -106,14 +113,18 @@ def port(
     recipe = _recipe(module, optimizer, loss, targets, scheduler, clip)
     if recipe is not None and style == "nnx":
         raise PortError('style="nnx" writes no training step; leave out optimizer=')
+    show = progress or silent
+    show("write")
     if style == "nnx":
         ported = _written_as_classes(module, inputs, holes)
     else:
         ported = _written(module, inputs, recipe, scan=scan, holes=holes)
     if not prove:
         return ported
-    ported = proved(ported, module, inputs, also, seed)
-    return ported if recipe is None or ported.holes else step_proved(ported, recipe, inputs, seed)
+    ported = proved(ported, module, inputs, also, seed, show)
+    if recipe is None or ported.holes:
+        return ported
+    return step_proved(ported, recipe, inputs, seed, show)
 
 
 def _recipe(
@@ -160,32 +171,43 @@ def _written(
     if recipe is not None:
         step = write_step(recipe, run, written, layout, has_state=run.stateful)
     tail = [w for w in step.section if isinstance(w, Written)]
-    functions = merged([*step.functions, *written, *tail])
+    functions = merged([*step.functions, *without_wrappers(written), *tail], module)
     deviations = deviations_of(functions)
+    named_first = with_distinct_names([w for w in functions if w not in tail], module)
+    functions = [*named_first, *(w for w in functions if w in tail)]
     functions = named(finished(scanned(functions) if scan else functions, tail))
     undocumented = [w for w in functions if not w.doc]
     for function in undocumented:
-        function.doc = docstring(function)
+        function.doc = docstring(function, module)
     notes = [*program.notes, *note_of(holes_of(functions))]
 
-    def source(*more: str) -> str:
-        own = [w for w in functions if w not in tail]
+    own = [w for w in functions if w not in tail]
+    arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
+    draws_in_eval = draws.RNG in [a.arg for a in entry.node.args.args]
+    shared = conventions(own, stateful=run.stateful, draws_in_eval=draws_in_eval)
+
+    def source(sizes: str = "") -> str:
+        lines = "\n".join(filter(None, [shared, sizes]))
+        about = [lines, *notes] if lines else notes
         return write_file(
-            title_of(module), own[::-1], program.assumptions, [*notes, *more], step.section,
+            title_of(module), reading_order(own), program.assumptions, about, step.section,
             deviations,
         )  # fmt: skip
 
-    arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
     ported = Ported(
         source(), entry.name, program.assumptions, layout, draws.RNG in arguments, run.stateful,
         TRAINING in arguments, program.modes, step.order, holes_of(functions),
     )  # fmt: skip
     params = ported.params(module.state_dict())
-    shapes = shapes_of(ported.space, ported.name, params, to_numpy(inputs))
+    ordered = [*(w for w in own if w is not entry), entry]
+    shapes = shapes_of(ported.space, ordered, params, to_numpy(inputs))
     for function in undocumented:
         if function.name in shapes:
             function.doc = with_shapes(function.doc, shapes[function.name])
-    return dataclasses.replace(ported, source=source(NOTE)) if shapes else ported
+    if not shapes:
+        return ported
+    has_letters = re.search(r"\((\w+, )*[A-Za-z]", " ".join(shapes.values()))
+    return dataclasses.replace(ported, source=source(SIZES if has_letters else EXAMPLE))
 
 
 def _written_as_classes(module: nn.Module, inputs: PyTree, holes: bool) -> Ported:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from torch import nn
@@ -15,14 +15,16 @@ from jaxgrad.parity.port.mode_dependence import Observed, depends_on_mode, obser
 from jaxgrad.parity.port.modes import MODES, in_mode
 from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.verifying import prefixed, silent
 from jaxgrad.parity.prove.prove import prove
 from jaxgrad.parity.prove.report import SURFACES, Report
 
 
 def proved(
-    ported: Ported, module: nn.Module, inputs: PyTree, also: Sequence[PyTree], seed: int
-) -> Ported:
-    """Return a port with its proofs.
+    ported: Ported, module: nn.Module, inputs: PyTree, also: Sequence[PyTree], seed: int,
+    show: Callable[[str], None] = silent,
+) -> Ported:  # fmt: skip
+    """Return a port with its proofs; `show` is called with the name of each step.
 
     Raises:
         PortError: In one of the modes the port has other gradients than the module.
@@ -38,6 +40,7 @@ def proved(
                 reason = reason or _shared_key(arguments, inputs)
             report = None if reason else prove(
                 module, inputs=to_numpy(inputs), also=[to_numpy(x) for x in also], seed=seed,
+                progress=prefixed(MODES[training], show),
                 **arguments,
             )  # fmt: skip
         if report is not None and ported.holes and _calls_a_hole(report):

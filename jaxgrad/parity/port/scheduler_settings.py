@@ -11,11 +11,12 @@ from typing import Any
 from unittest import mock
 
 import torch
-from torch.optim import lr_scheduler
+from torch.optim import lr_scheduler, swa_utils
 
 from jaxgrad.parity.port.refusals import PortError
 
 
+SOURCES = (lr_scheduler.__name__, swa_utils.__name__)
 METHODS = ("step", "get_lr", "_get_closed_form_lr", "_update_lr")
 
 
@@ -51,7 +52,7 @@ def scheduler_of(
         Raises:
             PortError: The scheduler is not torch's, or changes what torch's does.
         """
-        own = [c for c in type(part).__mro__ if c.__module__ != lr_scheduler.__name__]
+        own = [c for c in type(part).__mro__ if c.__module__ not in SOURCES]
         if id(part) not in made or any(name in vars(c) for c in own for name in METHODS):
             raise PortError(
                 f"the scheduler {type(part).__name__} has no counterpart in jaxgrad.optim; "
@@ -66,8 +67,8 @@ def scheduler_of(
 def _recording(made: dict[int, Settings]) -> Iterator[None]:
     """Record the outermost of torch's constructors that makes a scheduler."""
     with contextlib.ExitStack() as stack:
-        for kind in vars(lr_scheduler).values():
-            if getattr(kind, "__module__", "") == lr_scheduler.__name__ and inspect.isclass(kind):
+        for kind in (*vars(lr_scheduler).values(), swa_utils.SWALR):
+            if inspect.isclass(kind) and kind.__module__ in SOURCES:
                 if "__init__" in vars(kind):
                     patch = mock.patch.object(kind, "__init__", _recorded(kind, made))
                     stack.enter_context(patch)

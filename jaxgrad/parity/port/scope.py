@@ -6,6 +6,7 @@ import ast
 import contextlib
 import copy
 import dataclasses
+import re
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -50,6 +51,8 @@ class Written:
     pinned: bool = False  # whether it is passed to a transformation, which takes no constants
     paths: set[str] = dataclasses.field(default_factory=set)  # the modules whose method it is
     hole: Hole | None = None  # what is to be written by hand in its place
+    base: str = ""  # the name that it has if no other function has it
+    held: set[str] = dataclasses.field(default_factory=set)  # the modules that it was written for
 
     @classmethod
     def helper(cls, source: str, doc: str, writer: Any) -> Written:
@@ -85,6 +88,7 @@ class Calls:
 
     written: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
     stateful: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
+    unrolled: set[Place] = dataclasses.field(default_factory=set)  # comprehensions that draw
 
 
 @dataclasses.dataclass
@@ -149,6 +153,7 @@ class Scope:
     no_grad: bool = False
     line: ast.AST | None = None  # the statement that is being interpreted
     names: set[str] = dataclasses.field(default_factory=set)  # names that the port's function uses
+    lasting: set[str] = dataclasses.field(default_factory=set)  # names of stored values
     indices: set[str] = dataclasses.field(default_factory=set)  # loop counters up to a fixed number
     turning: set[str] = dataclasses.field(default_factory=set)  # modules that a loop goes over
     stateful: bool = False  # whether the function changes buffers, and returns its params too
@@ -178,7 +183,14 @@ class Scope:
         first = line
         while first - 1 in self.source.own_lines:
             first -= 1
-        return [self.source.comments[n] for n in range(first, line)]
+        found = [self.source.comments[n] for n in range(first, line)]
+        return [text for text in found if not _MARK.match(text)]
+
+    def hold_comments(self, node: ast.stmt) -> None:
+        """Keep the comments above a folded statement for the next one that the port has."""
+        if node.lineno > self.shown:
+            self.held += self.comments_above(node.lineno)
+            self.shown = node.end_lineno or node.lineno
 
     def _comments(self) -> tuple[list[str], str]:
         node, source = self.line, self.source
@@ -191,7 +203,8 @@ class Scope:
         above, self.held = [*self.held, *self.comments_above(first)], []
         inside = [source.comments[n] for n in range(first, last) if n in source.own_lines]
         trailing = source.comments.get(last, "") if last not in source.own_lines else ""
-        return above + inside, trailing
+        inside = [text for text in inside if not _MARK.match(text)]
+        return above + inside, "" if _MARK.match(trailing) else trailing
 
     @contextlib.contextmanager
     def block(self) -> Iterator[list[ast.stmt]]:
@@ -217,7 +230,7 @@ class Scope:
 
     def fresh(self, name: str) -> str:
         """Return a name that the function does not use yet."""
-        taken = self.names | set(self.values) | RESERVED
+        taken = self.names | set(self.values) | self.lasting | RESERVED
         found = syntax.unique(name, taken)
         self.names.add(found)
         return found
@@ -235,7 +248,9 @@ class Scope:
             probe = probe.value
         if isinstance(probe, ast.Name | ast.Constant):
             return copy.deepcopy(code)
-        return self.assign(self.fresh(name), code)
+        code = self.assign(self.fresh(name), code)
+        self.body[-1].__dict__["temporary"] = True
+        return code
 
     def is_index(self, code: ast.expr) -> bool:
         """Return whether an expression depends on nothing but counters of loops of fixed length."""
@@ -271,6 +286,11 @@ def top_scope(run: Run, name: str) -> Scope:
 
 
 def _nothing() -> None: ...
+
+
+_MARK = re.compile(
+    r"#\s*(fmt|type|pyright|pyrefly|mypy|noqa|pylint|ruff|nosec|pragma)\b"
+)  # for tools
 
 
 def renames(node: ast.AST) -> dict[str, str]:

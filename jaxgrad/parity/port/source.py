@@ -54,8 +54,8 @@ def source_of(function: types.FunctionType) -> Source:
     return Source(node, code.co_filename, comments, own, function)
 
 
-def is_torch(function: types.FunctionType | types.MethodType) -> bool:
-    """Return whether a function is torch's own."""
+def is_torch(function: types.FunctionType | types.MethodType | type) -> bool:
+    """Return whether a function or a class is torch's own."""
     return function.__module__.split(".")[0] == "torch"
 
 

@@ -24,6 +24,7 @@ from jaxgrad.parity.port import (
 from jaxgrad.parity.port.binding import bind
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import LEAVING, Broken, Continued, Returned, Scope
+from jaxgrad.parity.port.source import is_torch
 from jaxgrad.parity.port.values import (
     Closure,
     Fields,
@@ -52,8 +53,11 @@ def execute(body: list[ast.stmt], scope: Scope) -> None:
             raise scope.refuse(f"{type(node).__name__} statements are not ported", node)
         scope.line = node
         start = holes.before(scope) if scope.run.leaves_holes else None
+        length = len(scope.body)
         try:
             handler(node, scope)
+            if isinstance(node, ast.Assign) and len(scope.body) == length:
+                scope.hold_comments(node)
         except PortError as refusal:
             if start is None:
                 raise
@@ -226,10 +230,24 @@ def _if(node: ast.If, scope: Scope) -> None:
     if isinstance(test, Tensor) and not conditions.is_fixed_test(test):
         branches.branch(node, test, scope)
         return
+    if isinstance(test, Size) and not test.real and _is_check_of_torch(node, scope):
+        return
     arm = node.body if conditions.truth(test, node.test, scope) else node.orelse
     scope.held = [*scope.held, *scope.comments_above(node.lineno)] if arm else []
     execute(arm, scope)
     scope.held = []
+
+
+def _is_check_of_torch(node: ast.If, scope: Scope) -> bool:
+    """Return whether a branch of torch's own code raises or warns, and does nothing else."""
+    inner = [x for x in ast.walk(node) if isinstance(x, ast.stmt)]
+    only = all(isinstance(x, ast.If | ast.Raise) or _warns(x) for x in inner)
+    return only and not node.orelse and is_torch(scope.source.function)
+
+
+def _warns(node: ast.stmt) -> bool:
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and syntax.text(call.func) == "warnings.warn"
 
 
 def _only_raises(node: ast.If) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -21,6 +21,7 @@ from jaxgrad.parity.port.optimizers import rebuilt
 from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.steps import Recipe
+from jaxgrad.parity.port.verifying import prefixed, silent
 from jaxgrad.parity.prove.prove import prove
 from jaxgrad.parity.prove.training import Training
 
@@ -46,8 +47,10 @@ class WithLoss(nn.Module):
         return outputs if self.loss is None else self.loss(outputs, *targets)
 
 
-def step_proved(ported: Ported, recipe: Recipe, inputs: PyTree, seed: int) -> Ported:
-    """Return a port with the proof of its training step.
+def step_proved(
+    ported: Ported, recipe: Recipe, inputs: PyTree, seed: int, show: Callable[[str], None] = silent
+) -> Ported:
+    """Return a port with the proof of its training step; `show` is called with each step's name.
 
     The loss and the optimizer are proved over `STEPS` steps of torch's loop. Then `train_step` must
     do the same as that loss and that optimizer.
@@ -73,7 +76,7 @@ def step_proved(ported: Ported, recipe: Recipe, inputs: PyTree, seed: int) -> Po
         report = prove(
             whole, functools.partial(space["loss_fn"], **key), weights(whole.state_dict()), batch,
             weights=weights, trainable=ported.trainable, optimizer=training, steps=STEPS,
-            seed=seed, has_state=ported.has_state,
+            seed=seed, has_state=ported.has_state, progress=prefixed("step", show),
         )  # fmt: skip
     name = type(module).__name__
     if report.verdict != "pass":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 from jaxgrad.parity.port import autograd_functions, inplace, objects, syntax
 from jaxgrad.parity.port.binding import kept, stop_all
@@ -33,6 +34,11 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
         objects.store(owner, name, value, scope, node)
     elif isinstance(owner, Module) and isinstance(value, Folded | Size):
         _set_on_module(owner, name, value, scope, node)
+    elif isinstance(owner, Module) and isinstance(value, Module):
+        if getattr(owner.real, name, None) is not value.real:
+            raise scope.refuse(f"the module `{name}` is replaced while the module runs", node)
+    elif isinstance(owner, Fields) and name in owner.fields:
+        _set_field(owner, name, stop_all(value) if scope.no_grad else value, scope)
     else:
         raise scope.refuse(
             f"`{name}` is set while the module runs; return it instead of storing it", node
@@ -56,6 +62,12 @@ def _set_on_module(
     scope.run.settings.set(owner.real, name, value.real)
 
 
+def _set_field(owner: Fields, key: Any, value: Value, scope: Scope) -> None:
+    """Replace a value of a dict or record, whose other values are still read from where it is."""
+    owner.fields, owner.code = {k: owner.at(k) for k in owner.fields}, None
+    owner.fields[key] = kept(str(key), value, scope, lasting=True)
+
+
 def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST) -> None:
     """Interpret `owner[key] = value`.
 
@@ -68,12 +80,12 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     position = real_of(key)
     if scope.no_grad:
         value = stop_all(value)
-    if owner.code is None and not isinstance(owner, Folded):
-        value = kept(str(position), value, scope)
     if isinstance(owner, Items):
-        owner.items[position] = value
+        parts = [owner.at(n) for n in range(len(owner.items))]
+        owner.items, owner.code = parts, None
+        owner.items[position] = kept(str(position), value, scope, lasting=True)
     elif isinstance(owner, Fields) and not isinstance(owner, Object):
-        owner.fields[position] = value
+        _set_field(owner, position, value, scope)
     elif isinstance(owner, Folded) and isinstance(value, Folded):
         owner.real[position] = value.real
     else:

@@ -106,6 +106,11 @@ class _Substitute(ast.NodeTransformer):
         return new
 
 
+def remarks(statement: ast.stmt) -> dict[str, Any]:
+    """Return the comments of a statement, which another one gets in its place."""
+    return {k: x for k in ("comments", "trailing") if (x := statement.__dict__.get(k))}
+
+
 def result_target(target: ast.expr | None) -> ast.expr | None:
     """Return `x` of a target `x`, and of `x, p["norm"]`, where the rest are places in params."""
     if not isinstance(target, ast.Tuple):

@@ -21,11 +21,14 @@ def require_turns(turn: Turn, count: int, scope: Scope, node: ast.AST, *, assert
     """Note that a loop over a size has the number of turns that it has for the example inputs."""
     if turn.fixed:
         return
-    scope.assume(node, f"the loop takes {count} turns")
+    scope.assume(node, f"the loop runs {count} times")
     if turn.iterable is not None and asserted:
         length = syntax.call("len", turn.iterable)
         test = ast.Compare(length, [ast.Eq()], [syntax.constant(count)])
-        message = syntax.constant("the loop of the torch program was unrolled")
+        times = "once" if count == 1 else f"{count} times"
+        message = syntax.constant(
+            f"this port holds for a loop that runs {times}, as in the example"
+        )
         scope.emit(ast.Assert(test, message))
 
 

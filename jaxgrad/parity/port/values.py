@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import copy
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port import formulas, syntax
 from jaxgrad.parity.port.refusals import PortError
 
 
@@ -31,6 +31,8 @@ class Folded(Value):
 
     origin: str = ""  # the attribute that it was read from, which names a keyword of the port
     variable: str = ""  # the variable that has it before a loop
+    formula: ast.expr | None = None  # how a number of many digits is computed
+    parts: ast.expr | None = None  # how any number is computed, for the formula of another one
 
 
 class Size(Value):
@@ -130,9 +132,23 @@ def _shows_parts(code: ast.expr) -> bool:
     return isinstance(code, ast.Tuple) or is_slice
 
 
-def folded(real: Any, origin: str = "") -> Folded:
+def folded(real: Any, origin: str = "", formula: ast.expr | None = None) -> Folded:
     value = Folded(real)
-    value.origin = origin
+    value.origin, value.formula = origin, formula
+    return value
+
+
+def computed(real: Any, build: Callable[..., ast.expr], *operands: Value) -> Folded:
+    """Return a number that is computed from others, with its formula if it has many digits."""
+    if not isinstance(real, int | float) or isinstance(real, bool):
+        return Folded(real)
+    try:
+        codes = [_named_parts(x) or code_of(x) for x in operands]
+    except PortError:
+        return Folded(real)
+    value = folded(real)
+    value.parts = formulas.short(build(*map(copy.deepcopy, codes)))
+    value.formula = value.parts if formulas.is_long(real) else None
     return value
 
 
@@ -143,6 +159,13 @@ def renamed(value: Value, code: ast.expr) -> Value:
     new = copy.copy(value)
     new.code = code
     return new
+
+
+def _named_parts(value: Value) -> ast.expr | None:
+    """Return how a number is computed, if a number in it has the author's name."""
+    parts = value.parts if isinstance(value, Folded) else None
+    has_name = parts is not None and any("origin" in n.__dict__ for n in ast.walk(parts))
+    return parts if has_name else None
 
 
 def is_dynamic(value: Value) -> bool:
@@ -204,10 +227,15 @@ def code_of(value: Value) -> ast.expr:
     if isinstance(value, Fields):
         keys: list[ast.expr | None] = [syntax.literal(key) for key in value.fields]
         return ast.Dict(keys, [code_of(x) for x in value.fields.values()])
+    if isinstance(value, Folded) and value.formula is not None:
+        return copy.deepcopy(value.formula)
     code = syntax.literal(value.real)
-    if isinstance(value, Folded) and value.origin and isinstance(code, ast.Constant):
-        code.kind = None
-        code.__dict__["origin"] = value.origin
+    if formulas.is_long(value.real):
+        code = formulas.found(value.real) or code
+    inner = code.operand if isinstance(code, ast.UnaryOp) else code
+    is_number = isinstance(inner, ast.Constant) or "number" in inner.__dict__
+    if isinstance(value, Folded) and value.origin and is_number:
+        inner.__dict__["origin"] = value.origin
     if isinstance(value, Folded) and value.variable:
         code.__dict__["variable"] = value.variable
     return code

@@ -45,8 +45,12 @@ class NoProof(Exception):
     """The files of a proof are missing or of another format."""
 
 
-def verify(source: pathlib.Path) -> Iterator[tuple[str, Report]]:
+def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[str, Report]]:
     """Prove a port in each of its modes; yield the mode and its report.
+
+    Args:
+        source: The file of the port.
+        show: Function that is called with the name of each step as it begins.
 
     Raises:
         NoProof: `Ported.write` has not written the files beside the source.
@@ -58,7 +62,18 @@ def verify(source: pathlib.Path) -> Iterator[tuple[str, Report]]:
         params = _filled(proof["params"], arrays)
     arguments = _of_classes if proof["style"] == "nnx" else _of_functions
     for mode in proof["modes"]:
-        yield mode, prove(files.dump(mode), **arguments(fn, params, proof, mode))
+        progress = prefixed(mode, show)
+        yield mode, prove(files.dump(mode), progress=progress, **arguments(fn, params, proof, mode))
+
+
+def silent(step: str) -> None:
+    """Show nothing."""
+    del step
+
+
+def prefixed(label: str, show: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a function that shows the steps of one proof, as in `train: align`."""
+    return lambda step: show(f"{label}: {step}")
 
 
 def _of_functions(fn: Any, params: Any, proof: dict[str, Any], mode: str) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import io
 import json
 import pathlib
@@ -11,8 +12,11 @@ import textwrap
 import tokenize
 from collections.abc import Sequence
 
+from torch import nn
+
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.scope import Assumption, Written
+from jaxgrad.parity.port.source import is_torch
 
 
 WIDTH = 100
@@ -30,9 +34,20 @@ _IMPORTS = (
 _STANDARD = ("import math", "from functools import partial")
 
 
-def title_of(module: object) -> str:
+def short_path(path: str) -> str:
+    """Return the last folder and the name of a file."""
+    return "/".join(pathlib.Path(path).parts[-2:])
+
+
+def title_of(module: nn.Module) -> str:
     """Return the first line of a port."""
-    return f"The JAX port of torch's {type(module).__name__}, written by jaxgrad.port."
+    kind = type(module)
+    try:
+        file = inspect.getsourcefile(kind) or ""
+    except TypeError:  # a class of a module that is not imported
+        file = inspect.unwrap(kind.forward).__code__.co_filename
+    place = kind.__module__ if is_torch(kind) else short_path(file)
+    return f"JAX port of {kind.__name__} ({place}), written by jaxgrad.port."
 
 
 def write_file(
@@ -90,11 +105,11 @@ def _header(
     notes: Sequence[str],
     deviations: Sequence[str],
 ) -> str:
-    lines = [f'"""{title}', *(line for note in notes for line in ("", note))]
+    lines = [f'"""{title}', *(line for note in notes for line in ("", *note.split("\n")))]
     if assumptions:
-        lines += ["", "It holds where these tests of the torch program have the same answer:"]
+        lines += ["", "The torch program branches on these tests; the port assumes that they hold:"]
         lines += [
-            f"- {a.place.file and pathlib.Path(a.place.file).name}:{a.place.line}: {a.text}"
+            f"- {a.text} ({a.place.file and pathlib.Path(a.place.file).name}:{a.place.line})"
             for a in dict.fromkeys(assumptions)
         ]
     if deviations:
@@ -140,16 +155,16 @@ def _class_text(written: Written, node: ast.ClassDef) -> str:
 def _docstring(written: Written) -> list[str]:
     if len(written.doc) + 10 <= WIDTH and "\n" not in written.doc:
         return [f'    """{written.doc}"""']
-    wrapped = [textwrap.wrap(part, WIDTH - 8) for part in written.doc.split("\n\n")]
+    wrapped = [_wrapped(part) for part in written.doc.split("\n\n")]
     (first, *rest), *others = wrapped
-    more = [f"    {line}" for part in others for line in part]
-    return [
-        f'    """{first}',
-        *(f"    {x}" for x in rest),
-        *([""] if more else []),
-        *more,
-        '    """',
-    ]
+    more = [line for part in others for line in ("", *(f"    {x}" for x in part))]
+    return [f'    """{first}', *(f"    {x}" for x in rest), *more, '    """']
+
+
+def _wrapped(text: str) -> list[str]:
+    """Return the lines of a text; a shape stays on one line."""
+    joined = re.sub(r"\w+ \([^()]*\)|\([^()]*\)", lambda m: m[0].replace(" ", "\0"), text)
+    return [line.replace("\0", " ") for line in textwrap.wrap(joined, WIDTH - 8)]
 
 
 def statement_lines(node: ast.stmt, indent: int) -> list[str]:
@@ -161,7 +176,7 @@ def statement_lines(node: ast.stmt, indent: int) -> list[str]:
         target = target[1:-1] if isinstance(node.target, ast.Tuple) else target
         head = f"for {target} in {syntax.text(node.iter)}:"
         inner = [line for s in node.body for line in statement_lines(s, indent + 4)]
-        return [*above, *fit(_double_quotes(head), indent), *inner]
+        return [*above, *fit(_tidy(head), indent), *inner]
     if isinstance(node, ast.If):
         return [*above, *_branch(node, indent)]
     if isinstance(node, ast.FunctionDef):
@@ -169,7 +184,7 @@ def statement_lines(node: ast.stmt, indent: int) -> list[str]:
         head = f"def {node.name}({syntax.text(node.args)}):"
         inner = [line for s in node.body for line in statement_lines(s, indent + 4)]
         return ["", *above, *decorators, *fit(head, indent), *inner, ""]
-    lines = fit(_double_quotes(_text(node)), indent)
+    lines = fit(_tidy(_text(node)), indent)
     if isinstance(node, ast.Assert) and node.msg is not None and len(lines) > 1:
         lines = _assertion(node, indent)
     if isinstance(node, ast.Raise) and any(len(line) > WIDTH for line in lines):
@@ -184,7 +199,7 @@ def statement_lines(node: ast.stmt, indent: int) -> list[str]:
 
 def _branch(node: ast.If, indent: int) -> list[str]:
     space = " " * indent
-    lines = fit(_double_quotes(f"if {syntax.text(node.test)}:"), indent)
+    lines = fit(_tidy(f"if {syntax.text(node.test)}:"), indent)
     lines += [line for s in node.body for line in statement_lines(s, indent + 4)]
     if node.orelse:
         lines.append(f"{space}else:")
@@ -193,7 +208,7 @@ def _branch(node: ast.If, indent: int) -> list[str]:
 
 
 def _assertion(node: ast.Assert, indent: int) -> list[str]:
-    test = fit(f"assert {_double_quotes(syntax.text(node.test))}, (", indent)
+    test = fit(f"assert {_tidy(syntax.text(node.test))}, (", indent)
     return [*test, *_message(node.msg, indent), " " * indent + ")"]
 
 
@@ -232,11 +247,12 @@ def _text(node: ast.stmt) -> str:
     return source
 
 
-def _double_quotes(source: str) -> str:
-    """Return a line with strings in double quotes."""
+def _tidy(source: str) -> str:
+    """Return a line with strings in double quotes, and `1e-6` and `x**2` as ruff has them."""
     parts = []
     last = 0
     starts = [0]
+    source = _POWER.sub(_short_power, source)
     for line in source.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
     try:
@@ -244,11 +260,36 @@ def _double_quotes(source: str) -> str:
     except (tokenize.TokenError, IndentationError):
         return source
     for token in tokens:
-        if token.type == tokenize.STRING and re.fullmatch(r"'[^'\"\\]*'", token.string):
+        new = token.string
+        if token.type == tokenize.STRING and re.fullmatch(r"'[^'\"\\]*'", new):
+            new = f'"{new[1:-1]}"'
+        elif token.type == tokenize.NUMBER:
+            new = _number(new)
+        if new != token.string:
             begin = starts[token.start[0] - 1] + token.start[1]
-            parts += [source[last:begin], f'"{token.string[1:-1]}"']
+            parts += [source[last:begin], new]
             last = begin + len(token.string)
     return "".join([*parts, source[last:]])
+
+
+_OPERAND = r"(?:[A-Za-z_][\w.]*|\d[\w.]*)"
+_POWER = re.compile(
+    rf"(?<![\w.\])'\"])({_OPERAND}) \*\* (-?{_OPERAND}|\(-{_OPERAND}\))(?![\w.(\[])"
+)
+
+
+def _short_power(match: re.Match[str]) -> str:
+    return f"{match[1]}**{match[2].strip('()')}"
+
+
+def _number(text: str) -> str:
+    """Return `1e-06` as `1e-6`, and `9000000000000000.0` as `9e15`."""
+    text = re.sub(r"e([-+]?)0*(\d)", lambda m: f"e{m[1].strip('+')}{m[2]}", text)
+    match = re.fullmatch(r"(\d)(\d*?)(0{5,})\.0", text)
+    if match is None:
+        return text
+    digits = f"{match[1]}.{match[2]}" if match[2] else match[1]
+    return f"{digits}e{len(match[2]) + len(match[3])}"
 
 
 def fit(source: str, indent: int) -> list[str]:

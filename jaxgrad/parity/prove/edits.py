@@ -54,11 +54,79 @@ def suggest(file: str, line: int, wrong: str, right: str, column: int | None = N
     return None
 
 
+def stop(file: str, span: tuple[int, int, int, int], operand: int) -> Edit | None:
+    """Suggest a stop_gradient around one operand of an expression.
+
+    Args:
+        file: Path of the port's source file.
+        span: First line, first column, last line and last column of the expression.
+        operand: Index of the operand whose gradient has to be stopped.
+
+    Returns:
+        The change, or None if the operand is not one expression in one line.
+    """
+    tree = _parsed(file)
+    spans = ((_span(node), node) for node in ast.walk(tree) if isinstance(node, ast.expr))
+    nodes = [node for place, node in spans if place == span]
+    wrapped = _operand(nodes[0], operand) if nodes else None
+    if wrapped is None or wrapped.lineno != wrapped.end_lineno:
+        return None
+    line = source_line(file, wrapped.lineno)
+    encoded, (_, start, _, end) = line.encode(), _span(wrapped)
+    before, code, after = (
+        encoded[a:b].decode() for a, b in ((0, start), (start, end), (end, None))
+    )
+    if before.endswith("(") and after.startswith(")") and isinstance(wrapped, ast.BinOp):
+        before, after = before[:-1], after[1:]  # the parentheses of the call take their place
+    new = f"{before}{_stop_name(tree)}({code}){after}"
+    return Edit(file, wrapped.lineno, line, new)
+
+
+def _parsed(file: str) -> ast.Module:
+    """Return the syntax tree of a file; an empty one if it is not Python."""
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return ast.Module([], [])
+
+
+def _span(node: ast.expr) -> tuple[int, int, int, int]:
+    end_line, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
+    return node.lineno, node.col_offset, end_line, end
+
+
+def _operand(node: ast.expr, number: int) -> ast.expr | None:
+    """Return the operand of an operator, or the only argument of a call that can be an array."""
+    if isinstance(node, ast.BinOp):
+        return (node.left, node.right)[number] if number < 2 else None
+    if isinstance(node, ast.UnaryOp):
+        return node.operand
+    if isinstance(node, ast.Call):
+        arrays = [x for x in node.args if not isinstance(x, ast.Constant | ast.UnaryOp)]
+        if isinstance(node.func, ast.Attribute) and not _is_module(node.func.value):
+            arrays.append(node.func.value)  # a method of an array
+        return arrays[0] if len(arrays) == 1 else None
+    return None
+
+
+def _is_module(node: ast.expr) -> bool:
+    """Whether an expression is a name such as `jnp` or `jax.nn`, whose attributes are functions."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name) and node.id in ("jax", "jnp", "lax", "np", "numpy", "optax")
+
+
+def _stop_name(tree: ast.Module) -> str:
+    """Return `lax.stop_gradient` if the file imports lax, or else the full name."""
+    imports = (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
+    names = {alias.asname or alias.name for node in imports for alias in node.names}
+    return "lax.stop_gradient" if "lax" in names else "jax.lax.stop_gradient"
+
+
 def function_lines(file: str, line: int) -> list[int]:
     """Return the lines of the innermost function that contains a line."""
-    try:
-        tree = ast.parse("".join(linecache.getlines(file)))
-    except SyntaxError:
+    tree = _parsed(file)
+    if not tree.body:
         return []
     spans = [
         (node.lineno, node.end_lineno or node.lineno)

@@ -20,7 +20,7 @@ from jaxgrad.parity.prove.jax_side.inject import inject
 from jaxgrad.parity.prove.jax_side.native import retraced
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, flat
-from jaxgrad.parity.prove.judge import Judged, judge
+from jaxgrad.parity.prove.judge import Judged, judge, one_sided
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import compared, locate_forward
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
@@ -291,13 +291,11 @@ class Evidence:
         unused = [f"input {path}" for path in self.port.program.layout.unused]
         for name in [name for name in expected if name not in unused]:
             x, y = expected[name], actual.get(name)
-            if name.startswith("input ") and (x is None) != (y is None):
-                # The structure surface reports a one-sided gradient for parameters, not for inputs.
-                x = np.zeros_like(y) if x is None else x
-                y = np.zeros_like(x) if y is None else y
+            changes = [rerun[name] for rerun in reruns if rerun[name] is not None]
             if x is not None and y is not None:
-                changes = [rerun[name] for rerun in reruns if rerun[name] is not None]
                 judged.append(judge(name, x, y, changes, tree_scale=tree_scale))
+            elif name.startswith("input ") and (x is None) != (y is None):
+                judged.append(one_sided(name, x, y, changes, tree_scale))
         return judged
 
     @functools.cached_property

@@ -103,6 +103,24 @@ def judge(
     return Judged(name, verdict, difference, allowed, scale, at, *values)
 
 
+def one_sided(
+    name: str,
+    torch: np.ndarray | None,
+    jax: np.ndarray | None,
+    reruns: Sequence[np.ndarray | float],
+    tree_scale: float,
+) -> Judged:
+    """Compare the gradient of an input that only one framework computes with zeros.
+
+    The difference is relative to the gradient itself. The structure surface reports a one-sided
+    gradient of a parameter.
+    """
+    given = np.asarray(jax if torch is None else torch)
+    both = (np.zeros_like(given) if x is None else x for x in (torch, jax))
+    judged = judge(name, *both, reruns, tree_scale=tree_scale, scale=scale_of(given))
+    return dataclasses.replace(judged, **({"torch": None} if torch is None else {"jax": None}))
+
+
 def max_difference(x: np.ndarray, y: np.ndarray) -> float:
     """Return the largest finite difference between the elements of two arrays."""
     off = distance(np.asarray(y), x)

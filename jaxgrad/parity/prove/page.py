@@ -32,6 +32,7 @@ def fill(reports: Sequence[Any], headline: str, outcome: Callable[[Any], str]) -
         ordered=ordered,
         number=number,
         value=value,
+        shown_value=shown_value,
         distinct=distinct,
         signs=SIGNS,
         unmatched=UNMATCHED,
@@ -85,6 +86,14 @@ def value(x: Any) -> str:
     if isinstance(x, float) and not math.isfinite(x):
         return "NaN" if math.isnan(x) else "∞" if x > 0 else "-∞"
     return str(x)
+
+
+def shown_value(row: Mapping[str, Any], framework: str, other: str) -> str:
+    """Format a value of a row; "None" if only the other framework has a value."""
+    x, y = row[framework], row[other]
+    if x is None and y is not None:
+        return "None"
+    return distinct(x, y if row["verdict"] == "fail" else None)
 
 
 def distinct(x: Any, y: Any, least: int = 4) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.prove import adapters, checks, listings, users
+from jaxgrad.parity.prove import adapters, arguments, checks, listings, users
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.report import (
     SURFACES,
@@ -146,7 +146,9 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
     with contextlib.closing(side):
         evidence = gather(request, clock, side)
         judgements = evidence.waivers.settle(_judge_surfaces(evidence, request))
-    surfaces = {surface: judgements[surface].surface for surface in SURFACES}
+    surfaces = {
+        surface: arguments.named(judgements[surface].surface, side.module) for surface in SURFACES
+    }
     first = next((f for s in surfaces.values() for f in s.findings if s.verdict == "fail"), None)
     return Report(
         verdict=overall_verdict(surfaces),
@@ -156,6 +158,7 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         notes=evidence.notes + tuple(n for j in judgements.values() for n in j.notes),
         not_visible=() if surfaces["forward"].verdict == "fail" else tuple(evidence.not_visible),
         matched=_matched_before(evidence, first),
+        objective=_objective(evidence),
         seconds=clock.seconds,
         versions=adapters.versions() | dict(evidence.torch_side.versions),
         listings=_listings(evidence, request, first),
@@ -176,6 +179,22 @@ def _listings(
     }
     named = f"{finding.cause} {finding.edit or ''}"
     return {name: x.marking(named) for name, x in pair.items() if x is not None}
+
+
+def _objective(evidence: Evidence) -> str:
+    """Say what the gradients are gradients of."""
+    if evidence.torch_side.has_loss:
+        return "The gradients are those of the loss that was given."
+    outputs = [x for name, x in evidence.runs[0].outputs.items() if name != "loss"]
+    if len(outputs) == 1 and outputs[0].size == 1:
+        return (
+            "The output is one number, and the gradients are its gradients. With redrawn weights "
+            "they are multiplied by a random number."
+        )
+    return (
+        "The outputs are multiplied by random numbers and summed, and the gradients are those of "
+        "this sum. Pass loss= to see the gradients of your loss."
+    )
 
 
 def _matched_before(evidence: Evidence, first: Finding | None) -> tuple[str, ...]:

@@ -58,7 +58,8 @@ class Finding:
         if self.cause:
             lines.append(f"  likely cause: {self.cause}")
         if self.edit is not None:
-            place, *diff = str(self.edit).splitlines()
+            _, *diff = str(self.edit).splitlines()
+            place = f"{pathlib.Path(self.edit.file).name}:{self.edit.line}"
             lines += [f"  suggested change in {place}", *(f"    {line}" for line in diff)]
         elif self.source:
             lines.append(f"  JAX code: {self.source}")
@@ -96,6 +97,7 @@ class Report:
     notes: tuple[str, ...] = ()
     not_visible: tuple[str, ...] = ()  # torch modules without a matching JAX value
     matched: tuple[str, ...] = ()  # those with one, called before a forward divergence
+    objective: str = ""  # what the gradients are gradients of
     seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     listings: Mapping[str, Listing] = dataclasses.field(default_factory=dict)  # by framework

@@ -60,10 +60,15 @@ _FINDING = _object(
 _ROW = _object(
     {
         "name": _described(_TEXT, "the leaf that was compared, by torch's name"),
-        "verdict": {"enum": ["pass", "fail", "inconclusive", "zero", "accepted"]},
+        "verdict": _described(
+            {"enum": ["pass", "fail", "inconclusive", "zero", "accepted", "mask", "harmless"]},
+            "mask: the gradient of a mask, which is not judged; harmless: a cotangent that differs "
+            "in a correct port too",
+        ),
         "difference": _described(_NUMBER, "the largest difference, relative to the scale"),
         "allowed": _described(_NUMBER, "the difference that rounding alone can cause"),
-    }
+    },
+    argument=_described(_TEXT, "the name of an input in the signature of torch's forward"),
 )
 _SURFACE = _object(
     {
@@ -107,6 +112,7 @@ REPORT_SCHEMA: dict[str, Any] = {
             "matched": _described(
                 _TEXTS, "torch modules with one, called before the first divergence of the outputs"
             ),
+            "objective": _described(_TEXT, "what the gradients are gradients of"),
             "seconds": {"type": "object", "additionalProperties": {"type": "number"}},
             "versions": {"type": "object", "additionalProperties": _TEXT},
             "listings": _described(

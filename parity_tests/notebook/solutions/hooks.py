@@ -24,20 +24,20 @@ def print_the_norm():
 
 
 def once_or_per_use():
-    """`h = 2 * x` is used as `3 * h + 5 * h`, and a hook limits a gradient to at most 1. Predict
-    the gradient of x if the hook is applied to `h` once, and if it is applied at each use."""
+    """`h = 2 * x` is used as `3 * h - 5 * h`, and a hook clamps a gradient to [-1, 1]. Predict the
+    gradient of x if the hook is applied to `h` once, and if it is applied at each use."""
 
-    def limited(h):
-        return jaxgrad.hook(h, lambda grad: jnp.minimum(grad, 1))
+    def clamped(h):
+        return jaxgrad.hook(h, lambda grad: jnp.clip(grad, -1, 1))
 
     def once(x):
-        h = limited(2 * x)
-        return 3 * h + 5 * h
+        h = clamped(2 * x)
+        return 3 * h - 5 * h
 
     def per_use(x):
         h = 2 * x
-        return 3 * limited(h) + 5 * limited(h)
+        return 3 * clamped(h) - 5 * clamped(h)
 
     print(jax.grad(once)(1.0), jax.grad(per_use)(1.0))
-    assert jax.grad(once)(1.0) == 2  # the sum 8 is limited to 1, then multiplied by 2
-    assert jax.grad(per_use)(1.0) == 4  # 3 and 5 are limited to 1 each
+    assert jax.grad(once)(1.0) == -2  # the sum -2 is clamped to -1, then multiplied by 2
+    assert jax.grad(per_use)(1.0) == 0  # 3 and -5 are clamped to 1 and -1, and cancel

@@ -4,6 +4,7 @@ The graphs are recorded from the programs that the card shows. A gradient that f
 the two ports is red and labelled in the wrong port's graph.
 """
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -13,31 +14,61 @@ import torch
 
 from jaxgrad.graph import Graph, Setting, backward_graph, side_by_side
 from jaxgrad.parity.torch_graph import record
+from parity_tests.pictures.draw_case import PAGE
 from parity_tests.site.traps.card import Card
 from parity_tests.site.traps.proof import files, numpy_params
 
 
-WRONG, RIGHT = "the wrong port", "the right port"
+TORCH, WRONG, RIGHT = "torch", "the wrong port", "the right port"
+NARROW = 358  # pixels of a phone's page
 
 
-def picture(card: Card) -> str:
+def picture(card: Card, width: float = PAGE) -> str:
     """Return the picture of a card as SVG; the gradients are those of the sum of the output."""
     name = card.name.replace("`", "")
-    return side_by_side(rows(card), title=f"{name}: torch, a wrong port and the right one")
+    return side_by_side(
+        rows(card), title=f"{name}: torch, a wrong port and the right one", width=width
+    )
 
 
 def rows(card: Card) -> dict[str, Setting]:
-    """Return the rows of the picture: torch and the wrong port, then torch and the right port."""
+    """Return the programs of the picture: torch, the wrong port and the right one."""
     with files(card) as of:
         module, params = of.model.Model(), numpy_params(of.model.Model())
-        recorded = _torch(module, of.model.inputs)
+        torch_graph, torch_grads = _torch(module, of.model.inputs)
         wrong, right = (_Port(port.port, params, of.model.inputs) for port in (of.wrong, of.right))
-        turned = ", ".join(f"∇{name}" for name in params if wrong.turned(right, name))
-        note = f"{turned}: the same norm, another direction" if turned else ""
+        turned = [name for name in params if wrong.turned(right, name)]
+        note = f"{', '.join(f'∇{name}' for name in turned)}: the same norm, another direction"
+        elements = [
+            _elements(graph, grads, turned)
+            for graph, grads in (
+                (torch_graph, torch_grads),
+                (wrong.graph(), wrong.grads),
+                (right.graph(), right.grads),
+            )
+        ]
         return {
-            WRONG: Setting(recorded, wrong.graph(), ("", ""), note, "✗ differs from torch", RIGHT),
-            RIGHT: Setting(recorded, right.graph(), verdict="✓ the same gradients"),
+            TORCH: Setting(torch=elements[0]),
+            WRONG: Setting(
+                jax=elements[1],
+                note=note if turned else "",
+                verdict="✗ differs from torch",
+                expected=RIGHT,
+            ),
+            RIGHT: Setting(jax=elements[2], verdict="✓ the same gradients"),
         }
+
+
+def _elements(graph: Graph, grads: Mapping[str, Any], names: Sequence[str]) -> Graph:
+    """Return the graph with the first element, not the norm, of the gradients in `names`."""
+    shown = {name: _element(np.asarray(grads[name])) for name in names}
+    leaves = tuple(leaf._replace(element=shown.get(leaf.name, "")) for leaf in graph.leaves)
+    return graph._replace(leaves=leaves)
+
+
+def _element(grad: np.ndarray) -> str:
+    place = ", ".join(["0"] * grad.ndim)
+    return f"[{place}] {grad.ravel()[0]:.3g}".replace("-", "−")
 
 
 class _Port:
@@ -63,11 +94,13 @@ def _sum(output: Any) -> Any:
     return output.sum() if output.ndim else output
 
 
-def _torch(module: torch.nn.Module, inputs: tuple[Any, ...]) -> Graph:
+def _torch(module: torch.nn.Module, inputs: tuple[Any, ...]) -> tuple[Graph, dict[str, np.ndarray]]:
+    """Return torch's graph of the sum of the output, and its gradients."""
     arrays = [torch.tensor(np.asarray(x)) for x in inputs]
 
     def program() -> None:
         _sum(module(*arrays)).backward()
 
     (graph,) = record(program)
-    return graph
+    grads = {name: p.grad.numpy() for name, p in module.named_parameters() if p.grad is not None}
+    return graph, grads

@@ -14,7 +14,7 @@ from parity_tests.site.cheat_sheet.page import number
 from parity_tests.site.cheat_sheet.row import jax_result, torch_result
 from parity_tests.site.traps import backward, operators, stopping, training
 from parity_tests.site.traps.card import IMPORTS, SIMPLE, Card
-from parity_tests.site.traps.drawing import picture
+from parity_tests.site.traps.drawing import NARROW, picture
 from parity_tests.site.traps.proof import Outcome, outcome, printed
 
 
@@ -205,12 +205,16 @@ def _figures(card: Card) -> str:
 
 
 def pictures() -> dict[str, str]:
-    """Return the SVGs by their path in docs/."""
-    return {_image(card): picture(card) for card in CARDS if card.name in PICTURES}
+    """Return the SVGs by their path in docs/, and the variants for a phone."""
+    drawn = [card for card in CARDS if card.name in PICTURES]
+    return {
+        **{_image(card): picture(card) for card in drawn},
+        **{_image(card, "-narrow"): picture(card, NARROW) for card in drawn},
+    }
 
 
-def _image(card: Card) -> str:
-    return f"_static/trap-{slug(card.name)}.svg"
+def _image(card: Card, variant: str = "") -> str:
+    return f"_static/trap-{slug(card.name)}{variant}.svg"
 
 
 def _program(title: str, file: str, code: str) -> list[str]:

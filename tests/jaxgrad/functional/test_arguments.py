@@ -1,11 +1,14 @@
 """Arguments of several shapes and dtypes are combined as in torch."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
 
+from jaxgrad import functional
 from jaxgrad.functional._core.arguments import result_type
 from jaxgrad.parity.interop import to_torch
 from parity_tests.operators import call, jax_side, load, torch_side
@@ -82,3 +85,22 @@ def test_the_result_type_is_that_of_torch(args):
     torch_args = [to_torch(np.asarray(x)) if isinstance(x, jax.Array) else x for x in jax_args]
 
     assert str(torch.result_type(*torch_args)) == f"torch.{result_type(*jax_args)}"
+
+
+BAD: Any = 2.0
+SIZES: dict[str, tuple[Any, str]] = {
+    "max_pool2d": (lambda x: functional.max_pool2d(x, BAD), "kernel_size=2.0"),
+    "avg_pool2d": (lambda x: functional.avg_pool2d(x, (2, BAD)), "kernel_size=(2, 2.0)"),
+    "conv2d": (lambda x: functional.conv2d(x, x, stride=BAD), "stride=2.0"),
+    "unfold": (lambda x: functional.unfold(x, BAD), "kernel_size=2.0"),
+    "adaptive": (lambda x: functional.adaptive_avg_pool2d(x, BAD), "output_size=2.0"),
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_a_size_must_be_whole(name):
+    """A float as the size of a window raises an error that names the argument and its value."""
+    run_it, text = SIZES[name]
+    with pytest.raises(TypeError) as error:
+        run_it(jnp.ones((1, 1, 4, 4)))
+    assert f"must be an int or a tuple of ints, but got {text}" in str(error.value)

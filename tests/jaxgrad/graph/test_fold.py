@@ -39,7 +39,7 @@ def test_a_lane_that_is_still_too_full_becomes_one_box():
         (box,) = boxes_of(diagram, lane)
         assert box.folded and len(box.members) > 2
         (badge,) = [b for b in diagram.badges.values() if diagram.lanes[b.lane] == lane]
-        assert badge.text == "2 params"
+        assert badge.text == "all"
 
 
 def test_a_cut_inside_a_folded_box_is_shown():

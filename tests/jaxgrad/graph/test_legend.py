@@ -6,7 +6,11 @@ from jaxgrad.graph import Setting, backward_graph, side_by_side
 from tests.jaxgrad.graph.programs import X, loss, net, texts, torch_step
 
 
-RECORDED, ABSENT, CUT = "recorded, not reached", "absent", "gradient stopped"
+RECORDED, ABSENT, CUT = (
+    "recorded, not reached",
+    "computed only without the stop",
+    "gradient stopped",
+)
 
 
 def test_the_legend_has_what_occurs_and_nothing_else():

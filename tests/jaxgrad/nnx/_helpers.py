@@ -6,6 +6,7 @@ into the JAX layer and then requires equal outputs, gradients and states for sev
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -46,10 +47,12 @@ class Net(nnx.Module):
 
 
 class WithKeys:
-    """`jaxgrad.nnx` with `rngs=` passed to every constructor."""
+    """`jaxgrad.nnx` with `rngs=` passed to every constructor that takes it."""
 
     def __getattr__(self, name: str) -> Any:
-        return lambda *args, **kw: getattr(layers, name)(*args, **kw, rngs=rngs())
+        make = getattr(layers, name)
+        takes = "rngs" in inspect.signature(make.__init__).parameters
+        return lambda *args, **kw: make(*args, **kw, **({"rngs": rngs()} if takes else {}))
 
 
 def rngs() -> Any:
@@ -86,6 +89,16 @@ def layer_case(
     )
 
 
+def plain_case(name: str, inputs: Any, *args: Any, call: Any = None, **kw: Any) -> LayerCase:
+    """Return the case of a layer without parameters, whose constructor takes no dtype."""
+    return LayerCase(
+        lambda: getattr(torch.nn, name)(*to_torch(args), **to_torch(kw)),
+        lambda: getattr(layers, name)(*to_jax(args), **to_jax(kw)),
+        inputs if isinstance(inputs, list) else [inputs],
+        call or {},
+    )
+
+
 def runs(cases: Mapping[str, LayerCase], eager: tuple[str, ...] = ()) -> list[Any]:
     """Return pytest parameters: every case under `jit`, and the cases in `eager` without it too."""
     compiled = [pytest.param(name, True, id=f"{name}-jit") for name in cases]
@@ -110,6 +123,21 @@ def check_training(case: LayerCase, jit: bool) -> None:
         got = _jax_step(layer, inputs, case.options, compiled, jit)
         result = compare(_none_as_zeros(wanted, got), got)
         assert result.verdict in ("bitwise", "close"), (step, result.first)
+
+
+def check_call(case: LayerCase, dtype: Any = np.float64) -> None:
+    """Require torch's output and gradients of one call, and torch's state dict."""
+    reference, layer = case.torch(), case.jax()
+    assert layers.load_state_dict(layer, reference.state_dict()) == ([], [])
+    inputs = jax.tree.map(lambda x: x.astype(dtype) if x.dtype == np.float64 else x, case.inputs)
+    wanted = _torch_step(reference, inputs, case.options)
+    exact = None
+    if dtype != np.float64:
+        widened = jax.tree.map(lambda x: x.astype(np.float64) if _is_floating(x) else x, inputs)
+        exact = _torch_step(reference.double(), widened, case.options)
+    got = _jax_step(layer, inputs, case.options, {}, jit=True)
+    result = compare(_none_as_zeros(wanted, got), got, oracle=exact)
+    assert result.verdict in ("bitwise", "close"), result.first
 
 
 def check_round_trip(case: LayerCase) -> None:

@@ -82,3 +82,64 @@ def test_a_cache_is_not_in_the_state_dict():
     """`nnx.Cache` stands for a buffer that torch does not save."""
     layer = nnx.List([nnx.Param(jnp.ones(2)), nnx.Cache(jnp.ones(2))])
     assert list(layers.state_dict(layer)) == ["0"]
+
+
+MISUSES = {
+    "module": (
+        lambda layer: layers.load_state_dict(layer, torch.nn.Linear(3, 4)),  # pyright: ignore[reportArgumentType]
+        "state_dict must be a dict of tensors by key, but got Linear: pass its state_dict()",
+    ),
+    "list": (
+        lambda layer: layers.load_state_dict(layer, [1]),  # pyright: ignore[reportArgumentType]
+        "state_dict must be a dict of tensors by key, but got list",
+    ),
+    "swapped": (
+        lambda layer: layers.load_state_dict({}, layer),  # pyright: ignore[reportArgumentType]
+        "must be a flax nnx module, but got dict: call load_state_dict(model, torch_model.state",
+    ),
+    "torch": (
+        lambda layer: layers.state_dict(torch.nn.Linear(3, 4)),  # pyright: ignore[reportArgumentType]
+        "must be a flax nnx module, but got Linear: a torch module has a method state_dict()",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISUSES)
+def test_unusable_arguments_are_named(name):
+    """A module in the place of a state dict, and the reverse, raise an error that says so."""
+    run, message = MISUSES[name]
+    with pytest.raises(TypeError) as error:
+        run(layers.Linear(3, 4, rngs=rngs()))
+    assert message in str(error.value)
+
+
+def test_flaxs_own_layers_are_named_if_their_keys_are_missing():
+    """A failed load says that flax's layers have other keys, and names only these layers."""
+    model = nnx.List([layers.Linear(2, 2, rngs=rngs()), nnx.Linear(2, 2, rngs=rngs())])
+    wanted = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)).state_dict()
+    hint = "flax's nnx.Linear has other keys and layouts than torch: only the layers of jaxgrad.nnx"
+    with pytest.raises(RuntimeError) as error:
+        layers.load_state_dict(model, wanted)
+    assert hint in str(error.value)
+    with pytest.raises(RuntimeError) as error:
+        layers.load_state_dict(nnx.List([nnx.Linear(2, 2, rngs=rngs()), *model]), {})
+    assert str(error.value).count("flax's nnx.Linear") == 1
+
+
+KEYS = {
+    "seed": (0, "Linear: rngs=0 is a seed; pass rngs=nnx.Rngs(0)"),
+    "other": ("abc", "Linear: rngs must be an nnx.Rngs, but got str"),
+    "none": (None, "Linear draws its parameters; pass rngs=nnx.Rngs(seed)"),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_keys_must_be_flaxs_rngs(name):
+    """A seed, another object and no keys at all raise an error that says what to pass."""
+    keys, message = KEYS[name]
+    with pytest.raises(TypeError) as error:
+        layers.Linear(2, 2, rngs=keys)
+    assert str(error.value) == message
+    for make in (layers.Dropout, layers.RReLU):
+        with pytest.raises(TypeError, match="rngs=0 is a seed"):
+            make(rngs=0)  # pyright: ignore[reportArgumentType]

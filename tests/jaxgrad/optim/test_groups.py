@@ -159,10 +159,32 @@ def test_an_unknown_option():
     """An unknown option of a group is an error; torch silently stores it."""
     typo = {"weight_deacy": 0.1}
     torch.optim.SGD([{"params": [torch.zeros(1, requires_grad=True)], **typo}])
-    with pytest.raises(TypeError, match="unexpected keyword argument 'weight_deacy'"):
+    with pytest.raises(TypeError, match=r"sgd\(\) has no argument weight_deacy; did you mean"):
         optim.param_groups(optim.sgd, [typo], 0)
     with pytest.raises(ValueError, match="function mine is not supported"):
         optim.param_groups(optim.muon, [{"adjust_lr_fn": "mine"}], 0)
+
+
+def test_the_parameters_of_a_group_are_not_one_of_its_options():
+    """torch's "params" in a group is refused with the name of the argument that replaces it."""
+    group = {"params": ["w"], "lr": 0.1}
+    with pytest.raises(TypeError, match="no 'params' here: .*`labels` says which parameters"):
+        optim.param_groups(optim.adamw, [group], 0)
+
+
+def test_an_unknown_option_names_the_factory_that_was_given():
+    """AdamW's groups are Adam's inside, but the error says `adamw` and torch's name."""
+    with pytest.raises(TypeError, match=r"adamw\(\) has no argument b1; torch's name is betas"):
+        optim.param_groups(optim.adamw, [{"b1": 0.5}], 0)
+    with pytest.raises(TypeError, match=r"adamw\(\) has no argument learning_rate"):
+        optim.param_groups(optim.adamw, [{}], 0, learning_rate=0.5)
+
+
+def test_labels_that_are_not_names_of_groups_are_refused():
+    """A function of the whole tree, as optax takes it, raises an error that says what is taken."""
+    tx = optim.param_groups(optim.adamw, {"a": {}}, lambda params: {"w": "a"})
+    with pytest.raises(TypeError, match=r"labels= gave a dict for the parameter \['w'\].*in optax"):
+        tx.init({"w": np.ones(2)})
 
 
 def test_defaults_need_not_be_complete():

@@ -1,12 +1,14 @@
 """The audit names the public functions that no program calls."""
 
+import inspect
+
 import jax.numpy as jnp
 import pytest
 
 import jaxgrad
 from jaxgrad import functional, nnx
 from parity_tests.devices import coverage
-from parity_tests.devices.layers import INITIALISERS, LAYERS
+from parity_tests.devices.layers import INITIALISERS, LAYERS, plain
 from tests._helpers import ALL
 
 
@@ -41,8 +43,15 @@ def test_each_layer_and_initialiser_has_a_program():
     host = {name.rpartition(".")[2] for name in coverage.ON_THE_HOST}
     for prefix, table in (("nnx.", LAYERS), ("nnx.init.", INITIALISERS)):
         names = {name.removeprefix(prefix) for name in public if name.startswith(prefix)}
-        plain = {name for name in names if "." not in name and name not in host}
-        assert plain - {"Incompatible"} <= table.keys()
+        others = {name for name in names if "." not in name and name not in host}
+        assert others - {"Incompatible"} - plain().keys() <= table.keys()
+
+
+def test_layers_without_a_program_have_no_parameters_and_draw_nothing():
+    """A layer that has parameters or takes keys needs a program of its own."""
+    known = {n: inspect.signature(x.__init__).parameters for n, x in plain().items()}  # pyright: ignore[reportGeneralTypeIssues]
+    assert {"ReLU", "MaxPool2d", "Sequential"} <= known.keys()
+    assert [n for n, parameters in known.items() if {"rngs", "dtype"} & set(parameters)] == []
 
 
 def test_the_layers_of_the_table_exist():

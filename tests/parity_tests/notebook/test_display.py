@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from parity_tests.notebook import show as shows
+from parity_tests.notebook.display import place
 from parity_tests.report import rows as rows_
 from parity_tests.runner.settings import ROOT
 
@@ -13,14 +14,48 @@ COPIES = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def test_the_results_that_answer_a_question_are_folded_and_have_all_digits_below():
-    """A case with a question folds its table; a table of rounded numbers has the exact ones."""
-    asked, open_ = (
-        shows.show(id)._repr_html_() for id in ("grad_modes/detach", "backward/simple_nn")
-    )
+    """Below a question claim, table and verdict are folded; rounded numbers have exact ones."""
+    asked = shows.show("grad_modes/detach", asked=True)._repr_html_()
+    visible, folded = asked.split("<summary>the results</summary>")
+    open_ = shows.show("backward/simple_nn")._repr_html_()
 
-    assert "<summary>the results</summary>" in asked
+    assert "leaves L1 without gradients" in folded and "leaves L1 without" not in visible
+    assert "equal up to rounding" in folded and "equal up to rounding" not in visible
     assert "<summary>the results</summary>" not in open_
     assert "<summary>all digits</summary>" in open_
+
+
+def test_a_claim_that_the_text_above_says_is_left_out():
+    """With `claim=False` neither the claim nor an empty paragraph is shown."""
+    shown = shows.show("backward/simple_nn", claim=False)._repr_html_()
+
+    assert shown.startswith("<div") and "<p></p>" not in shown
+
+
+def test_the_size_of_a_difference_is_folded():
+    """A first lesson says "equal up to rounding"; what an ULP is, is folded below the table."""
+    visible, folded = shows.show("hooks/gradient_norms")._repr_html_().split("all digits", 1)
+
+    assert "ULP" not in visible and "The largest difference is" in folded
+    assert "An ULP is the distance between two adjacent" in folded
+
+
+def test_a_place_is_named_as_in_torch():
+    """A layer and its parameter are joined by a dot, the other steps by commas."""
+    assert place("nothing/recorded/l1/weight") == "nothing, recorded, l1.weight"
+    assert place("params/0/l1/bias") == "params, 0, l1.bias"
+    assert place("weight") == "weight" and place("grads/bias/0") == "grads, bias, 0"
+
+
+def test_results_of_one_framework_stand_below_the_error_of_the_other():
+    """Where torch raises and JAX returns several results, they follow the row of the error."""
+    rows = shows.show("grad_modes/inference_mode").rows
+    names = [row[0] for row in rows]
+    error = rows[names.index("forward")]
+
+    assert error[1].startswith("RuntimeError") and error[3] == shows.BELOW
+    assert names[names.index("forward") + 1] == "forward/loss"
+    assert rows[names.index("forward/grads/l2/weight")][3].startswith("[[")
 
 
 def test_numbers_have_three_digits_unless_different_values_would_look_the_same():

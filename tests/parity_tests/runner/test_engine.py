@@ -11,7 +11,17 @@ import pytest
 import torch
 from jax import lax
 
-from parity_tests.case import Case, CaseError, Deviation, Raises, Tolerance, case, identity
+from parity_tests.case import (
+    Case,
+    CaseError,
+    Deviation,
+    Raises,
+    Tolerance,
+    _registry,
+    case,
+    identity,
+    load,
+)
 from parity_tests.inputs import document, draw, fixed, integers, linear, normal, nudge
 from parity_tests.runner.engine import run
 
@@ -443,3 +453,27 @@ def test_an_optimizer_step_in_torch_leaves_jax_alone():
     np.testing.assert_array_equal(theirs.detach().numpy(), [0.5, 0.5, 0.5])
     for kept in (ours, source, back, interop.to_numpy(ours)):
         np.testing.assert_array_equal(kept, [1.0, 1.0, 1.0])
+
+
+def test_cases_with_the_same_inputs_can_share_their_numbers():
+    """`inputs_of` gives a case the numbers of another, so that their losses can be compared."""
+    cases = load()
+    shared = [each for each in cases.values() if each.inputs_of == "grad_modes/detach"]
+    weights = [draw(each.inputs, each.seed_name)["net"]["l1"]["weight"] for each in shared]
+
+    assert len(shared) > 4
+    for weight in weights:
+        np.testing.assert_array_equal(
+            weight,
+            draw(cases["grad_modes/detach"].inputs, "grad_modes/detach")["net"]["l1"]["weight"],
+        )
+
+
+def test_inputs_of_another_shape_cannot_be_shared(monkeypatch):
+    """`load` names a case whose inputs differ from those of the case that it names."""
+    wrong_case = planted_case(monkeypatch, inputs_of="grad_modes/detach")
+    load()
+    monkeypatch.setitem(_registry, wrong_case.id, wrong_case)
+
+    with pytest.raises(CaseError, match="planted/twin has inputs_of='grad_modes/detach', which is"):
+        load()

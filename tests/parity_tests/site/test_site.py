@@ -241,17 +241,20 @@ def test_a_badge_is_a_link_on_the_site(checkout):
 
 def test_the_cell_that_sets_a_notebook_up_is_folded(checkout):
     """The setup cell is folded, a cell that only displays shows its output; others are shown."""
-    setup, plot = (
-        "# On Colab this installs\nimport sys",
-        "values = show('x/y').values\nplot(values)",
+    setup, code = (
+        "# Setup: this installs\nimport sys",
+        "values = show('x/y').values\nprint(values)",
     )
-    book = _book(("code", setup), ("code", plot), ("code", "show('x/y', only='a b')"))
+    drawn, several = "bars = 1\nplot('title')", "show(\n    'x/y',\n    prints='a'\n)"
+    shown = ("code", "show('x/y', only='a b')"), ("code", "figure('ring')"), ("code", several)
+    book = _book(("code", setup), ("code", code), *shown, ("code", drawn))
     (checkout / "n.ipynb").write_text(book)
-    first, second, third = json.loads(docs_pages.notebook(checkout / "n.ipynb"))["cells"]
+    first, second, *third, last = json.loads(docs_pages.notebook(checkout / "n.ipynb"))["cells"]
 
     assert first["metadata"] == {"tags": ["hide-input"]}
     assert second["metadata"] == {}
-    assert third["metadata"] == {"tags": ["remove-input"]}
+    assert [cell["metadata"] for cell in third] == [{"tags": ["remove-input"]}] * 3
+    assert last["metadata"] == {"tags": ["hide-input"]}
 
 
 def test_a_notebook_begins_with_its_contents(checkout):

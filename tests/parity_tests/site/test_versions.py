@@ -1,5 +1,7 @@
 """The page of versions comes from the records of `make matrix`."""
 
+import json
+
 from parity_tests.audits.version_matrix import RECORDS
 from parity_tests.site import versions
 
@@ -26,3 +28,28 @@ def test_a_result_names_what_fails():
     assert versions.result({**RECORD, "passed": 4, "failed": []}) == "4 of 4 cells pass"
     refused = {"target": "install", "error": "No matching distribution found"}
     assert versions.result(refused) == "not installed: No matching distribution found"
+
+
+def test_the_readme_shows_the_last_run_on_a_device():
+    """README's rows of the GPU and the TPU are what `make device` writes from its records."""
+    text = versions.README.read_text(encoding="utf-8")
+
+    assert versions.with_devices(text) == text, "run python -m parity_tests.site.versions"
+
+
+def test_a_run_on_a_tpu_changes_the_readme(monkeypatch, tmp_path):
+    """After `make device DEVICE=tpu`, the row of the TPU gives its result; other rows remain."""
+    readme = versions.README.read_text(encoding="utf-8")
+    monkeypatch.setattr(versions, "ROOT", tmp_path)
+    folder = tmp_path / "benchmarks" / "tpu"
+    folder.mkdir(parents=True)
+    record = {**RECORD, "device": "TPU v9", "versions": {"jax": "0.12.0"}}
+    (folder / "records.json").write_text(json.dumps([record]))
+
+    changed = versions.with_devices(readme).split("\n")
+
+    (row,) = (line for line in changed if line.startswith("| TPU VM |"))
+    cell = "[tested](docs/versions.md): `--device tpu`, 3 of 4 cells pass (TPU v9, JAX 0.12.0)"
+    assert row == f"| TPU VM | `pip install 'jax[tpu]'` | as on CPU | {cell} |"
+    assert len(set(changed) ^ set(readme.split("\n"))) == 4, "the rows of the two devices change"
+    assert any("`--device gpu` runs both frameworks there; untested" in line for line in changed)

@@ -8,12 +8,15 @@ from jaxgrad.parity.port.finish.idioms import with_idioms
 from jaxgrad.parity.port.finish.keys import with_few_splits
 from jaxgrad.parity.port.finish.layers import with_whole_params
 from jaxgrad.parity.port.finish.lines import with_short_lines
+from jaxgrad.parity.port.finish.names import with_few_names
+from jaxgrad.parity.port.finish.records import with_unpacked_records
 from jaxgrad.parity.port.finish.updates import with_updates_in_place
 from jaxgrad.parity.port.scope import Written
 
 
 REWRITES = (
-    with_whole_params, with_idioms, with_few_splits, with_updates_in_place, with_short_lines,
+    with_whole_params, with_idioms, with_few_splits, with_unpacked_records, with_updates_in_place,
+    with_few_names, with_short_lines, with_few_names,
 )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Write `slope = jax.grad(f)(x)` for a gradient with respect to one argument."""
+"""Write what JAX programs have: `jax.grad(f)(x)`, `x.reshape(y.shape)`, `x - 2`, `axis=(2, 3)`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.mode_expressions import TRAINING
 from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.writer import WIDTH
 
 
 def with_idioms(functions: Sequence[Written]) -> list[Written]:
-    """Return the functions with the gradient of one argument as an array, not as a tuple of one."""
+    """Return the functions with JAX's idioms.
+
+    The gradient of one argument is an array, not a tuple of one.
+    """
     for written in functions:
         _One().visit(written.node)
+        _Plain().visit(written.node)
+        if isinstance(written.node, ast.FunctionDef):
+            _as_lambdas(written.node)
+            _pass_in_both_modes(written.node)
     return list(functions)
 
 
@@ -42,3 +51,79 @@ def _is_of_one(code: ast.expr) -> bool:
 
 def _of_array(code: Any) -> ast.Call:
     return ast.Call(syntax.call("jax.grad", code.func.args[0]), code.args, code.keywords)
+
+
+class _Plain(ast.NodeTransformer):
+    def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
+        self.generic_visit(node)
+        right = node.right
+        if isinstance(node.op, ast.Add | ast.Sub) and isinstance(right, ast.UnaryOp):
+            if isinstance(right.op, ast.USub) and isinstance(right.operand, ast.Constant):
+                node.op = ast.Sub() if isinstance(node.op, ast.Add) else ast.Add()
+                node.right = right.operand
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        self.generic_visit(node)
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        only = node.args[0] if len(node.args) == 1 else None
+        if method == "reshape" and isinstance(only, ast.Starred):
+            node.args = [only.value]
+        for keyword in node.keywords:
+            if keyword.arg == "axis" and isinstance(keyword.value, ast.List):
+                keyword.value = ast.Tuple(keyword.value.elts, ast.Load())
+        return node
+
+
+def _as_lambdas(function: ast.FunctionDef) -> None:
+    """Write a nested function of one expression where it is used, if that fits on a line."""
+    for n in reversed(range(len(function.body) - 1)):
+        nested, after = function.body[n], function.body[n + 1]
+        if not isinstance(nested, ast.FunctionDef) or nested.decorator_list:
+            continue
+        _join_result(nested)
+        only = nested.body[0]
+        uses = sum(syntax.names_in(s).count(nested.name) for s in function.body)
+        if len(nested.body) > 1 or not isinstance(only, ast.Return) or only.value is None:
+            continue
+        if uses != 1 or nested.name not in syntax.names_in(after) or syntax.remarks(nested):
+            continue
+        new = syntax.substitute(after, {nested.name: ast.Lambda(nested.args, only.value)})
+        if isinstance(after, ast.Assign | ast.Return) and len(syntax.text(new)) <= WIDTH - 4:
+            function.body[n : n + 2] = [new]
+
+
+def _join_result(nested: ast.FunctionDef) -> None:
+    """Write `y = f(x)` and `return y.sum()` as `return f(x).sum()`."""
+    while len(nested.body) > 1:
+        before, last = nested.body[-2:]
+        target = before.targets[0] if isinstance(before, ast.Assign) else None
+        if not isinstance(target, ast.Name) or not isinstance(last, ast.Return):
+            return
+        if last.value is None or syntax.names_in(last).count(target.id) != 1:
+            return
+        if syntax.remarks(before) or syntax.remarks(last):
+            return
+        value = syntax.substitute(last.value, {target.id: before.value})  # pyright: ignore[reportAttributeAccessIssue]
+        if len(syntax.text(value)) > WIDTH - 20:
+            return
+        nested.body[-2:] = [ast.Return(value)]
+
+
+def _pass_in_both_modes(function: ast.FunctionDef) -> None:
+    """Write `f(x, y)` for `f(x, y if training else None)`, which ignores `y` in eval mode."""
+    bound = {a.arg for a in function.args.args}
+    for statement in function.body:
+        for call in ast.walk(statement):
+            if isinstance(call, ast.Call) and syntax.is_written(call.func):
+                call.args = [_of_both(x, bound) for x in call.args]
+        if isinstance(statement, ast.Assign):
+            bound |= syntax.assigned(statement)
+
+
+def _of_both(code: ast.expr, bound: set[str]) -> ast.expr:
+    if not isinstance(code, ast.IfExp) or syntax.text(code.test) != TRAINING:
+        return code
+    parts = [x for x in (code.body, code.orelse) if syntax.text(x) != "None"]
+    only = parts[0] if len(parts) == 1 else None
+    return only if isinstance(only, ast.Name) and only.id in bound else code

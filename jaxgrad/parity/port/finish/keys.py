@@ -117,6 +117,10 @@ def _loop(loop: ast.For, names: list[str], taken: set[str]) -> ast.For:
     label = loop.iter.slice.value if isinstance(loop.iter, ast.Subscript) else loop.target.id  # pyright: ignore[reportAttributeAccessIssue]
     own = syntax.unique(f"{label}_rng", {*taken, *names})
     names.append(own)
+    inner = f"{loop.target.id}_rng"  # pyright: ignore[reportAttributeAccessIssue]
+    if inner not in {*taken, *names}:
+        loop.body = [syntax.rename_variables(s, {key: inner}) for s in loop.body]
+        key = inner
     count = syntax.call("len", loop.iter)
     call = ast.Call(splits[0].value.func, [syntax.name(own), count], [])  # pyright: ignore[reportAttributeAccessIssue]
     target = ast.Tuple([loop.target, ast.Name(key, ast.Store())], ast.Store())

@@ -2,76 +2,89 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
-import numpy as np
+import jax.numpy as jnp
 from jax import export
 
+from jaxgrad._core import compat
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port import draws
+from jaxgrad.parity.port.finish import sizes
+from jaxgrad.parity.port.finish.letters import Letters, names_of_sizes, result_names
 from jaxgrad.parity.port.mode_expressions import TRAINING
+from jaxgrad.parity.port.scope import Written
 
 
-FIRST = "N"  # the first size of the inputs
-NEW_PARAMS = "new p"  # a key that no argument has: the function also returns its new params
-NOTE = "Shapes are those of the example inputs, with N for their first size."
-Shapes = dict[str, Any]  # the shape of each argument, or None; `return` has those of the results
+STATE = "updated p"
+Shape = tuple[tuple[Any, ...], str]  # the sizes, and the dtype's class unless it is floating
+
+
+@dataclasses.dataclass
+class Call:
+    """One call of a function of the port.
+
+    Attributes:
+        arguments: The shape of each argument by its name.
+        result: The shapes of what is returned.
+        returns_params: Whether the function also returns its params, with new buffers.
+    """
+
+    arguments: dict[str, Any]
+    result: Any
+    returns_params: bool
 
 
 def shapes_of(
-    space: Mapping[str, Any], entry: str, params: PyTree, inputs: PyTree
+    space: Mapping[str, Any], functions: Sequence[Written], params: PyTree, inputs: PyTree
 ) -> dict[str, str]:
     """Return what to say of each function of a port that runs on the inputs: name -> text.
 
     Args:
         space: The names that the source defines.
-        entry: The function of the module.
-        params: Its params.
+        functions: The functions of the port; the last one is the entry.
+        params: The params of the module.
         inputs: A tuple of arrays, or a mapping for named arguments.
     """
-    for structs in (_with_symbol(inputs), _structs(inputs)):
-        calls: dict[str, Shapes] = {}
+    entry = functions[-1].name
+
+    def record(structs: PyTree) -> dict[str, list[Call]]:
+        calls: dict[str, list[Call]] = {}
         try:
             _run(dict(space), entry, params, structs, calls)
         except Exception:  # the port cannot run with a size that is a symbol
-            continue
-        return {name: text for name, shapes in calls.items() if (text := _text(shapes))}
-    return {}
+            return {}
+        return calls
 
-
-def _structs(inputs: PyTree) -> PyTree:
-    return jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, _dtype(x)), inputs)
-
-
-def _dtype(array: np.ndarray) -> Any:
-    return jax.dtypes.canonicalize_dtype(array.dtype)
-
-
-def _with_symbol(inputs: PyTree) -> PyTree:
-    """Return the inputs' shapes with a symbol for the first size of the first input."""
-    sizes = [x.shape[0] for x in jax.tree.leaves(inputs) if x.ndim]
-    (symbol,) = export.symbolic_shape(FIRST)
-
-    def struct(array: np.ndarray) -> jax.ShapeDtypeStruct:
-        first, *rest = array.shape or (None,)
-        shape = (symbol, *rest) if first is not None and first == sizes[0] else array.shape
-        return jax.ShapeDtypeStruct(shape, _dtype(array))
-
-    return jax.tree.map(struct, inputs)
+    with compat.enable_x64(False):  # the classes of the dtypes do not depend on it
+        found = sizes.changing(inputs, lambda structs: bool(record(structs)))
+        calls = record(found.structs)
+    for call in (c for part in calls.values() for c in part):
+        call.arguments = {k: _named(x, found) for k, x in call.arguments.items()}
+        call.result = _named(call.result, found)
+    known = names_of_sizes(functions[::-1], calls)
+    texts = {
+        w.name: _text(calls[w.name], Letters(known, w, calls[w.name]), result_names(w))
+        for w in functions
+        if w.name in calls
+    }
+    return {name: text for name, text in texts.items() if text}
 
 
 def _run(
-    space: dict[str, Any], entry: str, params: PyTree, inputs: PyTree, calls: dict[str, Shapes]
+    space: dict[str, Any], entry: str, params: PyTree, inputs: PyTree, calls: dict[str, list[Call]]
 ) -> None:
     """Trace the entry, with every function of the port recording its calls."""
     scope = space[entry].__globals__
     originals = {n: f for n, f in scope.items() if inspect.isfunction(f) and n != draws.SPLIT}
     own = {n: f for n, f in originals.items() if f.__globals__ is scope}
-    scope.update({name: _recorded(name, function, calls) for name, function in own.items()})
+    for name, function in own.items():
+        scope[name] = _recorded(function, calls.setdefault(name, []))
     try:
         signature = inspect.signature(own[entry])
         options: dict[str, Any] = {TRAINING: False} if TRAINING in signature.parameters else {}
@@ -79,20 +92,30 @@ def _run(
         if key is not None and key.default is key.empty:
             options[draws.RNG] = jax.random.key(0)
         function = functools.partial(scope[entry], **options)
-        structs = _structs(params)
+        structs = jax.tree.map(_struct, params)
         if isinstance(inputs, Mapping):
             jax.eval_shape(lambda p, named: function(p, **named), structs, dict(inputs))
         else:
             jax.eval_shape(function, structs, *inputs)
     finally:
         scope.update(originals)
+        for name in [n for n, found in calls.items() if not found]:
+            del calls[name]
 
 
-def _recorded(name: str, function: Callable[..., Any], calls: dict[str, Shapes]) -> Any:
+def _struct(array: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(array.shape, jax.dtypes.canonicalize_dtype(array.dtype))
+
+
+def _recorded(function: Callable[..., Any], calls: list[Call]) -> Any:
     parameters = inspect.signature(function)
+    known: dict[str, Any] = {}
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
+        label = str(jax.tree.map(_described, (args, options)))
+        if label in known:  # such as the next layer of a stack
+            return jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), known[label])
         result = function(*args, **options)
         bound = parameters.bind(*args, **options)
         bound.apply_defaults()
@@ -100,12 +123,16 @@ def _recorded(name: str, function: Callable[..., Any], calls: dict[str, Shapes])
         kept = {k: v for k, v in given.items() if k != "p" and not draws.is_key(k)}
         is_state = isinstance(result, tuple) and len(result) == 2 and _alike(result[1], given)
         shapes = {k: _shape(v) for k, v in kept.items()}
-        shapes["return"] = _shape(result[0] if is_state else result)
-        shapes[NEW_PARAMS] = ([], "") if is_state else None
-        calls[name] = _common(calls[name], shapes) if name in calls else shapes
+        calls.append(Call(shapes, _shape(result[0] if is_state else result), is_state))
+        if all(isinstance(x, jax.Array) for x in jax.tree.leaves(result)):
+            known[label] = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), result)
         return result
 
     return call
+
+
+def _described(leaf: Any) -> Any:
+    return f"{leaf.shape} {leaf.dtype}" if isinstance(leaf, jax.Array) else leaf
 
 
 def _alike(result: Any, given: Mapping[str, Any]) -> bool:
@@ -117,54 +144,49 @@ def _alike(result: Any, given: Mapping[str, Any]) -> bool:
 
 
 def _shape(value: Any) -> Any:
-    """Return the shape of an array as texts, with its dtype's class unless that is floating."""
+    """Return the shape of an array, with its dtype's class unless that is floating.
+
+    A size that is passed on is a text.
+    """
     if isinstance(value, jax.Array):
-        return [*map(str, value.shape)], {"i": " int", "b": " bool", "c": " complex"}.get(
-            value.dtype.kind, ""
-        )
+        kind = {"i": " int", "b": " bool", "c": " complex"}.get(value.dtype.kind, "")
+        return tuple(value.shape), kind
     if isinstance(value, tuple | list):
         return [_shape(x) for x in value]
     if isinstance(value, dict):
         return {k: _shape(v) for k, v in value.items()}
-    return None
+    is_size = type(value) is int or export.is_symbolic_dim(value)
+    return str(value) if is_size else None
 
 
-def _common(left: Any, right: Any) -> Any:
-    """Return what two calls have in common: sizes that differ are `_`."""
-    if isinstance(left, dict) and isinstance(right, dict) and left.keys() == right.keys():
-        return {k: _common(left[k], right[k]) for k in left}
-    if isinstance(left, list) and isinstance(right, list) and len(left) == len(right):
-        return [_common(a, b) for a, b in zip(left, right, strict=True)]
-    if isinstance(left, tuple) and isinstance(right, tuple) and len(left[0]) == len(right[0]):
-        sizes = [a if a == b else "_" for a, b in zip(left[0], right[0], strict=True)]
-        return sizes, left[1] if left[1] == right[1] else ""
-    return None
+def _named(shape: Any, found: sizes.Sizes) -> Any:
+    """Return a shape whose sizes are texts."""
+    if isinstance(shape, dict):
+        return {k: _named(x, found) for k, x in shape.items()}
+    if isinstance(shape, list):
+        return [_named(x, found) for x in shape]
+    if isinstance(shape, tuple):
+        return tuple(map(found.text, shape[0])), shape[1]
+    return shape
 
 
-def _text(shapes: Shapes) -> str:
-    """Return `x (N, 3), y (N,) int -> (N, 2) and the new p`."""
-    results = shapes["return"]
-    several = isinstance(results, list) and all(map(_parts, results))
-    after = ", ".join(map(_parts, results)) if several else _parts(results)
-    named = {k: _parts(v) for k, v in shapes.items() if k not in ("return", NEW_PARAMS)}
-    before = ", ".join(f"{name} {text}" for name, text in named.items() if text)
-    if after and shapes[NEW_PARAMS] is not None:
-        after += " and the new p"
+def _text(calls: Sequence[Call], letters: Letters, names: Sequence[str]) -> str:
+    """Return `x (N, 3), y (N,) int -> (N, 2), updated p`."""
+    arguments = {
+        name: letters.text([c.arguments.get(name) for c in calls]) for name in calls[0].arguments
+    }
+    before = ", ".join(f"{name} {text}" for name, text in arguments.items() if text)
+    results = [c.result for c in calls]
+    several = all(isinstance(x, list) and len(x) == len(results[0]) for x in results)
+    if several:
+        parts = [letters.text([x[n] for x in results], new=True) for n in range(len(results[0]))]
+        named = len(names) == len(parts)
+        pairs = zip(names if named else [""] * len(parts), parts, strict=True)
+        after = ", ".join(f"{n} {x}".strip() for n, x in pairs) if all(parts) else ""
+    else:
+        after = letters.text(results, new=True)
+    if after and all(c.returns_params for c in calls):
+        after += f", {STATE}"
     if not before:
         return f"returns {after}" if after else ""
     return f"{before} -> {after}" if after else before
-
-
-def _parts(shape: Any) -> str:
-    if isinstance(shape, tuple):
-        sizes, kind = shape
-        if set(sizes[1:] or sizes) == {"_"}:
-            return ""  # the calls have at most the size of the batch in common
-        inner = f"{sizes[0]}," if len(sizes) == 1 else ", ".join(sizes)
-        return f"({inner}){kind}"
-    if isinstance(shape, dict):
-        parts = [f"{k} {_parts(v)}" for k, v in shape.items() if _parts(v)]
-        return f"{{{', '.join(parts)}}}" if parts else ""
-    if isinstance(shape, Sequence) and shape and all(map(_parts, shape)):
-        return f"[{', '.join(map(_parts, shape))}]"
-    return ""

@@ -29,12 +29,16 @@ def _has_nested(function: ast.FunctionDef) -> bool:
 
 def _update(function: ast.FunctionDef) -> None:
     reads = Counter(name for s in function.body for name in _reads(s))
+    options = {a.arg for a in function.args.kwonlyargs}
     kinds: set[str] = set()
     blocks = [function.body, *_blocks(function)]
     for block in blocks:
         _merge_params(block, reads, kinds)
+    if kinds <= {"dict"}:
+        for block in blocks:
+            _store_leaves(block, reads, kinds)
     for block in blocks:
-        _merge_results(block, reads)
+        _merge_results(block, reads, options)
     if len(kinds) == 1:
         copied = syntax.call(kinds.pop(), syntax.name("p"))
         function.body.insert(0, ast.Assign([ast.Name("p", ast.Store())], copied))
@@ -72,6 +76,51 @@ def _merge_params(block: list[ast.stmt], reads: Counter[str], kinds: set[str]) -
             kinds.add("dict" if isinstance(value, ast.Dict) else "list")
 
 
+def _store_leaves(block: list[ast.stmt], reads: Counter[str], kinds: set[str]) -> None:
+    """Write `p = {**p, "a": a, "b": b}` as `p["a"], p["b"] = a, b`, or where `a` gets its value."""
+    for n in reversed(range(len(block))):
+        statement = block[n]
+        leaves = _leaves(statement)
+        if not leaves:
+            continue
+        kinds.add("dict")
+        places = {v.id: k for k, v in leaves.items() if isinstance(v, ast.Name)}
+        before = block[n - 1] if n else None
+        target = before.targets[0] if isinstance(before, ast.Assign) else None
+        made = target.elts if isinstance(target, ast.Tuple) else []
+        if len(places) == len(leaves) and all(
+            reads[name] == 1 and any(syntax.text(x) == name for x in made) for name in places
+        ):
+            for at, part in enumerate(made):
+                if syntax.text(part) in places:
+                    made[at] = _leaf(places[syntax.text(part)])
+            del block[n]
+            continue
+        new: list[ast.stmt] = [ast.Assign([_leaf(k)], v) for k, v in leaves.items()]
+        new[0].__dict__.update(syntax.remarks(statement))
+        block[n : n + 1] = new
+
+
+def _leaves(statement: ast.stmt) -> dict[str, ast.expr]:
+    """Return the new values of `p = {**p, "a": a, "b": b}`, unless one depends on another."""
+    if not isinstance(statement, ast.Assign) or syntax.text(statement.targets[0]) != "p":
+        return {}
+    value = statement.value
+    if not isinstance(value, ast.Dict) or value.keys[0] is not None:
+        return {}
+    if syntax.text(value.values[0]) != "p" or not all(
+        isinstance(k, ast.Constant) and isinstance(k.value, str) for k in value.keys[1:]
+    ):
+        return {}
+    leaves = {k.value: v for k, v in zip(value.keys[1:], value.values[1:], strict=True)}  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    several = len(leaves) > 1 and any("p" in _reads(v) for v in leaves.values())
+    return {} if several else leaves
+
+
+def _leaf(key: str) -> ast.Subscript:
+    return ast.Subscript(syntax.name("p"), syntax.constant(key), ast.Store())
+
+
 def _place(statement: ast.stmt) -> ast.Subscript | None:
     """Return `p["b"]` of `p = {**p, "b": b}`, and `p[1]` of `p = [*p[:1], b, *p[2:]]`."""
     if not isinstance(statement, ast.Assign) or syntax.text(statement.targets[0]) != "p":
@@ -105,7 +154,7 @@ def _new_value(value: ast.expr) -> ast.expr:
     return value.elts[-2]
 
 
-def _merge_results(block: list[ast.stmt], reads: Counter[str]) -> None:
+def _merge_results(block: list[ast.stmt], reads: Counter[str], options: set[str]) -> None:
     """Give the result of a call that returns its params too the name under which it is used."""
     for n in reversed(range(len(block) - 1)):
         statement = block[n]
@@ -120,7 +169,7 @@ def _merge_results(block: list[ast.stmt], reads: Counter[str]) -> None:
         if any(result.id in _reads(s) for s in block[n + 1 + len(rest) :][:1]):
             continue
         new = _name_for(statement, result.id, rest)
-        if new is None:
+        if new is None or new in options:
             continue
         reads[result.id] -= sum(_reads(s).count(result.id) for s in rest)
         for later in rest:

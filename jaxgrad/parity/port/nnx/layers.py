@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import re
 import warnings
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 import torch
@@ -25,17 +28,28 @@ _PRESENT = {
 }
 
 
+# Written as functions: losses, layers whose draws `prove` cannot repeat, and containers.
+_AS_FUNCTIONS = re.compile(r".*Loss|FractionalMaxPool.d|RReLU|Sequential|Module(List|Dict)")
+
+
 def is_layer(module: nn.Module) -> bool:
-    """Return whether `jaxgrad.nnx` has a layer with torch's settings, parameters and buffers."""
+    """Return whether `jaxgrad.nnx` has a layer with torch's settings, parameters and buffers.
+
+    Layers without parameters, buffers and draws are written as functions, which is shorter.
+    """
     kind = type(module)
     if getattr(nn, kind.__name__, None) is not kind or getattr(module, "inplace", False):
         return False
-    if not hasattr(jaxgrad.nnx, kind.__name__):
+    if not hasattr(jaxgrad.nnx, kind.__name__) or _AS_FUNCTIONS.fullmatch(kind.__name__):
         return False
     made = _made(kind.__name__, _key(module))
     if made is None:
         return False
     own = {name: tuple(x.get_value().shape) for name, x in named_variables(made)}
+    if not own and not draws(module):
+        return False
+    if kind.__name__ in _TRANSFORMERS and not _is_as_made(module):
+        return False
     return own == {name: tuple(x.shape) for name, x in module.state_dict().items()}
 
 
@@ -59,7 +73,8 @@ def construction(module: nn.Module) -> ast.Call:
 
 def draws(module: nn.Module) -> bool:
     """Return whether a layer draws numbers when it is called in train mode."""
-    return hasattr(_made(type(module).__name__, _key(module)), "rngs")
+    made = _made(type(module).__name__, _key(module))
+    return made is not None and any(hasattr(m, "rngs") for _, m in nnx.iter_modules(made))
 
 
 def shortened(node: ast.AST) -> None:
@@ -110,6 +125,8 @@ def _made(kind: str, settings: tuple[tuple[str, Any], ...], *, keys: bool = True
 def _settings(module: nn.Module) -> dict[str, Any]:
     """Return the arguments of the layer, from torch's attributes of the same names."""
     name = type(module).__name__
+    if name in _TRANSFORMERS:
+        return _TRANSFORMERS[name](module)
     found: dict[str, Any] = {}
     for argument in _parameters(name):
         if argument in ("dtype", "rngs"):
@@ -123,6 +140,66 @@ def _settings(module: nn.Module) -> dict[str, Any]:
     if getattr(module, "weight", 0) is None:
         found.pop("bias", None)  # a norm without parameters
     return found
+
+
+def _of_transformer_layer(module: Any) -> dict[str, Any]:
+    """Return the settings of a layer of a transformer, which only its parts have."""
+    attention = module.self_attn
+    found = {
+        "d_model": attention.embed_dim,
+        "nhead": attention.num_heads,
+        "dim_feedforward": module.linear1.out_features,
+        "dropout": module.dropout.p,
+        "layer_norm_eps": module.norm1.eps,
+        "batch_first": attention.batch_first,
+        "norm_first": module.norm_first,
+        "bias": module.linear1.bias is not None,
+    }
+    if module.activation is nn.functional.gelu:
+        found["activation"] = "gelu"
+    return found
+
+
+def _of_transformer(module: Any) -> dict[str, Any]:
+    """Return the settings of a transformer with its own encoder and decoder."""
+    stacks = (module.encoder, module.decoder)
+    if not all(getattr(x, "layers", None) for x in stacks):
+        return {"custom_encoder": None}
+    counts = [len(stack.layers) for stack in stacks]
+    names = ("num_encoder_layers", "num_decoder_layers")
+    return {
+        **_of_transformer_layer(module.decoder.layers[0]),
+        **dict(zip(names, counts, strict=True)),
+    }
+
+
+# Modules whose settings are those of their parts.
+_TRANSFORMERS: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "TransformerEncoderLayer": _of_transformer_layer,
+    "TransformerDecoderLayer": _of_transformer_layer,
+    "Transformer": _of_transformer,
+}
+
+
+def _is_as_made(module: nn.Module) -> bool:
+    """Return whether all parts of a module are those that its settings make."""
+    with warnings.catch_warnings(), torch.device("meta"):
+        warnings.simplefilter("ignore")
+        made = type(module)(**_settings(module))
+    own, new = (dict(m.named_modules()) for m in (module, made))
+    return own.keys() == new.keys() and all(_alike(own[path], new[path]) for path in own)
+
+
+def _alike(one: nn.Module, other: nn.Module) -> bool:
+    """Return whether two modules have the same type, numbers, names and functions, and no hooks."""
+    if one._forward_hooks or one._forward_pre_hooks or one._backward_hooks:
+        return False
+    simple = (bool, int, float, str, tuple, FunctionType, BuiltinFunctionType)
+    plain = [
+        {k: v for k, v in vars(m).items() if isinstance(v, simple) and k != "training"}
+        for m in (one, other)
+    ]
+    return type(one) is type(other) and plain[0] == plain[1]
 
 
 def _parameters(kind: str) -> dict[str, inspect.Parameter]:

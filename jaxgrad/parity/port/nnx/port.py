@@ -34,7 +34,7 @@ def port_to_nnx(module: nn.Module, inputs: PyTree, *, holes: bool = False) -> Po
     functions = named(merged(program.functions))
     model = write_model(module, functions, classes.sequences, program.constants)
     for part in model.parts:
-        part.doc = part.doc or docstring(part)
+        part.doc = part.doc or docstring(part, module)
     notes = [*program.notes, *note_of(holes_of(model.parts))]
     source = write_file(
         title_of(module), model.parts, program.assumptions, notes,

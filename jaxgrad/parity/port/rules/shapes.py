@@ -128,7 +128,11 @@ def _chunk(op: Operation) -> ast.expr:
     assert op.shape is not None
     dim, count = op.get(2, "dim", 0), op.get(1, "chunks")
     if op.shape[dim] % count:
-        raise op.refuse(f"chunk of {op.shape[dim]} values into {count} unequal parts; use split")
+        source = op.once()
+        whole = syntax.item(syntax.attribute(source, "shape"), dim)
+        rounded = ast.BinOp(ast.UnaryOp(ast.USub(), whole), ast.FloorDiv(), op.code(1, "chunks"))
+        size = op.scope.once(ast.UnaryOp(ast.USub(), rounded), "size")
+        return _parts(source, whole, size, dim)
     return syntax.call("jnp.split", op.input, op.code(1, "chunks"), axis=syntax.literal(dim))
 
 
@@ -138,15 +142,21 @@ def _split(op: Operation) -> ast.expr:
     sizes = op.get(1, "split_size", op.get(1, "split_size_or_sections"))
     axis = syntax.literal(dim)
     if isinstance(sizes, int):
-        if op.shape[dim] % sizes:
-            raise op.refuse(f"split of {op.shape[dim]} values into parts of {sizes}")
         source = op.once()
         whole = syntax.item(syntax.attribute(source, "shape"), dim)
         key = "split_size" if "split_size" in op.keywords else "split_size_or_sections"
+        if op.shape[dim] % sizes:
+            return _parts(source, whole, op.code(1, key), dim)
         count = ast.BinOp(whole, ast.FloorDiv(), op.code(1, key))
         return syntax.call("jnp.split", source, count, axis=axis)
     edges = [sum(sizes[: n + 1]) for n in range(len(sizes) - 1)]
     return syntax.call("jnp.split", op.input, syntax.literal(edges), axis=axis)
+
+
+def _parts(source: ast.expr, whole: ast.expr, size: ast.expr, dim: int) -> ast.expr:
+    """Return the parts of a size, the last of which is smaller."""
+    edges = syntax.call("list", syntax.call("range", size, whole, size))
+    return syntax.call("jnp.split", source, edges, axis=syntax.literal(dim))
 
 
 def _getitem(op: Operation) -> ast.expr:

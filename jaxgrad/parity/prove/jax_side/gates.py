@@ -84,7 +84,7 @@ class Gated:
     """The port's gradients on one draw as a function of the settings of some gates."""
 
     def __init__(self, port: Port, draw: Draw, gates: Sequence[Gate]):
-        self.port, self.gates = port, tuple(dict.fromkeys(gates))
+        self.port, self.draw, self.gates = port, draw, tuple(dict.fromkeys(gates))
         values, self._noise = port.leaves(draw), port.noise(draw)
         floating = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in values]
         self._integers = [None if f else x for x, f in zip(values, floating, strict=True)]
@@ -101,7 +101,11 @@ class Gated:
         numbers = [settings.get(g, x) for g, x in zip(self.gates, default, strict=True)]
         zeros = {key: evaluation.slot(self.port.program, key) for key in slots}
         (grads, cotangents), outputs = self._differentiate(
-            self._integers, self._floats, zeros, self.port.cotangents(), jnp.asarray(numbers)
+            self._integers,
+            self._floats,
+            zeros,
+            self.port.cotangents(self.draw),
+            jnp.asarray(numbers),
         )
         leaves = [None if g is None else np.conj(np.asarray(g)) for g in grads]
         values = {key: np.conj(np.asarray(x)) for key, x in cotangents.items()}

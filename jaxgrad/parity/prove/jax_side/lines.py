@@ -5,14 +5,19 @@ from __future__ import annotations
 import dataclasses
 
 from jaxgrad._core import source
-from jaxgrad.parity.prove.edits import source_line, suggest
+from jaxgrad.parity.prove.edits import Edit, source_line, stop, suggest
 from jaxgrad.parity.prove.jax_side.flow import place
+from jaxgrad.parity.prove.jax_side.gates import Gate
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key
 from jaxgrad.parity.prove.report import Finding
 
 
 def quoted(
-    finding: Finding, program: JaxProgram, key: Key | None, fix: tuple[str, str] = ("", "")
+    finding: Finding,
+    program: JaxProgram,
+    key: Key | None,
+    fix: tuple[str, str] = ("", ""),
+    closed: Gate | None = None,
 ) -> Finding:
     """Add the source line of a JAX value to a finding.
 
@@ -21,6 +26,7 @@ def quoted(
         program: The traced port.
         key: The JAX value, None if it is unknown.
         fix: What the code contains and what it should contain, if the cause was tested.
+        closed: The only use of a value whose gradient has to be stopped, if that was tested.
     """
     line = "" if key is None else place(program, key).partition(" (")[0].partition(",")[0]
     path = source.file_of(program.equations.values(), line)
@@ -29,7 +35,17 @@ def quoted(
     number = int(line.rpartition(":")[2])
     text = source_line(path, number).strip()
     edit = suggest(path, number, *fix, _column(program, key, line))
+    if edit is None and closed is not None:
+        edit = _stopped(program, closed)
     return dataclasses.replace(finding, source=f"{line}: {text}" if text else "", edit=edit)
+
+
+def _stopped(program: JaxProgram, use: Gate) -> Edit | None:
+    """Suggest a stop_gradient around the operand that uses a value."""
+    eqn = program.equations[use.path]
+    span = source.user_span(eqn)
+    converts = eqn.primitive.name in ("broadcast_in_dim", "convert_element_type")
+    return None if span is None or converts else stop(span.path, span[1:], use.operand)
 
 
 def _column(program: JaxProgram, key: Key | None, line: str) -> int | None:

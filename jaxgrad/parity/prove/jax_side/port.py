@@ -64,10 +64,6 @@ class Port:
     seed: int
     injection: Injection = NO_INJECTION
 
-    def cotangent(self, output: np.ndarray) -> np.ndarray:
-        """Return the cotangent of an output."""
-        return cotangent(self.seed, sum(n != "loss" for n in self.program.out_paths), output)
-
     def leaves(self, draw: Draw) -> list[Any]:
         """Return the JAX leaves of a draw: params, then inputs."""
         params = self.weights.to_jax(draw.state)
@@ -156,10 +152,13 @@ class Port:
         """For each leaf, whether a derivative path leads to it."""
         return jax_program.reachable(self.program)
 
-    def cotangents(self) -> list[np.ndarray | None]:
-        """Return the cotangent of each output, None for integer outputs."""
+    def cotangents(self, draw: Draw) -> list[np.ndarray | None]:
+        """Return the cotangent of each output on a draw, None for integer outputs."""
+        count = sum(name != "loss" for name in self.program.out_paths)
         return [
-            self.cotangent(np.zeros(x.shape)) if jnp.issubdtype(x.dtype, jnp.inexact) else None
+            cotangent(self.seed, count, np.zeros(x.shape), draw.number)
+            if jnp.issubdtype(x.dtype, jnp.inexact)
+            else None
             for x in self.program.jaxpr.out_avals[: len(self.program.out_paths)]
         ]
 
@@ -212,7 +211,7 @@ class Port:
         (grads, cotangents), outputs = self._differentiate(
             [None if f else x for x, f in zip(values, floating, strict=True)],
             [x if f else None for x, f in zip(values, floating, strict=True)],
-            self.cotangents(),
+            self.cotangents(draw),
             {key: evaluation.slot(self.program, key) for key in slots},
             jax.tree.map(jnp.asarray, (dict(scales or {}), dict(cotangent_scales or {}))),
             self.noise(draw),
@@ -241,8 +240,14 @@ def _conjugate(x: Any) -> np.ndarray:
     return np.conj(x) if np.iscomplexobj(x) else x
 
 
-def cotangent(seed: int, outputs: int, output: np.ndarray) -> np.ndarray:
-    """Draw a standard normal cotangent for one of several outputs, equal for torch and JAX."""
+def cotangent(seed: int, outputs: int, output: np.ndarray, draw: int) -> np.ndarray:
+    """Draw a standard normal cotangent for one of several outputs, equal for torch and JAX.
+
+    On the given inputs, the only output gets the cotangent 1 if it is one number: the gradients in
+    the report are then those of the user's loss.
+    """
+    if draw == 0 and outputs == 1 and output.size == 1:
+        return np.ones(output.shape)
     return np.random.default_rng([seed, output.size, outputs]).standard_normal(output.shape)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import locate_backward, numbers
 from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
-from jaxgrad.parity.prove.torch_side.values import Value, rounding
+from jaxgrad.parity.prove.torch_side.values import TorchRun, Value, rounding
 
 
 def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
@@ -42,15 +42,45 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         inside.pop()
     cotangents = evidence.jax_gradients[draw].cotangents
     inside = [i for i in inside if _not_finite(evidence, draw, i, cotangents)] or inside
+    rows = _rows(evidence, draw, set(wrong), set(inside))
     if not inside:
         text = f"{count} intermediate cotangents agree"
-        return Judgement(Surface("backward", "pass", text, control=_control(evidence)))
-    value = evidence.runs[draw].values[inside[-1]]
-    text = f"the gradient flowing into {_described(value)} differs"
+        return Judgement(Surface("backward", "pass", text, rows, control=_control(evidence)))
+    run = evidence.runs[draw]
+    value = run.values[inside[-1]]
+    text = f"the gradient flowing into {_described(run, inside[-1])} differs"
     plain = Finding("backward", value.module or ROOT, "not located", text, op=value.op)
     finding, notes = evidence.locate(lambda: _locate(evidence, draw, inside[-1], why), plain)
     text = f"{len(inside)} of {count} intermediate cotangents differ"
-    return Judgement(Surface("backward", "fail", text, (), (finding,)), notes)
+    return Judgement(Surface("backward", "fail", text, rows, (finding,)), notes)
+
+
+def _rows(
+    evidence: Evidence, draw: int, wrong: Set[int], inside: Set[int]
+) -> tuple[dict[str, Any], ...]:
+    """Return a row for each compared cotangent in the order of the backward pass.
+
+    Those that are `wrong`, but not `inside`, differ in a correct port too.
+    """
+    run, program, noise = evidence.runs[draw], evidence.port.program, _noise(evidence, draw)
+    rows = []
+    for i, spot in sorted(evidence.spots(draw).items(), reverse=True):
+        value = run.values[i]
+        actual = fingerprint(
+            np.asarray(evidence.jax_gradients[draw].cotangents[spot.key])[spot.iteration]
+        )
+        expected = value.cotangent
+        of = value.name if value.module else value.op
+        rows.append({
+            "name": ", ".join(filter(None, (of, _call(run, i), place(program, spot.key)))),
+            "verdict": "fail" if i in inside else "harmless" if i in wrong else "pass",
+            "difference": 1.0 if expected is None else float(print_distance(actual, expected)),
+            "allowed": locate_backward.allowed(float(noise[i])),
+            "index": [],
+            "torch": None if expected is None else float(magnitude(expected)),
+            "jax": float(magnitude(actual)),
+        })  # fmt: skip
+    return tuple(rows)
 
 
 def _not_finite(
@@ -65,8 +95,19 @@ def _not_finite(
     return bool(torchs) != bool(np.any(fingerprint(actual)[counts]))
 
 
-def _described(value: Value) -> str:
-    return "an input" if value.op == "input" else f"the output of torch's {value.name}"
+def _described(run: TorchRun, number: int) -> str:
+    value = run.values[number]
+    if value.op == "input":
+        return "an input"
+    call = _call(run, number)
+    return f"the output of torch's {value.name}" + (f", {call}," if call else "")
+
+
+def _call(run: TorchRun, number: int) -> str:
+    """Return which one of several calls with the same name computed a value."""
+    name = run.values[number].name
+    calls = [i for i, value in enumerate(run.values) if value.name == name]
+    return f"call {calls.index(number) + 1} of {len(calls)}" if len(calls) > 1 else ""
 
 
 def _wrong(evidence: Evidence, draw: int, cotangents: Mapping[Key, np.ndarray]) -> list[int]:
@@ -156,7 +197,7 @@ def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None)
         "backward",
         at.module or ROOT,
         place(port.program, key),
-        f"the gradient flowing into {_described(value)} differs: {text}",
+        f"the gradient flowing into {_described(run, number)} differs: {text}",
         worst,
         in_torch,
         in_jax,
@@ -164,7 +205,9 @@ def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None)
         op=at.op,
         torch_line=at.line,
     )
-    return quoted(finding, port.program, key, why.fix if why is not None else ("", ""))
+    if why is None:
+        return quoted(finding, port.program, key)
+    return quoted(finding, port.program, key, why.fix, why.closed)
 
 
 def _difference(

@@ -35,6 +35,7 @@ class Explanation(NamedTuple):
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
     settings: Mapping[Gate, float] = {}  # the change of the JAX program
     cotangents: Mapping[Key, np.ndarray] = {}  # of the compared values, if all gradients agree
+    closed: Gate | None = None  # the use that a stop_gradient would close, if there is only one
 
 
 class Case:

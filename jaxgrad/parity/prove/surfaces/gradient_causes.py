@@ -44,7 +44,8 @@ def _chosen(case: Case) -> Explanation | None:
     if detach is not None and use is not None and len(detach.fixed) >= len(use.fixed):
         at = " at " if detach.text.endswith(straight_through.STOP) else ", at "
         text = f"{detach.text}{at}{use.through}" if use.through else detach.text
-        use = detach._replace(key=use.key, text=text, settings=use.settings)
+        closed = use.closed if detach.text.endswith(straight_through.STOP) else None
+        use = detach._replace(key=use.key, text=text, settings=use.settings, closed=closed)
     found = [x for x in (stop, use or detach, tie) if x is not None]
     return max(found, key=lambda x: (x.complete, len(x.fixed)), default=None)
 
@@ -85,9 +86,14 @@ def _missing_stops(case: Case) -> Explanation | None:
         f"JAX's gradient also flows through {through}, torch's does not (rerunning JAX without "
         f"this path, {case.names(fixed)}); a stop_gradient is missing there"
     )
-    settings = dict.fromkeys(closed, 0.0)
     return Explanation(
-        text, fixed, fixed == case.wrong, (closed[0].path, 0), through=through, settings=settings
+        text,
+        fixed,
+        fixed == case.wrong,
+        (closed[0].path, 0),
+        through=through,
+        settings=dict.fromkeys(closed, 0.0),
+        closed=closed[0] if len(closed) == 1 else None,
     )
 
 

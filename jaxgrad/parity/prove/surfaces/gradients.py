@@ -112,9 +112,8 @@ def _finding(
         return finding
     program = evidence.port.program
     where = finding.jax if why.key is None else f"{finding.jax}, {place(program, why.key)}"
-    return quoted(
-        dataclasses.replace(finding, jax=where, cause=why.text), program, why.key, why.fix
-    )
+    finding = dataclasses.replace(finding, jax=where, cause=why.text)
+    return quoted(finding, program, why.key, why.fix, why.closed)
 
 
 def _difference(evidence: Evidence, draw: int, bad: Judged) -> str:

@@ -44,12 +44,17 @@ def wrong(
     numbers = []
     for i, (actual, expected) in pairs.items():
         size = max(float(magnitude(actual)), float(magnitude(expected)))
-        bound = max(1e-10, 20 * noise.get(i, 0.0))
+        bound = allowed(noise.get(i, 0.0))
         if size <= NEGLIGIBLE * largest or bound > NOISY * 100:
             continue
         if run.values[i].cotangent is None or float(print_distance(actual, expected)) > bound:
             numbers.append(i)
     return numbers
+
+
+def allowed(noise: float) -> float:
+    """Return the relative distance of two cotangents that rounding may cause."""
+    return max(1e-10, 20 * noise)
 
 
 def nearest_weights(run: TorchRun, number: int) -> set[str]:

@@ -170,7 +170,7 @@ def _in_float32(evidence: Evidence) -> tuple[list[Any], list[np.ndarray]]:
     port = evidence.port
     leaves = cast([np.asarray(x) for x in port.leaves(evidence.draws[0])], np.float32)
     floating = [x.dtype.kind in "fc" for x in leaves]
-    cotangents = cast(port.cotangents(), np.float32)
+    cotangents = cast(port.cotangents(evidence.draws[0]), np.float32)
 
     def objective(floats: list[Any]) -> Any:
         values = [f if f is not None else x for f, x in zip(floats, leaves, strict=True)]

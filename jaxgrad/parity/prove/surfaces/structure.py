@@ -57,7 +57,8 @@ def explained(judgement: Judgement, program: JaxProgram, why: Explanation | None
     def with_cause(finding: Finding) -> Finding:
         if why is None or finding.torch not in why.fixed:
             return finding
-        return quoted(dataclasses.replace(finding, cause=why.text), program, why.key, why.fix)
+        finding = dataclasses.replace(finding, cause=why.text)
+        return quoted(finding, program, why.key, why.fix, why.closed)
 
     findings = tuple(map(with_cause, judgement.surface.findings))
     return judgement._replace(surface=dataclasses.replace(judgement.surface, findings=findings))

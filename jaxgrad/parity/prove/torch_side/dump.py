@@ -25,7 +25,7 @@ from jaxgrad.parity.prove.training import Training
 if TYPE_CHECKING:
     from torch import nn
 
-FORMAT = 3
+FORMAT = 4
 
 
 @dataclasses.dataclass

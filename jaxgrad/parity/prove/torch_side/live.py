@@ -6,7 +6,7 @@ import contextlib
 import copy
 import dataclasses
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -224,7 +224,7 @@ class Live:
         options |= self._noise(draw)
         self._kept |= options.get("keep", False)
         self._load(draw.state)
-        cotangents = None if forward else self._cotangent
+        cotangents = None if forward else self._cotangents(draw)
         with running(f"torch: a forward and backward run of {type(self.module).__name__}"):
             result = torch_run.run(
                 self.module, draw.inputs, self.pick, self.loss, cotangents, **options
@@ -243,7 +243,8 @@ class Live:
             for near in (draw, *(perturbed(draw, list(draw.state), salt) for salt in (0, 1))):
                 self._load(near.state)
                 inputs = cast(near.inputs, np.float32)
-                run = torch_run.run(self.module, inputs, self.pick, self.loss, self._cotangent,
+                cotangents = self._cotangents(draw)
+                run = torch_run.run(self.module, inputs, self.pick, self.loss, cotangents,
                                     watch=False, dtype=torch.float32,
                                     **self._noise(draw))  # fmt: skip
                 runs.append(run)
@@ -279,8 +280,8 @@ class Live:
                 return {}
             return torch_native.state_dtypes(self.module, optimizer)
 
-    def _cotangent(self, output: np.ndarray) -> np.ndarray:
-        return cotangent(self.seed, self.output_count, output)
+    def _cotangents(self, draw: Draw) -> Callable[[np.ndarray], np.ndarray]:
+        return lambda output: cotangent(self.seed, self.output_count, output, draw.number)
 
     def steps(
         self, training: Training, draws: Sequence[Draw], steps: int, *, reruns: int = 2
@@ -303,7 +304,8 @@ class Live:
 
         def backward(number: int) -> float | None:
             draw = draws[number % len(draws)]
-            return torch_run.run(self.module, draw.inputs, self.pick, self.loss, self._cotangent,
+            cotangents = self._cotangents(draw)
+            return torch_run.run(self.module, draw.inputs, self.pick, self.loss, cotangents,
                                  watch=False, clear=False, **self._noise(draw)).loss  # fmt: skip
 
         taken = Steps({}, {}, [])

@@ -16,3 +16,17 @@ def test_an_error_names_the_bound():
         optim.adam(-1.0)
     with pytest.raises(ValueError, match="Tensor lr must be 1-element, but its shape is .2,."):
         optim.adam(jnp.ones(2))
+
+
+@pytest.mark.parametrize("name", ["adamw", "sgd", "rmsprop", "adagrad", "nadam"])
+def test_a_hyperparameter_must_be_a_number(name):
+    """A learning rate that is a string raises an error that names it."""
+    with pytest.raises(TypeError, match="learning rate must be a number, but got 'abc'"):
+        getattr(optim, name)("abc")
+
+
+def test_betas_must_be_two_numbers():
+    """One number and a tuple of one number are not two betas."""
+    for betas in (0.9, (0.9,)):
+        with pytest.raises(ValueError, match="betas must be two numbers, but .*0.9.* was given"):
+            optim.adamw(betas=betas)  # pyright: ignore[reportArgumentType]

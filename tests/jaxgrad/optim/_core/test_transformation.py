@@ -110,3 +110,30 @@ def test_update_requires_params():
     for tx in (optim.sgd(), optim.adafactor(), optim.lbfgs(), groups):
         with pytest.raises(ValueError, match="the parameters are missing"):
             tx.update(GRADS, tx.init(PARAMS), value_fn=lambda params: 0.0)
+
+
+def test_swapped_arguments_are_named():
+    """`step` and `update` say which argument is the state when the order is wrong."""
+    tx = optim.adamw(0.1)
+    params = {"w": jnp.ones(2)}
+    state = tx.init(params)
+    with pytest.raises(TypeError, match=r"step\(grads, state, params\): .*third one is"):
+        tx.step(params, params, state)
+    with pytest.raises(TypeError, match=r"update\(grads, state, params\): .*first one is"):
+        tx.update(state, params, params)
+
+
+def test_trees_of_other_parameters_are_named():
+    """Gradients and states of other parameters raise an error that names the leaves."""
+    tx = optim.adamw(0.1)
+    params = {name: jnp.ones(2) for name in "abcde"}
+    state = tx.init(params)
+    text = r"gradients must be a tree like the parameters, but lack .* and 2 more and have"
+    with pytest.raises(ValueError, match=text):
+        tx.update({"x": jnp.ones(2)}, state, params)
+    other = {"x": jnp.ones(2)}
+    text = r"the arrays of the state must be .*, but lack \['x'\] and have \['a'\]"
+    with pytest.raises(ValueError, match=text):
+        tx.step(other, state, other)
+    with pytest.raises(ValueError, match="have another structure"):
+        tx.step([jnp.ones(2)], tx.init((jnp.ones(2),)), (jnp.ones(2),))

@@ -1,7 +1,10 @@
 """`python -m jaxgrad.parity port` writes a port of what a function of the user's file returns."""
 
+import sys
+
 import pytest
 
+from jaxgrad.parity import __main__
 from jaxgrad.parity.__main__ import main
 
 
@@ -76,3 +79,20 @@ def test_what_cannot_be_ported_has_a_message_and_a_status(
 
     assert main(["port", target, "-o", str(tmp_path / "out.py")]) == status
     assert words in capsys.readouterr().err
+
+
+def test_the_bar_moves_with_each_step_of_writing_and_proving(model, tmp_path, monkeypatch):
+    """The bar of `port` and `verify` knows the names of the steps."""
+    steps = []
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    monkeypatch.setattr(__main__, "_lines", lambda title: steps.append)
+    target = tmp_path / "ported.py"
+
+    assert main(["port", f"{model}::make_model", "-o", str(target)]) == 0
+    known = [step for step in steps if step in __main__.PORT_STEPS]
+    assert (known[0], known[-1]) == ("write", "save")
+    assert {"train: torch", "train: align", "train: updates"} <= set(known)
+
+    steps.clear()
+    assert main(["verify", str(target)]) == 0
+    assert "train: align" in steps

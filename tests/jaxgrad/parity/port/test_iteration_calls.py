@@ -4,10 +4,12 @@ import functools
 from typing import Any
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
 from jaxgrad.parity.port.port import port
+from jaxgrad.parity.port.refusals import PortError
 from tests.jaxgrad.parity.port._ports import agrees, source
 
 
@@ -188,3 +190,73 @@ def test_comments_above_a_block_are_kept():
     assert "# the target does not move\n    target" in text
     assert "# two layers\n    for n" in text
     assert "# powers\n    x =" in text
+
+
+class Scaled:
+    """A function that is an object, as packages use them for settings."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, x):
+        return x * self.factor
+
+
+class Packaged(Layer):
+    """Unequal parts, `next`, a nested function with `**`, and an object that is called."""
+
+    def __init__(self):
+        super().__init__()
+        self.scaled = Scaled(2.0)
+
+    def forward(self, x):
+        dtype = next(p.dtype for p in self.parameters() if p.is_floating_point())
+        batch, length, device = *x.shape[:2], x.device
+
+        def mixed(y, *more, scale=1.0, **keywords):
+            return y * scale + more[0] * keywords["extra"]
+
+        first, last = x.chunk(2, dim=1)[0], x.split(2, dim=1)[-1]
+        zeros = torch.zeros(batch, 1, dtype=dtype, device=device)
+        out = mixed(self.scaled(self.linear(first)).sum(1), last.sum(1), scale=3.0, extra=length)
+        return out + zeros
+
+
+def test_idioms_of_packages_are_written_as_python():
+    """The sizes of the parts and the length come from the arguments, at other sizes too."""
+    module = Packaged()
+    assert agrees(module, SEQUENCE)
+    assert not agrees(module, SEQUENCE, without="* 3.0", instead="* 3.5")
+    ported = port(module, (SEQUENCE,), prove=False)
+
+    longer = np.concatenate([SEQUENCE, SEQUENCE[:, :2]], axis=1)
+    expected = module(torch.tensor(longer)).detach().numpy()
+    params = ported.params(module.state_dict())
+    assert np.allclose(ported.fn(params, longer), expected, atol=1e-5)
+    assert "def scaled(x):" in ported.source
+
+
+class Named(Layer):
+    def forward(self, x):
+        weights = self.linear.parameters()
+        return x @ next(weights) + next(weights)
+
+
+def test_an_iterator_that_is_read_twice_is_refused():
+    """The second `next` has another value than the first."""
+    with pytest.raises(PortError, match="`next` of an iterator that has a name"):
+        port(Named(), (X,), prove=False)
+
+
+class Kept(Layer):
+    def forward(self, x):
+        factors = iter([2.0, 3.0])
+        self.linear = self.linear.to(torch.float32)
+        return self.linear(x) * next(factors) + next(factors) + next(factors, 5.0)
+
+
+def test_an_iterator_of_numbers_advances_and_a_cast_without_effect_is_left_out():
+    """`next` returns one number after the other, and then its default."""
+    assert 'F.linear(x, **p["linear"]) * 2.0 + 3.0 + 5.0' in source(Kept(), X)
+    with pytest.raises(PortError, match=r"`.to\(\)` on a module while it runs"):
+        source(Kept().double(), X.astype(np.float64))

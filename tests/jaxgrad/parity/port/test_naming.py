@@ -31,6 +31,15 @@ class Net(nn.Module):
         ("PReLU", "prelu"),
         ("ConvBNReLU", "conv_bn_relu"),
         ("SiLU", "silu"),
+        ("ResNet", "resnet"),
+        ("UNet", "unet"),
+        ("MobileNetV2", "mobilenet_v2"),
+        ("NeRF", "nerf"),
+        ("SwiGLU", "swiglu"),
+        ("Pix2PixGenerator", "pix2pix_generator"),
+        ("DenseMoE", "dense_moe"),
+        ("T5Block", "t5_block"),
+        ("TransformerEncoderLayer", "transformer_encoder_layer"),
     ],
 )
 def test_a_class_is_written_in_snake_case(name, written):
@@ -42,7 +51,8 @@ def test_a_docstring_names_torchs_class_or_the_users_file():
     """A class of torch has its public name; a class of the user has its file and line."""
     text = port(Net(), (X,), prove=False).source
 
-    assert '"""torch.nn.Sequential: x (N, 3) -> (N, 3) and the new p."""' in text
+    assert "Net.body (port/test_naming.py:" in text and "torch.nn.Sequential" not in text
+    assert '"""torch.nn.BatchNorm1d: x (N, 3) -> (N, 3), updated p."""' in text
     assert "Net (port/test_naming.py:" in text
 
 

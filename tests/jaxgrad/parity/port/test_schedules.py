@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
-from torch.optim import lr_scheduler
+from torch.optim import lr_scheduler, swa_utils
 
 from jaxgrad import optim
 from jaxgrad.parity.port import syntax
@@ -48,6 +48,7 @@ FACTORIES = {
     "cyclic": lambda opt: lr_scheduler.CyclicLR(
         opt, 0.01, 0.1, 3, scale_fn=lambda x: 0.5 * x, scale_mode="cycle"
     ),
+    "stochastic weight averaging": lambda opt: swa_utils.SWALR(opt, [0.01, 0.02], 4),
     "a function for each group": by_group,
     "a subclass with its own constructor": lambda opt: Inherited(opt, gamma=0.5),
     "a sequence": linear_then(lambda opt: lr_scheduler.MultiplicativeLR(opt, lambda epoch: 0.5)),

@@ -41,8 +41,8 @@ class Statistics(nn.Module):
         "    units = []",
         '    for unit in p["units"]:',
         "        units.append(unit)",
-        '    p = {**p, "units": units}',
-        '    p = {**p, "running_mean": normed.running_mean, "running_var": normed.running_var}',
+        '    p["units"] = units',
+        '    x, p["running_mean"], p["running_var"] = F.batch_norm(',
     )
 
     def __init__(self):
@@ -77,7 +77,7 @@ class Branches(nn.Module):
     """Branches on the value of a tensor."""
 
     lines = (
-        "h, y = lax.cond(h.sum() > 0, then, otherwise, h)",
+        "h, y = lax.cond(h.sum() > 0, then, lambda h: (h, F.max(h, dim=0).values), h)",
         "lax.cond(h.mean() > 1, lambda: h[0], lambda: h[1])",
     )
 
@@ -122,10 +122,7 @@ class Hooks(nn.Module):
 class Penalty(nn.Module):
     """A gradient inside of the module."""
 
-    lines = (
-        "    def value(x):",
-        "(slope,) = jax.vjp(value, x)[1](ones)",
-    )
+    lines = ('(slope,) = jax.vjp(lambda x: score_forward(p["score"], x), x)[1](ones)',)
 
     def __init__(self):
         super().__init__()
@@ -142,7 +139,7 @@ class Penalty(nn.Module):
 class Region(nn.Module):
     """A region under autocast."""
 
-    lines = ("h = jaxgrad.autocast(autocast_region, jnp.bfloat16)()",)
+    lines = ('h = jaxgrad.autocast(lambda: F.linear(x, **p["a"]), jnp.bfloat16)()',)
 
     def __init__(self):
         super().__init__()

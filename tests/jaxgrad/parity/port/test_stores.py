@@ -1,5 +1,7 @@
 """What a module stores while it runs: numbers for this call, elements of its own lists."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -65,6 +67,27 @@ def _shadows(self, h):
     return h * z
 
 
+@dataclasses.dataclass
+class Pair:
+    first: torch.Tensor
+    second: torch.Tensor
+
+
+def _pair(h):
+    twice = h * 2
+    return Pair(twice.tanh(), twice)
+
+
+def _replaces(self, h):
+    pair = _pair(h)
+    pair.first = pair.first * pair.second
+    return pair.first + pair.second
+
+
+def _constructs(self, h):
+    return nn.Softmax(dim=-1)(h) * h
+
+
 @pytest.mark.parametrize(
     "step, line, instead",
     [
@@ -72,7 +95,9 @@ def _shadows(self, h):
         (_checks, "* 5", "* 2"),
         (_keeps, "h * first", "h * h"),
         (_rolls, "x * input_", "x * x"),
-        (_shadows, "h_2 + 1", "h_2 + 2"),
+        (_replaces, 'first + pair["second"]', 'pair["first"] + pair["second"]'),
+        (_constructs, "axis=-1", "axis=0"),
+        (_shadows, "z + 1", "z + 2"),
     ],
 )
 def test_a_port_with_stores_has_torchs_gradients(step, line, instead):
@@ -123,3 +148,28 @@ def test_a_tensor_that_a_hook_captures_is_written_out():
     module.layer.weight.register_hook(lambda grad: grad * keep)
     assert agrees(module, X)
     assert not agrees(module, X, without="[0.0]", instead="[1.0]")
+
+
+class Positions(nn.Module):
+    """A loop that stores its variable in a list, as einops does with sizes."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        sizes = [None, None]
+        parts = [None, None]
+        for n, size in enumerate(x.shape):
+            sizes[n] = size
+            parts[n] = self.layer(x) * size
+        return parts[0] * sizes[0] + parts[1] * sizes[1]
+
+
+def test_each_turn_of_a_loop_stores_its_own_value():
+    """A list has the values of all turns, not several times that of the last one."""
+    torch.manual_seed(0)
+    module = Positions()
+    assert agrees(module, X)
+    text = source(module, X)
+    assert "for n" not in text and "x.shape[0]" in text and "x.shape[1]" in text

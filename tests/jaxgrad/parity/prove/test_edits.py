@@ -131,3 +131,49 @@ def test_the_lines_of_the_innermost_function_are_searched(tmp_path):
     other = tmp_path / "other.py"
     other.write_text("def f(:\n")
     assert edits.function_lines(str(other), 1) == []
+
+
+STOPPED = textwrap.dedent(
+    """\
+    def loss(p, x, r):
+        t = r + 0.9 * q(p, x)
+        t = r * (q(p, x) - 1)
+        t = jnp.sum(q(p, x), 0) + q(p, x).mean()
+        t = -q(p, x) + f(p, x)
+        return (
+            r + q(p,
+                  x)
+        )
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("span", "operand", "new"),
+    [
+        ((2, 12, 2, 25), 1, "t = r + 0.9 * jax.lax.stop_gradient(q(p, x))"),
+        ((3, 8, 3, 25), 1, "t = r * jax.lax.stop_gradient(q(p, x) - 1)"),
+        ((4, 8, 4, 27), 0, "t = jnp.sum(jax.lax.stop_gradient(q(p, x)), 0) + q(p, x).mean()"),
+        ((4, 30, 4, 44), 0, "t = jnp.sum(q(p, x), 0) + jax.lax.stop_gradient(q(p, x)).mean()"),
+        ((5, 8, 5, 16), 0, "t = -jax.lax.stop_gradient(q(p, x)) + f(p, x)"),
+        ((5, 19, 5, 26), 0, None),  # two arguments may be arrays
+        ((7, 8, 8, 16), 1, None),  # the operand has two lines
+        ((2, 12, 2, 20), 1, None),  # no expression is there
+    ],
+)
+def test_a_stop_gradient_is_suggested(tmp_path, span, operand, new):
+    """One operand of an operator, or the array of a call, is wrapped."""
+    path = tmp_path / "port.py"
+    path.write_text(STOPPED)
+    edit = edits.stop(str(path), span, operand)
+
+    assert (None if edit is None else edit.new.strip()) == new
+
+
+def test_a_stop_gradient_has_the_name_that_the_file_imports(tmp_path):
+    """A file that imports `lax` gets the short name."""
+    path = tmp_path / "port.py"
+    path.write_text("from jax import lax\ny = 2 * x\n")
+    edit = edits.stop(str(path), (2, 4, 2, 9), 1)
+
+    assert edit is not None and edit.new == "y = 2 * lax.stop_gradient(x)"

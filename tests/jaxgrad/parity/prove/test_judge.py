@@ -11,6 +11,7 @@ from jaxgrad.parity.prove.judge import (
     STRUCTURAL_ZERO,
     judge,
     max_difference,
+    one_sided,
     with_float32_noise,
 )
 
@@ -171,3 +172,19 @@ def test_nan_is_no_structural_zero():
     assert judge("x", zero, nan, tree_scale=1.0).verdict == "fail"
     assert judge("x", nan, nan, tree_scale=1.0).verdict == "pass"
     assert judge("x", zero, zero, tree_scale=1.0).verdict == "zero"
+
+
+@pytest.mark.parametrize("missing", ["torch", "jax"])
+def test_a_gradient_of_one_framework_is_compared_with_zeros(missing):
+    """The other framework's value is None, and the difference is relative to the gradient."""
+    given = {"torch": np.array([1.0, -4.0]), "jax": np.array([1.0, -4.0]), missing: None}
+    judged = one_sided("input 0", given["torch"], given["jax"], [], 1.0)
+
+    assert (judged.verdict, judged.share, judged.index) == ("fail", 1.0, (1,))
+    row = judged.row()
+    assert row.pop(missing) is None and -4.0 in row.values()
+
+
+def test_a_tiny_gradient_of_one_framework_is_zero():
+    """Rounding relative to the gradients of the whole tree is no gradient."""
+    assert one_sided("input 0", None, np.array([1e-15]), [], 1.0).verdict == "zero"

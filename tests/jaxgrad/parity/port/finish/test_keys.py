@@ -63,7 +63,7 @@ def test_several_keys_are_split_at_once_and_have_names_of_their_own():
 def test_a_loop_over_modules_goes_over_keys_too():
     """The keys of a loop are split before it; a loop over a size splits in each turn."""
     text = source(Loops(True))
-    head = 'for layer, dropout_rng in zip(p["layers"], split_rng(rng, len(p["layers"]))):'
+    head = 'for layer, layer_rng in zip(p["layers"], split_rng(rng, len(p["layers"]))):'
     assert head in text and text.count("split_rng(") == 2
     text = source(Loops(False))
     assert "    rng, layers_rng = split_rng(rng)\n" in text

@@ -40,7 +40,7 @@ def source(module: nn.Module, *inputs: np.ndarray) -> str:
 def test_a_docstring_has_the_shapes_of_arguments_and_results():
     """N is the first size of the inputs, and integers are marked."""
     text = source(Scores(), X, IDS)
-    assert "Shapes are those of the example inputs, with N for their first size." in text
+    assert "letters stand for sizes that may change" in text
     assert "x (N, 3), ids (N,) int -> {h (N, 3), same (N,) bool}, (N,), (3,)." in text
     assert "x (N, 3) -> (N, 3)." in text
     assert "_)" not in text and "(_" not in text  # two calls of `flat` have no size in common
@@ -48,7 +48,7 @@ def test_a_docstring_has_the_shapes_of_arguments_and_results():
 
 def test_sizes_are_numbers_where_the_port_needs_them():
     """A module that unrolls over its first size cannot run with a symbol."""
-    assert "x (5, 3) -> (5, 3)." in source(Fixed(), X)
+    assert "x (5, D) -> (5, D)." in source(Fixed(), X)
 
 
 def test_a_port_that_cannot_run_has_no_shapes():

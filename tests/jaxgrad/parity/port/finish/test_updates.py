@@ -30,7 +30,7 @@ class Both(Normed):
 def test_a_call_assigns_its_result_and_its_new_params():
     """The result has the name of the next statement, and the params are copied once."""
     text = port(Normed(), (X,), prove=False).source
-    assert '    p = dict(p)\n    h, p["norm"] = norm(p["norm"], x' in text
+    assert '    p = dict(p)\n    h, p["norm"] = batch_norm1d(p["norm"], x' in text
     assert "    h = jnp.tanh(h)\n" in text and "    p = list(p)\n" in text
     assert '{**p, "norm"' not in text and "norm_out" not in text
 

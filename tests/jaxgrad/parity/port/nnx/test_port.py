@@ -14,6 +14,7 @@ from torch.utils.checkpoint import checkpoint
 import jaxgrad.nnx
 from jaxgrad.parity.__main__ import main
 from jaxgrad.parity.port.modes import in_mode
+from jaxgrad.parity.port.nnx.layers import is_layer
 from jaxgrad.parity.port.port import port
 from jaxgrad.parity.port.refusals import PortError
 
@@ -105,6 +106,18 @@ class Noisy(nn.Module):
         return self.fc(x)
 
 
+class Attending(nn.Module):
+    def __init__(self):
+        super().__init__()
+        layer = nn.TransformerEncoderLayer(3, 3, 5, 0.0, "gelu")
+        self.encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+        self.both = nn.Transformer(3, 1, 1, 1, 4, 0.0)
+        self.act = nn.PReLU()
+
+    def forward(self, x):
+        return self.both(self.act(self.encoder(x)), x)
+
+
 def written(module: nn.Module) -> str:
     """Return the source of a port that is not proved."""
     return port(module, (X,), style="nnx", prove=False).source
@@ -179,6 +192,42 @@ def test_the_file_has_flax_classes_with_the_names_of_torch():
         in source
     )
     assert source.count("class ") == 2 and "torch." not in source.replace("torch's", "")
+
+
+@pytest.mark.filterwarnings("ignore:enable_nested_tensor is True")  # of `nn.Transformer`
+def test_transformers_are_layers():
+    """A transformer and its layers are one call each, whose settings come from their parts."""
+    torch.manual_seed(0)
+    module: Any = Attending().eval()
+    ported = port(module, (X,), style="nnx", prove=False)
+    source = " ".join(ported.source.split())
+    layer = "TransformerEncoderLayer( 3, 3, dim_feedforward=5, dropout=0.0,"
+    assert layer in source and 'activation="gelu", rngs=rngs ) for _ in range(2)' in source
+    assert "self.both = Transformer( 3, nhead=1, dim_feedforward=4, dropout=0.0," in source
+    assert "self.act = PReLU()" in source
+    model: Any = ported.model(module.state_dict())
+    wanted = module(torch.tensor(X)).detach().numpy()
+    np.testing.assert_allclose(jax.jit(model)(X), wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("change", ["eps", "function", "hook", "module"])
+def test_a_transformer_layer_with_other_parts_is_a_class(change):
+    """A layer of which the user changed a part is written out and has torch's gradients."""
+    torch.manual_seed(0)
+    module: Any = nn.Sequential(nn.TransformerEncoderLayer(3, 3, 5, 0.0))
+    if change == "eps":
+        module[0].norm2.eps = 0.5
+    elif change == "function":
+        module[0].activation = torch.tanh
+    elif change == "hook":
+        module[0].linear1.register_forward_hook(lambda module, args, out: 2 * out)
+        assert not is_layer(module[0])
+        return
+    else:
+        module[0].norm1 = nn.RMSNorm(3)
+    assert not is_layer(module[0])
+    assert "class TransformerEncoderLayer(nnx.Module):" in written(module)
+    assert agrees(module)
 
 
 def test_the_settings_of_a_module_become_attributes():

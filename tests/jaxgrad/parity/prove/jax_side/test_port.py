@@ -91,10 +91,19 @@ def test_rounded_numbers_are_recognised(x, rounded):
 
 def test_cotangents_are_equal_for_both_frameworks():
     """A cotangent depends on the seed, the size and the number of outputs, not on the shape."""
-    x = ports.cotangent(0, 1, np.zeros((2, 3)))
-    assert x.shape == (2, 3) and np.array_equal(x.ravel(), ports.cotangent(0, 1, np.zeros(6)))
-    assert not np.array_equal(x, ports.cotangent(1, 1, np.zeros((2, 3))))
-    assert not np.array_equal(x, ports.cotangent(0, 2, np.zeros((2, 3))))
+    x = ports.cotangent(0, 1, np.zeros((2, 3)), 0)
+    assert x.shape == (2, 3) and np.array_equal(x.ravel(), ports.cotangent(0, 1, np.zeros(6), 1))
+    assert not np.array_equal(x, ports.cotangent(1, 1, np.zeros((2, 3)), 0))
+    assert not np.array_equal(x, ports.cotangent(0, 2, np.zeros((2, 3)), 0))
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_the_cotangent_of_one_number_is_one_on_the_given_inputs(shape):
+    """With redrawn weights it is random, so that a rule that ignores its cotangent is found."""
+    x = np.zeros(shape)
+    assert np.array_equal(ports.cotangent(0, 1, x, 0), np.ones(shape))
+    assert not np.array_equal(ports.cotangent(0, 1, x, 1), np.ones(shape))
+    assert not np.array_equal(ports.cotangent(0, 2, x, 0), np.ones(shape))
 
 
 class Tied(nn.Module):
@@ -142,19 +151,21 @@ def test_only_floating_outputs_have_cotangents():
     """An integer output has none, and the loss is not counted as an output."""
     program = programs.program(lambda w, x: (x @ w, x.astype(int)), W, (X,))
     port = Port(program, WeightMap((), (W,), {}, ("w",)), False, False, 3)
-    first, second = port.cotangents()
+    first, second = port.cotangents(Draw({}, (X,)))
     assert first is not None and second is None
-    assert np.array_equal(first, ports.cotangent(3, 2, np.zeros((2, 3))))
+    assert np.array_equal(first, ports.cotangent(3, 2, np.zeros((2, 3)), 0))
     program = programs.program(lambda w, x: x @ w, W, (X,), loss=lambda out: out.sum())
     port = Port(program, WeightMap((), (W,), {}, ("w",)), True, False, 3)
-    assert np.array_equal(port.cotangent(X), ports.cotangent(3, 1, X))
+    assert np.array_equal(
+        port.cotangents(Draw({}, (X,)))[0], ports.cotangent(3, 1, np.zeros((2, 3)), 0)
+    )
 
 
 def test_gradients_follow_scales_and_leaves():
     """A scaled cotangent changes the gradient alone; a scaled value the outputs too."""
     port, draw = port_of(lambda w, x: jnp.sin(x) + 0 * w[0, 0]), Draw({}, (X,))
     path = next(p for p, e in port.program.equations.items() if e.primitive.name == "sin")
-    key, g = (path, 0), np.asarray(port.cotangents()[0])
+    key, g = (path, 0), np.asarray(port.cotangents(Draw({}, (X,)))[0])
     plain: Any = port.gradients(draw, [key])
     np.testing.assert_allclose(plain.leaves[1], g * np.cos(X), rtol=1e-12)
     np.testing.assert_allclose(plain.cotangents[key], g, rtol=1e-12)
@@ -181,10 +192,10 @@ def test_a_leaf_that_no_output_depends_on_has_no_gradient():
     port = Port(program, WeightMap((), (W,), {}, ("w",)), False, False, 0)
     grads: Any = port.gradients(Draw({}, (X, np.arange(3)))).leaves
     assert grads[0] is None and grads[2] is None
-    np.testing.assert_allclose(grads[1], np.asarray(port.cotangents()[0]))
+    np.testing.assert_allclose(grads[1], np.asarray(port.cotangents(Draw({}, (X,)))[0]))
 
     z = X + 1j
     program = programs.program(lambda w, z: z * 1j, W, (z,))
     port = Port(program, WeightMap((), (W,), {}, ("w",)), False, False, 0)
     grads = port.gradients(Draw({}, (z,))).leaves
-    np.testing.assert_allclose(grads[1], np.asarray(port.cotangents()[0]) * -1j)
+    np.testing.assert_allclose(grads[1], np.asarray(port.cotangents(Draw({}, (X,)))[0]) * -1j)

@@ -193,11 +193,13 @@ def test_the_last_difference_inside_that_matters_is_located(
     monkeypatch.setattr(backward, "_stopped_too", lambda _, __, i: i in stopped)
     monkeypatch.setattr(backward, "_control", lambda _: "control")
     monkeypatch.setattr(backward, "_not_finite", lambda *_: False)
+    monkeypatch.setattr(backward, "_rows", lambda _, __, *differ: differ)
     why: Any = WHY._replace(cotangents={"then": X}) if after else None
     surface, _ = backward.surface(fake, why)
 
     if worst is None:
         assert (surface.verdict, surface.control) == ("pass", "control")
+        assert surface.rows == (set(wrong), set())
         return
     where = "an input" if worst == 0 else f"the output of torch's {values[worst].name}"
     text = f"the gradient flowing into {where} differs"

@@ -334,7 +334,7 @@ def test_a_tested_cause_is_named_in_the_findings_that_it_explains():
     """The other findings keep their own cause."""
     findings = tuple(Finding("structure", name, "leaf", "text", cause="own") for name in "ab")
     judgement = Judgement(Surface("structure", "fail", "text", findings=findings))
-    why: Any = SimpleNamespace(fixed={"b"}, text="tested", key=None, fix=("", ""))
+    why: Any = SimpleNamespace(fixed={"b"}, text="tested", key=None, fix=("", ""), closed=None)
     program: Any = SimpleNamespace(equations={})
     causes = [f.cause for f in explained(judgement, program, why).surface.findings]
     assert causes == ["own", "tested"]

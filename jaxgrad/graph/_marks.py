@@ -1,0 +1,73 @@
+"""Find room for the red words and the scissors of a picture: they cover no box, edge or word."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Sequence
+
+from jaxgrad.graph._layout import Rect
+from jaxgrad.graph._routes import Point
+
+
+CHAR, LINE_H = 8.0, 13.0  # of a bold word of 12 pixels
+_FAR = 120  # from a mark to its word
+
+
+class Marks:
+    """The rectangles and edges of one drawing, and the words that were placed."""
+
+    def __init__(self, bounds: Rect, taken: Iterable[Rect]):
+        self.bounds = bounds
+        self.taken = list(taken)
+        self.points: list[Point] = []
+
+    def place(self, anchors: Sequence[Point], words: str) -> Rect | None:
+        """Reserve the free place for a word that is nearest to any anchor, or return None."""
+        width = CHAR * len(words)
+        best: tuple[float, Rect] | None = None
+        for (x, y), down, right in itertools.product(
+            anchors, range(-72, 73, 4), range(-_FAR, _FAR + 1, 6)
+        ):
+            spot = Rect(x + right - width / 2, y + down - LINE_H / 2, width, LINE_H)
+            # the distance from the anchor to the nearest point of the word
+            far = math.hypot(max(0.0, abs(right) - width / 2), max(0.0, abs(down) - LINE_H / 2))
+            if (best is None or far < best[0]) and far >= 3 and self.free(spot):
+                best = far, spot
+        if best is None:
+            return None
+        self.taken.append(best[1])
+        return best[1]
+
+    def free(self, spot: Rect, *, near: float = 3.0) -> bool:
+        """Return whether a rectangle is inside the drawing, and clear of all that is drawn."""
+        b, room = self.bounds, Rect(spot.x - 2, spot.y - 1, spot.w + 4, spot.h + 2)
+        inside = b.x <= spot.x and spot.right <= b.right
+        inside = inside and b.y <= spot.y and spot.y + spot.h <= b.y + b.h
+        return (
+            inside
+            and not any(room.meets(other) for other in self.taken)
+            and not any(
+                spot.x - near < x < spot.right + near and spot.y - near < y < spot.y + spot.h + near
+                for x, y in self.points
+            )
+        )
+
+    def on(self, route: Sequence[Point], others: Iterable[Point]) -> Point:
+        """Return the point of a dead edge for scissors: clear of boxes and of the other edges.
+
+        Of several such points, the one nearest to the middle of the last part is chosen.
+        """
+        others = list(others)
+
+        def clear(point: Point) -> float:
+            x, y = point
+            gaps = [math.dist(point, other) for other in others]
+            gaps += [
+                math.hypot(max(r.x - x, 0, x - r.right), max(r.y - y, 0, y - r.y - r.h))
+                for r in self.taken
+            ]
+            return min([*gaps, 9.0])
+
+        wanted = route[max(0, len(route) - 5)]
+        return max(route, key=lambda point: (clear(point), -math.dist(point, wanted)))

@@ -1,0 +1,214 @@
+"""Name the sizes of arrays in docstrings: by the author's variable, or by a letter."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.source import is_torch, source_of
+
+
+AXES: dict[Any, str] = {  # usual letters of the sizes, by rank
+    1: "N", 2: "ND", (2, " int"): "NL", (2, " bool"): "NL", 3: "NLD", 4: "NCHW", 5: "NCTHW",
+}  # fmt: skip
+SPARE = "LMKSTDEGHPQRUVW"
+LONGEST = 8  # characters of a size that is computed from others, as `2*N`
+
+
+class Letters:
+    """The names of the sizes of one function.
+
+    A size that differs from call to call, and one that is computed from the inputs in a long way,
+    has a letter of its own; among the results it has a prime: `(N, C, H, W) -> (N, C, H', W')`.
+    """
+
+    def __init__(self, known: Mapping[str, str], written: Written, calls: Sequence[Any]) -> None:
+        self.known = known
+        self.own: dict[tuple[str, ...], str] = {}
+        self.taken = _printed(calls, known)
+        for name in calls[0].arguments:
+            passed = tuple(c.arguments.get(name) for c in calls)
+            if all(isinstance(x, str) for x in passed) and not all(x.isdigit() for x in passed):
+                self.own[passed] = name
+        for name, axis, label in _unpacked(written):
+            vector = _vector([c.arguments.get(name) for c in calls], axis)
+            if vector and not (len(set(vector)) == 1 and vector[0].isdigit()):
+                self.own.setdefault(vector, label)
+
+    def text(self, shapes: Sequence[Any], new: bool = False) -> str:
+        """Return the text of a shape in every call, or nothing if the calls differ in more."""
+        first = shapes[0]
+        if isinstance(first, dict):
+            if not all(isinstance(x, dict) and x.keys() == first.keys() for x in shapes):
+                return ""
+            texts = {k: self.text([x[k] for x in shapes], new) for k in first}
+            inner = ", ".join(f"{k} {text}" for k, text in texts.items() if text)
+            return f"{{{inner}}}" if inner else ""
+        if isinstance(first, list):
+            if not first or not all(isinstance(x, list) and len(x) == len(first) for x in shapes):
+                return ""
+            parts = [self.text([x[n] for x in shapes], new) for n in range(len(first))]
+            return f"[{', '.join(parts)}]" if all(parts) else ""
+        if not all(isinstance(x, tuple) and len(x[0]) == len(first[0]) for x in shapes):
+            return ""
+        rank = len(first[0])
+        kind = first[1] if all(x[1] == first[1] for x in shapes) else ""
+        names = [self._size(_vector(shapes, n), rank, n, kind, new) for n in range(rank)]
+        return f"({names[0]},){kind}" if rank == 1 else f"({', '.join(names)}){kind}"
+
+    def _size(self, vector: tuple[str, ...], rank: int, axis: int, kind: str, new: bool) -> str:
+        if vector in self.own:
+            return self.own[vector]
+        place = vector if not all(x.isdigit() for x in vector) else (*vector, f"{axis} of {rank}")
+        if place in self.own:
+            return self.own[place]
+        if len(set(vector)) == 1:
+            text = _renamed(vector[0], self.known)
+            if (len(text) <= LONGEST and "(" not in text) or text.isidentifier():
+                return text
+        values = sorted(set(vector), key=lambda x: x != "1")
+        if len(values) == 2 and values[0] == "1":  # it is broadcast in some calls
+            return f"1|{self._size((values[1],), rank, axis, kind, new)}"
+        usual = "N" if axis == 0 else _usual(rank, axis, kind)
+        label = f"{usual}'" if new else usual
+        if label in self.own.values() or label in self.taken:
+            free = [
+                x
+                for x in ("B" if axis == 0 else "") + SPARE
+                if x not in self.own.values() and x not in self.taken
+            ]
+            label = f"{usual}''" if new else (free or [usual])[0]
+        self.own[place] = label
+        return label
+
+
+def _usual(rank: int, axis: int, kind: str) -> str:
+    """Return the usual letter of a size; a matrix of integers has tokens, another one features."""
+    return AXES.get((rank, kind), AXES.get(rank, ""))[axis : axis + 1] or "D"
+
+
+def _vector(shapes: Sequence[Any], axis: int) -> tuple[str, ...]:
+    """Return one size in every call."""
+    if not all(isinstance(x, tuple) and len(x[0]) > axis for x in shapes):
+        return ()
+    return tuple(str(x[0][axis]) for x in shapes)
+
+
+def _printed(calls: Sequence[Any], known: Mapping[str, str]) -> set[str]:
+    """Return the names of the sizes that are the same in every call."""
+    shapes = [_flat([*c.arguments.values(), c.result]) for c in calls]
+    if any(len(x) != len(shapes[0]) for x in shapes):
+        return set(known.values())
+    vectors = [
+        _vector(pair, axis) for pair in zip(*shapes, strict=True) for axis in range(len(pair[0][0]))
+    ]
+    return {known[v[0]] for v in vectors if v and len(set(v)) == 1 and v[0] in known}
+
+
+def _renamed(size: str, known: Mapping[str, str]) -> str:
+    """Return a size with the symbols' names: `2*floordiv(s1, 4)` as `2*H//4`."""
+    text = re.sub(r"[A-Za-z_]\w*", lambda match: known.get(match[0], match[0]), size)
+    return re.sub(r"floordiv\((\w+), (\d+)\)", r"\1//\2", text)
+
+
+def names_of_sizes(functions: Sequence[Written], calls: Mapping[str, Any]) -> dict[str, str]:
+    """Return the name of each symbol: the first one of the author's, or its usual letter."""
+    names: dict[str, str] = {}
+    for written in functions:
+        for name, axis, label in _unpacked(written):
+            for call in calls.get(written.name, ()):
+                (size, *rest) = {*_vector([call.arguments.get(name)], axis)} or {""}
+                if re.fullmatch(r"s\d+", size) and label not in names.values() and not rest:
+                    names.setdefault(size, label)
+    for call in calls.get(functions[0].name, ()):
+        for shape in _flat(list(call.arguments.values())):
+            rank = len(shape[0])
+            for axis, size in enumerate(map(str, shape[0])):
+                if re.fullmatch(r"s\d+", size) and size not in names:
+                    order = [_usual(rank, axis, shape[1]), *SPARE]
+                    names[size] = next(x for x in order if x not in names.values())
+    return names
+
+
+def _flat(shape: Any) -> list[Any]:
+    if isinstance(shape, dict):
+        shape = list(shape.values())
+    if isinstance(shape, list):
+        return [x for part in shape for x in _flat(part)]
+    return [shape] if isinstance(shape, tuple) else []
+
+
+def _unpacked(written: Written) -> list[tuple[str, int, str]]:
+    """Return the variables that have a size of an argument: its name, the dim, the variable."""
+    if not isinstance(written.node, ast.FunctionDef):
+        return []
+    found: list[tuple[str, int, str]] = []
+    stored: set[str] = set()
+    for statement in written.node.body:
+        if isinstance(statement, ast.Assign):
+            found += [x for x in _sizes_in(statement) if x[0] not in stored and x[2] != "_"]
+        stored |= syntax.assigned(statement)
+    return found
+
+
+def _sizes_in(statement: ast.Assign) -> list[tuple[str, int, str]]:
+    target, value = statement.targets[0], statement.value
+    if isinstance(target, ast.Tuple) and _is_shape(value):
+        names = [x.id if isinstance(x, ast.Name) else "_" for x in target.elts]
+        return [(value.value.id, n, name) for n, name in enumerate(names)]  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(value, ast.Subscript) and _is_shape(value.value) and isinstance(target, ast.Name):
+        if isinstance(value.slice, ast.Constant):
+            return [(value.value.value.id, value.slice.value, target.id)]  # pyright: ignore[reportAttributeAccessIssue, reportReturnType]
+    return []
+
+
+def _is_shape(code: ast.expr) -> bool:
+    is_shape = isinstance(code, ast.Attribute) and code.attr == "shape"
+    return is_shape and isinstance(code.value, ast.Name)
+
+
+def result_names(written: Written) -> list[str]:
+    """Return the names of several results, where the port or the torch program has them."""
+    if not written.base or is_torch(written.function):
+        return []
+    for node in (written.node, source_of(written.function).node):
+        returns = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
+        if not returns or not isinstance(returns[-1], ast.Tuple):
+            continue
+        variables = syntax.assigned(node) | {
+            n.arg for n in ast.walk(node) if isinstance(n, ast.arg)
+        }
+        names = [_label(x, variables) for x in returns[-1].elts]
+        names = [n if names.count(n) == 1 else "" for n in names]
+        if any(names):
+            return names
+    return []
+
+
+def _label(code: ast.expr, variables: set[str]) -> str:
+    """Return `mu` of `mu`, `self.mu(h)`, `self.mu(h).clamp(0)` and `torch.exp(mu)`."""
+    while isinstance(code, ast.Call | ast.Subscript):
+        inner = code.func if isinstance(code, ast.Call) else code.value
+        root = inner
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(code, ast.Call) and isinstance(root, ast.Name) and root.id not in variables:
+            if inner is root or not code.args:
+                return ""
+            code = code.args[0]  # of a function of a module
+        elif isinstance(inner, ast.Attribute) and not _is_self(inner.value):
+            code = inner.value
+        else:
+            code = inner
+    if isinstance(code, ast.Attribute):
+        return code.attr if _is_self(code.value) else ""
+    known = isinstance(code, ast.Name) and code.id in variables and code.id != "p"
+    return code.id if known else ""  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _is_self(code: ast.expr) -> bool:
+    return isinstance(code, ast.Name) and code.id == "self"

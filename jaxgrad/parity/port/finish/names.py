@@ -1,0 +1,134 @@
+"""Give an intermediate value the name of the variable that is computed from it.
+
+`y = f(x)` and `q = y.reshape(n)` become `q = f(x)` and `q = q.reshape(n)`, and `bias = mask` and
+`bias = bias + b` become `bias = mask + b`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+
+from jaxgrad.parity.port import draws, syntax
+from jaxgrad.parity.port.scope import RESERVED, Written
+
+
+def with_few_names(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions with the author's names in place of the port's where possible."""
+    for written in functions:
+        if isinstance(written.node, ast.FunctionDef):
+            _rename(written.node)
+    return list(functions)
+
+
+def is_temporary(statement: ast.stmt) -> bool:
+    """Return whether a statement names a value that has no name in the torch program."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        return False
+    return "temporary" in statement.__dict__ or _numbered(statement.targets[0].id) is not None
+
+
+def _numbered(name: str) -> str | None:
+    """Return `x` of `x_2`, and None of a name without a number."""
+    match = re.fullmatch(r"(\w+?)_\d+", name)
+    return match[1] if match and not draws.is_key(name) else None
+
+
+def _rename(function: ast.FunctionDef) -> None:
+    parameters = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
+    blocks = [function.body]
+    for node in ast.walk(function):
+        if isinstance(node, ast.For | ast.If):
+            blocks += [node.body, node.orelse]
+    for block in blocks:
+        for old in dict.fromkeys(s.targets[0].id for s in block if is_temporary(s)):  # pyright: ignore[reportAttributeAccessIssue]
+            starts = [n for n, s in enumerate(block) if old in syntax.assigned(s)]
+            if starts and old not in parameters:
+                _rename_one(old, starts[0], block, function)
+        _join_aliases(block)
+    _drop_numbers(function, parameters)
+
+
+def _drop_numbers(function: ast.FunctionDef, parameters: set[str]) -> None:
+    """Write `logits` for `logits_2` if nothing else has this name."""
+    names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | parameters
+    for old in sorted(names - parameters):
+        new = _numbered(old)
+        alike = [n for n in names if n == new or _numbered(n) == new]
+        if new is not None and alike == [old] and new not in RESERVED and "temporary" not in new:
+            for statement in function.body:
+                _replace(statement, old, new)
+            names = (names - {old}) | {new}
+
+
+def _is_store(node: ast.AST) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+
+
+def _rename_one(old: str, start: int, block: list[ast.stmt], function: ast.FunctionDef) -> None:
+    """Rename a variable that one block assigns and reads."""
+    readers = [n for n, s in enumerate(block) if n > start and _occurs(old, s)]
+    total = sum(_occurs(old, s) for s in function.body)
+    within = sum(_occurs(old, block[n]) for n in (start, *readers))
+    if not readers or total != within:
+        return
+    between = block[start + 1 : readers[-1] + 1]
+    if any(isinstance(n, ast.Lambda | ast.FunctionDef) for s in between for n in ast.walk(s)):
+        return
+    new = _target(block[readers[-1]]) or _free(old, block, start, readers[-1], function)
+    if new is None or new in RESERVED or any(_occurs(new, s) for s in between[:-1]):
+        return
+    last = between[-1]
+    if new in syntax.names_in(last):
+        return
+    for statement in block[start : readers[-1] + 1]:
+        _replace(statement, old, new)
+
+
+def _occurs(name: str, node: ast.AST) -> int:
+    return sum(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+
+
+def _replace(statement: ast.stmt, old: str, new: str) -> None:
+    syntax.rename_variables(statement, {old: new})
+
+
+def _target(statement: ast.stmt) -> str | None:
+    """Return the variable that a statement assigns, if it assigns one."""
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    target = syntax.result_target(target)
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def _free(
+    old: str, block: list[ast.stmt], start: int, end: int, function: ast.FunctionDef
+) -> str | None:
+    """Return a variable whose value nothing needs any more: `x` in place of `x_2`."""
+    if block is not function.body:
+        return None
+    base = _numbered(old)
+    known = [a.arg for a in function.args.args] + [
+        name for s in block[:start] for name in sorted(syntax.assigned(s))
+    ]
+    names = [base] if base is not None else [n for n in syntax.names_in(block[start]) if n == "x"]
+    rest = block[start + 1 :]
+    if not isinstance(block[end], ast.Return):
+        return None
+    return next((n for n in names if n in known and not any(_occurs(n, s) for s in rest)), None)
+
+
+def _join_aliases(block: list[ast.stmt]) -> None:
+    """Write `bias = mask` and `bias = bias + b` as `bias = mask + b`."""
+    for n in reversed(range(len(block) - 1)):
+        first, second = block[n], block[n + 1]
+        if not (isinstance(first, ast.Assign) and isinstance(second, ast.Assign)):
+            continue
+        target, value = first.targets[0], first.value
+        if not (isinstance(target, ast.Name) and isinstance(value, ast.Name)):
+            continue
+        same = syntax.text(second.targets[0]) == target.id
+        marks = any(first.__dict__.get(key) for key in ("comments", "trailing"))
+        if same and not marks and not syntax.is_written(value):
+            second.value = syntax.substitute(second.value, {target.id: value})
+            del block[n]

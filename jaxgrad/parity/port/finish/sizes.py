@@ -1,0 +1,127 @@
+"""Find the sizes of a port's inputs that may change: it then runs with others in their place.
+
+A symbol stands for a size where JAX can trace the port with one. Where it cannot, as in a loop over
+the size, a number does that no size of the module has; `Sizes.text` finds it again in the results.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+from jax import export
+
+from jaxgrad._core.typing import PyTree
+
+
+MOST = 24  # runs of the port
+NUMBERS = (29, 31, 37, 41, 43, 47)
+FACTORS = (1, 4)  # such as the size of a window, which divides the size of an image
+LARGEST = 64  # a size is at most so many times a number
+Place = tuple[int, int]  # the number of an input, and one of its dims
+
+
+@dataclasses.dataclass(frozen=True)
+class Sizes:
+    """The shapes of the inputs, with the sizes that may change.
+
+    Attributes:
+        structs: The shapes.
+        numbers: The numbers that stand for sizes, by the names of the sizes.
+    """
+
+    structs: PyTree
+    numbers: dict[str, int]
+
+    def text(self, size: Any) -> str:
+        """Return a size as a text: `s0`, `4*s0` or `16`."""
+        if isinstance(size, int):
+            for label, number in self.numbers.items():
+                if size == number:
+                    return label
+                if size % number == 0 and size // number <= LARGEST:
+                    return f"{self.text(size // number)}*{label}"
+                if number % size == 0 and size in NUMBERS:
+                    return f"{label}//{number // size}"
+        return str(size)
+
+
+def changing(inputs: PyTree, runs: Callable[[PyTree], bool]) -> Sizes:
+    """Return the shapes of the inputs, with a symbol or a number for each size that may change.
+
+    Args:
+        inputs: Arrays.
+        runs: Whether the port runs on inputs of given shapes.
+    """
+    leaves, tree = jax.tree.flatten(inputs)
+
+    def structs(chosen: dict[Place, str], numbers: dict[str, int]) -> PyTree:
+        return jax.tree.unflatten(tree, list(_structs(leaves, chosen, numbers)))
+
+    chosen: dict[Place, str] = {}
+    numbers: dict[str, int] = {}
+    tries = 0
+    for groups in _candidates(leaves):
+        for fresh, more in _choices(groups, chosen, numbers):
+            tries += 1
+            if tries > MOST:
+                break
+            if runs(structs(chosen | fresh, numbers | more)):
+                chosen, numbers = chosen | fresh, numbers | more
+                break
+    return Sizes(structs(chosen, numbers), numbers)
+
+
+def _choices(
+    groups: list[list[Place]], chosen: dict[Place, str], numbers: dict[str, int]
+) -> Iterator[tuple[dict[Place, str], dict[str, int]]]:
+    """Yield names for places that have none, first as symbols and then as numbers."""
+    if all(place in chosen for place in groups[0]):
+        return
+    new = f"s{len(set(chosen.values()))}"
+    free = [n for n in NUMBERS if n not in numbers.values()]
+    pairs = []
+    for group in groups:
+        fresh = [place for place in group if place not in chosen]
+        known = next((chosen[place] for place in group if place in chosen), None)
+        pairs.append((dict.fromkeys(fresh, known or new), known is None))
+    for fresh, _ in pairs:
+        yield fresh, {}
+    for fresh, is_new in pairs:
+        for factor in FACTORS if is_new else ():
+            if free and free[0] * factor not in numbers.values():
+                yield fresh, {new: free[0] * factor}
+
+
+def _candidates(leaves: list[np.ndarray]) -> Iterator[list[list[Place]]]:
+    """Yield the places that may have one name: all first sizes, then each size alone or tied."""
+    places = [(n, d) for n, x in enumerate(leaves) for d in range(x.ndim) if x.shape[d] > 1]
+    if not places:
+        return
+    size = {(n, d): leaves[n].shape[d] for n, d in places}
+    first = next((p for p in places if p[1] == 0), None)
+    lead = [p for p in places if first and p[1] == 0 and size[p] == size[first]]
+    if lead:
+        yield [lead]
+    for place in places:
+        alike = [p for p in places if size[p] == size[place] and p not in lead]
+        if place not in lead:
+            yield [[place], [p for p in alike if p[1] == place[1]], alike]
+
+
+def _structs(
+    leaves: list[np.ndarray], chosen: dict[Place, str], numbers: dict[str, int]
+) -> Iterator[Any]:
+    labels = sorted(set(chosen.values()) - set(numbers))
+    least = {chosen[n, d]: leaves[n].shape[d] for n, d in chosen}
+    bounds = [f"{label} >= {least[label]}" for label in labels]  # no branch for a smaller size
+    made = export.symbolic_shape(", ".join(labels), constraints=bounds) if labels else ()
+    sizes = numbers | dict(zip(labels, made, strict=True))
+    for n, x in enumerate(leaves):
+        shape = tuple(
+            sizes[chosen[n, d]] if (n, d) in chosen else size for d, size in enumerate(x.shape)
+        )
+        yield jax.ShapeDtypeStruct(shape, jax.dtypes.canonicalize_dtype(x.dtype))

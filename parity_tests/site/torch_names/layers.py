@@ -1,0 +1,120 @@
+"""Write docs/torch_layers.md: the classes of `torch.nn`, and those that `jaxgrad.nnx` lacks.
+
+python -m parity_tests.site.torch_names.layers
+"""
+
+import inspect
+import sys
+
+from parity_tests.runner.settings import ROOT
+from parity_tests.site.api import table
+from parity_tests.site.torch_names.reasons import Reason
+
+
+PAGE = ROOT / "docs" / "torch_layers.md"
+TEXT = """\
+# Layers of `torch.nn`
+
+`jaxgrad.nnx` has the layers of `torch.nn` as flax nnx modules, with torch's names, arguments,
+defaults, initial parameters and state-dict keys. Channels come first. `model.train()` and
+`model.eval()` set the mode, and `rngs=` gives the keys for parameters and dropout. A test fails if
+torch {torch} has a class that is in neither of the two lists.
+
+Differences from torch:
+
+- `inplace=True` raises: JAX arrays are immutable.
+- The deprecated arguments `size_average=` and `reduce=` are left out, and the arguments after them
+  are keyword-only.
+- Embeddings have no `max_norm=`, which would write to the weight in the forward pass.
+- `Sequential` takes functions, such as `jax.nn.relu`, besides modules.
+- Outside of training and without gradients, torch's `TransformerEncoder` takes a fast path that
+  returns zeros for padded positions. Here they have the values that torch computes with gradients.
+- A target outside of the classes gives NaN in `AdaptiveLogSoftmaxWithLoss`; torch raises.
+
+## Layers that `jaxgrad.nnx` has
+
+{offered}
+
+## Classes without a counterpart
+
+{lacking}
+"""
+REASONS = (
+    Reason(
+        "A lazy layer finds its sizes in the first call. JAX traces functions without changing "
+        "the model: use the layer without `Lazy` and give it the sizes.",
+        r"Lazy\w+ Uninitialized(Parameter|Buffer)",
+    ),
+    Reason(
+        "Use `BatchNorm1d`, `BatchNorm2d` or `BatchNorm3d`: under `jax.jit`, the statistics of a "
+        "batch that is sharded over devices are those of the whole batch.",
+        "SyncBatchNorm",
+    ),
+    Reason("Shard the batch over the devices; see `docs/distributed.md`.", "DataParallel"),
+    Reason(
+        "Use `flax.nnx.List` or `flax.nnx.Dict` of `flax.nnx.Param`: the keys of the state dict "
+        "are torch's.",
+        "ParameterList ParameterDict",
+    ),
+    Reason(
+        "Use `flax.nnx.Module`, `flax.nnx.Param` and `flax.nnx.BatchStat`.",
+        "Module Parameter Buffer",
+    ),
+    Reason("These are base classes for torch's own layers.", "RNNBase RNNCellBase"),
+    Reason(
+        "These are deprecated in torch: use `Sequential` or `ModuleList`, and `NLLLoss`.",
+        "Container NLLLoss2d",
+    ),
+    Reason(
+        "Use `LocalResponseNorm`. `CrossMapLRN2d` is not documented, and it keeps the first "
+        "channel in its sum when the window has left it.",
+        "CrossMapLRN2d",
+    ),
+    Reason(
+        "The options choose among torch's kernels, and `LinearCrossEntropyLoss` ignores them.",
+        "LinearCrossEntropyOptions",
+    ),
+)
+
+
+def names() -> list[str]:
+    """Return the public classes of `torch.nn`."""
+    from torch import nn
+
+    return [name for name in dir(nn) if name[0] != "_" and inspect.isclass(getattr(nn, name))]
+
+
+def offered() -> list[str]:
+    """Return the classes of `torch.nn` that `jaxgrad.nnx` has."""
+    from jaxgrad import nnx
+
+    return [name for name in names() if hasattr(nnx, name)]
+
+
+def lacking() -> dict[str, list[Reason]]:
+    """Return the other classes with their reasons."""
+    return {
+        name: [reason for reason in REASONS if reason.covers(name)]
+        for name in sorted(set(names()) - set(offered()))
+    }
+
+
+def page() -> str:
+    """Return the text of the page."""
+    import torch
+
+    without = lacking()
+    rows = []
+    for reason in REASONS:
+        classes = [f"`{name}`" for name, reasons in without.items() if reason in reasons]
+        rows.append([" ".join(classes), reason.text])
+    version = ".".join(torch.__version__.split(".")[:2])
+    return TEXT.format(
+        torch=version,
+        offered=" ".join(f"`{name}`" for name in offered()),
+        lacking=table(("torch.nn", "instead, or why not"), rows),
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(PAGE.write_text(page(), encoding="utf-8") * 0)

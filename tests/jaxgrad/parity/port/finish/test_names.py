@@ -1,0 +1,29 @@
+"""Intermediate values have the names of the variables that are computed from them."""
+
+import ast
+
+from jaxgrad.parity.port.finish.names import with_few_names
+from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.writer import function_text
+
+
+def rewritten(*body: str) -> list[str]:
+    lines = "\n    ".join(("def f(p, x, mask):", *body))
+    (new,) = with_few_names([Written.helper(lines, "", ast)])
+    return [line.strip() for line in function_text(new).splitlines()[2:]]
+
+
+def test_a_value_has_the_name_of_its_use():
+    """`y_2` becomes `q`, unless `q` is read in between."""
+    body = ("y_2 = g(x)", "q = y_2.reshape(y_2.size)", "return q + x")
+    assert rewritten(*body)[:2] == ["q = g(x)", "q = q.reshape(q.size)"]
+    kept = ("q = x", "y_2 = g(x)", "y = h(q)", "q = y_2 + q", "return q + y")
+    assert "q = y_2 + q" in rewritten(*kept)
+
+
+def test_an_alias_that_is_overwritten_at_once_is_left_out():
+    """`bias = mask` and `bias = bias + x` are one statement."""
+    assert rewritten("bias = mask", "bias = bias + x", "return bias") == [
+        "bias = mask + x",
+        "return bias",
+    ]
