@@ -31,8 +31,8 @@ def _used(program: Callable[..., Any]) -> list[Any]:
 
     def need(name: str, value: Any) -> None:
         own = inspect.isfunction(value) or inspect.isclass(value)
-        if name == "<lambda>":  # its source is the statement that contains it
-            visit(value.__code__, value.__globals__)
+        if isinstance(value, types.FunctionType) and name == "<lambda>":
+            visit(value.__code__, value.__globals__)  # its source is the statement around it
             return
         if not own or value.__module__ != program.__module__ or name in needed or value is program:
             return

@@ -32,7 +32,6 @@ ROOMS: Mapping[str, tuple[Card, ...]] = {
     "Schedules and averages": training.SCHEDULES,
 }
 CARDS = tuple(card for cards in ROOMS.values() for card in cards)
-TITLE = "Traps: {}"
 TABLE = '<div class="traps">\n\n{}\n\n</div>'
 # What a person sees who compares the two models by hand, by the surface that fails.
 SYMPTOMS = {
@@ -125,7 +124,7 @@ def _room(room: str, runs: Mapping[str, Outcome]) -> str:
     links = " · ".join(f"[{card.name}](#{slug(card.name)})" for card in ROOMS[room])
     return "\n\n".join(
         [
-            f"<!-- written by `make pages` -->\n# {TITLE.format(room)}",
+            f"<!-- written by `make pages` -->\n# {room}",
             f"{links}\n\n[All traps](../traps.md) · [how to run a card](../traps.md#run-a-card)",
             *(section(card, runs[card.name]) for card in ROOMS[room]),
             "",

@@ -18,8 +18,17 @@ def test_no_definition_is_shown_twice(side):
     assert {id: of for id, of in names.items() if len(of) != len(set(of))} == {}
 
 
-def test_the_helpers_of_a_default_are_shown():
-    """A function that only a default argument names is part of the text."""
-    text = text_of(load()["hooks/register_hook_sum"].fun)
+def helper(x):
+    return 2 * x
 
-    assert "def with_weight(" in text and text.count("uses=lambda hooked") == 1
+
+def program(x, *, tool=lambda x: helper(x) + 1):
+    return tool(x)
+
+
+def test_a_lambda_that_is_a_default_is_not_repeated():
+    """The source of a lambda is the statement around it; the functions that it calls are shown."""
+    text = text_of(program)
+
+    assert re.findall(r"^def (\w+)", text, re.MULTILINE) == ["helper", "program"]
+    assert program(1) == 3
