@@ -121,6 +121,4 @@ def draw(record: Record) -> str:
     entries = (("box", "plain", "torch, before"), ("box", "error", "after"), ("line", "jax", "JAX"))
     parts.append(key(14, 396, entries))
     parts.append(text(14, 420, f"mean loss {first} before, {second} after"))
-    return svg(
-        "FGSM: a step along the gradient's sign makes the true class unlikelier", parts, 434
-    )
+    return svg("FGSM: a step along the gradient's sign makes the true class unlikelier", parts, 434)
