@@ -44,7 +44,7 @@ def title_of(module: nn.Module) -> str:
     kind = type(module)
     try:
         file = inspect.getsourcefile(kind) or ""
-    except TypeError:  # a class of a module that is not imported
+    except (OSError, TypeError):  # a class of a notebook, or of a module that is not imported
         file = inspect.unwrap(kind.forward).__code__.co_filename
     place = kind.__module__ if is_torch(kind) else short_path(file)
     return f"JAX port of {kind.__name__} ({place}), written by jaxgrad.port."
