@@ -58,7 +58,7 @@ def custom_rule(fun, backward):
 
 
 usual_rule = custom_rule(lambda x: x, lambda grad: -grad)
-usual_rule.__name__ = "usual_custom_vjp"
+usual_rule.__name__ = "usual_custom_vjp"  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def twice(fun, x):

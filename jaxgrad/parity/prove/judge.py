@@ -116,8 +116,8 @@ def one_sided(
     gradient of a parameter.
     """
     given = np.asarray(jax if torch is None else torch)
-    both = (np.zeros_like(given) if x is None else x for x in (torch, jax))
-    judged = judge(name, *both, reruns, tree_scale=tree_scale, scale=scale_of(given))
+    x, y = (np.zeros_like(given) if side is None else side for side in (torch, jax))
+    judged = judge(name, x, y, reruns, tree_scale=tree_scale, scale=scale_of(given))
     return dataclasses.replace(judged, **({"torch": None} if torch is None else {"jax": None}))
 
 

@@ -167,8 +167,9 @@ def _sizes_in(statement: ast.Assign) -> list[tuple[str, int, str]]:
 
 
 def _is_shape(code: ast.expr) -> bool:
-    is_shape = isinstance(code, ast.Attribute) and code.attr == "shape"
-    return is_shape and isinstance(code.value, ast.Name)
+    if not isinstance(code, ast.Attribute) or code.attr != "shape":
+        return False
+    return isinstance(code.value, ast.Name)
 
 
 def result_names(written: Written) -> list[str]:

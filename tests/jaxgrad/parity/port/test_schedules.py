@@ -43,12 +43,14 @@ def by_group(opt):
     return lr_scheduler.LambdaLR(opt, [lambda epoch: 0.9**epoch, slow])
 
 
+RATES: Any = [0.01, 0.02]  # torch declares a float, and takes a list
+
 FACTORIES = {
     "one cycle": lambda opt: lr_scheduler.OneCycleLR(opt, [0.1, 0.3], total_steps=12),
     "cyclic": lambda opt: lr_scheduler.CyclicLR(
         opt, 0.01, 0.1, 3, scale_fn=lambda x: 0.5 * x, scale_mode="cycle"
     ),
-    "stochastic weight averaging": lambda opt: swa_utils.SWALR(opt, [0.01, 0.02], 4),
+    "stochastic weight averaging": lambda opt: swa_utils.SWALR(opt, RATES, 4),
     "a function for each group": by_group,
     "a subclass with its own constructor": lambda opt: Inherited(opt, gamma=0.5),
     "a sequence": linear_then(lambda opt: lr_scheduler.MultiplicativeLR(opt, lambda epoch: 0.5)),

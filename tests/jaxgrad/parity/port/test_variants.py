@@ -1,5 +1,7 @@
 """Copies of a function that take different branches of the torch source are one function."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import nn
@@ -23,7 +25,7 @@ class Block(nn.Module):
 
 
 class Net(nn.Module):
-    def __init__(self, first, second):
+    def __init__(self, first: Any, second: Any):
         super().__init__()
         self.first, self.second = Block(**first), Block(**second)
 
