@@ -119,6 +119,11 @@ class Case:
     def id(self) -> str:
         return f"{self.theme}/{self.behaviour}"
 
+    def tolerance_in(self, dtype: str) -> Tolerance | None:
+        """Return the tolerance of the cells in a dtype, or None if they have the usual rules."""
+        applies = self.tolerance is not None and self.tolerance.dtype in ("", dtype)
+        return self.tolerance if applies else None
+
     @property
     def claim(self) -> str:
         return inspect.cleandoc(self.fun.__doc__ or "")

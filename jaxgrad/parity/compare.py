@@ -52,6 +52,7 @@ class Tolerance(NamedTuple):
 
     rtol: float
     why: str
+    dtype: str = ""  # the only dtype that it is for; every dtype if empty
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,6 +12,7 @@ import optax
 from jax import lax
 
 import jaxgrad
+from jaxgrad.parity.compare import Tolerance
 from parity_tests.case import case
 from parity_tests.inputs import InputSpec, bernoulli, integers, linear, normal, uniform
 
@@ -263,6 +264,12 @@ def freeze(weights, classifier, mask, x, y, *, requires_grad=only_classifier):
     inputs=_inputs(64),  # the same network in less than a tenth of the time
     idiom=("loss.backward()", "jax.grad(loss)(params)"),
     control=dict(requires_grad=only_classifier),
+    tolerance=Tolerance(
+        3e-5,
+        "on an AMD EPYC the float32 gradient of one BatchNorm bias, features.14.conv.0.1, is "
+        "3.4 times as far from the float64 result as torch's (2.2e-5 of scale), not at most 3 times",
+        "float32",
+    ),
     heavy=True,
 )
 def all_gradients(weights, classifier, mask, x, y, *, requires_grad=everything):

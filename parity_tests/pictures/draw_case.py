@@ -94,8 +94,9 @@ def settings(case: Case, seed: int = 0) -> dict[str, Setting]:
 
 def _verdict(case: Case, torch_observation: Any, jax_observation: Any) -> str:
     torch_value, jax_value = split(torch_observation)[0], split(jax_observation)[0]
+    tolerance = case.tolerance_in("float64")
     judged = compare(
-        torch_value, jax_value, oracle=torch_value, tolerance=case.tolerance, zeros=case.zeros
+        torch_value, jax_value, oracle=torch_value, tolerance=tolerance, zeros=case.zeros
     )
     same = {"bitwise": "✓ bit-identical", "close": SAME}
     differs = "differs by design" if case.deviation else "✗ differs"

@@ -215,8 +215,9 @@ def without(result: Result, leaf: Leaf) -> str:
 
 def allowed(case: Case, result: Result) -> str:
     """Say in a few words how large a difference may be."""
-    if case.tolerance is not None:
-        return f"{case.tolerance.rtol:g} of scale"
+    tolerance = case.tolerance_in(result.dtype)
+    if tolerance is not None:
+        return f"{tolerance.rtol:g} of scale"
     if result.dtype == "float64":
         return f"{FLOAT64_RTOL / np.finfo(float).eps:.0f} ULP ({FLOAT64_RTOL:g} of scale)"
     return f"{FLOOR_ULP:g} ULP, or {TORCH_ERRORS:g} times torch's own error"

@@ -118,8 +118,9 @@ def run(
     except Exception as error:  # a broken case must not stop the other cells
         verdict = _Verdict("error", f"{_describe(error)}\n{_tail(error)}")
     why = case.deviation.why if verdict.name == "deviation" and case.deviation else ""
-    if case.tolerance is not None:
-        why = f"tolerance {case.tolerance.rtol:g} of scale: {case.tolerance.why}"
+    tolerance = case.tolerance_in(dtype)
+    if tolerance is not None:
+        why = f"tolerance {tolerance.rtol:g} of scale: {tolerance.why}"
     return Result(
         id=case.id,
         theme=case.theme,
@@ -181,7 +182,7 @@ def _judge(
     rules = {
         "oracle": torch_run.oracle,
         "reruns": torch_run.reruns,
-        "tolerance": case.tolerance,
+        "tolerance": case.tolerance_in(dtype),
         "zeros": case.zeros,
     }
     judge = functools.partial(compare, torch_value, **rules)

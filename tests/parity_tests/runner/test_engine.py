@@ -286,6 +286,19 @@ def test_tolerance_carries_its_reason(monkeypatch):
     assert "planted" in result.why
 
 
+def test_a_tolerance_may_be_for_one_dtype(monkeypatch):
+    """The cells in other dtypes have the usual rules, and no reason."""
+    loose = planted_case(
+        monkeypatch,
+        wrong(lambda o: o | {"w": o["w"] * (1 + 1e-9)}),
+        tolerance=Tolerance(1e-8, "planted", "float32"),
+    )
+
+    result = run(loose)
+
+    assert (result.dtype, result.verdict, result.why) == ("float64", "fail", "")
+
+
 def test_expected_numbers(monkeypatch):
     """The values of `expect=` are checked in both frameworks, for seed 0 only."""
     inputs = {"w": document([[2.0]]), "x": document([[0.5]])}
