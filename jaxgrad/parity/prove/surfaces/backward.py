@@ -11,7 +11,7 @@ from jaxgrad.parity.prove.align.fingerprint import fingerprint, magnitude, print
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import leaf_of, place
 from jaxgrad.parity.prove.jax_side.lines import quoted
-from jaxgrad.parity.prove.jax_side.program import Key
+from jaxgrad.parity.prove.jax_side.program import Key, Spot
 from jaxgrad.parity.prove.judge import CONTROL_SIZE
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import locate_backward, numbers
@@ -171,11 +171,9 @@ def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None)
     actual = np.asarray(evidence.jax_gradients[draw].cotangents[spot.key])[spot.iteration]
     key = _correct_copy(evidence, draw, number, value.cotangent, bool(np.any(actual)))
     if evidence.rerunnable or value.cotangent is None:
-        both = value.data, port.value(evidence.draws[draw], spot)
-        noise = _noise(evidence, draw)[number]
-        consumer, cause = locate_backward.culprit(
-            number, value.cotangent_data, actual, run, both, noise
-        )
+        consumer, cause = _culprit(evidence, draw, number, spot, run)
+        if why is None and not _same_elsewhere(evidence, draw, number, (consumer, cause)):
+            cause = ""
     else:  # a dump does not record the cotangent through each consumer
         consumer, cause = locate_backward.first_consumer(run, number), ""
     if key is None:
@@ -202,12 +200,41 @@ def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None)
         in_torch,
         in_jax,
         cause=cause,
+        tested=why is not None,
         op=at.op,
         torch_line=at.line,
     )
     if why is None:
         return quoted(finding, port.program, key)
     return quoted(finding, port.program, key, why.fix, why.closed)
+
+
+def _culprit(
+    evidence: Evidence, draw: int, number: int, spot: Spot, run: TorchRun
+) -> tuple[int | None, str]:
+    """Return the consumer that makes a cotangent wrong on a draw, and how it does so."""
+    value = run.values[number]
+    actual = np.asarray(evidence.jax_gradients[draw].cotangents[spot.key])[spot.iteration]
+    both = value.data, evidence.port.value(evidence.draws[draw], spot)
+    noise = float(_noise(evidence, draw)[number])
+    return locate_backward.culprit(number, value.cotangent_data, actual, run, both, noise)
+
+
+def _same_elsewhere(
+    evidence: Evidence, draw: int, number: int, culprit: tuple[int | None, str]
+) -> bool:
+    """Whether the same call makes a cotangent wrong in the same way on every draw that fails.
+
+    On one draw, a clipped cotangent can be a multiple of torch's by coincidence.
+    """
+    for other in range(len(evidence.draws)):
+        spot = evidence.spots(other).get(number)
+        failed = any(j.verdict == "fail" for j in evidence.judged_gradients[other])
+        if other != draw and failed and spot is not None and evidence.rerunnable and culprit[1]:
+            run = evidence.torch_side.run(evidence.draws[other], keep=True, split=number)
+            if _culprit(evidence, other, number, spot, run) != culprit:
+                return False
+    return True
 
 
 def _difference(

@@ -55,6 +55,7 @@ FAILED = Report(
     versions={"torch": "2.13.0", "jax": EVIL},
 )
 SURFACES = {name: Surface(name, "pass", "all alike") for name in FAILED.surfaces}
+PASSES = "PASS: your port has torch's gradients, with your weights and inputs and with redrawn ones."
 PASSED = Report("pass", SURFACES, name="Block | block", seconds={"torch": 0.1})
 ERROR = Report(
     "error",
@@ -231,10 +232,10 @@ def test_the_page_can_be_read(browser, tmp_path):
     ("reports", "words"),
     [
         ([], "There are no proofs."),
-        ([PASSED], "PASS: your port has torch's gradients."),
+        ([PASSED], PASSES),
         ([ERROR], "ERROR: the comparison could not be run."),
         ([FAILED], "FAIL: your port differs from torch, first on the gradients surface: in"),
-        ([PASSED, PASSED], "All 2 ports have torch's gradients."),
+        ([PASSED, PASSED], "All 2 ports have torch's gradients at the inputs that were compared."),
         ([PASSED, FAILED, FAILED], "2 of 3 ports differ from torch."),
         ([FAILED, ERROR], "1 of 2 ports differs from torch; 1 could not be compared."),
     ],
