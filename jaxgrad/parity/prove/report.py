@@ -253,7 +253,8 @@ def outcome(report: Report) -> str:
             if surface.verdict == "not judged" and name != "backward"  # compared after a failure
         ]
         rest = f" ({' and '.join(skipped)}: not judged)" if skipped else ""
-        return f"your port has torch's gradients, with your weights and inputs and with redrawn ones{rest}."
+        where = "with your weights and inputs and with redrawn ones"
+        return f"your port has torch's gradients, {where}{rest}."
     if report.verdict == "inconclusive":
         return "rounding alone causes too large a difference to decide."
     if report.verdict == "error":

@@ -99,7 +99,9 @@ def report(verdict: str, **fields: Any) -> Report:
     return Report(verdict, {}, name="Net", **fields)
 
 
-PASSES = "PASS: your port has torch's gradients, with your weights and inputs and with redrawn ones."
+PASSES = (
+    "PASS: your port has torch's gradients, with your weights and inputs and with redrawn ones."
+)
 PASS, FAIL, ERROR, OPEN = map(report, ("pass", "fail", "error", "inconclusive"))
 
 
@@ -139,7 +141,7 @@ FIRST = Finding("gradients", "fc", "net.py:3", "it differs", op="linear")
          "FAIL: your port differs from torch, first on the gradients surface: "
          "in torch at fc (linear)."),
         (Report("pass", {}), PASSES),
-        (Report("pass", {name: Surface(name, "not judged", "") for name in ("backward", "updates")}),
+        (Report("pass", {x: Surface(x, "not judged", "") for x in ("backward", "updates")}),
          f"{PASSES[:-1]} (updates: not judged)."),
     ],
 )  # fmt: skip
