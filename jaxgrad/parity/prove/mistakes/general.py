@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import torch
@@ -12,7 +13,10 @@ from jaxgrad.parity.prove.mistakes.call import Mistakes, TorchCall, tensors
 
 
 _EPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-12, 0.0)
-ACTIVATIONS = ("relu", "silu", "tanh", "sigmoid", "gelu", "relu6", "leaky_relu", "elu", "softplus")
+ACTIVATIONS = (
+    "relu", "silu", "tanh", "sigmoid", "gelu", "relu6", "leaky_relu", "elu", "softplus", "mish",
+    "selu", "hardswish", "hardsigmoid", "hardtanh", "logsigmoid", "softsign",
+)  # fmt: skip
 UNARY = (
     "sin cos tan sinh cosh exp expm1 log log1p log2 sqrt rsqrt abs square reciprocal erf sigmoid "
     "tanh neg sign"
@@ -54,6 +58,10 @@ def activation(call: TorchCall) -> Mistakes:
             func = getattr(torch if hasattr(torch, name) else functional, name)
             text = f"the activation is {name}, torch uses {call.op}"
             yield call.by(text, func, call.args[0]).fixed(name, call.op)
+    if call.op != "gelu":  # the default of `jax.nn.gelu`
+        text = f"the activation is gelu (the tanh approximation), torch uses {call.op}"
+        func = functools.partial(functional.gelu, approximate="tanh")
+        yield call.by(text, func, call.args[0]).fixed("gelu", call.op)
 
 
 def unary(call: TorchCall) -> Mistakes:
@@ -215,6 +223,11 @@ def losses(call: TorchCall) -> Mistakes:
         if other != used:
             text = f"the loss is reduced by {other}, torch uses {used}"
             yield call.replaced(text, reduction=other)
+    labels, ignored = call.bound.get("target"), call.bound.get("ignore_index", -100)
+    if used == "mean" and call.op in ("cross_entropy", "nll_loss") and (labels == ignored).any():
+        text = "the loss is divided by the number of all labels, torch leaves out the ignored ones"
+        wrong = call.replaced(text, reduction="sum")
+        yield wrong.then(text, lambda total: total / labels.numel())
 
 
 def left_out(call: TorchCall) -> Mistakes:

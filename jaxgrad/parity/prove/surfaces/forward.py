@@ -101,10 +101,12 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     lost = locate_forward.lost_in_jax(evidence.flow, alignment, outs)
     mapped = set(weights.names)
     region = locate_forward.lost_in_torch(run, alignment, ends)
+    rows = locate_forward.rows_of_scans(run, alignment, program)
 
     def origins(merged: Set[int]) -> list[int]:
         rest = [i for i in region if i not in merged]
-        starts = locate_forward.origins(run, alignment, rest, mapped)
+        inner = [i for i in rest if i not in rows]
+        starts = locate_forward.origins(run, alignment, inner or rest, mapped)
         return locate_forward.likely(run, lost, weights, starts)
 
     starts = origins(frozenset()) or ends[:1]

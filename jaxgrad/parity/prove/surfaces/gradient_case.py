@@ -106,6 +106,16 @@ class Case:
         names -= self.evidence.masks
         return frozenset(names)
 
+    def differing_without(self, changes: Sequence[Change]) -> frozenset[str]:
+        """Return the names of the gradients that differ after a change of torch that breaks none.
+
+        If it breaks one, all that differ before it are returned.
+        """
+        self.left -= 1
+        side, draw = self.evidence.torch_side, self.evidence.draws[self.draw]
+        left = self.differing(self.actual, side.run(draw, changes=changes))
+        return left if left < self.wrong else self.wrong
+
     def best(
         self, groups: Sequence[Sequence[Gate]], number: float
     ) -> tuple[list[Sequence[Gate]], frozenset[str]]:

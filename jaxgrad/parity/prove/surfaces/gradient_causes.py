@@ -7,6 +7,7 @@ convention at ties. It is reported only if the gradients agree after the change,
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,7 +50,8 @@ def _chosen(case: Case) -> Explanation | None:
         text = f"{detach.text}{at}{use.through}" if use.through else detach.text
         closed = use.closed if detach.text.endswith(straight_through.STOP) else None
         use = detach._replace(key=use.key, text=text, settings=use.settings, closed=closed)
-    found = [x for x in (stop, hook, use or detach, tie) if x is not None]
+    missing = _missing_hook(case) if case.evidence.rerunnable else None
+    found = [x for x in (stop, hook, missing, use or detach, tie) if x is not None]
     return max(found, key=lambda x: (x.complete, len(x.fixed)), default=None)
 
 
@@ -92,6 +94,27 @@ def _repeated_hooks(case: Case) -> Explanation | None:
     )
     settings = dict.fromkeys((gate for group in kept for gate in group), 1.0)
     return Explanation(text, fixed, fixed == case.wrong, (first, 0), settings=settings)
+
+
+def _missing_hook(case: Case) -> Explanation | None:
+    """Rerun torch without one of its hooks: its gradients should then be JAX's."""
+    from torch.utils.hooks import RemovableHandle
+
+    evidence, best = case.evidence, None
+    for call in evidence.runs[case.draw].hooks[:_DETACHES]:
+        if case.left <= 0:
+            break
+        changes = [Change(call.call_number, lambda *_: RemovableHandle(collections.OrderedDict()))]
+        fixed = case.wrong - case.differing_without(changes)
+        if len(fixed) > (0 if best is None else len(best.fixed)) and case.holds(
+            fixed, changes=changes
+        ):
+            text = (
+                f"torch runs a hook on {call.of} (registered at {call.line}), JAX does not "
+                f"(rerunning torch without it, {case.names(fixed)}); wrap the value in jaxgrad.hook"
+            )
+            best = Explanation(text, fixed, fixed == case.wrong)
+    return best
 
 
 def _missing_stops(case: Case) -> Explanation | None:
@@ -143,12 +166,9 @@ def _in_torch(case: Case) -> Explanation | None:
     groups = [*([i] for i in changed[:_DETACHES]), *together]
     best: tuple[list[int], frozenset[str]] = [], case.wrong
     for group in groups if case.left > 0 else ():
-        case.left -= 1
         values = [run.values[i] for i in group]
         changes = [Change(value.call_number, _CHANGES[value.op]) for value in values]
-        left = case.differing(
-            case.actual, evidence.torch_side.run(evidence.draws[case.draw], changes=changes)
-        )
+        left = case.differing_without(changes)
         if left < best[1] and case.holds(case.wrong - left, changes=changes):
             best = group, left
     if not best[0]:

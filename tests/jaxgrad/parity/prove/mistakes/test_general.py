@@ -61,10 +61,13 @@ def test_the_other_gelu_is_tried(used, other, text, fix):
 def test_every_other_activation_is_tried():
     """An activation is rerun as every other one, but not as itself."""
     calls = tried(general.activation, functional.relu, X)
-    names = ["silu", "tanh", "sigmoid", "gelu", "relu6", "leaky_relu", "elu", "softplus"]
+    names = "silu tanh sigmoid gelu relu6 leaky_relu elu softplus mish selu hardswish hardsigmoid"
+    names += " hardtanh logsigmoid softsign"
 
-    expected = {name: getattr(functional, name) for name in names}
+    expected = {name: getattr(functional, name) for name in names.split()}
     expected |= {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
+    tanh = "gelu (the tanh approximation)"
+    expected |= {tanh: lambda x: functional.gelu(x, approximate="tanh")}
     check(calls, {f"the activation is {n}, torch uses relu": f(X) for n, f in expected.items()})
     assert calls[0].fix == ("silu", "relu")
 
@@ -412,6 +415,20 @@ def test_only_the_first_operand_has_sizes():
 
     calls = tried(general.scaled, torch.matmul, draw(2, 2), draw(2, 7))
     assert [text.rpartition(" ")[2] for text in texts(calls)] == ["2", "1/2", "4", "1/4"]
+
+
+def test_a_mean_may_count_the_ignored_labels():
+    """The sum of the losses is divided by the number of all labels, if any of them is ignored."""
+    logits, labels = draw(4, 3), torch.tensor([0, 2, 1, -100])
+    text = "the loss is divided by the number of all labels, torch leaves out the ignored ones"
+    func, nothing = functional.cross_entropy, torch.tensor([0, 2, 1, 1])
+
+    last = tried(general.losses, func, logits, labels)[-1:]
+    check(last, {text: func(logits[:3], labels[:3], reduction="sum") / 4})
+    for given, options in ((nothing, {}), (labels, {"reduction": "sum"})):
+        assert text not in texts(tried(general.losses, func, logits, given, **options))
+    ignored = tried(general.losses, func, logits, nothing, ignore_index=2)
+    check(ignored[-1:], {text: (func(logits[[0, 2, 3]], nothing[[0, 2, 3]], reduction="sum") / 4)})
 
 
 @pytest.mark.filterwarnings("ignore:reduction")

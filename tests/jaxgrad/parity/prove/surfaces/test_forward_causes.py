@@ -20,7 +20,7 @@ from jaxgrad.parity.prove.jax_side.program import Spot
 from jaxgrad.parity.prove.surfaces import forward_causes
 from jaxgrad.parity.prove.surfaces.forward_causes import Guess, Search, guess
 from jaxgrad.parity.prove.surfaces.trials import Trial
-from jaxgrad.parity.prove.torch_side.values import Value
+from jaxgrad.parity.prove.torch_side.values import Change, Value
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -231,6 +231,7 @@ CALL = (torch.tanh, (), {})
 def made(*values: tuple[str, tuple[int, ...]], hidden: str = "", **fields: Any) -> Any:
     """Return a search in calls of torch, some of whose values (by number) JAX does not have."""
     search: Any = object.__new__(Search)
+    search.starts = []
     search.run = SimpleNamespace(
         values=[
             Value(
@@ -422,9 +423,24 @@ def test_a_mistake_is_confirmed_by_outputs_or_by_a_later_value(calls, reruns, te
     ]
     search = made(("input", ()), *[("f", (0,))] * calls, reruns=outcomes)
     search.__class__ = Confirming
-    trial = Trial(1 if changed < 0 else 0, "", (), lambda: ["all"], changed=changed)  # pyright: ignore[reportArgumentType]
+    every = [Change(-1, identity)]
+    trial = Trial(1 if changed < 0 else 0, "", (), lambda: every, changed=changed)
     all_ = " of f are changed" if "calls" in text else ""
     assert search.confirmed(trial) == text + all_
+
+
+def test_a_mistake_in_some_calls_of_a_function_is_confirmed_together():
+    """The difference begins in two of four calls, and both have to be changed."""
+    reruns = [
+        SimpleNamespace(agrees=agrees, values=[], advances=False) for agrees in (False, False, True)
+    ]
+    search = made(("input", ()), *[("f", (0,))] * 4, reruns=reruns)
+    search.__class__, search.starts = Confirming, [1, 3]
+    for number, value in enumerate(search.run.values):
+        value.call_number = number
+    changes = [Change(number, identity) for number in range(1, 5)]
+    text = search.confirmed(Trial(1, "", (), lambda: changes))
+    assert text == "JAX's outputs if 2 of 4 calls of f are changed" and not search.reruns
 
 
 def trial(text: str, row: int | None = None, *, partial: bool = False, **fields: Any) -> Trial:

@@ -5,6 +5,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 import torch
 from jax import lax
@@ -329,3 +330,31 @@ def test_a_change_that_repairs_the_gradients_on_one_draw_is_not_a_cause():
 
     assert report.first is not None
     assert "stop_gradient" not in report.first.cause and not report.first.tested
+
+
+def test_a_hook_that_jax_lacks_is_explained():
+    """torch's gradients without its hook are JAX's."""
+
+    class Clipped(Hooked):
+        def forward(self):
+            h = torch.sin(self.x)
+            h.register_hook(lambda g: g * g.abs())
+            return (h**2 + 3 * h).sum()
+
+    module = Clipped([0.5, 1.0, 2.0])
+
+    def port(p: Any, through: Through = identity) -> Any:
+        h = through(jnp.sin(p["x"]))
+        return jnp.sum(h**2 + 3 * h)
+
+    def hooked(p: Any) -> Any:
+        return port(p, lambda h: hook(h, lambda g: g * jnp.abs(g)))
+
+    prove(module, hooked, arrays(module), ()).check()
+    first = prove(module, port, arrays(module), ()).first
+    assert first is not None and first.tested
+    assert first.cause.startswith("torch runs a hook on the output of its (sin) (registered at ")
+    assert "(rerunning torch without it, all gradients agree)" in first.cause
+    # The gradient that the rest of torch's program receives has passed the hook.
+    assert first.torch_value == pytest.approx((2 * np.sin(2.0) + 3) ** 2)
+    assert first.jax_value == pytest.approx(2 * np.sin(2.0) + 3)
