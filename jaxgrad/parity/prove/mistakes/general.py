@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -93,8 +94,17 @@ def binary(call: TorchCall) -> Mistakes:
             )  # a mask of zeros and ones: not a minimum, but one of the operands
             missing = wrong._replace(mistake=f"torch's {call.op} is missing", setting="skip")
             yield missing if picks else wrong
+    for n in [n for n, v in enumerate((x, y)) if name == "mul" and _is_square_mask(v)]:
+        both = [v.mT if k == n else v for k, v in enumerate((x, y))]
+        yield call.called("the mask is transposed", *both, **call.kwargs)
     if name in ("sub", "div", "pow"):
         yield call.called(f"the operands of {name} are swapped", y, x, **call.kwargs)
+
+
+def _is_square_mask(x: Any) -> bool:
+    """Whether an operand is a square matrix of zeros and ones."""
+    square = isinstance(x, Tensor) and x.ndim > 1 and x.shape[-1] == x.shape[-2]
+    return square and set(x.unique().tolist()) == {0, 1}
 
 
 def products(call: TorchCall) -> Mistakes:
@@ -270,8 +280,9 @@ def _bounds(low: float | None, high: float | None) -> str:
 def other_numbers(call: TorchCall) -> Mistakes:
     """Use a number that only the JAX program contains: applies to every call."""
     named = {name: x for name, x in call.kwargs.items() if isinstance(x, float)}
+    scalars = (float, int) if call.op in BINARY else float  # an int may be a size or an axis
     for n, used in enumerate(call.args):
-        for number in call.numbers if isinstance(used, float) else ():
+        for number in call.numbers if isinstance(used, scalars) else ():
             args = [number if k == n else x for k, x in enumerate(call.args)]
             wrong = call.called(_number(call.op, number, used), *args, **call.kwargs)
             yield wrong.fixed(f"{number:g}", f"{used:g}")

@@ -106,6 +106,17 @@ class Search:
                 after.add(i)
         return sorted(after - set(starts))[:_LOST]
 
+    def constants(self, starts: Sequence[int]) -> list[int]:
+        """Return the values before `starts` that JAX does not have, such as a table of angles."""
+        before: list[int] = []
+        todo = list(starts)
+        while todo:
+            for k in self.run.values[todo.pop()].inputs:
+                if not self.visible(k) and k not in (*before, *starts):
+                    before.append(k)
+                    todo.append(k)
+        return sorted(before)[:_LOST]
+
     def multiple(self, i: int) -> Trial | None:
         """Return the trial that scales a value, if JAX has a multiple of it."""
         value = self.run.values[i]
@@ -252,8 +263,9 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
     later = search.after(starts, limit)
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
     operands = search.rewired(search.lost(starts))
+    tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))
     calls = itertools.chain(*map(search.all_trials, (starts, later)))
-    for trial in itertools.chain(orders, search.exchanged(starts), calls, operands):
+    for trial in itertools.chain(orders, tables, search.exchanged(starts), calls, operands):
         agrees = search.confirmed(trial)
         if agrees:
             return _guess(search, trial, agrees)

@@ -576,3 +576,27 @@ def test_a_number_that_only_jax_has_replaces_each_float():
             "c is 7, torch uses 3": 2 * X + 0.5 + 0.25 + 7,
         },
     )
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_a_square_mask_is_transposed(left):
+    """A matrix of zeros and ones may be the lower triangle in one program and the upper one."""
+    x, mask = draw(2, 3, 3), torch.ones(3, 3).tril().double()
+    text = "the mask is transposed"
+    calls = [
+        wrong
+        for wrong in tried(general.binary, torch.mul, *((mask, x) if left else (x, mask)))
+        if wrong.mistake == text
+    ]
+    check(calls, {text: x * mask.mT})
+    for other in (mask[:2], 2 * mask, torch.ones(3, 3)):
+        given = tried(general.binary, torch.mul, draw(*other.shape), other)
+        assert text not in texts(given)
+
+
+def test_an_int_in_arithmetic_may_be_another_number():
+    """An int is an exponent or a factor in arithmetic, and may be a size in another call."""
+    text = "the number in pow is 7, torch uses 3"
+    power = TorchCall(torch.pow, (X, 3), {}, "pow", numbers=(7.0,))
+    check(general.other_numbers(power), {text: X**7})
+    assert not list(general.other_numbers(power._replace(op="f")))
