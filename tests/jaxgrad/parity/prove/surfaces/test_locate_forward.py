@@ -73,7 +73,7 @@ def test_a_trivial_value_ends_the_region():
 
 
 def test_the_divergence_begins_where_all_inputs_are_matched():
-    """Of a lost chain, only its first value is an origin."""
+    """Only the first value of a lost chain is an origin."""
     aligned = alignment(FOUND, FOUND, LOST, LOST, LOST)
     assert locate_forward.origins(CHAIN, aligned, [2, 3, 4], {"w", "v"}) == [2]
 
