@@ -56,7 +56,15 @@ napoleon_custom_sections = [f"Differs from {what} in" for what in ("jax", "optax
 WITH_CONTENTS = [
     *("api/*", "operators/*"),
     *("changelog", "contributing", "conventions", "deviations", "distributed"),
-    *("course", "five_questions", "kinks", "pytest", "report_json", "tape_or_transform"),
+    *(
+        "course",
+        "five_questions",
+        "kinks",
+        "pytest",
+        "report_json",
+        "tape_or_transform",
+        "teachers",
+    ),
 ]
 
 html_theme = "sphinx_book_theme"

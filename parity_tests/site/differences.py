@@ -65,10 +65,10 @@ OPERATORS = (
     ),
     Group(
         "Kinks, ties and zeros",
-        "The derivative jumps or does not exist: at a bound, at a margin, for equal elements, for a "
+        "The derivative jumps or does not exist: at a bound, at a margin, for equal elements, at a "
         "vector of zeros, at the edge of a domain.",
         r"\bties?\b|\bbounds?\b|\bmargin\b|\bborder\b|zero vector|zero element|zero slice|zeros|"
-        r"[Aa]t \(?-?\d|[Aa]t eps|\bat 0|[Aa]t input 0|base 0|exponent 0|square root|constant input|"
+        r"[Aa]t \(?-?\d|[Aa]t eps|\bat 0|[Aa]t input 0|base 0|exponent 0|square root|constant|"
         r"\bmaxima\b|equal (?:values|elements|rows|points|arrays)|both are equal|coinciding|"
         r"Below `eps`|singular|determinant|[Ff]ully masked|\bpole\b|that of `pow`",
     ),
@@ -79,7 +79,7 @@ OPERATORS = (
     ),
     Group(
         "Defaults and definitions",
-        "A different default, divisor, layout or set of options; most of them change the value too.",
+        "A different default, divisor, layout or set of options; most change the value too.",
         r"",
     ),
 )
