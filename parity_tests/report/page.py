@@ -107,6 +107,9 @@ def write(
         judged_by_oracle=any(_has_ratio(x) for r in results for x in r.leaves),
         some_not_run=_some_not_run(cases, results),
         without=without,
+        changed_without=changed,
+        largest=largest,
+        distance=distance,
         allowed=allowed,
         raises=lambda x: isinstance(x, BaseException),
         tool=lambda case: ", ".join(case.control or ()),
@@ -209,8 +212,37 @@ def _finds(results: Iterable[Result], term: str) -> bool:
 
 
 def without(result: Result, leaf: Leaf) -> str:
-    """Return the value of a leaf in the negative control, which lacks the tool."""
-    return leaf_value(result.without.get(leaf.path, ""))
+    """Return the value of a leaf in the negative control, which lacks the tool.
+
+    If the leaf differs only at another element than the one in the table, name that element.
+    """
+    value = leaf_value(result.without.get(leaf.path, ""))
+    gone = changed(result, leaf)
+    if gone is None or value != leaf_value(leaf.jax):
+        return value
+    return f"at {list(gone.index)} {leaf_value(gone.jax)} instead of {leaf_value(gone.torch)}"
+
+
+def changed(result: Result, leaf: Leaf) -> Leaf | None:
+    """Return how a leaf differs in the negative control, or None if it does not."""
+    above = (leaf.path, *(leaf.path[:i] for i, c in enumerate(leaf.path) if c == "/"), "")
+    return next((gone for gone in result.changed if gone.path in above), None)
+
+
+def largest(result: Result) -> str:
+    """Describe the leaf that differs most: both values of a deviation, else a number of ULP."""
+    leaf = shown_leaves(result)[0]
+    if result.verdict == "deviation" or leaf.kind in ("structure", "dtype", "shape"):
+        at = f"{leaf.path}{list(leaf.index) if leaf.index else ''}" or "the program"
+        return f"{at}: torch {leaf_value(leaf.torch)}, JAX {leaf_value(leaf.jax)}"
+    return f"{leaf.path}, {number(leaf.ulp_at_scale)} ULP at leaf scale"
+
+
+def distance(result: Result, leaf: Leaf) -> str:
+    """Return a leaf's difference in ULP, or "differs" where a deviation has other values."""
+    if result.verdict == "deviation" and leaf.verdict == "fail":
+        return "differs"
+    return number(leaf.ulp_at_scale) if leaf.kind in ("", "value") else ""
 
 
 def allowed(case: Case, result: Result) -> str:
