@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from jaxgrad.graph import side_by_side
-from parity_tests.pictures.draw_case import PAGE
 from parity_tests.runner.settings import ROOT, configure
 from parity_tests.site.traps.drawing import compared
 
 
 FOLDER = ROOT / "docs" / "_static"
+WIDE = 1100  # pixels; below that the boxes of the ports would be merged
 NARROW = 380  # pixels; a phone shrinks it to 358
 TITLE = "The critic: torch, the wrong port and the right one"
 
@@ -42,7 +42,7 @@ def pictures() -> dict[str, str]:
     inputs = (state, np.ones((5, 1), np.float32), next_state)
     rows = compared(wrong["model"], wrong["critic"], right["critic"], inputs)
     return {
-        "critic.svg": side_by_side(rows, title=TITLE, width=PAGE),
+        "critic.svg": side_by_side(rows, title=TITLE, width=WIDE),
         "critic-narrow.svg": side_by_side(rows, title=TITLE, width=NARROW),
     }
 
