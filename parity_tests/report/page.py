@@ -193,10 +193,16 @@ def command(results: Sequence[Result]) -> str:
 
 
 def shown_leaves(result: Result) -> list[Leaf]:
-    """Return the leaves to list: failed leaves first, then those with the largest difference."""
+    """Return the leaves to list: failed leaves first, then those with the largest difference.
+
+    At least one of them changes in the negative control, if any leaf does.
+    """
     order = sorted(result.leaves, key=lambda x: (x.verdict != "fail", -_finite(x.ulp_at_scale)))
-    few = result.verdict in ("bitwise", "close")
-    return order[: LEAVES_OF_PASSED if few else LEAVES_SHOWN]
+    most = LEAVES_OF_PASSED if result.verdict in ("bitwise", "close") else LEAVES_SHOWN
+    few = order[:most]
+    if len(order) > most and not any(changed(result, leaf) for leaf in few):
+        few = [*few[:-1], next((leaf for leaf in order if changed(result, leaf)), few[-1])]
+    return few
 
 
 def ticks(text: str) -> markupsafe.Markup:

@@ -257,10 +257,21 @@ def test_a_change_at_an_element_that_is_not_shown_is_named():
     assert page.changed(result, dataclasses.replace(leaf, path="g/w/0")) is gone
 
 
+def test_a_leaf_that_the_control_changes_is_shown():
+    """Of many leaves the table lists the largest differences, and one that the control changes."""
+    leaves = tuple(Leaf(f"w{i}", "close", ulp_at_scale=9.0 - i) for i in range(8))
+    gone = Leaf("w7", "fail", "value", torch=1.0, jax=0.0)
+    result: Any = types.SimpleNamespace(verdict="close", leaves=leaves, changed=(gone,))
+
+    assert [leaf.path for leaf in page.shown_leaves(result)] == ["w0", "w1", "w2", "w3", "w7"]
+    result.changed = ()
+    assert [leaf.path for leaf in page.shown_leaves(result)] == ["w0", "w1", "w2", "w3", "w4"]
+
+
 def test_a_deviation_is_described_by_its_values():
     """The largest difference of a deviation is both values, that of a passed cell is in ULP."""
     leaf = Leaf("w", "fail", "value", "", (1,), torch=0.0, jax=1.2, ulp_at_scale=3e15)
-    result: Any = types.SimpleNamespace(verdict="deviation", leaves=(leaf,))
+    result: Any = types.SimpleNamespace(verdict="deviation", leaves=(leaf,), changed=())
     passed = dataclasses.replace(leaf, verdict="close", ulp_at_scale=2.0)
 
     assert page.largest(result) == "w[1]: torch 0.0, JAX 1.2"
