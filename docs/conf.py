@@ -155,7 +155,7 @@ def plain(text: str | None) -> str | None:
 
 
 def within_site(_app: Sphinx, name: str, source: list[str]) -> None:
-    """Let the pages that GitHub shows too link to pages of the site."""
+    """Point the links of pages that GitHub also shows at pages of the site."""
     if name.partition("/")[0] == "traps":
         source[0] = docs_traps.within_site(source[0])
     elif "/" not in name:

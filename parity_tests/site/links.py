@@ -7,7 +7,7 @@ of them under other names: the notebooks, and pages that are generated when it i
 import re
 
 
-# In docs/, a link to a tracked file -> the page of the site that has its content.
+# The link that a page of docs/ has on GitHub -> the page of the site with the same content.
 PAGES = {
     "../notebooks/README.md": "notebooks/index.md",
     "../README.md#the-helpers": "api/index.md",

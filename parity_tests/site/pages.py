@@ -35,7 +35,7 @@ from parity_tests.site.conventions import link
 
 
 SETUP = "# Setup: "  # the first words of a notebook's setup cell
-# A cell that is only a call which displays something, or that ends with one that draws a plot.
+# A cell that does nothing but display something, or that ends by drawing a plot.
 DISPLAY = re.compile(
     r"(show|without|graph|nodes|programs|network|question|predict|exercise|figure|plain)\("
     r"([^\n]*|\n.*\n)\)",
