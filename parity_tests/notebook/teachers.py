@@ -49,9 +49,11 @@ def page() -> str:
 
 def _notebook(path: pathlib.Path) -> Iterator[str]:
     """Yield the sections of one notebook: its questions, then its exercises."""
-    entries = list(practice(json.loads(path.read_text(encoding="utf-8"))))
+    book = json.loads(path.read_text(encoding="utf-8"))
+    (title, *_) = re.findall(r"^# (.+)$", "".join(book["cells"][0]["source"]), re.MULTILINE)
+    entries = list(practice(book))
     if entries:
-        yield f"## [{path.stem}](../notebooks/{path.name})\n"
+        yield f"## [{title}](../notebooks/{path.name})\n"
     for name, kind, text, rest in entries:
         yield _question(name, text, rest) if kind == "Predict" else _exercise(name, text, rest)
 
