@@ -126,10 +126,17 @@ def sections(entries: Iterable[docs_api.Entry]) -> list[str]:
 
 
 def _table(of: list[Difference]) -> str:
-    """Return a table of points, with the name of a helper in its first row only."""
+    """Return a table of points, with the name of a helper in its first row only.
+
+    A table of operators does not repeat `functional`, nor that JAX, optax or flax is meant.
+    """
+    operators = group(of[0]) in [one.title for one in OPERATORS]
     rows, last = [], ""
     for difference in of:
         name = docs_api.link(difference.entry)
-        rows.append(["" if name == last else name, difference.other, prose(difference.text)])
+        shown = name.replace("`functional.", "`") if operators else name
+        other = [] if operators else [difference.other]
+        rows.append(["" if name == last else shown, *other, prose(difference.text)])
         last = name
-    return table(("helper", "differs from", "in"), rows)
+    head = ("operator", "in torch") if operators else ("helper", "differs from", "in")
+    return table(head, rows)
