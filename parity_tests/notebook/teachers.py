@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from parity_tests.notebook import course
 from parity_tests.notebook.practice import SOLUTIONS, solution
 from parity_tests.notebook.wrong_answers import EXERCISES, QUESTIONS, WrongAnswer
 from parity_tests.runner.settings import ROOT
@@ -23,10 +24,11 @@ HEAD = """\
 
 *The question: which wrong answers will come, what is behind them, and what is a right one?*
 
-For each notebook of the [course](course.md): the questions that a student answers before the result
-is shown, and the exercises. The answers and the outputs are those of the executed notebooks, and a
-test runs the model answers. A wrong answer to expect is in quotes, and the sentence after it says
-what is behind it or what to show: correcting the idea helps longer than correcting the answer.
+First the [course](course.md), then each notebook: the questions that a student answers before the
+result is shown, and the exercises. The answers and the outputs are those of the stepper and of the
+executed notebooks, and a test runs the model answers. A wrong answer to expect is in quotes, and the
+sentence after it says what is behind it or what to show: correcting the idea helps longer than
+correcting the answer.
 
 **How to use it.** Ask for a written prediction before anyone runs the cell, and for a reason. Where
 the class disagrees, let two students argue before you unfold the answer. An exercise is solved when
@@ -44,7 +46,8 @@ def notebooks() -> list[pathlib.Path]:
 
 def page() -> str:
     """Return the text of the page."""
-    return "\n".join([HEAD, *(part for path in notebooks() for part in _notebook(path))])
+    lessons = [part for path in notebooks() for part in _notebook(path)]
+    return "\n".join([HEAD, course.section(), *lessons])
 
 
 def _notebook(path: pathlib.Path) -> Iterator[str]:
