@@ -26,8 +26,8 @@ HEAD = """\
 
 First the [course](course.md), then each notebook: the questions that a student answers before the
 result is shown, and the exercises. The answers and the outputs are those of the stepper and of the
-executed notebooks, and a test runs the model answers. A wrong answer to expect is in quotes, and the
-sentence after it says what is behind it or what to show: correcting the idea helps longer than
+executed notebooks, and a test runs the model answers. A wrong answer to expect is in quotes, and
+the sentence after it says what is behind it or what to show: correcting the idea helps longer than
 correcting the answer.
 
 **How to use it.** Ask for a written prediction before anyone runs the cell, and for a reason. Where
