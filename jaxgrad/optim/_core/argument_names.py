@@ -23,7 +23,7 @@ _IN_OPTAX = {
 
 
 def checked(factory: Callable[P, R]) -> Callable[P, R]:
-    """Let a factory reject an unknown keyword argument with torch's name for it."""
+    """Make a factory reject an unknown keyword argument and suggest torch's name for it."""
 
     @functools.wraps(factory)
     def make(*args: P.args, **kwargs: P.kwargs) -> R:

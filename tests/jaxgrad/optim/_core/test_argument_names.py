@@ -37,7 +37,7 @@ def test_the_error_says_what_to_write(name):
 
 
 def test_a_factory_with_any_arguments_is_not_checked():
-    """A factory of the user's that takes `**options` accepts every name."""
+    """A user-defined factory that takes `**options` accepts every name."""
     check(lambda **options: options, ["anything"])
     with pytest.raises(TypeError, match="has no argument anything"):
         check(lambda lr: lr, ["anything"])
