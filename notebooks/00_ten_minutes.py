@@ -15,14 +15,19 @@
 # **Time** 20 minutes · **Level** first steps · **Read first:** nothing, if you have used torch
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +37,7 @@ import optax
 import torch
 
 import jaxgrad
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
@@ -276,13 +282,48 @@ plot("losses of the training loop in torch and in JAX")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("ten_minutes/two_batches")
 
 # %%
+# Your answer
+import jax
+import jax.numpy as jnp
+import torch
+
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+for x in (torch.tensor([1.0, 1.0]), torch.tensor([0.0, 3.0])):
+    ((w * x).sum() ** 2).backward()
+
+total = ...  # in JAX: the same as w.grad
+
+# %%
+check("ten_minutes/two_batches", total)
+
+# %%
 exercise("ten_minutes/bootstrapped_target")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+from jax import lax
+
+
+def value(w, x):
+    return jnp.sum(w * x)
+
+
+def loss(w, now, after):
+    target = 1 + 0.9 * value(w, after)
+    return (value(w, now) - target) ** 2
+
+
+# %%
+check("ten_minutes/bootstrapped_target", loss)
 
 # %% [markdown]
 # ## What to take away

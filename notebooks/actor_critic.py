@@ -12,17 +12,23 @@
 # **Time** 10 minutes · **Level** intermediate · **Read first:** [freezing](freezing.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, show
@@ -96,13 +102,38 @@ plot("distance of each network from its initial parameters, torch beside JAX")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("actor_critic/train_the_actor_only")
 
 # %%
+# Your answer
+from jax import lax
+
+
+def loss(w, v):
+    return -lax.stop_gradient(v * (w * 3))
+
+
+# %%
+check("actor_critic/train_the_actor_only", loss)
+
+# %%
 exercise("actor_critic/follow_slowly")
+
+# %%
+# Your answer
+import jax
+
+
+def follow(target, critic):  # two trees of the same structure
+    return jax.tree.map(lambda t, c: ..., target, critic)
+
+
+# %%
+check("actor_critic/follow_slowly", follow)
 
 # %% [markdown]
 # ## What to take away

@@ -14,15 +14,21 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, graph, show
 
@@ -180,13 +186,38 @@ show("backward/adjust_embedding")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("backward/rest_of_the_program")
 
 # %%
-exercise("backward/weighted_outputs")
+# Your answer
+import jax
+
+
+grad = ...  # call jax.grad once
+
+# %%
+check("backward/rest_of_the_program", grad)
+
+# %%
+exercise("backward/jacobian_by_rows")
+
+# %%
+# Your answer
+import jax
+import jax.numpy as jnp
+
+
+def rows(f, x):
+    y, pull_back = jax.vjp(f, x)
+    return jnp.stack([pull_back(y)[0] for _ in y])
+
+
+# %%
+check("backward/jacobian_by_rows", rows)
 
 # %% [markdown]
 # ## What to take away

@@ -11,20 +11,26 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import torch
 
 import jaxgrad
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
@@ -206,13 +212,41 @@ plot("the gradient scaler's scale after each step, torch and JAX")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("clipping/by_hand")
 
 # %%
-exercise("clipping/norm_or_value")
+# Your answer
+import jax.numpy as jnp
+
+
+def clip(grads, max_norm):  # a dict of gradients
+    norm = ...
+    return grads
+
+
+# %%
+check("clipping/by_hand", clip)
+
+# %%
+exercise("clipping/each_its_own")
+
+# %%
+# Your answer
+import jax
+
+import jaxgrad
+
+
+def clip_each(grads, max_norm):
+    return jaxgrad.clip_grad_norm(grads, max_norm)[0]  # clips by the common norm
+
+
+# %%
+check("clipping/each_its_own", clip_each)
 
 # %% [markdown]
 # ## What to take away

@@ -11,15 +11,21 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, graph, show
 
@@ -99,13 +105,42 @@ figure("stop_bytes")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("control_flow/branch_on_a_value")
 
 # %%
-exercise("control_flow/halve_until_small")
+# Your answer
+from jax import lax
+
+
+def f(x):
+    return x**2 if x > 0 else -x
+
+
+# %%
+check("control_flow/branch_on_a_value", f)
+
+# %%
+exercise("control_flow/terms_until_small")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+from jax import lax
+
+
+def total(x):
+    total, term = jnp.zeros_like(x), x
+    while term > 0.5:  # a traced value has no truth value
+        total, term = total + term, term / 2
+    return total
+
+
+# %%
+check("control_flow/terms_until_small", total)
 
 # %% [markdown]
 # ## What to take away

@@ -13,15 +13,21 @@
 # **Time** 20 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, graph, show
@@ -148,13 +154,49 @@ show("surrogate/gradient_reversal_twice", claim=False)
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("custom/slower_gradient")
 
 # %%
-exercise("custom/binary_weights")
+# Your answer
+import torch
+
+import jaxgrad
+
+
+class Slower(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 0.1 * grad_output
+
+
+slower = ...
+
+# %%
+check("custom/slower_gradient", slower)
+
+# %%
+exercise("custom/clipped_straight_through")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+from jax import lax
+
+
+def quantize(x):
+    return jnp.round(jnp.clip(x, -1, 1))  # the gradient of round is 0
+
+
+# %%
+check("custom/clipped_straight_through", quantize)
 
 # %% [markdown]
 # ## What to take away

@@ -11,20 +11,26 @@
 # **Time** 25 minutes · **Level** advanced · **Read first:** [control_flow](control_flow.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.sharding import PartitionSpec as P
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show, without
 
@@ -172,13 +178,40 @@ show("distributed/clip_sharding", only="norm */l2/bias", claim=False)
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
-exercise("distributed/average_the_loss")
+exercise("distributed/only_real_rows")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+from jax import lax
+
+
+def loss(w, x, real):  # x and real hold the two rows of one device
+    return lax.pmean(jnp.mean((w * x) ** 2), "ranks")
+
+
+# %%
+check("distributed/only_real_rows", loss)
 
 # %%
 exercise("distributed/norm_of_a_sharded_gradient")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+from jax import lax
+
+
+def norm(half):
+    return lax.psum(jnp.sqrt(jnp.sum(half**2)), "ranks")
+
+
+# %%
+check("distributed/norm_of_a_sharded_gradient", norm)
 
 # %% [markdown]
 # ## What to take away

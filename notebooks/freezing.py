@@ -12,17 +12,23 @@
 # **Time** 20 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
@@ -151,13 +157,58 @@ show(
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("freezing/only_biases")
 
 # %%
+# Your answer
+import jax
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+net = {
+    "l1": {"weight": jnp.ones((3, 2)), "bias": jnp.zeros(3)},
+    "l2": {"weight": jnp.ones((1, 3)), "bias": jnp.zeros(1)},
+}
+
+
+def loss(net, x):
+    h = x @ net["l1"]["weight"].T + net["l1"]["bias"]
+    return jnp.mean((h @ net["l2"]["weight"].T + net["l2"]["bias"]) ** 2)
+
+
+grads = jax.grad(loss)(net, jnp.array([[1.0, 2.0]]))  # differentiates everything
+
+# %%
+check("freezing/only_biases", grads)
+
+# %%
 exercise("freezing/frozen_is_not_stopped")
+
+# %%
+# Your answer
+import jax
+import jax.numpy as jnp
+
+
+w = jnp.array([2.0, 3.0])
+
+
+def frozen(x):
+    return ...
+
+
+def stopped(x):
+    return ...
+
+
+# %%
+check("freezing/frozen_is_not_stopped", frozen, stopped)
 
 # %% [markdown]
 # ## What to take away

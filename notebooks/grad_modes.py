@@ -19,15 +19,21 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, graph, network, show
@@ -210,13 +216,66 @@ figure("stopped_layers")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("grad_modes/one_term_of_a_sum")
 
 # %%
+# Your answer
+from jax import lax
+
+
+def in_torch(x):
+    return x**2 + x**3
+
+
+def in_jax(x):
+    return x**2 + x**3
+
+
+# %%
+check("grad_modes/one_term_of_a_sum", in_torch, in_jax)
+
+# %%
 exercise("grad_modes/stopped_too_early")
+
+# %%
+# Your answer
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def f(x):
+    return jnp.sum(x**2)
+
+
+def stopped(x):
+    return f(x)
+
+
+x = lax.stop_gradient(jnp.array([1.0, 2.0]))  # your colleague's line
+print(jax.grad(stopped)(x))
+
+# %%
+check("grad_modes/stopped_too_early", stopped)
+
+# %%
+exercise("grad_modes/same_value_other_gradient")
+
+# %%
+# Your answer
+from jax import lax
+
+
+def loss(a, b):
+    return a * b + a
+
+
+# %%
+check("grad_modes/same_value_other_gradient", loss)
 
 # %% [markdown]
 # ## What to take away

@@ -12,15 +12,21 @@
 # **Time** 20 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, nodes, show
 
@@ -122,13 +128,39 @@ graph("graph/parameter_of_intermediate")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("graph/bytes_that_are_kept")
 
 # %%
+# Your answer
+by_exp = ...  # numbers of bytes
+by_sum = ...
+
+# %%
+check("graph/bytes_that_are_kept", by_exp, by_sum)
+
+# %%
 exercise("graph/read_both_graphs")
+
+# %%
+# Your answer
+import jax
+import jax.numpy as jnp
+import torch
+
+
+x = torch.tensor(1.0, requires_grad=True)
+node, names = (torch.sin(x) * x).grad_fn, []
+# follow node.next_functions, and collect node.name()
+
+jaxpr = jax.make_jaxpr(lambda x: jnp.sin(x) * x)(1.0)
+primitives = ...  # of jaxpr.eqns
+
+# %%
+check("graph/read_both_graphs", names, primitives)
 
 # %% [markdown]
 # ## What to take away

@@ -10,15 +10,21 @@
 # **Time** 15 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show, without
 
@@ -96,13 +102,39 @@ show("higher_order/per_sample_gradients")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
-exercise("higher_order/hessian_times_vector")
+exercise("higher_order/penalty_on_curvature")
+
+# %%
+# Your answer
+import jax
+
+
+def penalty(f, w, x):
+    return jax.grad(f, argnums=1)(w, x) ** 2  # the square of the slope
+
+
+# %%
+check("higher_order/penalty_on_curvature", penalty)
 
 # %%
 exercise("higher_order/norm_at_zero")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+
+
+def norm(x):
+    square = jnp.sum(x**2)
+    return jnp.where(square > 0, jnp.sqrt(square), 0.0)
+
+
+# %%
+check("higher_order/norm_at_zero", norm)
 
 # %% [markdown]
 # ## What to take away

@@ -11,20 +11,26 @@
 # **Time** 15 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 
 import jaxgrad
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
@@ -159,13 +165,37 @@ plot("norm of the gradient of each weight during training, torch and JAX")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
-exercise("hooks/print_the_norm")
+exercise("hooks/unit_gradient")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+def loss(w):
+    h = 2 * w
+    return jnp.sum(h**2)
+
+
+# %%
+check("hooks/unit_gradient", loss)
 
 # %%
 exercise("hooks/once_or_per_use")
+
+# %%
+# Your answer
+once = ...  # numbers, without running anything
+per_use = ...
+
+# %%
+check("hooks/once_or_per_use", once, per_use)
 
 # %% [markdown]
 # ## What to take away

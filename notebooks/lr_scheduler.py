@@ -12,17 +12,23 @@
 # **Time** 15 minutes · **Level** reference · **Read first:** [optim](optim.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show, without
@@ -131,13 +137,37 @@ plot("the scaler's scale and growth tracker at each step, torch and JAX")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("lr_scheduler/warm_up")
 
 # %%
+# Your answer
+import optax
+
+
+schedule = optax.linear_schedule(0.25, 1.0, 4)
+
+# %%
+check("lr_scheduler/warm_up", schedule)
+
+# %%
 exercise("lr_scheduler/average_from_the_first_model")
+
+
+# %%
+# Your answer
+def average(weights):  # a list with one weight for each step
+    mean = 0.0
+    for weight in weights:
+        mean = 0.5 * mean + 0.5 * weight
+    return mean
+
+
+# %%
+check("lr_scheduler/average_from_the_first_model", average)
 
 # %% [markdown]
 # ## What to take away

@@ -11,14 +11,19 @@
 # **Time** 25 minutes · **Level** advanced · **Read first:** [control_flow](control_flow.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +32,7 @@ import matplotlib.pyplot as plt
 import jaxgrad
 from parity_tests.audits import networks
 from parity_tests.audits.memory_growth import DEPTHS, arguments, in_segments, plain
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, programs, show, without
@@ -190,13 +196,37 @@ show("checkpointing/per_sample_in_chunks", only="*/l2/bias", claim=False)
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("memory/two_segments")
 
 # %%
+# Your answer
+import jax
+import jax.numpy as jnp
+
+
+def in_segments(w):
+    h = jnp.ones((2, 3))
+    for _ in range(8):  # one segment, and nothing is checkpointed
+        h = jnp.tanh(h @ w)
+    return jnp.sum(h)
+
+
+# %%
+check("memory/two_segments", in_segments)
+
+# %%
 exercise("memory/uneven_micro_batches")
+
+# %%
+# Your answer
+weights = (1 / 2, 1 / 2)
+
+# %%
+check("memory/uneven_micro_batches", weights)
 
 # %% [markdown]
 # ## What to take away

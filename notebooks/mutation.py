@@ -11,15 +11,21 @@
 # **Time** 20 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show
 
@@ -161,13 +167,40 @@ show("retain_graph/slices_outside", claim=False)
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("mutation/which_one_raises")
 
 # %%
+# Your answer
+sin_raises = ...  # True or False
+exp_raises = ...
+square_raises = ...
+
+# %%
+check("mutation/which_one_raises", sin_raises, exp_raises, square_raises)
+
+# %%
 exercise("mutation/keep_the_activation")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+
+
+kept = []
+
+
+def loss(w):
+    h = 2 * w
+    kept.append(h)
+    return jnp.sum(h**2)
+
+
+# %%
+check("mutation/keep_the_activation", loss)
 
 # %% [markdown]
 # ## What to take away

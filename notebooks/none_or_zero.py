@@ -11,15 +11,21 @@
 # **Time** 15 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show, without
 
@@ -131,13 +137,34 @@ show("autograd/per_sample_dropout", claim=False)
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("none_or_zero/one_of_each")
 
+
+# %%
+# Your answer
+def loss(params):
+    return params["a"] + params["b"] + params["c"]
+
+
+# %%
+check("none_or_zero/one_of_each", loss)
+
 # %%
 exercise("none_or_zero/decay_that_skips_none")
+
+
+# %%
+# Your answer
+def step(p, g):  # a parameter and its gradient, or None; learning rate 0.1, weight decay 0.5
+    return ...
+
+
+# %%
+check("none_or_zero/decay_that_skips_none", step)
 
 # %% [markdown]
 # ## What to take away

@@ -10,17 +10,23 @@
 # **Time** 15 minutes · **Level** intermediate · **Read first:** [none_or_zero](none_or_zero.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import show, without
@@ -100,13 +106,44 @@ without("optim/scale_under_condition")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("optim/momentum_by_hand")
 
 # %%
+# Your answer
+import jax
+
+
+def step(param, momentum):  # the loss is w**2, the learning rate 0.1
+    return param - 0.1 * jax.grad(lambda w: w**2)(param), momentum
+
+
+# %%
+check("optim/momentum_by_hand", step)
+
+# %%
 exercise("optim/skip_a_step")
+
+# %%
+# Your answer
+import jax
+import jax.numpy as jnp
+import optax
+
+
+tx = optax.adam(0.1)
+
+
+def step(param, state, grad):
+    updates, state = tx.update(grad, state)
+    return optax.apply_updates(param, updates), state
+
+
+# %%
+check("optim/skip_a_step", step)
 
 # %% [markdown]
 # ## What to take away

@@ -11,15 +11,21 @@
 # **Time** 10 minutes · **Level** reference · **Read first:** [optim](optim.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show
 
@@ -83,13 +89,34 @@ show("optim/lbfgs")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("optimizers/adamw_with_torchs_decay")
 
 # %%
+# Your answer
+import optax
+
+
+tx = optax.adamw(0.1)
+
+# %%
+check("optimizers/adamw_with_torchs_decay", tx)
+
+# %%
 exercise("optimizers/rmsprop_with_torchs_defaults")
+
+# %%
+# Your answer
+import optax
+
+
+tx = optax.rmsprop(0.1, eps=0.1)
+
+# %%
+check("optimizers/rmsprop_with_torchs_defaults", tx)
 
 # %% [markdown]
 # ## What to take away

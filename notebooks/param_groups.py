@@ -10,15 +10,21 @@
 # **Time** 15 minutes · **Level** intermediate · **Read first:** [optim](optim.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show
 
@@ -100,13 +106,35 @@ show("param_groups/resume", only="step params/2/*/bias", claim=False)
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("param_groups/biases_without_decay")
 
 # %%
+# Your answer
+from jaxgrad import optim
+
+
+tx = optim.sgd(lr=0.1, weight_decay=0.5)  # one setting for both parameters
+
+# %%
+check("param_groups/biases_without_decay", tx)
+
+# %%
 exercise("param_groups/frozen_but_moving")
+
+# %%
+# Your answer
+from jaxgrad import optim
+
+
+l1_of_colleague = ...  # a number
+tx = ...
+
+# %%
+check("param_groups/frozen_but_moving", l1_of_colleague, tx)
 
 # %% [markdown]
 # ## What to take away

@@ -265,18 +265,28 @@ def test_the_setup_fetches_and_installs_the_project_outside_of_a_checkout(monkey
         ["https://example.org/jaxgrad", "jaxgrad"],
         ["--quiet", "./jaxgrad[notebooks]"],
     ]
-    assert sys.path == ["..", "jaxgrad"]
-    with pytest.raises(FileNotFoundError, match="in the folder notebooks/ of a checkout"):
-        exec(build.setup(""), {})
+    assert sys.path == ["jaxgrad"]
 
 
-def test_the_setup_adds_the_checkout_to_the_path(monkeypatch):
-    """In the folder of the notebooks, the setup fetches nothing."""
+def test_the_setup_says_in_one_sentence_what_to_do_outside_of_a_checkout(tmp_path):
+    """With an installed jaxgrad alone the first cell prints one sentence, without a traceback."""
+    script = tmp_path / "setup.py"
+    script.write_text(build.setup(""))
+    process = subprocess.run([sys.executable, script], cwd=tmp_path, capture_output=True, text=True)
+
+    assert process.returncode == 1 and "Traceback" not in process.stderr
+    assert process.stderr.startswith("Open this notebook in a checkout of jaxgrad")
+    assert process.stderr.count(". ") == 0 and process.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("folder", (".", "notebooks", "docs/traps"))
+def test_the_setup_adds_the_checkout_to_the_path(monkeypatch, folder):
+    """Anywhere in the checkout, the setup fetches nothing."""
     monkeypatch.setattr(sys, "path", [])
-    monkeypatch.chdir(NOTEBOOKS)
+    monkeypatch.chdir(ROOT / folder)
     exec(build.setup(""), {})
 
-    assert sys.path == [".."]
+    assert sys.path == [str(ROOT)]
 
 
 def test_a_script_is_read_the_same_twice():
