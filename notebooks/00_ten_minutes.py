@@ -51,27 +51,39 @@ jax.config.update("jax_enable_x64", True)  # float64, explained at the end of se
 # ## 1. A gradient
 #
 # Differentiate z = x² + y³ at (2, 3). In torch you create leaf tensors, compute, call `backward()`
-# and read `.grad`.
+# and read `.grad`. Cells that begin with `# torch` or `# JAX` run in any Python session: change
+# them as the cell below them suggests.
 
 # %%
+# torch
+import torch
+
+
 x = torch.tensor(2.0, requires_grad=True)
 y = torch.tensor(3.0, requires_grad=True)
 z = x**2 + y**3
 z.backward()
-print(z, x.grad, y.grad)
+print(z.item(), x.grad, y.grad)
 
 # %% [markdown]
 # In JAX you write the function, transform it and call the result. `argnums` selects the arguments
 # to differentiate with respect to; it takes the place of `requires_grad`.
 
-
 # %%
+# JAX
+import jax
+
+
 def f(x, y):
     return x**2 + y**3
 
 
 value, (dx, dy) = jax.value_and_grad(f, argnums=(0, 1))(2.0, 3.0)
 print(value, dx, dy)
+
+# %%
+# Try it: replace `y**3` by `x * y` in both cells. Which of the two gradients now depends on both
+# numbers? Work them out before you run the cells.
 
 # %% [markdown]
 # **float32 or float64.** Both frameworks create float32 arrays by default. An array that already is
@@ -147,6 +159,38 @@ show("backward/accumulate", asked=True)
 # gradient is a return value: to accumulate gradients, add them; there is nothing to clear.
 
 # %%
+# torch
+import torch
+
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+for _ in range(2):
+    (w**2).sum().backward()
+    print(w.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+
+def loss(w):
+    return jnp.sum(w**2)
+
+
+w, total = jnp.array([1.0, 2.0]), 0
+for _ in range(2):
+    total = total + jax.grad(loss)(w)
+    print(total)
+
+# %%
+# Try it: in both cells replace `range(2)` by `range(4)`. After which call is the second number 12?
+
+# %% [markdown]
+# Gradients of a whole network are trees, some of whose leaves may be `None`. `jaxgrad.accumulate`
+# adds two such trees.
+
+# %%
 plain("accumulate")
 
 # %% [markdown]
@@ -154,19 +198,40 @@ plain("accumulate")
 #
 # In torch a parameter that the loss does not depend on has `.grad is None`, and optimizers skip it.
 # `jax.grad` returns zeros there, and an optimizer with momentum or weight decay still changes a
-# parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None` (except in a
-# branch of `lax.cond` that is not taken; see [none_or_zero](none_or_zero.ipynb)).
+# parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None`. It cannot
+# know two cases, a branch of `lax.cond` that is not taken and a `jax.custom_vjp` that returns
+# `None`, and returns zeros there; see [none_or_zero](none_or_zero.ipynb).
 
 # %%
-params = {"used": jnp.array([1.0, 2.0]), "unused": jnp.array([3.0, 4.0])}
+# torch
+import torch
+
+
+used = torch.tensor([1.0, 2.0], requires_grad=True)
+unused = torch.tensor([3.0, 4.0], requires_grad=True)
+(used**2).sum().backward()
+print("used", used.grad)
+print("unused", unused.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+import jaxgrad
 
 
 def loss(params):
     return jnp.sum(params["used"] ** 2)
 
 
-print("jax.grad    ", jax.grad(loss)(params))
-print("jaxgrad.grad", jaxgrad.grad(loss)(params))
+params = {"used": jnp.array([1.0, 2.0]), "unused": jnp.array([3.0, 4.0])}
+grads = jaxgrad.grad(loss)(params)
+print("used", grads["used"])
+print("unused", grads["unused"])
+
+# %%
+# Try it: replace `jaxgrad.grad` by `jax.grad`. Which line differs from torch, and how?
 
 # %% [markdown]
 # ## 5. Stopping a gradient
