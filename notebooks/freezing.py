@@ -56,6 +56,39 @@ show("grad_modes/requires_grad", asked=True)
 # last gradient there, and the optimizer goes on applying it.
 
 # %%
+# torch
+import torch
+
+
+x = torch.tensor(1.0, requires_grad=True)
+w1 = torch.tensor(2.0).requires_grad_(False)
+w2 = torch.tensor(3.0, requires_grad=True)
+loss = w2 * (w1 * x)
+loss.backward()
+print("x", x.grad, "w1", w1.grad, "w2", w2.grad)
+
+# %%
+# JAX
+from jax import lax
+
+import jaxgrad
+
+
+def loss(trained, x):
+    p = jaxgrad.combine(trained, frozen)
+    return p["w2"] * (p["w1"] * x)
+
+
+params = {"w1": 2.0, "w2": 3.0}
+trained, frozen = jaxgrad.partition(params, lambda name, _: name == "w2")
+grads, dx = jaxgrad.grad(loss, (0, 1))(trained, 1.0)
+print("x", dx, "w1", grads["w1"], "w2", grads["w2"])
+
+# %%
+# Try it: freeze by stopping the output instead: `(w1 * x)` by `(w1 * x).detach()` in torch,
+# `(p["w1"] * x)` by `lax.stop_gradient(p["w1"] * x)` in JAX. Which gradient is lost?
+
+# %%
 plain("partition")
 
 # %%
@@ -105,6 +138,35 @@ show(
 # module whose *input* is stopped still gets its own gradients.
 
 # %%
+# torch
+import torch
+
+
+trunk, a, b = (torch.tensor(value, requires_grad=True) for value in (2.0, 3.0, 5.0))
+h = trunk * 10
+loss = a * h + b * h.detach()
+loss.backward()
+print("trunk", trunk.grad, "a", a.grad, "b", b.grad)
+
+# %%
+# JAX
+import jax
+from jax import lax
+
+
+def loss(trunk, a, b):
+    h = trunk * 10
+    return a * h + b * lax.stop_gradient(h)
+
+
+grads = jax.grad(loss, (0, 1, 2))(2.0, 3.0, 5.0)
+print("trunk", grads[0], "a", grads[1], "b", grads[2])
+
+# %%
+# Try it: delete `.detach()`, and replace `lax.stop_gradient(h)` by `h`. The gradients of a and b
+# stay: what is added to that of the trunk?
+
+# %%
 show("freezing/single_headed", only="*/grads/trunk/weight */grads/a/weight", claim=False)
 
 # %%
@@ -131,7 +193,45 @@ graph("freezing/multi_headed")
 # parameters, and the model is in train mode. In JAX the new buffers are return values, so every
 # change is visible.
 #
-# This network takes too long to run in a notebook. Here are the two programs and the command that
+# The same with two numbers: the optimizer is given both, and one is frozen.
+
+# %%
+# torch
+import torch
+
+
+trunk = torch.nn.Parameter(torch.tensor(2.0)).requires_grad_(False)
+head = torch.nn.Parameter(torch.tensor(3.0))
+optimizer = torch.optim.SGD([trunk, head], lr=1.0, weight_decay=1.0)
+(trunk * head).backward()
+optimizer.step()
+print("trunk", trunk.item(), "head", head.item())
+
+# %%
+# JAX
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+def loss(trained):
+    p = jaxgrad.combine(trained, frozen)
+    return p["trunk"] * p["head"]
+
+
+params = {"trunk": jnp.array(2.0), "head": jnp.array(3.0)}
+trained, frozen = jaxgrad.partition(params, lambda name, _: name == "head")
+grads = jaxgrad.grad(loss)(trained)  # None for the trunk
+tx = jaxgrad.optim.sgd(lr=1.0, weight_decay=1.0)
+params, state = tx.step(grads, tx.init(params), params)
+print("trunk", params["trunk"], "head", params["head"])
+
+# %%
+# Try it: train both: delete `.requires_grad_(False)` in torch, and replace `name == "head"` by
+# `True` in JAX. How much of the change of the trunk is its gradient, and how much is weight decay?
+
+# %% [markdown]
+# MobileNetV2 takes too long to run in a notebook. Here are the two programs and the command that
 # compares them.
 
 # %%

@@ -31,7 +31,30 @@ from parity_tests.notebook.show import figure, show, without
 
 # %% [markdown]
 # ## `create_graph`
+#
+# The second derivative of x³ at 2 is 12.
 
+# %%
+# torch
+import torch
+
+
+x = torch.tensor(2.0, requires_grad=True)
+(first,) = torch.autograd.grad(x**3, x, create_graph=True)
+(second,) = torch.autograd.grad(first, x)
+print(first.item(), second.item())
+
+# %%
+# JAX
+import jax
+
+
+first = jax.grad(lambda x: x**3)
+second = jax.grad(first)
+print(first(2.0), second(2.0))
+
+# %%
+# Try it: replace `x**3` by `x**4` in both cells. Work out both numbers first.
 # %%
 show("higher_order/create_graph")
 
@@ -55,8 +78,39 @@ show("higher_order/detached_gradient")
 # ## WGAN's gradient penalty
 #
 # The critic's loss contains the norm of a gradient, and is itself differentiated with respect to
-# the parameters. In the last column the penalty is treated as a constant: the loss is the same, but
-# the gradients differ.
+# the parameters. First a critic with one weight: its value is w·x², so its slope is 2wx, and the
+# penalty is the square of the slope minus 1.
+
+# %%
+# torch
+import torch
+
+
+w, x = (torch.tensor(1.0, requires_grad=True) for _ in range(2))
+(slope,) = torch.autograd.grad(w * x**2, x, create_graph=True)
+penalty = (slope - 1) ** 2
+penalty.backward()
+print(penalty.item(), w.grad)
+
+# %%
+# JAX
+import jax
+
+
+def penalty(w, x):
+    slope = jax.grad(lambda x: w * x**2)(x)
+    return (slope - 1) ** 2
+
+
+print(*jax.value_and_grad(penalty)(1.0, 1.0))
+
+# %%
+# Try it: replace `x**2` by `x` in both cells. The slope is then w itself: what are the penalty and
+# its gradient at w = 1?
+
+# %% [markdown]
+# In the last column of the next table the penalty is treated as a constant: the loss is the same,
+# but the gradients differ.
 
 # %%
 show("higher_order/gradient_penalty", claim=False)
@@ -83,6 +137,26 @@ show("higher_order/gradient_penalty_flat", asked=True)
 # %% [markdown]
 # torch's gradient there is 0; that of `jnp.linalg.norm` is NaN, and a single NaN can ruin a
 # training run. The JAX program needs `jnp.where` inside and outside of the square root.
+
+# %%
+# torch
+import torch
+
+
+x = torch.tensor([0.0, 0.0], requires_grad=True)
+torch.linalg.vector_norm(x).backward()
+print(x.grad)
+
+# %%
+# JAX differs from torch
+import jax
+import jax.numpy as jnp
+
+
+print(jax.grad(jnp.linalg.norm)(jnp.array([0.0, 0.0])))
+
+# %%
+# Try it: replace `[0.0, 0.0]` by `[3.0, 4.0]` in both cells. Do the frameworks agree there?
 
 # %% [markdown]
 # ## The Hessian, and its product with a vector

@@ -38,10 +38,51 @@ from parity_tests.notebook.show import figure, show, without
 
 
 # %% [markdown]
-# ## A hook on a parameter: observe, then clamp to [-1, 1]
+# ## A hook that changes a gradient
+#
+# The hook of the next cells receives the gradient of h and returns another one in its place.
+
+# %%
+# torch
+import torch
+
+
+x = torch.tensor(1.0, requires_grad=True)
+h = 2 * x
+h.register_hook(lambda grad: grad.clamp(-1, 1))
+loss = 3 * h
+loss.backward()
+print(x.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+def loss(x):
+    h = jaxgrad.hook(2 * x, lambda grad: jnp.clip(grad, -1, 1))
+    return 3 * h
+
+
+print(jax.grad(loss)(1.0))
+
+# %%
+# Try it: replace `-1, 1` by `-10, 10` in both cells. What is the gradient of x without the clamp?
+
+# %% [markdown]
+# In plain JAX the hook is a function with a backward pass of its own. `jax.custom_vjp` marks such a
+# function, and `defvjp` gives it two rules: the first runs in the forward pass and returns the
+# result with whatever the backward pass needs (here nothing); the second turns this and the
+# gradient of the result into the gradients of the arguments.
 
 # %%
 plain("hook")
+
+# %% [markdown]
+# The same on a parameter of a network:
 
 # %%
 show("hooks/register_hook")
@@ -78,17 +119,40 @@ show("hooks/register_hook_sum", claim=False)
 # calls `jax.debug.print`. It prints the numbers at every call, and leaves the gradient unchanged,
 # because it returns `None`.
 
+# %%
+# torch
+import torch
+
+
+for numbers in ([1.0, 2.0], [3.0, 4.0]):
+    w = torch.tensor(numbers, requires_grad=True)
+    h = 2 * w
+    h.register_hook(lambda grad: print("gradient of h:", grad))
+    (h**2).sum().backward()
+    print("gradient of w:", w.grad)
 
 # %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+import jaxgrad
+
+
 def loss(w):
     h = jaxgrad.hook(2 * w, lambda grad: jax.debug.print("gradient of h: {grad}", grad=grad))
     return jnp.sum(h**2)
 
 
 compiled = jax.jit(jax.grad(loss))
-for w in (jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0])):
-    print("gradient of w:", compiled(w))
+for numbers in ([1.0, 2.0], [3.0, 4.0]):
+    grad = compiled(jnp.array(numbers))
     jax.effects_barrier()  # waits for what the compiled program prints
+    print("gradient of w:", grad)
+
+# %%
+# Try it: replace `2 * w` by `5 * w` in both cells. By which factor does each of the two gradients
+# grow?
 
 # %% [markdown]
 # A plain `print` in the hook would run once, while the program is traced, and show shapes instead
@@ -101,6 +165,37 @@ show("hooks/hook_watch")
 # %% [markdown]
 # **Order.** torch runs hooks in the order of registration. In JAX the hook applied last runs first,
 # because the backward pass traverses the program in reverse.
+
+# %%
+# torch
+import torch
+
+
+x = torch.tensor(1.0, requires_grad=True)
+h = 5 * x
+h.register_hook(lambda grad: grad + 1)
+h.register_hook(lambda grad: grad * 2)
+h.backward()
+print(x.grad)
+
+# %%
+# JAX
+import jax
+
+import jaxgrad
+
+
+def loss(x):
+    h = 5 * x
+    h = jaxgrad.hook(h, lambda grad: grad * 2)  # runs second
+    return jaxgrad.hook(h, lambda grad: grad + 1)  # runs first
+
+
+print(jax.grad(loss)(1.0))
+
+# %%
+# Try it: let the hooks change places: `grad + 1` by `grad * 2.0`, `grad * 2)` by `grad + 1)`. Is
+# the gradient of h 3 or 4 now, and that of x?
 
 # %%
 show("hooks/hook_order", claim=False)
@@ -126,7 +221,40 @@ show("hooks/hook_every_step")
 
 # %% [markdown]
 # ## Module hooks
+#
+# A module's backward hook sees the gradient of the module's input. In JAX it is a hook on that
+# input, applied before the layer.
 
+# %%
+# torch
+import torch
+
+
+layer = torch.nn.Linear(1, 1, bias=False)
+torch.nn.init.constant_(layer.weight, 2.0)
+layer.register_full_backward_hook(lambda module, grads, outputs: (10 * grads[0],))
+x = torch.tensor([3.0], requires_grad=True)
+layer(x).sum().backward()
+print("x", x.grad.item(), "weight", layer.weight.grad.item())
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+def loss(x, weight):
+    x = jaxgrad.hook(x, lambda grad: 10 * grad)
+    return jnp.sum(weight @ x)
+
+
+dx, dweight = jax.grad(loss, (0, 1))(jnp.array([3.0]), jnp.array([[2.0]]))
+print("x", dx.item(), "weight", dweight.item())
+
+# %%
+# Try it: replace `10 * grad` by `0 * grad` in both cells. Which gradient stays, and why?
 # %%
 show("hooks/full_backward_hook")
 

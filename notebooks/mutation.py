@@ -63,7 +63,41 @@ show("mutation/inplace_saved", asked=True)
 # %% [markdown]
 # A product saves its factors, so the change is an error. In JAX `c += 1` creates a new array, and
 # the saved one is still there.
-#
+
+# %%
+# torch
+import torch
+
+
+a, d = (torch.tensor(value, requires_grad=True) for value in (2.0, 5.0))
+c = 3 * a
+e = c * d
+c += 1
+try:
+    e.backward()
+except RuntimeError as error:
+    print("torch raises:", str(error)[:60])
+print("a", a.grad, "d", d.grad)
+
+# %%
+# JAX differs from torch
+import jax
+
+
+def e(a, d):
+    c = 3 * a
+    e = c * d
+    c += 1
+    return e
+
+
+da, dd = jax.grad(e, (0, 1))(2.0, 5.0)
+print("a", da, "d", dd)
+
+# %%
+# Try it: replace `c * d` by `c + d` in both cells. Does the in-place change still matter?
+
+# %% [markdown]
 # **The version counter, line by line.** The node of `e = c * d` does not copy c. It holds c itself
 # and the version that c had then. `backward` compares that number with c's version now.
 
@@ -92,8 +126,35 @@ question("mutation/data")
 show("mutation/data", asked=True)
 
 # %% [markdown]
-# It bypasses the version counter, and torch's gradient is silently wrong. This cannot be expressed
-# in JAX.
+# It bypasses the version counter, and torch's gradient is silently wrong. A JAX array has no
+# `.data` to write to.
+
+# %%
+# torch
+import torch
+
+
+x = torch.tensor(1.0, requires_grad=True)
+y = x**2
+x.data.fill_(10.0)
+y.backward()
+print(y.item(), x.grad)
+
+# %%
+# JAX differs from torch
+import jax
+
+
+def y(x):
+    result = x**2
+    x = 10.0  # a new value for the name, not for the array
+    return result
+
+
+print(*jax.value_and_grad(y)(1.0))
+
+# %%
+# Try it: replace `x**2` by `3 * x` in both cells. Why is torch right again?
 
 # %% [markdown]
 # ## The error that only JAX has
@@ -122,6 +183,33 @@ show("retain_graph/second_backward", claim=False)
 # %% [markdown]
 # **`retain_graph=True`** keeps them, and `.grad` accumulates unless it is cleared. In JAX nothing
 # has to be requested.
+
+# %%
+# torch
+import torch
+
+
+x = torch.tensor(3.0, requires_grad=True)
+y = x**2
+y.backward(retain_graph=True)
+try:
+    y.backward()
+except RuntimeError as error:
+    print("torch raises:", str(error)[:48])
+print(x.grad)
+
+# %%
+# JAX
+import jax
+
+
+y, pull_back = jax.vjp(lambda x: x**2, 3.0)
+(first,) = pull_back(1.0)
+(second,) = pull_back(1.0)
+print(first + second)
+
+# %%
+# Try it: delete `retain_graph=True`. Then torch raises: what does `.grad` hold after the error?
 
 # %%
 show("retain_graph/retain_graph", claim=False)

@@ -49,6 +49,31 @@ show("optim/param_groups", only="losses/* params/3/*", claim=False)
 # creates new parameters outside any differentiated function, so it needs nothing similar.
 
 # %%
+# torch
+import torch
+
+
+w = torch.tensor(4.0, requires_grad=True)
+for _ in range(2):
+    (w**2).backward()
+    with torch.no_grad():
+        w -= 0.25 * w.grad
+    w.grad = None
+    print(w.item())
+
+# %%
+# JAX
+import jax
+
+
+w = 4.0
+for _ in range(2):
+    w = w - 0.25 * jax.grad(lambda w: w**2)(w)
+    print(w)
+
+# %%
+# Try it: replace `0.25` by `1.0` in both cells. Does w come closer to the minimum?
+# %%
 show(
     "optim/by_hand",
     only="losses/* same/* by_hand/l2/* sgd/l2/*",
@@ -75,6 +100,36 @@ show("optim/every_other_step", only="*/params/*/l1/bias", asked=True)
 # existing gradients only: a `None` stays `None`.
 
 # %%
+# torch
+import torch
+
+
+w = torch.nn.Parameter(torch.tensor(8.0))
+optimizer = torch.optim.SGD([w], lr=1.0, momentum=0.5)
+for grad in (torch.tensor(4.0), torch.tensor(0.0)):
+    w.grad = grad
+    optimizer.step()
+    print(w.item())
+
+# %%
+# JAX
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+w = jnp.array(8.0)
+tx = jaxgrad.optim.sgd(lr=1.0, momentum=0.5)
+state = tx.init(w)
+for grad in (jnp.array(4.0), jnp.array(0.0)):
+    w, state = tx.step(grad, state, w)
+    print(w)
+
+# %%
+# Try it: replace `torch.tensor(0.0)` by `None` in torch, and `jnp.array(0.0)` by `None` in JAX.
+# Does the second step move w?
+
+# %%
 values = show("optim/every_other_step").values
 plt.figure(figsize=(6, 2.5), dpi=90)
 for silenced, color in (("zero", "#d95f02"), ("none", "#2f81c7")):
@@ -94,6 +149,35 @@ plot("norm of L1's weight when its gradient is zero and when it is None")
 # L1's gradient is scaled when its norm is larger than 1. In torch this is a Python `if`, which
 # waits for the device. In JAX `lax.cond` decides on the device, inside one compiled program.
 
+# %%
+# torch
+import torch
+
+
+w = torch.tensor([3.0, 4.0], requires_grad=True)
+(w**2).sum().backward()
+if w.grad.norm() > 1:
+    w.grad /= 2
+print(w.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+@jax.jit
+def gradient(w):
+    grad = jax.grad(lambda w: jnp.sum(w**2))(w)
+    return lax.cond(jnp.linalg.norm(grad) > 1, lambda grad: grad / 2, lambda grad: grad, grad)
+
+
+print(gradient(jnp.array([3.0, 4.0])))
+
+# %%
+# Try it: replace `> 1` by `> 10` in both cells. The norm of the gradient is 10: which branch is
+# taken?
 # %%
 show("optim/scale_under_condition", claim=False)
 
