@@ -88,8 +88,8 @@ print(value, dx, dy)
 # %% [markdown]
 # **float32 or float64.** Both frameworks create float32 arrays by default. An array that already is
 # float64 stays float64 in torch, but JAX converts it to float32 without a warning, unless x64 is
-# switched on. These notebooks switch it on in their first line of JAX, so that a wrong gradient
-# cannot hide in rounding. In your own session decide it first, before you create an array.
+# switched on. These notebooks switch it on when they start, so that a wrong gradient cannot hide in
+# rounding. In your own session decide it first, before you create an array.
 
 # %%
 array = np.array([0.1, 0.2])

@@ -43,7 +43,7 @@ from parity_tests.notebook.show import figure, show
 # A gradient that is longer than `max_norm` is shortened to that norm. torch's function and
 # jaxgrad's also return the norm before clipping. One infinite gradient makes the factor zero: every
 # other gradient becomes 0, and the infinite one NaN. `optax.clip_by_global_norm` gives the same
-# values. With `error_if_nonfinite=True` both torch's function and jaxgrad's raise instead.
+# values there. With `error_if_nonfinite=True` both torch's function and jaxgrad's raise instead.
 #
 # The gradient (3, 4) has the norm 5. With a bound of 2.5 it becomes half as long, up to the 1e-6
 # that is explained below.

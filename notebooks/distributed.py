@@ -36,6 +36,89 @@ from parity_tests.notebook.show import figure, show, without
 
 
 # %% [markdown]
+# ## Words: rank, mesh, P, replicated
+#
+# - A *rank* is one of several processes in torch, with its own data and its own copy of the model.
+#   In JAX one program runs on several *devices*; here they are parts of the CPU.
+# - A *mesh* is an array of devices whose axes have names: `Mesh(devices, ("ranks",))` is a row of
+#   devices along the axis `"ranks"`.
+# - `P("ranks")`, short for `PartitionSpec`, says that the first axis of an array is cut along
+#   `"ranks"`: each device holds a piece. `P()` says that nothing is cut: every device holds the
+#   whole array, which is then called *replicated*.
+# - `jax.shard_map(f, mesh=..., in_specs=..., out_specs=...)` runs `f` on every device, on the
+#   pieces that `in_specs` gives it. Inside, `lax.pmean(x, "ranks")` is the mean over the devices
+#   and `lax.psum` the sum. These two take the place of torch's `all_reduce`.
+#
+# Two ranks hold two rows each, x = [1, 3] and [5, 7], and the loss is the mean of w·x. Its gradient
+# is 2 on the first rank and 6 on the second, and training needs their mean, 4. DDP needs a process
+# for each rank; the loop below computes what it computes.
+
+# %%
+# torch
+import torch
+
+
+w = torch.tensor(1.0, requires_grad=True)
+ranks = torch.tensor([1.0, 3.0]), torch.tensor([5.0, 7.0])
+for x in ranks:
+    (w * x).mean().backward()
+w.grad /= len(ranks)  # DDP's all_reduce
+print("w", w.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.sharding import Mesh, PartitionSpec as P
+
+
+def gradient(w, x):  # x: the two rows of one device
+    return jax.grad(lambda w: lax.pmean(jnp.mean(w * x), "ranks"))(w)
+
+
+mesh = Mesh(jax.devices()[:2], ("ranks",))
+on_devices = jax.shard_map(gradient, mesh=mesh, in_specs=(P(), P("ranks")), out_specs=P())
+print("w", on_devices(jnp.array(1.0), jnp.array([1.0, 3.0, 5.0, 7.0])))
+
+# %%
+# Try it: replace `lax.pmean(jnp.mean(w * x), "ranks")` by `jnp.mean(w * x)`. JAX and torch then
+# differ: is the result a sum, a mean, or the gradient of one rank?
+
+# %% [markdown]
+# In a session of your own JAX has one CPU device. Give it several before it first computes
+# anything: `jax.config.update("jax_num_cpu_devices", 8)`.
+#
+# **Without naming any device.** Under `jit` an array carries its own sharding. The program is that
+# of one device, and XLA inserts the communication.
+
+# %%
+# torch
+import torch
+
+
+w = torch.tensor(1.0, requires_grad=True)
+x = torch.tensor([1.0, 3.0, 5.0, 7.0])  # all rows
+(w * x).mean().backward()
+print("w", w.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+
+mesh = Mesh(jax.devices()[:2], ("ranks",))
+rows = NamedSharding(mesh, P("ranks"))
+x = jax.device_put(jnp.array([1.0, 3.0, 5.0, 7.0]), rows)  # two rows on each device
+print("w", jax.jit(jax.grad(lambda w, x: jnp.mean(w * x)))(1.0, x))
+
+# %%
+# Try it: replace `.mean()` by `.sum()` in torch, and `jnp.mean` by `jnp.sum` in JAX. XLA now adds
+# the two devices' sums: which number does w get?
+
+# %% [markdown]
 # ## The mean of the ranks' gradients
 #
 # `DistributedDataParallel` averages gradients during the backward pass. Inside `shard_map`,
@@ -55,8 +138,7 @@ show("distributed/ddp", only="loss */bias")
 figure("ring")
 
 # %% [markdown]
-# **Without naming any device.** Under `jit` the batch carries its own sharding, the mean of the
-# loss is the mean over all rows, and XLA inserts the reduction.
+# **The network without naming any device.** The mean of the loss is the mean over all rows.
 
 # %%
 show("distributed/ddp_sharding", only="loss */bias", claim=False)

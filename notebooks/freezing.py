@@ -98,7 +98,7 @@ graph("grad_modes/requires_grad")
 # ## An optimizer that is given only the head
 #
 # L1's gradient is computed anyway. The optimizer does not update L1, and its `zero_grad()` does not
-# clear L1's gradient, so L1's `.grad` grows at every step. In JAX nothing accumulates unless you
+# clear L1's gradient, so L1's `.grad` accumulates. In JAX nothing accumulates unless you
 # add it.
 
 # %%
@@ -244,8 +244,9 @@ programs("mobilenet/freeze")
 # built, and every parameter still gets its gradient. In JAX `training=False` is an ordinary
 # argument.
 #
-# Only `eval()` stops the update of the running statistics. In train mode batch norm updates them
-# under `no_grad` and before a `detach` too, so a frozen trunk needs `trunk.eval()` as well.
+# Of `eval()`, `no_grad` and `detach`, only `eval()` stops the update of the running statistics. In
+# train mode batch norm updates them under `no_grad` and before a `detach` too, so a frozen trunk
+# needs `trunk.eval()` as well.
 
 # %%
 show(
@@ -316,6 +317,6 @@ check("freezing/frozen_is_not_stopped", frozen, stopped)
 # - Freezing parameters, stopping a path and leaving a parameter out of the optimizer are three
 #   different things.
 # - A frozen layer passes the gradient on to its input.
-# - A gradient that no optimizer clears grows in torch. In JAX it cannot.
+# - A gradient that no optimizer clears accumulates in torch. In JAX there is no `.grad` to clear.
 # - `eval()` changes what layers compute, not which parameters get gradients. It is also what stops
 #   the running statistics of a frozen trunk.

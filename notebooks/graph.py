@@ -32,6 +32,45 @@ from parity_tests.notebook.show import graph, nodes, show
 
 
 # %% [markdown]
+# ## Does it depend on a leaf?
+#
+# The flag `requires_grad` of a result says whether a path leads back to a leaf that requires grad.
+# `jaxgrad.depends_on` says the same about a function: whether a path leads from each argument to
+# the result.
+
+# %%
+# torch
+import torch
+
+
+def f(a, b):
+    return a**2 + b.detach()
+
+
+for a_, b_ in ((True, False), (False, True)):
+    a = torch.tensor(2.0, requires_grad=a_)
+    b = torch.tensor(3.0, requires_grad=b_)
+    print(f(a, b).requires_grad)
+
+# %%
+# JAX
+from jax import lax
+
+import jaxgrad
+
+
+def f(a, b):
+    return a**2 + lax.stop_gradient(b)
+
+
+for depends in jaxgrad.depends_on(f, 2.0, 3.0):
+    print(depends)
+
+# %%
+# Try it: replace `b.detach()` by `b` in torch, and `lax.stop_gradient(b)` by `b` in JAX. Which
+# line changes?
+
+# %% [markdown]
 # ## The attributes of a tensor
 #
 # The program reads `data`, `grad`, `grad_fn`, `is_leaf` and `requires_grad` of every node of a
@@ -121,6 +160,35 @@ show("graph/parameter_of_intermediate", asked=True)
 # %% [markdown]
 # It cuts the graph: f gets a gradient, and w gets `None`. In torch this mistake is easy to make; in
 # JAX you would have to write `stop_gradient` to make it.
+
+# %%
+# torch
+import torch
+
+
+w = torch.tensor(2.0, requires_grad=True)
+f = torch.nn.Parameter(3 * w)
+loss = 5 * f
+loss.backward()
+print("w", w.grad)
+
+# %%
+# JAX
+from jax import lax
+
+import jaxgrad
+
+
+def loss(w):
+    f = lax.stop_gradient(3 * w)
+    return 5 * f
+
+
+print("w", jaxgrad.grad(loss)(2.0))
+
+# %%
+# Try it: replace `torch.nn.Parameter(3 * w)` by `3 * w`, and `lax.stop_gradient(3 * w)` by `3 *
+# w`. What does w get now?
 
 # %%
 graph("graph/parameter_of_intermediate")

@@ -156,8 +156,8 @@ for numbers in ([1.0, 2.0], [3.0, 4.0]):
 
 # %% [markdown]
 # A plain `print` in the hook would run once, while the program is traced, and show shapes instead
-# of numbers. For the same reason a hook can collect shapes, as below, but not numbers. To use the
-# numbers outside of the program, return them with `retain_grad`.
+# of numbers. For the same reason a hook that appends to a list collects shapes, as below, but not
+# numbers. To use the numbers outside of the program, return them with `retain_grad`.
 
 # %%
 show("hooks/hook_watch")

@@ -47,6 +47,36 @@ from parity_tests.notebook.show import figure, show, without
 figure("schedules")
 
 # %% [markdown]
+# **By hand.** The learning rate is 8 and is halved every two steps. torch's scheduler changes the
+# optimizer; in JAX you call a function.
+
+# %%
+# torch
+import torch
+
+
+w = torch.nn.Parameter(torch.tensor(0.0))
+optimizer = torch.optim.SGD([w], lr=8.0)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+for step in range(6):
+    print(step, optimizer.param_groups[0]["lr"])
+    optimizer.step()
+    scheduler.step()
+
+# %%
+# JAX
+from jaxgrad.optim import lr_scheduler
+
+
+schedule = lr_scheduler.step_lr(8.0, step_size=2, gamma=0.5)
+for step in range(6):
+    print(step, schedule(step))
+
+# %%
+# Try it: replace `step_size=2` by `step_size=3` in both cells. At which step does the learning
+# rate change first?
+
+# %% [markdown]
 # ## A cosine after its minimum
 #
 # A cosine takes the learning rate from its initial value to `eta_min` in `T_max` steps. Training
@@ -61,6 +91,31 @@ show("lr_scheduler/cosine_annealing_lr", only="w", asked=True)
 # %% [markdown]
 # `CosineAnnealingLR` is a recursion without an end, so the learning rate rises again after `T_max`.
 # `optax.cosine_decay_schedule` stays at its minimum.
+
+# %%
+# torch
+import torch
+
+
+w = torch.nn.Parameter(torch.tensor(0.0))
+optimizer = torch.optim.SGD([w], lr=8.0)
+scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+for step in range(5):
+    print(step, round(optimizer.param_groups[0]["lr"], 3))
+    optimizer.step()
+    scheduler.step()
+
+# %%
+# JAX differs from torch
+import optax
+
+
+schedule = optax.cosine_decay_schedule(8.0, decay_steps=2)
+for step in range(5):
+    print(step, round(float(schedule(step)), 3))
+
+# %%
+# Try it: replace `range(5)` by `range(3)` in both cells. How long do the two schedules agree?
 
 # %% [markdown]
 # ## One cycle

@@ -59,8 +59,8 @@ params = {"v": jnp.ones((16, 16)), "up": jnp.ones((64, 16)), "down": jnp.ones((1
 jaxgrad.saved_bytes(block, params, jnp.ones((32, 16)))
 
 # %% [markdown]
-# Here is the same block under three policies of `jax.checkpoint`. Every policy gives the same
-# gradient.
+# Here is the same block under three policies of `jax.checkpoint`. They give the same gradient, up
+# to rounding.
 
 # %%
 policies = {
@@ -89,7 +89,42 @@ print("\n".join(lines))
 # %% [markdown]
 # ## Checkpointing: keep less, recompute more
 #
-# The gradients are the same, but fewer bytes are kept.
+# The gradients are the same, but fewer bytes are kept. The next cells differentiate (x²)² at 2.
+
+# %%
+# torch
+import torch
+from torch.utils.checkpoint import checkpoint
+
+
+def block(x):
+    print("forward")
+    return (x**2) ** 2
+
+
+x = torch.tensor(2.0, requires_grad=True)
+y = checkpoint(block, x, use_reentrant=False)
+y.backward()
+print(y.item(), x.grad)
+
+# %%
+# JAX
+import jax
+
+
+def block(x):
+    jax.debug.print("forward")
+    return (x**2) ** 2
+
+
+y, grad = jax.value_and_grad(jax.checkpoint(block))(2.0)
+jax.effects_barrier()
+print(y, grad)
+
+# %%
+# Try it: run the block without a checkpoint: replace `checkpoint(block, x, use_reentrant=False)`
+# by `block(x)`, and `jax.checkpoint(block)` by `block`. How often does the block run, and do the
+# numbers change?
 
 # %%
 show("checkpointing/checkpoint", only="*keep* */loss")
@@ -181,6 +216,32 @@ programs("checkpointing/save_on_cpu")
 # `at_once`, and it does so identically in both frameworks.
 
 # %%
+# torch
+import torch
+
+
+w = torch.tensor(1.0, requires_grad=True)
+x = torch.tensor([1.0, 2.0, 3.0, 4.0, 10.0])
+for part in x.split(3):
+    ((w * part).mean() / 2).backward()
+print("at once", x.mean().item(), "mean of means", w.grad.item())
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+
+grad, x = jax.grad(lambda w, x: jnp.mean(w * x)), jnp.array([1.0, 2.0, 3.0, 4.0, 10.0])
+parts = jnp.split(x, [3])
+total = sum(grad(1.0, part) / 2 for part in parts)
+print("at once", grad(1.0, x), "mean of means", total)
+
+# %%
+# Try it: leave out the last number: replace `, 4.0, 10.0]` by `, 4.0, 5.0, 6.0]` in both cells.
+# Why are the two means equal now?
+
+# %%
 show("checkpointing/mean_of_means", only="*/l2/*")
 
 # %% [markdown]
@@ -232,5 +293,6 @@ check("memory/uneven_micro_batches", weights)
 # ## What to take away
 #
 # - `jaxgrad.saved_bytes` counts residuals before anything runs.
-# - Checkpointing changes what is kept, never the gradient, provided that randomness is repeated.
+# - Checkpointing changes what is kept and not the gradient, except for rounding, provided that
+#   randomness is repeated.
 # - Means over micro-batches of different size do not add up to the mean.

@@ -1,12 +1,12 @@
 # %% [markdown]
 # # In-place changes, and the lifetime of a graph
 #
-# Two classes of errors exist only in torch, and one only in JAX. JAX arrays are immutable, so a
-# value needed by the backward pass cannot be overwritten. The function that `jax.vjp` returns owns
-# its saved values, so they are not freed while you hold it.
+# Two classes of errors of torch do not exist in JAX. JAX arrays are immutable, so a value needed by
+# the backward pass cannot be overwritten. The function that `jax.vjp` returns owns its saved values,
+# so they are not freed while you hold it. In return JAX has an error that torch does not have.
 #
 # **You will be able to** explain torch's errors about in-place changes and freed graphs, and avoid
-# the one error that only JAX has.
+# the leaked tracers of JAX.
 #
 # **Time** 20 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
 
@@ -157,7 +157,7 @@ print(*jax.value_and_grad(y)(1.0))
 # Try it: replace `x**2` by `3 * x` in both cells. Why is torch right again?
 
 # %% [markdown]
-# ## The error that only JAX has
+# ## An error of JAX: a leaked tracer
 #
 # The program stores an intermediate outside the function. In torch it is an ordinary tensor. In
 # JAX, inside a transformation, it is a tracer and becomes invalid when the transformation ends;

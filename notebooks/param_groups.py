@@ -37,6 +37,36 @@ from parity_tests.notebook.show import figure, show
 # labels: a function of a parameter's path, or a tree.
 
 # %%
+# torch
+import torch
+
+
+a, b = (torch.nn.Parameter(torch.tensor(10.0)) for _ in range(2))
+groups = [{"params": [a], "lr": 1.0}, {"params": [b], "lr": 2.0, "weight_decay": 0.5}]
+optimizer = torch.optim.SGD(groups)
+(a + b).backward()
+optimizer.step()
+print("a", a.item(), "b", b.item())
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+from jaxgrad import optim
+
+
+groups = {"slow": {"lr": 1.0}, "fast": {"lr": 2.0, "weight_decay": 0.5}}
+tx = optim.param_groups(optim.sgd, groups, {"a": "slow", "b": "fast"})
+params = {"a": jnp.array(10.0), "b": jnp.array(10.0)}
+grads = jax.grad(lambda p: p["a"] + p["b"])(params)
+params, state = tx.step(grads, tx.init(params), params)
+print("a", params["a"], "b", params["b"])
+
+# %%
+# Try it: replace `"weight_decay": 0.5` by `"weight_decay": 0.0` in both cells. How much of the
+# step of b was weight decay?
+# %%
 show("param_groups/group_schedules", only="params/0/* params/3/*", claim=False)
 
 # %% [markdown]
@@ -53,6 +83,35 @@ show("param_groups/add_param_group", only="params/2/* params/4/*/bias", claim=Fa
 # gradient through elsewhere, and that gradient is then *added* to the parameter: in the last column
 # the frozen layer l1 moves uphill.
 
+# %%
+# torch
+import torch
+
+
+l1, l2 = (torch.nn.Parameter(torch.tensor(1.0)) for _ in range(2))
+l1.requires_grad_(False)
+(3 * l1 + 5 * l2).backward()
+torch.optim.SGD([l1, l2], lr=0.1, weight_decay=1.0).step()
+print("l1", l1.item(), "l2", l2.item())
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+from jaxgrad import optim
+
+
+params = {"l1": jnp.array(1.0), "l2": jnp.array(1.0)}
+labels = {"l1": "frozen", "l2": 0}
+tx = optim.param_groups(optim.sgd, [{"lr": 0.1, "weight_decay": 1.0}], labels)
+grads = jax.grad(lambda p: 3 * p["l1"] + 5 * p["l2"])(params)
+params, state = tx.step(grads, tx.init(params), params)
+print("l1", params["l1"], "l2", params["l2"])
+
+# %%
+# Try it: train both: delete `l1.requires_grad_(False)` in torch, and replace `"l1": "frozen"` by
+# `"l1": 0` in JAX. Where does l1 go?
 # %%
 show("param_groups/frozen", only="params/*/bias", claim=False)
 
@@ -78,8 +137,9 @@ show("param_groups/none_gradient", only="*/step */params/l1/bias", asked=True)
 # and no increment of its step count, which determines Adam's bias correction. A zero gradient
 # triggers all three.
 #
-# Under `jit` a leaf cannot be `None` in one step and an array in the next. The `live` argument
-# expresses the same with boolean arrays: here two heads are trained alternately.
+# Under `jit` a leaf that is `None` in one step and an array in another makes two compiled programs,
+# and a `scan` refuses it. The `live` argument expresses the same with boolean arrays: here two heads
+# are trained alternately.
 
 # %%
 show("param_groups/live", only="params/*/a/bias params/*/b/bias")

@@ -205,7 +205,7 @@ def micro_batches(w):
         ("grad_modes", "A sum `h + v` saves nothing", inference_tensor),
         ("grad_modes", "or keeps the value of an earlier backward", detached_after_a_backward),
         ("mutation", "After the error `.grad` keeps the value", second_backward_that_fails),
-        ("freezing", "Only `eval()` stops the update of", statistics_of_a_trunk),
+        ("freezing", "only `eval()` stops the update of", statistics_of_a_trunk),
         ("optim", "A momentum buffer of 1 stays 1", momentum_without_a_gradient),
         ("hooks", "give each use its own tensor", hook_for_each_use),
         ("backward", "divide the loss of each part by 4", micro_batches),

@@ -17,7 +17,7 @@ PAIRS = [
 ]
 REAL = {"prove_your_port": 0, "port_a_model": 0}  # these are real code already
 LINES = 12
-ALONE = ("import torch", "import jax", "import optax", "import jaxgrad", "from jax")
+ALONE = ("import torch", "from torch", "import jax", "import optax", "import jaxgrad", "from jax")
 
 
 def run(code):
