@@ -73,6 +73,9 @@ from jax import lax
 from jax.sharding import Mesh, PartitionSpec as P
 
 
+jax.config.update("jax_num_cpu_devices", 8)  # before JAX first computes
+
+
 def gradient(w, x):  # x: the two rows of one device
     return jax.grad(lambda w: lax.pmean(jnp.mean(w * x), "ranks"))(w)
 
@@ -86,9 +89,6 @@ print("w", on_devices(jnp.array(1.0), jnp.array([1.0, 3.0, 5.0, 7.0])))
 # differ: is the result a sum, a mean, or the gradient of one rank?
 
 # %% [markdown]
-# In a session of your own JAX has one CPU device. Give it several before it first computes
-# anything: `jax.config.update("jax_num_cpu_devices", 8)`.
-#
 # **Without naming any device.** Under `jit` an array carries its own sharding. The program is that
 # of one device, and XLA inserts the communication.
 
@@ -109,6 +109,7 @@ import jax.numpy as jnp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 
+jax.config.update("jax_num_cpu_devices", 8)  # before JAX first computes
 mesh = Mesh(jax.devices()[:2], ("ranks",))
 rows = NamedSharding(mesh, P("ranks"))
 x = jax.device_put(jnp.array([1.0, 3.0, 5.0, 7.0]), rows)  # two rows on each device

@@ -239,8 +239,8 @@ show("grad_modes/leave_graph", claim=False)
 # %% [markdown]
 # **Shared storage.** `detach()` does not copy: writing to the detached tensor also changes the
 # original. If the backward pass needs the value, torch notices this through the version counter and
-# raises. It does not notice writes through `.detach().numpy()`, and the gradient is silently wrong. JAX arrays are immutable, so
-# neither can happen.
+# raises. It does not notice writes through `.detach().numpy()`, and the gradient is silently wrong.
+# JAX arrays are immutable, so neither can happen.
 
 # %%
 show("grad_modes/detach_shares_storage", claim=False)

@@ -2,8 +2,9 @@
 # # In-place changes, and the lifetime of a graph
 #
 # Two classes of errors of torch do not exist in JAX. JAX arrays are immutable, so a value needed by
-# the backward pass cannot be overwritten. The function that `jax.vjp` returns owns its saved values,
-# so they are not freed while you hold it. In return JAX has an error that torch does not have.
+# the backward pass cannot be overwritten. The function that `jax.vjp` returns owns its saved
+# values, so they are not freed while you hold it. In return JAX has an error that torch does not
+# have.
 #
 # **You will be able to** explain torch's errors about in-place changes and freed graphs, and avoid
 # the leaked tracers of JAX.

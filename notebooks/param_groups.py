@@ -138,8 +138,8 @@ show("param_groups/none_gradient", only="*/step */params/l1/bias", asked=True)
 # triggers all three.
 #
 # Under `jit` a leaf that is `None` in one step and an array in another makes two compiled programs,
-# and a `scan` refuses it. The `live` argument expresses the same with boolean arrays: here two heads
-# are trained alternately.
+# and a `scan` refuses it. The `live` argument expresses the same with boolean arrays: here two
+# heads are trained alternately.
 
 # %%
 show("param_groups/live", only="params/*/a/bias params/*/b/bias")

@@ -45,7 +45,7 @@ def test_a_cell_is_short_and_needs_nothing_else(name, pair):
     assert pair.changed() != pair and pair.change.rstrip().endswith(("?", "."))
 
 
-# `make test-all` runs all of them; `make notebooks` runs the cells, whose outputs are compared below.
+# `make test-all` runs all of them; `make notebooks` runs the cells, and their outputs are compared.
 @pytest.mark.parametrize(("name", "pair"), sampled(PAIRS, 6))
 def test_both_cells_print_the_same_before_and_after_the_change(name, pair):
     """Each cell runs in a fresh namespace, and the suggested change changes what it prints."""
