@@ -139,12 +139,6 @@ show("distributed/ddp", only="loss */bias")
 figure("ring")
 
 # %% [markdown]
-# **The network without naming any device.** The mean of the loss is the mean over all rows.
-
-# %%
-show("distributed/ddp_sharding", only="loss */bias", claim=False)
-
-# %% [markdown]
 # ## Three traps
 #
 # The usual `pmap` recipe is a `pmean` of the gradients. In `shard_map` with `check_vma=True`, its

@@ -167,9 +167,6 @@ print("trunk", grads[0], "a", grads[1], "b", grads[2])
 # stay: what is added to that of the trunk?
 
 # %%
-show("freezing/single_headed", only="*/grads/trunk/weight */grads/a/weight", claim=False)
-
-# %%
 graph("freezing/single_headed")
 
 # %% [markdown]

@@ -55,11 +55,11 @@ print(first(2.0), second(2.0))
 
 # %%
 # Try it: replace `x**3` by `x**4` in both cells. Work out both numbers first.
-# %%
-show("higher_order/create_graph")
+# %% [markdown]
+# Without `create_graph`, torch's first derivative is a constant.
 
 # %%
-show("higher_order/no_create_graph")
+show("higher_order/no_create_graph", claim=False)
 
 # %% [markdown]
 # **With `backward` instead of `autograd.grad`**, the second derivative is added to the first,

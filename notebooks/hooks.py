@@ -194,11 +194,8 @@ def loss(x):
 print(jax.grad(loss)(1.0))
 
 # %%
-# Try it: let the hooks change places: `grad + 1` by `grad * 2.0`, `grad * 2)` by `grad + 1)`. Is
-# the gradient of h 3 or 4 now, and that of x?
-
-# %%
-show("hooks/hook_order", claim=False)
+# Try it: replace `grad + 1` by `grad + 10` in both cells. Is the gradient of x now (1 + 10) · 2 · 5
+# or (1 · 2 + 10) · 5?
 
 # %% [markdown]
 # **In a recurrent network** the gradients kept by `retain_grad` inside a `scan` are stacked over
@@ -255,9 +252,6 @@ print("x", dx.item(), "weight", dweight.item())
 
 # %%
 # Try it: replace `10 * grad` by `0 * grad` in both cells. Which gradient stays, and why?
-# %%
-show("hooks/full_backward_hook")
-
 # %%
 show("hooks/full_backward_pre_hook")
 

@@ -11,12 +11,13 @@ import io
 import re
 from collections.abc import Sequence
 
+from parity_tests.notebook.check import same
+
 
 TORCH, JAX, DIFFERS, TRY = "# torch", "# JAX", "# JAX differs", "# Try it: "
 CHANGE = re.compile(r"(?:`([^`]+)` by `([^`]+)`|[Dd]elete `([^`]+)`)(?: in (torch|JAX)\b)?")
 NUMBER = re.compile(r"(?<![\w.])-?(?:\d+\.?\d*(?:e[+-]?\d+)?|nan|inf)\b|\b(?:None|True|False)\b")
 RAISES = "torch raises"  # begins a line that only torch prints
-RTOL = 1e-3  # torch prints four digits
 
 
 @dataclasses.dataclass(frozen=True)
@@ -84,18 +85,11 @@ def values(text: str) -> list[str | float]:
 
 
 def agree(left: str, right: str) -> bool:
-    """Return whether two texts have the same values in the same order."""
-    pairs = values(left), values(right)
-    return len(pairs[0]) == len(pairs[1]) and all(map(_same, *pairs))
+    """Return whether two texts have the same values in the same order, up to rounding."""
+    return same(values(left), values(right))
 
 
 def length(code: str) -> int:
     """Return the number of lines without imports, comments and empty lines."""
     lines = [line.strip() for line in code.splitlines()]
     return sum(bool(line) and not line.startswith(("#", "import ", "from ")) for line in lines)
-
-
-def _same(left: str | float, right: str | float) -> bool:
-    if isinstance(left, str) or isinstance(right, str):
-        return left == right
-    return abs(left - right) <= RTOL * max(abs(left), 1) or (left != left and right != right)

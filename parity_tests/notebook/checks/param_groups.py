@@ -1,5 +1,7 @@
 """Checks of the exercises in the notebook param_groups."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import optax
 import torch
@@ -27,8 +29,8 @@ def frozen_but_moving(l1_of_colleague, tx):
     ones = {"l1": jnp.array(1.0), "l2": jnp.array(1.0)}
     masked = optax.masked(optax.sgd(0.1), {"l1": False, "l2": True})
     updates, _ = masked.update(ones, masked.init(ones))
-    wrong = optax.apply_updates(ones, updates)["l1"]
-    right = l1_of_colleague if l1_of_colleague is ... else bool(l1_of_colleague == wrong)
+    wrong: Any = optax.apply_updates(ones, updates)
+    right = l1_of_colleague if l1_of_colleague is ... else bool(l1_of_colleague == wrong["l1"])
     yield "your colleague's `l1` goes there", right, True
     after = _after(tx, ("l1", "l2"))
     yield "l1 after a step", after["l1"], l1

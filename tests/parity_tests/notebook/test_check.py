@@ -21,7 +21,7 @@ def answers():
         for asked, answer, checked in zip(texts, texts[1:], texts[2:], strict=False):
             if asked.startswith("exercise("):
                 name = asked.removeprefix('exercise("').removesuffix('")')
-                yield pytest.param(name, answer, checked, id=name)
+                yield name, answer, checked
 
 
 ANSWERS = list(answers())
@@ -36,13 +36,13 @@ def printed(code, names):
 
 def test_every_exercise_has_a_cell_for_the_answer_and_one_that_checks_it():
     """Below a task stand the unfinished answer and a call of `check` with the same name."""
-    assert sorted(param.values[0] for param in ANSWERS) == sorted(exercises())
-    for name, answer, checked in (param.values for param in ANSWERS):
+    assert sorted(name for name, _, _ in ANSWERS) == sorted(exercises())
+    for name, answer, checked in ANSWERS:
         assert answer.startswith(ANSWER), name
         assert checked.startswith(f'check("{name}", '), name
 
 
-@pytest.mark.parametrize(("name", "answer", "checked"), ANSWERS)
+@pytest.mark.parametrize(("name", "answer", "checked"), ANSWERS, ids=[name for name, *_ in ANSWERS])
 def test_a_check_rejects_the_unfinished_answer_and_accepts_the_solution(name, answer, checked):
     """The answer of the notebook is wrong or lacks something; the solution is right."""
     head = "from parity_tests.notebook.check import check\n"
