@@ -216,8 +216,8 @@ y, pull_back = jax.vjp(lambda x: x**2, x)
 print(grad)
 
 # %%
-# Try it: replace `[1.0, 10.0]` by `[0.0, 1.0]` in both cells. Which output does this cotangent
-# select?
+# Try it: replace `[1.0, 10.0]` by `[0.0, 1.0]` in both cells. Which output does this
+# cotangent select?
 
 # %%
 show("backward/non_scalar_without_cotangent", claim=False)

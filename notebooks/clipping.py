@@ -45,7 +45,7 @@ from parity_tests.notebook.show import figure, show
 # other gradient becomes 0, and the infinite one NaN. `optax.clip_by_global_norm` gives the same
 # values there. With `error_if_nonfinite=True` both torch's function and jaxgrad's raise instead.
 #
-# The gradient (3, 4) has the norm 5. With a bound of 2.5 it becomes half as long, up to the 1e-6
+# The gradient (3, 4) has the norm 5. With a bound of 2.5 it becomes half as long, up to a small term
 # that is explained below.
 
 # %%
@@ -184,6 +184,7 @@ print(jaxgrad.clip_grad_value(jnp.array([3.0, -4.0, 1.0]), 2.0))
 # %%
 # Try it: replace `2.0)` by `1.0)` in both cells. From which bound on do all three elements have
 # the same size?
+
 # %%
 plain("clip_grad_value")
 
@@ -230,8 +231,9 @@ y, grad = jax.value_and_grad(layer)(w, x)
 print("y", y, "w", grad.item())
 
 # %%
-# Try it: replace `257.0` by `255.0` in both cells, and then by 258 and 259. Which of these numbers
-# survive?
+# Try it: replace `257.0` by `255.0` in both cells, and then by 258 and 259. Which of these
+# numbers survive?
+
 # %%
 show("precision/autocast", claim=False)
 

@@ -230,8 +230,9 @@ print(*jax.value_and_grad(loss)(2.6))
 
 # %%
 # Try it: replace `x + (x.round() - x).detach()` by `x.round()` in torch, and `x +
-# lax.stop_gradient(jnp.round(x) - x)` by `jnp.round(x)` in JAX. Does the loss change, or the
-# gradient?
+# lax.stop_gradient(jnp.round(x) - x)` by `jnp.round(x)` in JAX. Does the loss change, or
+# the gradient?
+
 # %%
 plain("straight_through")
 

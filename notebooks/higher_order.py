@@ -55,6 +55,7 @@ print(first(2.0), second(2.0))
 
 # %%
 # Try it: replace `x**3` by `x**4` in both cells. Work out both numbers first.
+
 # %% [markdown]
 # Without `create_graph`, torch's first derivative is a constant.
 

@@ -151,8 +151,8 @@ for numbers in ([1.0, 2.0], [3.0, 4.0]):
     print("gradient of w:", grad)
 
 # %%
-# Try it: replace `2 * w` by `5 * w` in both cells. By which factor does each of the two gradients
-# grow?
+# Try it: replace `2 * w` by `5 * w` in both cells. By which factor does each of the two
+# gradients grow?
 
 # %% [markdown]
 # A plain `print` in the hook would run once, while the program is traced, and show shapes instead
@@ -252,8 +252,13 @@ print("x", dx.item(), "weight", dweight.item())
 
 # %%
 # Try it: replace `10 * grad` by `0 * grad` in both cells. Which gradient stays, and why?
+
+# %% [markdown]
+# A *pre*-hook receives the gradient of the module's output. What it returns takes the place of that
+# gradient, so it reaches the module's parameters too.
+
 # %%
-show("hooks/full_backward_pre_hook")
+show("hooks/full_backward_pre_hook", claim=False)
 
 # %% [markdown]
 # **After accumulation.** torch's post-accumulate hook sees `.grad`, the sum over all batches so

@@ -73,6 +73,7 @@ for _ in range(2):
 
 # %%
 # Try it: replace `0.25` by `1.0` in both cells. Does w come closer to the minimum?
+
 # %%
 show(
     "optim/by_hand",
@@ -176,8 +177,9 @@ def gradient(w):
 print(gradient(jnp.array([3.0, 4.0])))
 
 # %%
-# Try it: replace `> 1` by `> 10` in both cells. The norm of the gradient is 10: which branch is
-# taken?
+# Try it: replace `> 1` by `> 10` in both cells. The norm of the gradient is 10: which
+# branch is taken?
+
 # %% [markdown]
 # The same for a network; the table has only the results that change without the condition.
 

@@ -66,6 +66,7 @@ print("a", params["a"], "b", params["b"])
 # %%
 # Try it: replace `"weight_decay": 0.5` by `"weight_decay": 0.0` in both cells. How much of the
 # step of b was weight decay?
+
 # %%
 show("param_groups/group_schedules", only="params/0/* params/3/*", claim=False)
 
@@ -112,6 +113,7 @@ print("l1", params["l1"], "l2", params["l2"])
 # %%
 # Try it: train both: delete `l1.requires_grad_(False)` in torch, and replace `"l1": "frozen"` by
 # `"l1": 0` in JAX. Where does l1 go?
+
 # %%
 show("param_groups/frozen", only="params/*/bias", claim=False)
 

@@ -61,7 +61,10 @@ def pairs(cells: Sequence[str]) -> list[Pair]:
             jax, change = (*cells[index + 1 : index + 3], "", "")[:2]
             assert jax.startswith(JAX), f"no cell of JAX follows\n{cell}"
             assert change.startswith(TRY), f"no sentence follows\n{jax}"
-            text = " ".join(line.lstrip("# ") for line in change.splitlines())
+            lines = change.splitlines()
+            # jupytext takes a comment like "# agree?" for a question to IPython.
+            assert all(line.startswith("# ") for line in lines), f"join the lines of\n{change}"
+            text = " ".join(line.lstrip("# ") for line in lines)
             found.append(Pair(cell, jax, text))
     return found
 

@@ -90,6 +90,8 @@ def test_a_cell_of_torch_needs_its_counterpart():
         pairs(["# torch\n1", "x"])
     with pytest.raises(AssertionError, match="no sentence follows"):
         pairs(["# torch\n1", "# JAX\n2"])
+    with pytest.raises(AssertionError, match="join the lines"):
+        pairs(["# torch\n1", "# JAX\n2", "# Try it: delete `1`. Do they\nagree?"])
 
 
 def test_a_cell_that_raises_prints_the_exception():
