@@ -45,8 +45,8 @@ from parity_tests.notebook.show import figure, show
 # other gradient becomes 0, and the infinite one NaN. `optax.clip_by_global_norm` gives the same
 # values there. With `error_if_nonfinite=True` both torch's function and jaxgrad's raise instead.
 #
-# The gradient (3, 4) has the norm 5. With a bound of 2.5 it becomes half as long, up to a small term
-# that is explained below.
+# The gradient (3, 4) has the norm 5. With a bound of 2.5 it becomes half as long, up to a small
+# term that is explained below.
 
 # %%
 # torch
@@ -182,8 +182,8 @@ import jaxgrad
 print(jaxgrad.clip_grad_value(jnp.array([3.0, -4.0, 1.0]), 2.0))
 
 # %%
-# Try it: replace `2.0)` by `1.0)` in both cells. From which bound on do all three elements have
-# the same size?
+# Try it: replace `2.0)` by `1.0)` in both cells. From which bound on do all three elements have the
+# same size?
 
 # %%
 plain("clip_grad_value")
@@ -267,13 +267,14 @@ show("precision/autocast_regions", only="h off half", claim=False)
 show("precision/autocast_scan", only="last loss grads/fc2/bias", claim=False)
 
 # %% [markdown]
-# **The gradient scaler.** There are five steps, and the third has an infinite gradient: that step
-# is skipped and the scale is halved. After two good steps the scale doubles. Clipping comes after
-# `unscale_`, so it sees the unscaled gradient. In JAX the scaler's state is an argument and a
-# return value, and the step is skipped by a select on the device instead of an `if` on the host.
+# **The gradient scaler** multiplies the loss by a scale, so that small gradients do not become zero
+# in float16, and divides the gradients by it before the step. If a gradient is infinite or NaN, it
+# skips the step and halves the scale; after a number of good steps in a row it doubles the scale.
+# In JAX the scaler's state is an argument and a return value, and the step is skipped by a select
+# on the device instead of an `if` on the host.
 #
-# First three steps with numbers that one can follow: the loss is w times 2, infinity and 3, the
-# learning rate is 1, and the scale doubles after each good step.
+# Here the loss is w times 2, infinity and 3, the learning rate is 1, and the scale doubles after
+# each good step.
 
 # %%
 # torch
@@ -317,7 +318,8 @@ for factor in (2.0, float("inf"), 3.0):
 # scale end?
 
 # %% [markdown]
-# In the next program a network is trained, and its gradients are clipped before each step.
+# In the next program a network takes five steps, and the third has an infinite gradient. The scale
+# doubles after two good steps. Clipping comes after `unscale_`, so it sees the unscaled gradient.
 
 # %%
 show("precision/amp", only="*/scale */skipped", claim=False)
@@ -384,5 +386,5 @@ check("clipping/each_its_own", clip_each)
 # ## What to take away
 #
 # - torch divides by norm + 1e-6, so the clipped norm is a little below the bound.
-# - Clipping by norm keeps the direction of the gradient, clipping by value does not.
+# - Clipping by norm keeps the direction of the gradient; clipping by value in general does not.
 # - The scaler's state is an argument and a return value, and a step is skipped on the device.

@@ -113,8 +113,8 @@ def doubled(x):
 print(*jax.jit(jax.value_and_grad(doubled))(3.0))
 
 # %%
-# Try it: replace `100` by `1000` in both cells. How many of the ten steps of the scan are used
-# now? With 10000 they are not enough, and JAX is wrong without a message.
+# Try it: replace `100` by `1000` in both cells. How many of the ten steps of the scan are used now?
+# With 10000 they are not enough, and JAX is wrong without a message.
 
 # %%
 show("control_flow/data_dependent_depth")

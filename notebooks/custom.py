@@ -146,8 +146,8 @@ dx, dw = jaxgrad.grad(scale, (0, 1))(2.0, 5.0)
 print("x", dx, "w", dw)
 
 # %%
-# Try it: replace `[0], None` by `[0], 7 * grad` in torch, and `(grad * w, None)` by `(grad * w, 7
-# * grad)` in JAX. Do they agree, although the derivative is wrong?
+# Try it: replace `[0], None` by `[0], 7 * grad` in torch, and `(grad * w, None)` by
+# `(grad * w, 7 * grad)` in JAX. Do they agree, although the derivative is wrong?
 
 # %% [markdown]
 # ## A gradient that is larger than its input
@@ -229,8 +229,8 @@ def loss(x):
 print(*jax.value_and_grad(loss)(2.6))
 
 # %%
-# Try it: replace `x + (x.round() - x).detach()` by `x.round()` in torch, and `x +
-# lax.stop_gradient(jnp.round(x) - x)` by `jnp.round(x)` in JAX. Does the loss change, or
+# Try it: replace `x + (x.round() - x).detach()` by `x.round()` in torch, and
+# `x + lax.stop_gradient(jnp.round(x) - x)` by `jnp.round(x)` in JAX. Does the loss change, or
 # the gradient?
 
 # %%

@@ -98,8 +98,7 @@ graph("grad_modes/requires_grad")
 # ## An optimizer that is given only the head
 #
 # L1's gradient is computed anyway. The optimizer does not update L1, and its `zero_grad()` does not
-# clear L1's gradient, so L1's `.grad` accumulates. In JAX nothing accumulates unless you
-# add it.
+# clear L1's gradient, so L1's `.grad` accumulates. In JAX nothing accumulates unless you add it.
 
 # %%
 show("freezing/optimizer_subset", only="grads/*/bias losses/*", claim=False)

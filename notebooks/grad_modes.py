@@ -153,8 +153,8 @@ value, grad = jaxgrad.value_and_grad(loss)(1.0)
 print(value, grad)
 
 # %%
-# Try it: replace `torch.no_grad()` by `torch.enable_grad()`, and `jaxgrad.no_grad(lambda x:
-# x**2)(x)` by `x**2`. Does the loss change, or the gradient, or both?
+# Try it: replace `torch.no_grad()` by `torch.enable_grad()`, and
+# `jaxgrad.no_grad(lambda x: x**2)(x)` by `x**2`. Does the loss change, or the gradient, or both?
 
 # %%
 graph("grad_modes/no_grad_part")

@@ -187,8 +187,8 @@ def loss(w):
 print("w", jaxgrad.grad(loss)(2.0))
 
 # %%
-# Try it: replace `torch.nn.Parameter(3 * w)` by `3 * w`, and `lax.stop_gradient(3 * w)` by `3 *
-# w`. What does w get now?
+# Try it: replace `torch.nn.Parameter(3 * w)` by `3 * w`, and `lax.stop_gradient(3 * w)` by `3 * w`.
+# What does w get now?
 
 # %%
 graph("graph/parameter_of_intermediate")

@@ -73,8 +73,8 @@ for step in range(6):
     print(step, schedule(step))
 
 # %%
-# Try it: replace `step_size=2` by `step_size=3` in both cells. At which step does the learning
-# rate change first?
+# Try it: replace `step_size=2` by `step_size=3` in both cells. At which step does the learning rate
+# change first?
 
 # %% [markdown]
 # ## A cosine after its minimum

@@ -122,8 +122,8 @@ jax.effects_barrier()
 print(y, grad)
 
 # %%
-# Try it: run the block without a checkpoint: replace `checkpoint(block, x, use_reentrant=False)`
-# by `block(x)`, and `jax.checkpoint(block)` by `block`. How often does the block run, and do the
+# Try it: run the block without a checkpoint: replace `checkpoint(block, x, use_reentrant=False)` by
+# `block(x)`, and `jax.checkpoint(block)` by `block`. How often does the block run, and do the
 # numbers change?
 
 # %%
@@ -237,8 +237,8 @@ total = sum(grad(1.0, part) / 2 for part in parts)
 print("at once", grad(1.0, x), "mean of means", total)
 
 # %%
-# Try it: use six rows: replace `, 4.0, 10.0]` by `, 4.0, 5.0, 6.0]` in both cells.
-# Why are the two means equal now?
+# Try it: use six rows: replace `, 4.0, 10.0]` by `, 4.0, 5.0, 6.0]` in both cells. Why are the two
+# means equal now?
 
 # %% [markdown]
 # The first example steps each parameter's optimizer during the backward pass, so that only one

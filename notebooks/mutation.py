@@ -65,6 +65,26 @@ show("mutation/inplace_saved", asked=True)
 # A product saves its factors, so the change is an error. In JAX `c += 1` creates a new array, and
 # the saved one is still there.
 
+# %% [markdown]
+# **The version counter, line by line.** The node of `e = c * d` does not copy c. It holds c itself
+# and the version that c had then. `backward` compares that number with c's version now.
+
+# %%
+figure("version_counter")
+
+# %% [markdown]
+# **The other operation.** Everything else stays as it is.
+
+# %%
+question("mutation/inplace_not_saved")
+
+# %%
+show("mutation/inplace_not_saved", asked=True)
+
+# %% [markdown]
+# A sum saves nothing, so nothing was overwritten, and every gradient is right. Whether an in-place
+# change raises depends on what the backward pass has saved. Both programs with numbers:
+
 # %%
 # torch
 import torch
@@ -99,25 +119,6 @@ print("a", da, "d", dd)
 # Try it: replace `c * d` by `c + d` in both cells. Does the in-place change still matter?
 
 # %% [markdown]
-# **The version counter, line by line.** The node of `e = c * d` does not copy c. It holds c itself
-# and the version that c had then. `backward` compares that number with c's version now.
-
-# %%
-figure("version_counter")
-
-# %% [markdown]
-# **The other operation.** Everything else stays as it is.
-
-# %%
-question("mutation/inplace_not_saved")
-
-# %%
-show("mutation/inplace_not_saved", asked=True)
-
-# %% [markdown]
-# A sum saves nothing, so nothing was overwritten, and every gradient is right. Whether an in-place
-# change raises depends on what the backward pass has saved.
-#
 # **A change through `.data`** writes into the same memory in another way.
 
 # %%

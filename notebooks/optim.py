@@ -177,8 +177,8 @@ def gradient(w):
 print(gradient(jnp.array([3.0, 4.0])))
 
 # %%
-# Try it: replace `> 1` by `> 10` in both cells. The norm of the gradient is 10: which
-# branch is taken?
+# Try it: replace `> 1` by `> 10` in both cells. The norm of the gradient is 10: which branch
+# is taken?
 
 # %% [markdown]
 # The same for a network; the table has only the results that change without the condition.

@@ -57,8 +57,7 @@ updates, state = tx.update(jnp.array(0.0), tx.init(w), w)
 print(optax.apply_updates(w, updates))
 
 # %%
-# Try it: replace `optax.adamw(1.0)` by `optax.adamw(1.0, weight_decay=0.01)`. Do the two
-# agree now?
+# Try it: replace `optax.adamw(1.0)` by `optax.adamw(1.0, weight_decay=0.01)`. Do the two agree now?
 
 # %% [markdown]
 # Adagrad divides by the root of the sum of all squared gradients. optax starts this sum at 0.1,

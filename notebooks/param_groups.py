@@ -64,8 +64,8 @@ params, state = tx.step(grads, tx.init(params), params)
 print("a", params["a"], "b", params["b"])
 
 # %%
-# Try it: replace `"weight_decay": 0.5` by `"weight_decay": 0.0` in both cells. How much of the
-# step of b was weight decay?
+# Try it: replace `"weight_decay": 0.5` by `"weight_decay": 0.0` in both cells. How much of the step
+# of b was weight decay?
 
 # %%
 show("param_groups/group_schedules", only="params/0/* params/3/*", claim=False)
