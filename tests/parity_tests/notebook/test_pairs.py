@@ -1,11 +1,15 @@
 """The cells of torch and JAX that a reader pastes print the same, also after the change to try."""
 
+import os
 import re
+import subprocess
+import sys
 import warnings
 
 import pytest
 
 from parity_tests.notebook.pairs import Pair, agree, length, pairs, printed, values
+from parity_tests.runner.settings import ROOT
 from tests._helpers import sampled
 from tests.parity_tests.notebook._lessons import cells
 
@@ -59,6 +63,26 @@ def test_both_cells_print_the_same_before_and_after_the_change(name, pair):
     assert (torch_after, jax_after) != (torch, jax)
     for text in (torch, jax, jax_after):
         assert "Error" not in text, text
+
+
+def test_the_cells_run_without_the_checkout(tmp_path):
+    """Torch, JAX and an installed jaxgrad are enough; JAX computes in float32 there."""
+    chosen = [param.values[1] for param in sampled(PAIRS, 13)]
+    blocks = [cell for pair in chosen for cell in (pair.torch, pair.jax)]
+    end = "import sys\nassert 'parity_tests' not in sys.modules and not jax.config.jax_enable_x64\n"
+    (tmp_path / "cells.py").write_text("\n\n".join([*blocks, end]))
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "jaxgrad").symlink_to(ROOT / "jaxgrad")
+    changed = {"PYTHONPATH": str(tmp_path / "packages"), "JAX_ENABLE_X64": "0"}
+    process = subprocess.run(
+        [sys.executable, "cells.py"],
+        cwd=tmp_path,
+        env=os.environ | changed,
+        capture_output=True,
+        text=True,
+    )
+
+    assert process.returncode == 0, process.stderr
 
 
 def test_values_are_read_from_what_both_frameworks_print():
