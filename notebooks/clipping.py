@@ -274,7 +274,7 @@ show("precision/autocast_scan", only="last loss grads/fc2/bias", claim=False)
 # on the device instead of an `if` on the host.
 #
 # Here the loss is w times 2, infinity and 3, the learning rate is 1, and the scale doubles after
-# each good step.
+# each good step. `unscale` also returns whether a gradient was infinite or NaN.
 
 # %%
 # torch

@@ -82,7 +82,8 @@ graph("control_flow/data_dependent")
 # %% [markdown]
 # **A loop whose length depends on the data.** `lax.while_loop` has no reverse-mode derivative,
 # because the number of values to save has no bound. A `scan` of bounded length that does nothing
-# after its condition becomes false has one. Here x is doubled while it is less than 100.
+# after its condition becomes false has one. Here x is doubled while it is less than 100:
+# `scan` calls `step` ten times, each time with the y that the last call returned.
 
 # %%
 # torch

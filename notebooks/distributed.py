@@ -48,6 +48,9 @@ from parity_tests.notebook.show import figure, show, without
 # - `jax.shard_map(f, mesh=..., in_specs=..., out_specs=...)` runs `f` on every device, on the
 #   pieces that `in_specs` gives it. Inside, `lax.pmean(x, "ranks")` is the mean over the devices
 #   and `lax.psum` the sum. These two take the place of torch's `all_reduce`.
+# - `check_vma=True`, the default of `shard_map`, lets JAX track which values are replicated and
+#   which vary from device to device. A replicated parameter has one gradient, so JAX sums the
+#   devices' gradients of it.
 #
 # Two ranks hold two rows each, x = [1, 3] and [5, 7], and the loss is the mean of w·x. Its gradient
 # is 2 on the first rank and 6 on the second, and training needs their mean, 4. DDP needs a process

@@ -50,7 +50,7 @@ show("grad_modes/requires_grad", asked=True)
 # %% [markdown]
 # The claim is wrong: `requires_grad_(False)` still propagates the gradient to the module's input,
 # and `no_grad` cuts that gradient too. In JAX, split the parameters with `jaxgrad.partition` and
-# differentiate with respect to the trainable half.
+# differentiate with respect to the trainable half; `jaxgrad.combine` joins the halves in the loss.
 #
 # If you freeze a layer during training, clear its `.grad` too. `requires_grad_(False)` leaves the
 # last gradient there, and the optimizer goes on applying it.

@@ -159,7 +159,8 @@ show("none_or_zero/rule_returns_none", claim=False)
 # %% [markdown]
 # ## What an optimizer does with each
 #
-# SGD with weight decay, where one gradient is zero and the other is `None`.
+# SGD with weight decay, where one gradient is zero and the other is `None`. `jaxgrad.optim.sgd` has
+# torch's arguments; `init` returns its state, and `step` new parameters and a new state.
 
 # %%
 # torch
