@@ -151,12 +151,8 @@ print("other", dother)
 # %% [markdown]
 # **A rule that returns `None`.** A second place is a raw `jax.custom_vjp`, a function with a
 # backward pass of its own. JAX replaces a `None` that its rule returns by zeros before `jaxgrad`
-# can see it. `jaxgrad.from_function` keeps it; see [custom](custom.ipynb).
-
-# %%
-show("none_or_zero/rule_returns_none", claim=False)
-
-# %% [markdown]
+# can see it. `jaxgrad.from_function` keeps it. [custom](custom.ipynb) runs both.
+#
 # ## What an optimizer does with each
 #
 # SGD with weight decay, where one gradient is zero and the other is `None`. `jaxgrad.optim.sgd` has
