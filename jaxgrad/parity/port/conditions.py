@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.fixed import is_fixed
+from jaxgrad.parity.port.lengths import depends_on_sizes, pinned
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
@@ -38,6 +39,8 @@ def truth(value: Value, node: ast.AST, scope: Scope) -> bool:
         text = syntax.text(node)
         scope.assume(node, text if answer else f"not ({text})")
         return answer
+    if isinstance(value, Items) and value.counted:
+        return truth(Size(bool(value.items), code_of(value)), node, scope)
     if isinstance(value, Items | Fields):
         return bool(value.items if isinstance(value, Items) else value.fields)
     if isinstance(value, Size):
@@ -100,10 +103,15 @@ def _compared(left: Value, op: ast.cmpop, right: Value, scope: Scope, node: ast.
     if isinstance(op, ast.In | ast.NotIn):
         if isinstance(right, Tensor):
             return _contains(right, left, negated=isinstance(op, ast.NotIn))
-        keys = list(right.fields) if isinstance(right, Fields) else real_of(right)
+        if isinstance(right, Fields):
+            return Folded((pinned(left, scope, node) in right.fields) == isinstance(op, ast.In))
+        keys = real_of(right)
         if isinstance(left, Tensor):
             raise scope.refuse("`in` on a tensor depends on its values", node)
-        return Folded((real_of(left) in keys) == isinstance(op, ast.In))
+        answer = (real_of(left) in keys) == isinstance(op, ast.In)
+        if depends_on_sizes(left) or depends_on_sizes(right):
+            return Size(answer, ast.Compare(code_of(left), [op], [code_of(right)]))
+        return Folded(answer)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return operators.compare(op, left, right, scope)
     real = _COMPARE[type(op)](real_of(left), real_of(right))

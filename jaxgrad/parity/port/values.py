@@ -56,6 +56,7 @@ class Items(Value):
     """A list or tuple; `real` is its type."""
 
     items: list[Value] = dataclasses.field(default_factory=list)
+    counted: bool = False  # whether its length depends on a size, so that it has code
 
     def at(self, index: int) -> Value:
         value = self.items[index]

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import draws, syntax
+from jaxgrad.parity.port import attributes, draws, syntax
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.values import Folded, Tensor, Value, code_of, real_of
 
@@ -216,6 +216,10 @@ def _random(op: Operation) -> Value:
 
 
 def _dim(op: Operation) -> Value:
+    return attributes.read(op.args[0], "ndim", op.scope, op.node)
+
+
+def _fact(op: Operation) -> Value:
     return Folded(op.real)
 
 
@@ -235,6 +239,6 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "randint": _random, "rand_like": _drawn("uniform"), "randn_like": _drawn("normal"),
     "bernoulli": _bernoulli,
     "multinomial": _random, "randperm": _random, "normal": _normal, "uniform": _uniform,
-    "dim": _dim, "ndimension": _dim, "is_floating_point": _dim, "is_complex": _dim,
-    "is_contiguous": _dim, "get_device": _dim,
+    "dim": _dim, "ndimension": _dim, "is_floating_point": _fact, "is_complex": _fact,
+    "is_contiguous": _fact, "get_device": _fact,
 }  # fmt: skip
