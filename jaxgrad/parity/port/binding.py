@@ -22,6 +22,7 @@ from jaxgrad.parity.port.values import (
     Value,
     code_of,
     folded,
+    has_list,
     is_dynamic,
     renamed,
 )
@@ -34,8 +35,7 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     if type(value) is Folded and value.code is None and not value.origin:
         value = folded(value.real, name, value.formula)
     scope.values[name] = value
-    is_list = isinstance(value, Items) and value.real is list
-    if isinstance(value, Module | Closure) or not (is_dynamic(value) or is_list):
+    if isinstance(value, Module | Closure) or not (is_dynamic(value) or has_list(value)):
         return value
     try:
         code = code_of(value)

@@ -1,4 +1,4 @@
-"""Interpret comparisons, `and`, `or` and `a if test else b`, and decide which branch is taken."""
+"""Interpret comparisons and `a if test else b`, and decide which branch is taken."""
 
 from __future__ import annotations
 
@@ -133,38 +133,6 @@ def _has_size(value: Value) -> bool:
     return isinstance(value, Size) or (
         isinstance(value, Items) and any(isinstance(x, Size) for x in value.items)
     )
-
-
-def bool_expression(node: ast.BoolOp, scope: Scope) -> Value:
-    """Return the value of `and` or `or`, which skips what Python skips."""
-    is_and = isinstance(node.op, ast.And)
-    parts: list[Value] = []
-    last: Value = Folded(is_and)
-    for part in node.values:
-        value = scope.run.evaluate(part, scope)
-        if isinstance(value, Tensor) and (part is not node.values[-1] or is_fixed_test(value)):
-            value = Folded(truth(value, part, scope))
-        if isinstance(value, Size):
-            parts.append(value)
-            if bool(value.real) != is_and:
-                return _joined(node, parts)
-            continue
-        if isinstance(value, Tensor) or truth(value, part, scope) != is_and:
-            if parts and isinstance(value, Folded):
-                return _joined(
-                    node, [x for x in parts if bool(x.real) == bool(value.real)] or [value]
-                )
-            return value
-        last = value
-    return _joined(node, parts) if parts else last
-
-
-def _joined(node: ast.BoolOp, parts: list[Value]) -> Value:
-    if not any(isinstance(x, Size) for x in parts):
-        return parts[-1]
-    if len(parts) == 1:
-        return parts[0]
-    return Size(parts[-1].real, ast.BoolOp(node.op, [code_of(x) for x in parts]))
 
 
 def if_expression(node: ast.IfExp, scope: Scope) -> Value:

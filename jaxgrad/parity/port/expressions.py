@@ -17,6 +17,7 @@ from jaxgrad.parity.port import (
     source,
 )
 from jaxgrad.parity.port.binding import bind
+from jaxgrad.parity.port.boolean_expressions import bool_expression
 from jaxgrad.parity.port.comprehensions import comprehension
 from jaxgrad.parity.port.lengths import pinned
 from jaxgrad.parity.port.scope import Scope
@@ -148,7 +149,7 @@ _HANDLERS: dict[type[ast.expr], Callable[..., Value]] = {
     ast.List: displays.list_display, ast.Dict: displays.dict_display,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice,
     ast.BinOp: arithmetic.binary_expression, ast.UnaryOp: arithmetic.unary_expression,
-    ast.Compare: conditions.comparison, ast.BoolOp: conditions.bool_expression,
+    ast.Compare: conditions.comparison, ast.BoolOp: bool_expression,
     ast.IfExp: conditions.if_expression,
     ast.Call: _call, ast.Lambda: _lambda, ast.JoinedStr: _joined_text, ast.NamedExpr: _named,
     ast.Yield: _yield,

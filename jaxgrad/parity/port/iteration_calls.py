@@ -165,6 +165,14 @@ def _iter(site: CallSite) -> Value:
     return Folded(iter([real_of(x) for x in items]))
 
 
+def _divmod(site: CallSite) -> Value:
+    real = divmod(*map(real_of, site.args))
+    if not any(map(depends_on_sizes, site.args)):
+        return Folded(real)
+    code = syntax.call("divmod", *map(code_of, site.args))
+    return Items(tuple, code, [Size(x, syntax.item(code, n)) for n, x in enumerate(real)])
+
+
 def _range(site: CallSite) -> Value:
     """Return `range(...)`, whose length is computed if it depends on a size."""
     if any(isinstance(x, Tensor) for x in site.args):
@@ -178,7 +186,7 @@ def _range(site: CallSite) -> Value:
 
 
 SPECIAL: dict[Any, Special] = {
-    range: _range,
+    range: _range, divmod: _divmod,
     next: _next, iter: _iter,
     sum: _sum, tuple: _container(tuple), list: _container(list), dict: _dict,
     collections.OrderedDict: _dict, any: _quantified(any), all: _quantified(all), zip: _zip,

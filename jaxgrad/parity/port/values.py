@@ -62,7 +62,7 @@ class Items(Value):
         value = self.items[index]
         if self.code is None or _shows_parts(self.code):
             return value
-        return renamed(value, syntax.item(self.code, index))
+        return part(value, syntax.item(self.code, index))
 
 
 @dataclasses.dataclass(eq=False)
@@ -77,7 +77,7 @@ class Fields(Value):
         if self.code is None:
             return value
         reach = syntax.attribute if self.by_attribute else syntax.item
-        return renamed(value, reach(self.code, key))
+        return part(value, reach(self.code, key))
 
 
 @dataclasses.dataclass(eq=False)
@@ -160,6 +160,21 @@ def renamed(value: Value, code: ast.expr) -> Value:
     new = copy.copy(value)
     new.code = code
     return new
+
+
+def part(value: Value, code: ast.expr) -> Value:
+    """Return an element of a container under its expression; a list there can be changed."""
+    if isinstance(value, Items) and value.real is list and value.code is None:
+        value.code = code
+        return value
+    return renamed(value, code)
+
+
+def has_list(value: Value) -> bool:
+    """Return whether a value is a list, or a container of one, which the port can change."""
+    if isinstance(value, Items):
+        return value.real is list or any(map(has_list, value.items))
+    return type(value) is Fields and any(map(has_list, value.fields.values()))
 
 
 def _named_parts(value: Value) -> ast.expr | None:
