@@ -80,6 +80,8 @@ def _has(value: Value, name: str) -> bool:
 
 def _number(kind: Any) -> Special:
     def convert(site: CallSite) -> Value:
+        if kind is float and _is_count(site.args[0]):
+            return Tensor(site.args[0].real.double(), code_of(site.args[0]))
         if any(isinstance(x, Tensor) for x in site.args):
             raise site.refuse(
                 f"{kind.__name__}() of a tensor: its value is not known when JAX traces; keep it "
@@ -93,6 +95,12 @@ def _number(kind: Any) -> Special:
         return Size(real, syntax.call(_label(kind), *map(code_of, site.args)))
 
     return convert
+
+
+def _is_count(value: Value) -> bool:
+    """Return whether a value is an integer of the run, such as `num_batches_tracked`."""
+    is_tensor = isinstance(value, Tensor) and value.real.ndim == 0
+    return is_tensor and not (value.real.is_floating_point() or value.real.is_complex())
 
 
 def _label(function: Any) -> str:

@@ -39,10 +39,12 @@ class Size(Value):
     """A number that is computed from shapes; the port computes it from its own arrays."""
 
 
+@dataclasses.dataclass(eq=False)
 class Tensor(Value):
     """A tensor of the run."""
 
     stale: str = ""  # why this value may not be read any more
+    view: ast.expr | None = None  # the part of another variable that shares its memory
 
 
 class Module(Value):
@@ -125,6 +127,15 @@ class Mapped(Closure):
     function: Value = dataclasses.field(default_factory=lambda: Folded(None))
     in_dims: Any = 0
     out_dims: Any = 0
+
+
+@dataclasses.dataclass(eq=False)
+class Differentiated(Closure):
+    """A function under `torch.func.grad` or another transformation of `torch.func`."""
+
+    function: Value = dataclasses.field(default_factory=lambda: Folded(None))
+    transform: Any = None  # torch's
+    argnums: Any = 0
 
 
 def _shows_parts(code: ast.expr) -> bool:

@@ -203,6 +203,17 @@ def _positions(op: Operation) -> Value:
     )
 
 
+def _copy(op: Operation) -> ast.expr:
+    """Write `x.copy_(y)`: the values of y in the shape and dtype of x."""
+    other = op.value(1, "other") or op.keywords["src"]
+    code, target = code_of(other), op.args[0]
+    if other.real.dtype != target.real.dtype:
+        code = _astype(code, syntax.attribute(op.once(), "dtype"))
+    if other.real.shape != target.real.shape:
+        return syntax.call("jnp.broadcast_to", code, syntax.attribute(op.once(), "shape"))
+    return code
+
+
 def _zero(op: Operation) -> ast.expr:
     return syntax.call("jnp.zeros_like", op.input)
 
@@ -233,7 +244,7 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "half": _cast(torch.float16), "bfloat16": _cast(torch.bfloat16), "bool": _cast(torch.bool),
     "int": _cast(torch.int32), "long": _cast(torch.int64), "item": _item, "tolist": _item,
     "numpy": _item, "nonzero": _positions, "unique": _positions, "argwhere": _positions,
-    "masked_select": _positions, "zero": _zero, "fill": _fill,
+    "masked_select": _positions, "copy": _copy, "zero": _zero, "fill": _fill,
     "rand": _drawn("uniform"),
     "randn": _drawn("normal"),
     "randint": _random, "rand_like": _drawn("uniform"), "randn_like": _drawn("normal"),

@@ -55,6 +55,11 @@ def _mt(op: Operation) -> ast.expr:
     return syntax.attribute(op.input, "mT")
 
 
+def _adjoint(op: Operation) -> ast.expr:
+    code = syntax.call("jnp.conj", op.input) if op.real.is_complex() else op.input
+    return syntax.attribute(code, "T" if op.name == "H" else "mT")
+
+
 def _unsqueeze(op: Operation) -> ast.expr:
     return syntax.call("jnp.expand_dims", op.input, op.code(1, "dim"))
 
@@ -288,6 +293,7 @@ def _windows(op: Operation) -> ast.expr:
 RULES: dict[str, Callable[[Operation], Any]] = {
     "view": _reshape, "reshape": _reshape, "view_as": _like, "reshape_as": _like,
     "expand_as": _like, "permute": _permute, "transpose": _transpose, "t": _t, "T": _t, "mT": _mt,
+    "H": _adjoint, "mH": _adjoint, "adjoint": _adjoint,
     "unsqueeze": _unsqueeze, "squeeze": _squeeze, "flatten": _flatten, "unflatten": _unflatten,
     "expand": _expand, "repeat": _repeat, "tile": _repeat, "cat": _cat, "stack": _stack,
     "unbind": _unbind, "chunk": _chunk, "split": _split, "split_with_sizes": _split,
@@ -295,6 +301,7 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "movedim": _movedim, "moveaxis": _movedim, "masked_fill": _masked_fill, "where": _where,
     "contiguous": _same, "clone": _same, "identity": _same, "requires_grad": _same, "cpu": _same,
     "cuda": _same, "pin_memory": _same, "resolve_conj": _same, "resolve_neg": _same,
+    "retain_grad": _same,
     "broadcast_to": _expand, "meshgrid": _meshgrid,
     "broadcast_tensors": _broadcast_tensors, "windows": _windows,
 }  # fmt: skip
