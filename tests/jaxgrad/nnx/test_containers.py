@@ -198,7 +198,7 @@ WRONG = {
         "the layer to copy must be a module, but",
     ),
     "cutoffs": (
-        lambda x: layers.AdaptiveLogSoftmaxWithLoss(4, 9, 5),
+        lambda x: layers.AdaptiveLogSoftmaxWithLoss(4, 9, 5, rngs=rngs()),
         "a list of classes, but got 5",
     ),
 }
