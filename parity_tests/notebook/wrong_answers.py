@@ -135,6 +135,45 @@ QUESTIONS = {
 
 # By the name of the exercise, its file and function in `parity_tests/notebook/solutions/`.
 EXERCISES = {
+    "grad_modes/same_value_other_gradient": WrongAnswer(
+        "`stop_gradient` around the whole of `a * b + a`",
+        "Then a has no gradient either. A path is stopped where a value is used, so the a of the "
+        "product stays free and the other a is stopped.",
+    ),
+    "backward/jacobian_by_rows": WrongAnswer(
+        "one call with a cotangent of ones",
+        "That is the sum of the rows. A cotangent weighs the outputs: a row needs the weight 1 for "
+        "its output and 0 for the others.",
+    ),
+    "clipping/each_its_own": WrongAnswer(
+        "`clip_grad_norm` of the whole tree",
+        "That keeps the direction, because all gradients get one factor. Ask for the ratio of the "
+        "two parameters' gradients before and after.",
+    ),
+    "hooks/unit_gradient": WrongAnswer(
+        "h divided by its norm in the forward pass",
+        "The loss changes. Only what travels back may change, and that is what a hook gets.",
+    ),
+    "custom/clipped_straight_through": WrongAnswer(
+        "`x + stop_gradient(round(clip(x)) - x)`",
+        "The value is right, but the gradient passes where x was clamped too, because x itself is "
+        "outside of the `stop_gradient`.",
+    ),
+    "higher_order/penalty_on_curvature": WrongAnswer(
+        "the square of the first derivative, or a second derivative with respect to w",
+        "Let the student name the argument of each `grad`: both differentiate with respect to x, "
+        "and the penalty is then differentiated with respect to w.",
+    ),
+    "control_flow/terms_until_small": WrongAnswer(
+        "`lax.while_loop`, as torch has a `while`",
+        "It compiles, but has no reverse mode: the number of steps, and so the memory, is unknown. "
+        "A scan of fixed length with a mask has one.",
+    ),
+    "distributed/only_real_rows": WrongAnswer(
+        "`pmean` of the mean of each device",
+        "Devices with fewer real rows then count too much. Add the sums and the counts over all "
+        "devices, and divide once.",
+    ),
     "ten_minutes/two_batches": WrongAnswer(
         "the mean of both gradients, or that of the last batch",
         "`backward` adds: it neither averages nor overwrites.",

@@ -157,7 +157,7 @@ class Case:
         evidence = self.evidence
         for draw in range(len(evidence.draws)):
             run, side = evidence.runs[draw], evidence.torch_side
-            dropped = all(g is None for g in evidence.torch_gradients(run).values())
+            dropped = all(g is None for g in run.grads.values())  # they agreed
             if draw == self.draw or (dropped and not evidence.rerunnable):
                 continue
             if dropped or changes:

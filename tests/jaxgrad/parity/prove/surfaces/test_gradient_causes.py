@@ -358,3 +358,24 @@ def test_a_hook_that_jax_lacks_is_explained():
     # The gradient that the rest of torch's program receives has passed the hook.
     assert first.torch_value == pytest.approx((2 * np.sin(2.0) + 3) ** 2)
     assert first.jax_value == pytest.approx(2 * np.sin(2.0) + 3)
+
+
+def test_a_gradient_that_only_torch_has_is_explained_on_every_draw():
+    """The gradients that both have agree on the second draw, which torch then computes again."""
+
+    class Sample(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mean, self.log_std = (
+                nn.Parameter(torch.tensor(x)) for x in ([1.0, 2.0], [0.5, -1])
+            )
+
+        def forward(self, noise):
+            return ((self.mean + self.log_std.exp() * noise) ** 2).mean()
+
+    def port(p: Any, noise: Any) -> Any:
+        return jnp.mean((p["mean"] + stop(jnp.exp(p["log_std"])) * noise) ** 2)
+
+    first = prove(Sample(), port, arrays(Sample()), (draw(2),)).first
+    assert first is not None and first.tested and first.torch == "log_std"
+    assert "(rerunning JAX without it, all gradients agree)" in first.cause
