@@ -81,6 +81,8 @@ def _attach(cls: Any, ctx: Context, args: Values, detached: Values, outs: Values
     """Make the outputs differentiable through the class's `backward` and `jvp`."""
     marked = {id(o) for o in ctx._fixed}
     live = [is_inexact(o) and id(o) not in marked for o in outs]
+    if not any(live):  # a Python number that `forward` returns is not a tensor, as in torch
+        return [_detached(o) for o in outs]
     inexact = [is_inexact(a) for a in args]
     in_types, out_types = [*map(_type, args)], [*map(_type, outs)]
     materialize = ctx._materialize

@@ -385,6 +385,25 @@ def test_outputs_that_torch_ignores(out):
         np.testing.assert_array_equal(grad(to_jax(V)), np.zeros(3))
 
 
+def test_a_python_number_is_returned_as_it_is():
+    """torch does not record a number either, so `backward` is not called."""
+
+    class Reverse:
+        @staticmethod
+        def forward(ctx, x):
+            del ctx
+            return x
+
+        @staticmethod
+        def backward(ctx, grad):
+            del ctx
+            return -grad
+
+    function = jaxgrad.from_function(Reverse)
+    assert type(function(3.0)) is float and function(3.0) == 3.0
+    assert jax.grad(function)(3.0) == -1.0
+
+
 def test_a_list_of_arrays_is_not_an_input():
     """Arrays inside a list argument get no gradient, as in torch."""
 
