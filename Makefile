@@ -104,6 +104,7 @@ notebooks: $(STAMP) ## run the notebooks and write the reading copies; ARGS='hoo
 pages: $(STAMP) ## run the programs of the cheat sheet, the traps and other pages, and write the samples of reports
 	@"$(BIN)" -m parity_tests.site.cheat_sheet.page
 	@"$(BIN)" -m parity_tests.site.traps.page
+	@"$(BIN)" -m parity_tests.notebook.teachers
 	@"$(BIN)" -m parity_tests.site.hero
 	@"$(BIN)" -m parity_tests.site.chain_figure
 	@"$(BIN)" -m parity_tests.site.kink_figure

@@ -33,7 +33,7 @@ PAIRS = ("mlp", "gpt2", "vit", "bert", "t5", "unet", "lstm", "gru", "mamba", "va
 
 
 class Comparison(NamedTuple):
-    """What XLA counts for a port and for the hand-written program."""
+    """XLA's counts for a port and for the hand-written program."""
 
     name: str
     port: Cost
@@ -64,7 +64,7 @@ def ported(module: nn.Module, inputs: Any) -> tuple[Program, Any]:
 
 
 def counts(program: Program, loss: Callable[[Any], Any], params: Any, args: Any) -> Cost:
-    """Return what XLA counts for the loss and its gradients."""
+    """Return XLA's counts for the loss and its gradients."""
     trained, rest = split(params)
 
     def value(trained: Any, *args: Any) -> Any:

@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))  # parity_tests is run from the checkout, never in
 
 from parity_tests.operators._harness import conventions  # noqa: E402 - the path comes first
 from parity_tests.site import api as docs_api  # noqa: E402 - likewise
+from parity_tests.site import links as docs_links  # noqa: E402 - likewise
 from parity_tests.site import pages as docs_pages  # noqa: E402 - likewise
 from parity_tests.site.traps import page as docs_traps  # noqa: E402 - likewise
 
@@ -55,7 +56,15 @@ napoleon_custom_sections = [f"Differs from {what} in" for what in ("jax", "optax
 WITH_CONTENTS = [
     *("api/*", "operators/*"),
     *("changelog", "contributing", "conventions", "deviations", "distributed"),
-    *("course", "five_questions", "kinks", "pytest", "report_json", "tape_or_transform"),
+    *(
+        "course",
+        "five_questions",
+        "kinks",
+        "pytest",
+        "report_json",
+        "tape_or_transform",
+        "teachers",
+    ),
 ]
 
 html_theme = "sphinx_book_theme"
@@ -146,9 +155,11 @@ def plain(text: str | None) -> str | None:
 
 
 def within_site(_app: Sphinx, name: str, source: list[str]) -> None:
-    """Let the pages of traps, which GitHub shows too, link to pages of the site."""
+    """Point the links of pages that GitHub also shows at pages of the site."""
     if name.partition("/")[0] == "traps":
         source[0] = docs_traps.within_site(source[0])
+    elif "/" not in name:
+        source[0] = docs_links.within_site(source[0])
 
 
 def visit_math(self: Any, node: nodes.Element) -> None:

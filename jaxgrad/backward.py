@@ -1,4 +1,4 @@
-"""Compute gradients with torch's structure: None where torch leaves `.grad` as None."""
+"""Compute gradients with torch's structure: None for a leaf without a path to the loss."""
 
 from __future__ import annotations
 
@@ -107,7 +107,9 @@ def grad(
     *,
     unused: Unused = "none",
 ) -> Callable[..., Any]:
-    """Return a function that computes the gradient of `fun`, with None where torch has None.
+    """Return a function that computes the gradient of `fun`, with None as in torch.
+
+    The corner cases in which it differs from torch are listed at `value_and_grad`.
 
     Args:
         fun: A function that returns a loss with one element, as for `value_and_grad`.

@@ -87,7 +87,7 @@ _WATCH = """() => {
 
 
 def wide(tab: Any, width: int) -> list[str]:
-    """Return what makes a page wider than its window."""
+    """Return the elements that make a page wider than its window."""
     tab.set_viewport_size({"width": width, "height": 900})
     if tab.evaluate("document.documentElement.scrollWidth") <= width:
         return []
@@ -100,7 +100,7 @@ def low_contrast(tab: Any) -> list[str]:
 
 
 def unreached(tab: Any) -> list[str]:
-    """Press Tab through a page; return what is not reached, or has no visible focus."""
+    """Tab through a page; return the elements that are not reached or show no focus."""
     count = tab.evaluate(_WATCH)
     tab.evaluate("document.activeElement.blur()")
     for _ in range(count + 5):
@@ -110,7 +110,7 @@ def unreached(tab: Any) -> list[str]:
 
 
 def problems(browser: Any, page: pathlib.Path, place: str = "") -> list[str]:
-    """Return what is wrong with an offline page in any width and scheme; at best nothing."""
+    """Return the problems of an offline page at each width and in each colour scheme."""
     found: list[str] = []
     for scheme in ("light", "dark"):
         tab = browser.new_page(color_scheme=scheme)

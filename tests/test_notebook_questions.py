@@ -80,7 +80,7 @@ def section_before(cells, index):
 
 
 def words(text):
-    """Return the beginnings of the longer words of a text."""
+    """Return the first five letters of each word that has at least four."""
     usual = {"with", "that", "this", "from", "have", "torch", "their", "which", "grads"}
     return {word[:5] for word in re.findall(r"[a-z_]{4,}", text.lower())} - usual
 

@@ -13,8 +13,7 @@ import pytest
 import torch
 
 from jaxgrad.parity import Report
-from parity_tests.case import load
-from parity_tests.pictures.draw_case import picture
+from parity_tests.__main__ import main
 from parity_tests.runner.settings import ROOT
 
 
@@ -87,6 +86,10 @@ def test_the_fix_of_the_first_port_is_all_that_it_needs(critic, tmp_path):
     _run(FIRST.replace(wrong, f"    {fix}\n"), tmp_path, print=reports.append)
 
     assert [report.verdict for report in reports] == ["pass"], reports[0]
+    (shown,) = re.findall(r"with the fix it prints:\n\n```text\n(.*?)```", README, flags=re.DOTALL)
+    lines = [NUMBER.sub("#", line) for line in str(reports[0]).splitlines()]
+    for line in NUMBER.sub("#", shown).splitlines():
+        assert any(printed.startswith(line.removesuffix("...")) for printed in lines), line
 
 
 def test_the_first_port_has_the_loss_of_torch_and_trains(critic):
@@ -154,7 +157,7 @@ def test_the_kill_table_is_quoted_correctly():
         r"(\d+) bugs, (\d+) leave": r"planted (\d+) porting mistakes in 34 pairs .*; (\d+) of",
         r"found (\d+) .*right surface and place (\d+)": r"finds (\d+), and for (\d+) it names",
         r"assert_close on gradients: (\d+)": r"finds (\d+) when it compares gradients",
-        r"assert_close on outputs: (\d+)": r"and (\d+)\nwhen it compares outputs",
+        r"assert_close on outputs: (\d+)": r"and (\d+)\swhen it compares outputs",
     }
     for there, here in figures.items():
         written, quoted = re.search(there, table), re.search(here, README)
@@ -162,16 +165,14 @@ def test_the_kill_table_is_quoted_correctly():
         assert written.groups() == quoted.groups()
 
 
-def test_the_picture_is_current():
-    """The README's picture is what `--picture` draws now, except for version numbers."""
-    asked = re.search(r"`python -m parity_tests --picture (\S+) -o (\S+)`", README)
-    assert asked, "README.md does not name the command that draws its picture"
-    id, path = asked.groups()
-    versions = re.compile(r'\b(torch|JAX) \d.*\n<text x="[\d.]+"|\bjaxgrad-[0-9a-f]{8}\b')
+def test_the_output_of_the_runner_is_quoted_correctly(capsys):
+    """The command that the README shows prints the lines under it."""
+    (id, shown) = re.findall(r"\$ make parity ARGS='(\S+)'\n(.*?)```", README, flags=re.DOTALL)[0]
 
-    assert f"]({path})" in README
-    kept, drawn = (ROOT / path).read_text(), picture(load()[id])
-    assert versions.sub("", kept) == versions.sub("", drawn), f"not current: {asked[0]}"
+    assert main([id]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    for line in shown.splitlines():
+        assert line == "..." or line in printed, f"{line!r} is not printed:\n{printed}"
 
 
 def _run(block: str, folder: pathlib.Path, **names: Any) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def none_gradient(a, b):
 
 
 class Add(Function):
-    """x + b, with a backward that forgets that b was broadcast."""
+    """Compute `x + b`, with a backward that does not sum the gradient of the broadcast `b`."""
 
     @staticmethod
     def forward(ctx, x, b):

@@ -161,7 +161,7 @@ def _torch_defaults():
 
 
 def tf32(a, b, image, kernel):
-    """Return which float32 results have errors as large as TF32's 10-bit mantissa causes."""
+    """Return which float32 results have errors of the size that TF32's 10-bit mantissa causes."""
 
     def rounded(program, *inputs):
         narrow = [x.clone().requires_grad_() for x in inputs]

@@ -179,7 +179,7 @@ def _matrix(weight: Array, dim: int) -> Array:
 
 
 class _Parametrizations(nnx.Module):
-    """Container of the parametrizations of a module, by the name of the parameter."""
+    """Hold the parametrizations of a module, keyed by parameter name."""
 
 
 def _parametrized(module: Any, name: str, parametrize: Callable[[Array], Layer]) -> Any:

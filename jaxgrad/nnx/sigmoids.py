@@ -199,7 +199,7 @@ class Hardshrink(Layer):
 
 
 class Softshrink(Layer):
-    """The elements moved towards 0 by `lambd`, at most to 0.
+    """Move each element towards 0 by `lambd`, at most to 0.
 
     Args:
         lambd: How far an element moves.

@@ -182,7 +182,7 @@ def _shift(program: Program, power: Any, *users: Any) -> tuple[Any, tuple[Any, .
 
 
 def _is_picked(program: Program, eqn: jex_core.JaxprEqn) -> bool:
-    """Return whether the program uses only indexed entries: the log-probability of a label."""
+    """Return whether only indexed entries are used, such as the labels' log-probabilities."""
     negated = program.sole_consumer(eqn, "neg")
     users = program.consumers(negated if negated is not None else eqn)
     names = {"take_along_axis", "_take", "take"}

@@ -47,17 +47,17 @@ def rewritten(name: str, change: Callable[[Any], Any]) -> Plant:
 
 
 def after(change: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return what changes the result of a function."""
+    """Return an edit that changes the result of a function."""
     return lambda original: lambda *args, **options: change(original(*args, **options))
 
 
 def instead(result: Callable[..., Any]) -> Callable[[Any], Any]:
-    """Return what replaces a function altogether."""
+    """Return an edit that replaces a function altogether."""
     return lambda _: result
 
 
 def called(name: str) -> Callable[[Any], Any]:
-    """Return what lets a call have another function."""
+    """Return an edit that replaces the function of a call."""
 
     def change(code: Any) -> Any:
         code.func = syntax.dotted(name)
@@ -67,7 +67,7 @@ def called(name: str) -> Callable[[Any], Any]:
 
 
 def swapped(first: int, second: int) -> Callable[[Any], Any]:
-    """Return what swaps two arguments of a call."""
+    """Return an edit that swaps two arguments of a call."""
 
     def change(code: Any) -> Any:
         code.args[first], code.args[second] = code.args[second], code.args[first]
@@ -77,7 +77,7 @@ def swapped(first: int, second: int) -> Callable[[Any], Any]:
 
 
 def lacking(*names: str) -> Callable[[Any], Any]:
-    """Return what drops keyword arguments of a call."""
+    """Return an edit that drops keyword arguments of a call."""
 
     def change(code: Any) -> Any:
         code.keywords = [k for k in code.keywords if k.arg not in names]
@@ -87,7 +87,7 @@ def lacking(*names: str) -> Callable[[Any], Any]:
 
 
 def with_axis(axis: int) -> Callable[[Any], Any]:
-    """Return what gives a call another axis."""
+    """Return an edit that gives a call another axis."""
 
     def change(code: Any) -> Any:
         code = lacking("axis")(code)
@@ -229,7 +229,7 @@ def without_autocast(node: ast.With, context: Any, scope: Any) -> None:
 
 
 def without_text(text: str, instead_of_it: str = "") -> Callable[[Any], Any]:
-    """Return what removes a piece of the lines of a recurrent module."""
+    """Return an edit that removes a piece of the lines of a recurrent module."""
     return after(lambda lines: [line.replace(text, instead_of_it) for line in lines])
 
 

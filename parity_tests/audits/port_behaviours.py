@@ -28,7 +28,7 @@ IMPORTS = "import jax\nimport jax.numpy as jnp\nfrom jax import lax\n"
 
 
 class Verdict(NamedTuple):
-    """What the proofs say about one behaviour."""
+    """The verdicts of the proofs of one behaviour."""
 
     name: str
     proved: str  # why the port is not proved; empty if it is

@@ -31,7 +31,7 @@ ROOMS = ("vision", "points", "sequence", "recurrent", "generative", "structured"
 
 
 class Row(NamedTuple):
-    """What became of one module."""
+    """The result of porting and proving one module."""
 
     name: str
     room: str

@@ -24,7 +24,7 @@ NUMBERED = re.compile(
 
 
 class Readability(NamedTuple):
-    """What is counted of a port. Functions of torch's own files are left out."""
+    """The counts of a port, without the functions of torch's own files."""
 
     torch_lines: int  # lines of code of the user's classes
     port_lines: int  # lines of code of the functions that their methods became

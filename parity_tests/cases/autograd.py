@@ -128,7 +128,7 @@ def per_sample(net, x, y):
 @case(
     source="P187",
     inputs={"w": normal(3), "x": normal(4, 3), "mask": bernoulli(4, 3, p=0.5)},
-    idiom=('vmap(fun, randomness="different")', "jax.vmap(fun)(x, masks_or_keys)"),
+    idiom=("vmap(grad(loss))(w, x)  # dropout raises", "jax.vmap(fun)(x, masks_or_keys)"),
     deviation=Deviation(
         why="torch draws from a hidden generator, so its `vmap` needs `randomness=`. In JAX "
         "the mask is an input.",

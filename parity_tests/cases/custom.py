@@ -397,7 +397,10 @@ class Sign:
 @case(
     source="P168",
     inputs=dict(w=normal(6), x=normal(6)),
-    idiom=("ctx.save_for_backward(w); w.mul_(10)", "w = 10 * w  # a new array"),
+    idiom=(
+        "save_for_backward(w); w.mul_(10); loss.backward()  # raises",
+        "w = 10 * w  # a new array",
+    ),
     control=dict(from_function=forward_only),
     deviation=Deviation(
         why="torch counts the in-place changes of a saved tensor and raises. A JAX array "

@@ -289,7 +289,10 @@ def branch_losses(net, x, y):
 @compiled(
     source="P194",
     inputs=dict(net=BRANCHES, x=normal(8, 6), y=normal(8, 2)),
-    idiom=("DistributedDataParallel(model), twice", "jaxgrad.grad of lax.pmean(loss), twice"),
+    idiom=(
+        "DistributedDataParallel(model), second step  # raises",
+        "jaxgrad.grad of lax.pmean(loss), two steps",
+    ),
     control=dict(grad=jax.value_and_grad),
     deviation=Deviation(
         why="A torch rank waits for the gradient of every parameter unless "

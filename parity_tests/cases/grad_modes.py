@@ -179,7 +179,10 @@ def inference_mode_jax(net, x, y):
     source=("S0-05", "P183"),
     inputs=INPUTS,
     inputs_of=SHARED,
-    idiom=("with torch.inference_mode(): ...", "jaxgrad.no_grad(l1)(params, x)"),
+    idiom=(
+        "with inference_mode(): h = l1(x) ... l2(h)  # raises",
+        "jaxgrad.no_grad(l1)(params, x)",
+    ),
     control=dict(no_grad=identity),
     deviation=Deviation(
         why="torch marks tensors of `inference_mode` and refuses to save or change them "
@@ -336,7 +339,7 @@ def numpy_jax(w):
 @case(
     source="S0-13",
     inputs=dict(w=normal(4)),
-    idiom=("w.detach().numpy()", "lax.stop_gradient(w)"),
+    idiom=("w.numpy()  # raises; w.detach().numpy()", "lax.stop_gradient(w)"),
     control=dict(stop_gradient=identity),
     deviation=Deviation(
         why="A JAX array has no `requires_grad`, so it can always be read. `numpy.array` "
@@ -414,7 +417,7 @@ def detach_shares_storage_jax(w):
 @case(
     source=("S2-09", "P181"),
     inputs=dict(w=normal(4)),
-    idiom=("k.detach()[0] = 0  # k too", "k.at[0].set(0)  # k stays"),
+    idiom=("k.detach()[0] = 0; loss.backward()  # raises", "k.at[0].set(0)  # k stays"),
     deviation=Deviation(
         why="JAX arrays are immutable: an update returns a new array, and a residual of the "
         "backward pass cannot be overwritten.",

@@ -120,7 +120,7 @@ def create_graph(x):
 @case(
     source="P176",
     inputs=dict(x=document(2.0)),
-    idiom=("autograd.grad(y, x)", "jax.grad(f)"),
+    idiom=("g, = autograd.grad(y, x); autograd.grad(g, x)  # raises", "jax.grad(jax.grad(f))"),
     deviation=Deviation(
         why="Without `create_graph`, torch's gradient has no graph. In JAX, `jax.grad` of a "
         "gradient function always works.",

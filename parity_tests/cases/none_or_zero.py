@@ -241,7 +241,10 @@ def allow_unused(x, unused):
 @case(
     source="P136",
     inputs={"x": normal(3), "unused": normal(2)},
-    idiom=("autograd.grad(loss, (x, unused))", 'jaxgrad.grad(fun, unused="error")'),
+    idiom=(
+        "autograd.grad(loss, (x, unused))  # raises",
+        'jaxgrad.grad(fun, unused="error")  # raises',
+    ),
     deviation=Deviation(
         why="Both frameworks refuse; the exceptions differ, and jaxgrad's names the leaf.",
         torch_is=lambda x, unused: {

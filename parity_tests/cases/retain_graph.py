@@ -114,7 +114,10 @@ def loop(w, x, lr):
 @case(
     source="S2-17",
     inputs=LOOP,
-    idiom=("f = w * x; for ...: f.sum().backward()", "_, vjp = jax.vjp(fun, w); lax.scan"),
+    idiom=(
+        "f = w * x; for ...: f.sum().backward()  # raises",
+        "_, vjp = jax.vjp(fun, w); lax.scan",
+    ),
     deviation=Deviation(
         why="torch frees the saved tensors in the first iteration and raises in the second. A "
         "`vjp` taken before the loop can be called in every iteration, and gives the "
@@ -165,7 +168,7 @@ def _slices_by_hand(x, w):
 @case(
     source="S2-18",
     inputs={"x": normal(3, 2, scale=0.5), "w": normal(2, 2)},
-    idiom=("h = f(x); for i ...: h[i].backward()", "_, vjp = jax.vjp(fun, x); vjp(g_i)"),
+    idiom=("h = f(x); for i ...: h[i].backward()  # raises", "_, vjp = jax.vjp(fun, x); vjp(g_i)"),
     deviation=Deviation(
         why="The slices share the operation before the loop, whose saved tensors torch frees "
         "in the first backward. In JAX the `vjp` of each slice keeps its residuals.",

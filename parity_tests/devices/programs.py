@@ -85,7 +85,7 @@ def programs() -> list[Program]:
 
 
 def _complex_alone() -> set[str]:
-    """Return the operators that take no real numbers."""
+    """Return the operators that accept only complex arrays."""
     real = set(_operators.REAL)
     return {name for name, record in _operators.load().items() if real.isdisjoint(record.dtypes)}
 

@@ -38,7 +38,7 @@ class Pass(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What torch keeps without and with `retain_graph=True`, and the gradients of two JAX calls."""
+    """The tensors torch keeps with and without `retain_graph=True`, and two gradients from JAX."""
 
     freed: Pass
     retained: Pass

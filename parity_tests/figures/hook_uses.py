@@ -24,7 +24,7 @@ CASE = "hooks/tensor_hook"
 
 
 class Hooked(NamedTuple):
-    """What a framework's hook receives, call by call, and the gradient of x."""
+    """The gradients that a framework's hook receives, call by call, and the gradient of x."""
 
     seen: tuple[float, ...]
     returned: tuple[float, ...]

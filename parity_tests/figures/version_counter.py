@@ -21,7 +21,7 @@ class Moment(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What happens to c in both frameworks.
+    """The history of `c` in both frameworks.
 
     Attributes:
         moments: c after each of torch's lines, the last of which raises.

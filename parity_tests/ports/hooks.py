@@ -20,7 +20,7 @@ FEATURES, HIDDEN, BATCH, NEW, BOUND = 3, 4, 5, 2, 0.02
 
 
 class Net(nn.Module):
-    """Transfer learning: a slow layer, a table whose new rows alone train, a clipped gradient."""
+    """A network for transfer learning, with hooks: a slow layer and a table with new rows."""
 
     def __init__(self):
         super().__init__()

@@ -1,1 +1,1 @@
-"""What the runner prints and writes."""
+"""The texts and pages that the runner prints and writes."""

@@ -107,6 +107,9 @@ def write(
         judged_by_oracle=any(_has_ratio(x) for r in results for x in r.leaves),
         some_not_run=_some_not_run(cases, results),
         without=without,
+        changed_without=changed,
+        largest=largest,
+        distance=distance,
         allowed=allowed,
         raises=lambda x: isinstance(x, BaseException),
         tool=lambda case: ", ".join(case.control or ()),
@@ -190,10 +193,16 @@ def command(results: Sequence[Result]) -> str:
 
 
 def shown_leaves(result: Result) -> list[Leaf]:
-    """Return the leaves to list: failed leaves first, then those with the largest difference."""
+    """Return the leaves to list: failed leaves first, then those with the largest difference.
+
+    At least one of them changes in the negative control, if any leaf does.
+    """
     order = sorted(result.leaves, key=lambda x: (x.verdict != "fail", -_finite(x.ulp_at_scale)))
-    few = result.verdict in ("bitwise", "close")
-    return order[: LEAVES_OF_PASSED if few else LEAVES_SHOWN]
+    most = LEAVES_OF_PASSED if result.verdict in ("bitwise", "close") else LEAVES_SHOWN
+    few = order[:most]
+    if len(order) > most and not any(changed(result, leaf) for leaf in few):
+        few = [*few[:-1], next((leaf for leaf in order if changed(result, leaf)), few[-1])]
+    return few
 
 
 def ticks(text: str) -> markupsafe.Markup:
@@ -209,8 +218,37 @@ def _finds(results: Iterable[Result], term: str) -> bool:
 
 
 def without(result: Result, leaf: Leaf) -> str:
-    """Return the value of a leaf in the negative control, which lacks the tool."""
-    return leaf_value(result.without.get(leaf.path, ""))
+    """Return the value of a leaf in the negative control, which lacks the tool.
+
+    If the leaf differs only at another element than the one in the table, name that element.
+    """
+    value = leaf_value(result.without.get(leaf.path, ""))
+    gone = changed(result, leaf)
+    if gone is None or value != leaf_value(leaf.jax):
+        return value
+    return f"at {list(gone.index)} {leaf_value(gone.jax)} instead of {leaf_value(gone.torch)}"
+
+
+def changed(result: Result, leaf: Leaf) -> Leaf | None:
+    """Return how a leaf differs in the negative control, or None if it does not."""
+    above = (leaf.path, *(leaf.path[:i] for i, c in enumerate(leaf.path) if c == "/"), "")
+    return next((gone for gone in result.changed if gone.path in above), None)
+
+
+def largest(result: Result) -> str:
+    """Describe the leaf that differs most: both values of a deviation, else a number of ULP."""
+    leaf = shown_leaves(result)[0]
+    if result.verdict == "deviation" or leaf.kind in ("structure", "dtype", "shape"):
+        at = f"{leaf.path}{list(leaf.index) if leaf.index else ''}" or "the program"
+        return f"{at}: torch {leaf_value(leaf.torch)}, JAX {leaf_value(leaf.jax)}"
+    return f"{leaf.path}, {number(leaf.ulp_at_scale)} ULP at leaf scale"
+
+
+def distance(result: Result, leaf: Leaf) -> str:
+    """Return a leaf's difference in ULP, or "differs" where a deviation has other values."""
+    if result.verdict == "deviation" and leaf.verdict == "fail":
+        return "differs"
+    return number(leaf.ulp_at_scale) if leaf.kind in ("", "value") else ""
 
 
 def allowed(case: Case, result: Result) -> str:

@@ -249,7 +249,7 @@ def _marks(name: str) -> tuple[str, str]:
 def _record(result: Result) -> dict[str, Any]:
     record = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
     record["leaves"] = [dataclasses.asdict(leaf) for leaf in result.leaves]
-    del record["without"]  # only the page shows it
+    del record["without"], record["changed"]  # only the page shows them
     for name in ("max_ulp_at_scale", "max_rel", "oracle_ratio", "command"):
         record[name] = getattr(result, name)
     return record

@@ -51,6 +51,7 @@ class Result:
     why: str = ""  # the reason for a deviation or a tolerance
     shown: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     without: Mapping[str, Any] = dataclasses.field(default_factory=dict)  # leaf -> without the tool
+    changed: tuple[Leaf, ...] = ()  # the leaves that differ without the tool
     redraws: int = 0
     phases: Mapping[str, float] = dataclasses.field(default_factory=dict)  # seconds by phase
 
@@ -139,6 +140,7 @@ def run(
         why=why,
         shown=verdict.shown,
         without=verdict.without,
+        changed=verdict.changed,
         redraws=verdict.redraws,
         phases=phases,
     )
@@ -160,6 +162,7 @@ class _Verdict:
     leaves: tuple[Leaf, ...] = ()
     shown: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     without: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    changed: tuple[Leaf, ...] = ()
     redraws: int = 0
 
 
@@ -210,7 +213,11 @@ def _judge(
     if case.control is None:
         return verdict(comparison.verdict)
     observed = _without_tool(case, dtype, seed, device)
-    return verdict(comparison.verdict, without=at_leaves(observed, comparison.leaves))
+    return verdict(
+        comparison.verdict,
+        without=at_leaves(observed, comparison.leaves),
+        changed=tuple(leaf for leaf in judge(observed).leaves if leaf.differs),
+    )
 
 
 def at_leaves(observed: Any, leaves: Iterable[Leaf]) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from jaxgrad.parity.compare import (
 from parity_tests.case import Case, Raises
 from parity_tests.inputs import draw
 from parity_tests.site import api as docs_api
+from parity_tests.site import differences
 from parity_tests.site.api import boxed, code, prose, table
 
 
@@ -41,6 +42,7 @@ def deviations(cases: Iterable[Case]) -> str:
     elsewhere = [code(case.id) for case in pinned if "cpu" not in case.devices]
     parts = [
         "# Deviations",
+        "*The question: where do torch and JAX still disagree, and why?*",
         f"torch and JAX are known to disagree in {len(pinned)} behaviours, most often because "
         "torch raises an error for a mistake that a JAX program cannot express. The expected "
         "results of both frameworks are part of the test suite, which fails when either framework "
@@ -103,12 +105,6 @@ def conventions(cases: Sequence[Case]) -> str:
         for case in cases
         if case.theme == "none_or_zero"
     ]
-    differs = [
-        f"**{docs_api.link(entry)}** differs from {what} in:\n\n{prose(text)}"
-        for entry in docs_api.entries()
-        for what, text in entry.differs
-        if text.startswith("1.")  # otherwise the docstring refers to another helper's list
-    ]
     own = [
         [link(case), f"{case.tolerance.rtol:g}", prose(case.tolerance.why)]
         for case in cases
@@ -118,16 +114,17 @@ def conventions(cases: Sequence[Case]) -> str:
     return "\n\n".join(
         [
             "# Conventions",
-            "Where mathematics leaves a choice, this page states which gradient torch returns. It "
-            "is generated from the tested code. The functions of `jaxgrad.functional` follow "
-            "torch's conventions at kinks, at the edges of their domains, and in their defaults.",
+            "*The question: which gradient does torch choose where mathematics leaves a choice, "
+            "and what else does a helper do differently from the JAX function of the same "
+            "purpose?*",
+            "The page is generated from the tested code. The functions of `jaxgrad.functional` "
+            "follow torch's conventions at kinks, at the edges of their domains, and in their "
+            "defaults. Each point says what torch does and, in parentheses, what the JAX "
+            "expression does. [Operators](operators/index.md) has the measured gradients.",
             "## None, zeros, or an error",
             prose(inspect.getdoc(importlib.import_module("parity_tests.cases.none_or_zero")) or ""),
             boxed("claims", table(("", "torch", "JAX"), claims)),
-            "## Where a helper differs",
-            "Each helper is compared with the JAX or optax function of the same purpose, or with "
-            "torch where JAX cannot reproduce torch's behaviour.",
-            *differs,
+            *differences.sections(docs_api.entries()),
             "## When two gradients are the same",
             RULES,
             "### Non-default tolerances",

@@ -1,22 +1,56 @@
 """Draw the picture at the top of README.md and of the docs: `python -m parity_tests.site.hero`.
 
-A phone shows a narrow variant, which merges the operations of a module into one box.
+It shows the critic of the README's first block: torch, the port, and the port with the fix. A phone
+shows a narrow variant, which merges the operations of a module into one box.
 """
 
-from parity_tests.case import load
-from parity_tests.pictures.draw_case import picture
+import re
+from typing import Any
+
+import numpy as np
+
+from jaxgrad.graph import side_by_side
 from parity_tests.runner.settings import ROOT, configure
+from parity_tests.site.traps.drawing import compared
 
 
-CASE = "grad_modes/detach"
 FOLDER = ROOT / "docs" / "_static"
+WIDE = 1100  # pixels; below that the boxes of the ports would be merged
 NARROW = 380  # pixels; a phone shrinks it to 358
+TITLE = "The critic: torch, the wrong port and the right one"
+
+
+def programs() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Run the README's first block as it is and with the fix that the README names.
+
+    Returns:
+        The names of both programs; `prove` is replaced, so that neither is proved.
+    """
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (block, *_) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    (fix,) = re.findall(r"The fix is\s`(.*?)`", text)
+    wrong = re.findall(r"^ +target = (?!.*detach).*$", block, flags=re.MULTILINE)
+    fixed = block.replace(wrong[0], f"    {fix}")
+    assert len(wrong) == 1 and fixed != block
+    return _names(block), _names(fixed)
 
 
 def pictures() -> dict[str, str]:
     """Return the SVGs by their file names."""
-    case = load()[CASE]
-    return {"graph.svg": picture(case), "graph-narrow.svg": picture(case, width=NARROW)}
+    wrong, right = programs()
+    state, next_state = (np.float32(wrong[name]) for name in ("state", "next_state"))
+    inputs = (state, np.ones((5, 1), np.float32), next_state)
+    rows = compared(wrong["model"], wrong["critic"], right["critic"], inputs)
+    return {
+        "critic.svg": side_by_side(rows, title=TITLE, width=WIDE),
+        "critic-narrow.svg": side_by_side(rows, title=TITLE, width=NARROW),
+    }
+
+
+def _names(block: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    exec(block.replace("print(prove(", "((lambda *_: None)("), names)
+    return names
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from parity_tests.site.conventions import link
 
 
 SETUP = "# Setup: "  # the first words of a notebook's setup cell
-# A cell that is only a call which displays something, or that ends with one that draws a plot.
+# A cell that does nothing but display something, or that ends by drawing a plot.
 DISPLAY = re.compile(
     r"(show|without|graph|nodes|programs|network|question|predict|exercise|figure|plain)\("
     r"([^\n]*|\n.*\n)\)",
@@ -119,6 +119,8 @@ def _behaviours(themes: Mapping[str, list[Case]]) -> str:
     count = sum(map(len, themes.values()))
     parts = [
         "# Behaviours",
+        "*The question: does JAX have torch's gradient for this piece of torch code, and how is "
+        "the code written there?*",
         f"{count} facts about gradients in PyTorch. Each is proved by two programs: one in "
         "idiomatic torch, and its functional counterpart in JAX. The name of a behaviour links to "
         "both programs. The verdicts are written by the test runner and checked in CI; "

@@ -1,4 +1,4 @@
-"""Gradients are None where torch leaves `.grad` None, and zeros where torch has zeros."""
+"""Gradients are None where torch leaves `.grad` None, and zeros where it has zeros."""
 
 from __future__ import annotations
 
@@ -386,7 +386,7 @@ NEED_NUMBERS = ("python if", "boolean mask")
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_none_where_torch_has_none(name: str) -> None:
-    """A gradient is None exactly where torch's `.grad` is None, and zeros where it has zeros."""
+    """In these programs a gradient is None where torch's `.grad` is None, and zeros where it is."""
     torch_program, program = PROGRAMS[name]
     value, expected = torch_gradients(torch_program)
     got, grads = jaxgrad.value_and_grad(program, (0, 1, 2))(*arguments())

@@ -1,4 +1,4 @@
-"""`reverse_gradient` and `straight_through` against torch; how `from_function` is called."""
+"""`reverse_gradient` and `straight_through` match torch; `from_function` checks its arguments."""
 
 from __future__ import annotations
 

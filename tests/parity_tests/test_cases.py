@@ -9,7 +9,7 @@ from tests._helpers import ALL, sampled
 
 
 def _cells() -> list[Cell]:
-    """Return one cell of every second case, each time another one; `make parity` runs them all."""
+    """Return one cell of every second case, in varying dtypes and modes; `make parity` runs all."""
     cells = grid(load().values(), (), (), "cpu")
     if ALL:
         return cells

@@ -181,7 +181,9 @@ def section(rows: Sequence[ConventionRow]) -> str:
 
 TITLE = "# Operators"
 INTRO = """\
-Places where the obvious JAX expression has a different gradient from torch's operator.
+*The question: at which inputs does the usual JAX expression have a different gradient from torch's
+operator?*
+
 Each line shows a call, with arrays as numbers or lists. The cotangent is ones, or 1, 2, 3, ... for
 operators whose outputs depend on several elements. The test suite measures every row, and fails
 when torch or JAX changes."""

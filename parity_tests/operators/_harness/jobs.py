@@ -76,7 +76,7 @@ def jobs(record: Operator) -> list[Job]:
 def job(
     label: str, sample: Sample, dtype: str | None, *, point: bool = False, options: Any = ()
 ) -> Job:
-    """Return the job of a call in a dtype; None keeps the dtypes of its arrays."""
+    """Return the job that runs a call in a dtype; with None its arrays keep their dtypes."""
     paths, treedef = jax.tree.flatten_with_path(
         (sample.args, sample.kwargs), is_leaf=lambda x: x is None
     )

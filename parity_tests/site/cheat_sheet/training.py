@@ -9,11 +9,13 @@ TRAIN = ("train(opt, x)", "train(tx, x)")
 ROWS = (
     Row(
         name="clip by norm",
-        torch="nn.utils.clip_grad_norm_([x], 1e-6)",
-        jaxgrad="clipped, norm = jaxgrad.clip_grad_norm(g, 1e-6)",
-        wrong="clipped = optax.clip_by_global_norm(1e-6).update(g, None)[0]",
-        trap="torch divides by the norm + 1e-6; with large norms the difference is rounding.",
-        given={"x": array(0.0, 0.0), "g": array(3e-6, -4e-6)},
+        torch="nn.utils.clip_grad_norm_([x], 1.0)",
+        jax="clipped = optax.clip_by_global_norm(1.0).update(g, None)[0]",
+        jaxgrad="clipped, norm = jaxgrad.clip_grad_norm(g, 1.0)",
+        wrong="clipped = optax.clip(1.0).update(g, None)[0]",
+        trap="`optax.clip` clips each element. `clip_by_global_norm` clips the norm; it lacks the "
+        "1e-6 that torch adds to it, which is rounding unless the norm is tiny.",
+        given={"x": array(0.0, 0.0), "g": array(3.0, -4.0)},
         torch_before="x.grad = g",
         read=("x.grad", "clipped"),
     ),
@@ -23,7 +25,7 @@ ROWS = (
         jax="clipped = jax.tree.map(lambda g: g.clip(-1, 1), g)",
         jaxgrad="clipped = jaxgrad.clip_grad_value(g, 1.0)",
         wrong="clipped = optax.clip_by_global_norm(1.0).update(g, None)[0]",
-        trap="Two different clips.",
+        trap="`clip_by_global_norm` keeps the direction. Clipping by value does not.",
         given={"x": array(0.0, 0.0), "g": array(3.0, -4.0)},
         torch_before="x.grad = g",
         read=("x.grad", "clipped"),

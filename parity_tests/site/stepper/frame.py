@@ -1,4 +1,4 @@
-"""What the stepper shows after one step of one framework."""
+"""The state that the stepper shows after one step of one framework."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

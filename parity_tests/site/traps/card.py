@@ -103,7 +103,7 @@ def from_row(name: str, *behaviours: str, loss: bool = True) -> Card:
 
 
 def _before(code: str, program: str) -> str:
-    """Return the hidden code of a row if the program uses a name that it defines."""
+    """Return the hidden setup code of a row if the program uses one of the names it defines."""
     defined = {getattr(node, "name", "") for node in ast.parse(code).body}
     used = {node.id for node in ast.walk(ast.parse(program)) if isinstance(node, ast.Name)}
     return f"{code.strip()}\n\n\n" if defined & used else ""

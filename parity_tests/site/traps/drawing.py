@@ -4,7 +4,7 @@ The graphs are recorded from the programs that the card shows. A gradient that f
 the two ports is red and labelled in the wrong port's graph.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -34,29 +34,39 @@ def picture(card: Card, width: float = PAGE) -> str:
 def rows(card: Card) -> dict[str, Setting]:
     """Return the programs of the picture: torch, the wrong port and the right one."""
     with files(card) as of:
-        module, params = of.model.Model(), numpy_params(of.model.Model())
-        torch_graph, torch_grads = _torch(module, of.model.inputs)
-        wrong, right = (_Port(port.port, params, of.model.inputs) for port in (of.wrong, of.right))
-        turned = [name for name in params if wrong.turned(right, name)]
-        note = f"{', '.join(f'∇{name}' for name in turned)}: the same norm, another direction"
-        elements = [
-            _elements(graph, grads, turned)
-            for graph, grads in (
-                (torch_graph, torch_grads),
-                (wrong.graph(), wrong.grads),
-                (right.graph(), right.grads),
-            )
-        ]
-        return {
-            TORCH: Setting(torch=elements[0]),
-            WRONG: Setting(
-                jax=elements[1],
-                note=note if turned else "",
-                verdict="✗ differs from torch",
-                expected=RIGHT,
-            ),
-            RIGHT: Setting(jax=elements[2], verdict="✓ the same gradients"),
-        }
+        return compared(of.model.Model(), of.wrong.port, of.right.port, of.model.inputs)
+
+
+def compared(
+    module: torch.nn.Module,
+    wrong_port: Callable[..., Any],
+    right_port: Callable[..., Any],
+    inputs: tuple[Any, ...],
+) -> dict[str, Setting]:
+    """Return the rows of a picture of a module and two ports, functions of params and inputs."""
+    params = numpy_params(module)
+    torch_graph, torch_grads = _torch(module, inputs)
+    wrong, right = (_Port(port, params, inputs) for port in (wrong_port, right_port))
+    turned = [name for name in params if wrong.turned(right, name)]
+    note = f"{', '.join(f'∇{name}' for name in turned)}: the same norm, another direction"
+    elements = [
+        _elements(graph, grads, turned)
+        for graph, grads in (
+            (torch_graph, torch_grads),
+            (wrong.graph(), wrong.grads),
+            (right.graph(), right.grads),
+        )
+    ]
+    return {
+        TORCH: Setting(torch=elements[0]),
+        WRONG: Setting(
+            jax=elements[1],
+            note=note if turned else "",
+            verdict="✗ differs from torch",
+            expected=RIGHT,
+        ),
+        RIGHT: Setting(jax=elements[2], verdict="✓ the same gradients"),
+    }
 
 
 def _elements(graph: Graph, grads: Mapping[str, Any], names: Sequence[str]) -> Graph:

@@ -58,6 +58,11 @@ Porting mistakes that raise nothing. Each card has a torch module, a port that l
 not, the right port, and what [`prove`](../README.md#prove-your-own-port) and `lint` print about
 the wrong one. A test runs the cards: the wrong port must fail and the right one must pass.
 
+**How sure `prove` is.** Where it could rerun one of the models with the suspected mistake, or
+without it, the last lines say so in parentheses: "rerunning torch without it, all gradients agree".
+Without such parentheses they are an observation at the first place that differs, and the card's
+*Why* has the cause.
+
 **The numbers on the cards.** The modules return a loss, so the gradients that `prove` prints are
 those of the loss at the inputs of the card. Only the cards on BatchNorm and on a masked row return
 an array; `prove` multiplies such an output by random numbers, so that no error cancels in the sum.

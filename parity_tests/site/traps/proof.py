@@ -23,7 +23,7 @@ FOLDER = re.compile(r"/[^\s/][^\s]*/(?=(?:model|port|simple)\.py)")
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """What `prove` says about both ports of a card, and `lint` about the wrong one."""
+    """The reports of `prove` on both ports of a card, and of `lint` on the wrong one."""
 
     wrong: Report
     right: Report

@@ -11,13 +11,14 @@ def optimizer(params):
     return torch.optim.SGD(params, lr=0.1)
 
 
-clip = 1e-3""",
+clip = 1.0""",
         wrong="""\
-tx = optax.chain(optax.clip_by_global_norm(1e-3), optax.sgd(0.1))""",
+tx = optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.1))""",
         right="""\
-tx = optax.chain(optim.clip_grad_norm(1e-3), optax.sgd(0.1))""",
-        trap="torch multiplies by `max_norm / (norm + 1e-6)`, at most 1. The difference "
-        "is large for a clipped gradient whose norm is about 1e-6, so for a tiny `max_norm`.",
+tx = optax.chain(optim.clip_grad_norm(1.0), optax.sgd(0.1))""",
+        trap="torch multiplies by `max_norm / (norm + 1e-6)`, optax by `max_norm / norm`. They "
+        "differ by 1e-6 divided by the norm. That does not matter in training unless the norm is "
+        "tiny, but a comparison of digits sees it.",
         behaviours=("clipping/clip_grad_norm",),
     ),
     Card(

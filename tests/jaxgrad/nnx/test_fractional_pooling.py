@@ -37,7 +37,7 @@ def test_fractional_pooling_layers_match_torch(name):
 
 
 def test_each_call_draws_windows_in_both_modes():
-    """A layer with keys draws windows in each call, also in eval mode as in torch."""
+    """As in torch, a layer with random keys draws new windows at every call, even in eval mode."""
     layer, x = layers.FractionalMaxPool2d(2, 9, rngs=rngs()), jnp.asarray(draw(1, 1, 30, 30))
     layer.eval()
     assert (layer(x) != layer(x)).any()

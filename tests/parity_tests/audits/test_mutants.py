@@ -36,13 +36,13 @@ def test_each_mutant_of_a_file_is_killed_or_listed(monkeypatch, capsys):
 
 
 def test_tests_that_fail_without_a_mutant_judge_nothing(monkeypatch, capsys):
-    """They would kill every mutant."""
+    """Tests that fail on the unchanged code end the audit: they would kill every mutant."""
     with pytest.raises(SystemExit, match="the tests fail even without a mutant"):
         judged(monkeypatch, capsys, survivor=0, baseline=1)
 
 
 def test_a_mutant_that_loops_for_ever_is_killed(monkeypatch):
-    """Its process is ended."""
+    """The process of a mutant that does not terminate is ended."""
     monkeypatch.setattr(mutants, "SECONDS", 0.1)
     monkeypatch.setattr(mutants, "_pytest", lambda *_: time.sleep(60))
     assert mutants._is_red(["a"])

@@ -21,7 +21,7 @@ MORE = 1.26  # allowed ratio of flops with a reason; elementwise programs are me
 
 @pytest.fixture(scope="module")
 def ran():
-    """A function that returns the costs of a pair of programs and compiles each pair only once."""
+    """Return a function that gives the costs of a pair of programs and compiles each pair once."""
     compiled = {}
 
     def run(name):

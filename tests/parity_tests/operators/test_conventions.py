@@ -140,7 +140,7 @@ def test_one_row_represents_each_kind_of_difference():
 
 
 def test_arguments_whose_gradients_differ_alike_share_a_row():
-    """A row of arrays names other arguments that differ likewise; rows of numbers stay separate."""
+    """Arguments whose gradients differ alike share a row; rows of numbers stay separate."""
     x, y = _row(torch="[0, 1]", jax="[nan, 1]"), _row(torch="[0, 3]", jax="[nan, 3]", by="other")
 
     z = y._replace(by="third", torch="[0, 4]", jax="[nan, 4]")

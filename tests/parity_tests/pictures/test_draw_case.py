@@ -141,7 +141,7 @@ def test_every_case_that_promises_a_picture_has_a_true_one(name, monkeypatch):
 
 
 def sizes(graph):
-    """Return what tells a JAX graph from others, whatever its leaves are called."""
+    """Return a key that identifies a JAX graph, whatever its leaves are called."""
     return tuple((each.names, each.state, len(each.edges)) for each in graph.equations)
 
 

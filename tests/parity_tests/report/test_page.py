@@ -108,14 +108,16 @@ def test_deviations_show_what_torch_did(browser, tmp_path):
     tab.wait_for_function("document.querySelectorAll('table.leaves').length > 0")
     for case, cell in zip(cases, cells, strict=True):
         assert cell.verdict == "deviation", cell
+        if rows.disagreement(cell) in ("torch raises", "both raise"):
+            assert re.search(r"raises|backward\(\)", case.idiom[0]), f"{case.id}: show what raises"
         fresh = flatten(split(run_torch(case, cell.dtype, 0, "cpu").observed)[0])
         tab.goto(f"{path.as_uri()}#{page.anchor(case.id)}")
-        rows = tab.locator(f"#{page.anchor(case.id)} table.leaves tr").all_inner_texts()[1:]
+        lines = tab.locator(f"#{page.anchor(case.id)} table.leaves tr").all_inner_texts()[1:]
         leaves = {leaf.path: leaf for leaf in page.shown_leaves(cell)}
-        assert len(rows) == len(leaves) > 0
+        assert len(lines) == len(leaves) > 0
         signs, before = [], ""
-        for row in rows:
-            name, _, torch_text, jax_text, *_ = row.split("\t")
+        for line in lines:
+            name, _, torch_text, jax_text, *_ = line.split("\t")
             leaf = leaves[name.removesuffix(" (zero)")]
             parts = leaf.path.split("/")  # torch may raise in place of a whole tree
             above = ["/".join(parts[:n]) for n in range(len(parts), -1, -1)]
@@ -128,6 +130,7 @@ def test_deviations_show_what_torch_did(browser, tmp_path):
             before = shown
             signs.append(leaf.verdict == "fail")
             assert not signs[-1] or torch_text != jax_text, (case.id, leaf.path)
+            assert not signs[-1] or page.distance(cell, leaf) == "differs"
         assert signs[0] and signs == sorted(signs, reverse=True), case.id
     tab.close()
 
@@ -234,10 +237,48 @@ def test_an_opened_case_shows_its_negative_control(tab, report):
     """The table has JAX's values without the tool, and one of them differs from JAX's."""
     tab.goto(f"{report.as_uri()}#{page.anchor('grad_modes/detach')}")
     tab.wait_for_function("document.querySelectorAll('.case:target table.leaves').length > 0")
-    head, *rows = tab.locator(".case:visible table.leaves").first.locator("tr").all_inner_texts()
+    head, *lines = tab.locator(".case:visible table.leaves").first.locator("tr").all_inner_texts()
+    cells = [line.split("\t") for line in lines]
+    marked = {cell[0] for cell in cells if cell[4].startswith("≠ ")}
 
-    assert head.split("\t")[3:5] == ["JAX", "JAX without stop_gradient"]
-    assert any(row.split("\t")[3] != row.split("\t")[4] for row in rows)
+    assert head.split("\t")[3:5] == ["JAX", "JAX without stop_gradient (≠: changed)"]
+    assert marked and marked < {cell[0] for cell in cells}
+    assert all(cell[4].removeprefix("≠ ") != cell[3] for cell in cells if cell[0] in marked)
+
+
+def test_a_change_at_an_element_that_is_not_shown_is_named():
+    """If the negative control differs at another element than the table's, the cell says where."""
+    leaf = Leaf("g/w", "close", "", "", (0,), torch=1.0, jax=1.0)
+    gone = Leaf("g/w", "fail", "value", "", (2,), torch=3.0, jax=0.5)
+    result: Any = types.SimpleNamespace(without={"g/w": 1.0, "b": 2.0}, changed=(gone,))
+
+    assert page.without(result, leaf) == "at [2] 0.5 instead of 3.0"
+    assert page.changed(result, dataclasses.replace(leaf, path="b")) is None
+    assert page.changed(result, dataclasses.replace(leaf, path="g/w/0")) is gone
+
+
+def test_a_leaf_that_the_control_changes_is_shown():
+    """Of many leaves the table lists the largest differences, and one that the control changes."""
+    leaves = tuple(Leaf(f"w{i}", "close", ulp_at_scale=9.0 - i) for i in range(8))
+    gone = Leaf("w7", "fail", "value", torch=1.0, jax=0.0)
+    result: Any = types.SimpleNamespace(verdict="close", leaves=leaves, changed=(gone,))
+
+    assert [leaf.path for leaf in page.shown_leaves(result)] == ["w0", "w1", "w2", "w3", "w7"]
+    result.changed = ()
+    assert [leaf.path for leaf in page.shown_leaves(result)] == ["w0", "w1", "w2", "w3", "w4"]
+
+
+def test_a_deviation_is_described_by_its_values():
+    """The largest difference of a deviation is both values, that of a passed cell is in ULP."""
+    leaf = Leaf("w", "fail", "value", "", (1,), torch=0.0, jax=1.2, ulp_at_scale=3e15)
+    result: Any = types.SimpleNamespace(verdict="deviation", leaves=(leaf,), changed=())
+    passed = dataclasses.replace(leaf, verdict="close", ulp_at_scale=2.0)
+
+    assert page.largest(result) == "w[1]: torch 0.0, JAX 1.2"
+    assert page.distance(result, leaf) == "differs"
+    result.verdict, result.leaves = "close", (passed,)
+    assert page.largest(result) == "w, 2 ULP at leaf scale"
+    assert page.distance(result, passed) == "2"
 
 
 def test_one_word_for_a_verdict(tab, report):

@@ -15,11 +15,23 @@ def test_the_pictures_of_the_start_page_are_current():
         assert VERSIONS.sub("", kept) == VERSIONS.sub("", svg), "run: make pages"
 
 
+def test_the_picture_is_of_the_readmes_programs():
+    """The fix changes the target of the port alone, and only the wrong port has red gradients."""
+    wrong, right = hero.programs()
+    svg = hero.pictures()["critic.svg"]
+
+    assert wrong["critic"].__code__.co_names != right["critic"].__code__.co_names
+    assert wrong["params"].keys() == right["params"].keys()
+    assert (
+        svg.index("detach") < svg.index("✗ differs from torch") < svg.index("✓ the same gradients")
+    )
+
+
 def test_the_narrow_variant_fits_a_phone_and_the_other_does_not():
     """A phone shows 358 of its pixels, so the text of the narrow variant shrinks by a twentieth."""
     narrow, wide = (
         float(re.findall(r'width="([\d.]+)"', (hero.FOLDER / name).read_text())[0])
-        for name in ("graph-narrow.svg", "graph.svg")
+        for name in ("critic-narrow.svg", "critic.svg")
     )
 
     assert narrow <= hero.NARROW < wide

@@ -1,7 +1,9 @@
 """Tests of the generated pages; `make docs` builds the site and checks its external links."""
 
 import json
+import pathlib
 import re
+import subprocess
 
 import pytest
 
@@ -9,6 +11,7 @@ from parity_tests.case import load
 from parity_tests.report.text import markdown
 from parity_tests.runner.settings import ROOT
 from parity_tests.site import api as docs_api
+from parity_tests.site import links as docs_links
 from parity_tests.site import pages as docs_pages
 from parity_tests.site.api import prose
 from tests.test_contract import PUBLIC
@@ -82,13 +85,14 @@ def test_every_numbered_difference_is_a_convention():
     differing = [
         (entry, text)
         for entry in docs_api.entries()
-        for line, text in re.findall(r"(Differs from \w+ in:\n) +(1\. [^\n]+)", entry.doc)
+        for line, text in re.findall(r"(Differs from \w+ in:\n) +1\. ([^\n]+)", entry.doc)
     ]
 
     assert differing
     for entry, text in differing:
         assert f"<{entry.path}>`" in PAGES["conventions.md"]
-        assert prose(text) in PAGES["conventions.md"], f"{entry.path}: {text}"
+        shown = prose(text).replace("|", "\\|")
+        assert shown in PAGES["conventions.md"], f"{entry.path}: {text}"
 
 
 def test_every_link_within_the_site_has_a_target():
@@ -150,15 +154,37 @@ HAND_WRITTEN = [
 
 
 @pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: page.stem)
-def test_a_hand_written_page_links_within_the_site(page):
-    """The links of a hand-written page lead to pages or files of the site, as sphinx requires."""
-    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
-    links = re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", text)
+def test_a_hand_written_page_links_to_files_of_the_checkout_and_the_site(page, tracked):
+    """The links of a page lead to tracked files on GitHub, and to pages of the site when built."""
+    text = page.read_text(encoding="utf-8")
 
-    for link in links:
+    for link in _links(text):
+        assert (page.parent / link).resolve() in tracked, f"{page.name} links to {link}"
+    for link in _links(docs_links.within_site(text)):
         assert link in PAGES or (ROOT / "docs" / link).is_file(), f"{page.name} links to {link}"
         outside = link.startswith("..") or link in {"behaviours.md", "operators.md"}
         assert not outside, f"{page.name} links to {link}, which the site does not have"
+
+
+@pytest.fixture(scope="module")
+def tracked() -> set[pathlib.Path]:
+    """Return the files that git tracks, or that it will track once they are added."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {(ROOT / name).resolve() for name in listed.stdout.splitlines()}
+
+
+def _links(page: str) -> list[str]:
+    """Return the relative links of a page outside of code, in markdown and in HTML."""
+    text = re.sub(r"^```.*?^```|`[^`\n]*`", "", page, flags=re.M | re.S)
+    markdown_links = re.findall(r"\]\((?!\w+:|#)([^)#\s]+)", text)
+    html_links = re.findall(r'(?:href|src|srcset)="(?!\w+:|#)([^"#]+)', text)
+    return [*markdown_links, *html_links]
 
 
 def test_every_hand_written_toctree_entry_is_a_page():

@@ -1,0 +1,119 @@
+"""Write docs/teachers.md: for each notebook its questions and exercises, with what a class answers.
+
+The questions, their answers and the output of the solutions are read from the committed notebooks,
+so the page shows what a student sees. `make pages` writes it.
+"""
+
+import importlib
+import json
+import pathlib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from parity_tests.notebook import course
+from parity_tests.notebook.practice import SOLUTIONS, solution
+from parity_tests.notebook.wrong_answers import EXERCISES, QUESTIONS, WrongAnswer
+from parity_tests.runner.settings import ROOT
+
+
+PATH = ROOT / "docs" / "teachers.md"
+HEAD = """\
+<!-- written by `make pages` -->
+# Notes for teachers
+
+*The question: which wrong answers will come, what is behind them, and what is a right one?*
+
+First the [course](course.md), then each notebook: the questions that a student answers before the
+result is shown, and the exercises. The answers and the outputs are those of the stepper and of the
+executed notebooks, and a test runs the model answers. A wrong answer to expect is in quotes, and
+the sentence after it says what is behind it or what to show: correcting the idea helps longer than
+correcting the answer.
+
+**How to use it.** Ask for a written prediction before anyone runs the cell, and for a reason. Where
+the class disagrees, let two students argue before you unfold the answer. An exercise is solved when
+its program runs and its numbers agree with torch's; other solutions than the model answer are fine.
+"""
+FOLDER = ROOT / "notebooks"
+CALL = re.compile(r'(?:question|exercise)\("([^"]+)"')
+
+
+def notebooks() -> list[pathlib.Path]:
+    """Return the executed notebooks in the order of their README."""
+    order = re.findall(r"\((\w+)\.ipynb\)", (FOLDER / "README.md").read_text(encoding="utf-8"))
+    return [FOLDER / f"{name}.ipynb" for name in order]
+
+
+def page() -> str:
+    """Return the text of the page."""
+    lessons = [part for path in notebooks() for part in _notebook(path)]
+    return "\n".join([HEAD, course.section(), *lessons])
+
+
+def _notebook(path: pathlib.Path) -> Iterator[str]:
+    """Yield the sections of one notebook: its questions, then its exercises."""
+    book = json.loads(path.read_text(encoding="utf-8"))
+    (title, *_) = re.findall(r"^# (.+)$", "".join(book["cells"][0]["source"]), re.MULTILINE)
+    entries = list(practice(book))
+    if entries:
+        yield f"## [{title}](../notebooks/{path.name})\n"
+    for name, kind, text, rest in entries:
+        yield _question(name, text, rest) if kind == "Predict" else _exercise(name, text, rest)
+
+
+def practice(book: Any) -> Iterator[tuple[str, str, str, list[str]]]:
+    """Yield each question and exercise of a notebook: its name, kind, text and lines of output.
+
+    The name is the id in the call, or the text of a question that the notebook asks by itself.
+    """
+    for cell in book["cells"]:
+        for output in cell.get("outputs", ()):
+            first, *rest = "".join(output.get("data", {}).get("text/plain", "")).splitlines() or [
+                ""
+            ]
+            asked = re.match(r"(Predict|Exercise)\. (.*)", first)
+            if asked:
+                called = CALL.search("".join(cell["source"]))
+                yield (called[1] if called else asked[2]), asked[1], asked[2], rest
+
+
+def _question(name: str, text: str, rest: list[str]) -> str:
+    """Return a question with the computed answer and the wrong one."""
+    *rows, because = rest
+    answer = "; ".join(_answer(*row.strip().split(": ", 1)) for row in rows)
+    return "\n".join(
+        [f"**Predict.** {text}\n", f"- **Answer.** {answer}. {because}", _wrong(QUESTIONS[name])]
+    )
+
+
+def _answer(place: str, values: str) -> str:
+    """Return the result at one place, once if both frameworks have the same."""
+    torch, *signed = values.split(" | ")
+    both = signed and signed[0] in "=~" and torch == signed[-1]
+    shown = f"torch `{torch}`, JAX `{signed[-1]}`" if signed and not both else f"`{torch}`"
+    return f"`{place}`: {shown}"
+
+
+def _exercise(name: str, text: str, rest: list[str]) -> str:
+    """Return an exercise with the usual mistake, and the model answer folded."""
+    theme, _, stem = name.partition("/")
+    code = solution(getattr(importlib.import_module(f"{SOLUTIONS}.{theme}"), stem)).strip()
+    return "\n".join(
+        [
+            f"**Exercise.** {text}\n",
+            _wrong(EXERCISES[name]),
+            "<details>\n<summary>Model answer</summary>\n",
+            f"```python\n{code}\n```\n",
+            "It prints:\n",
+            "```text\n" + "\n".join(rest) + "\n```\n",
+            "</details>\n",
+        ]
+    )
+
+
+def _wrong(answer: WrongAnswer) -> str:
+    return f"- **Expect** “{answer.says}”. {answer.thinks}\n"
+
+
+if __name__ == "__main__":
+    PATH.write_text(page(), encoding="utf-8")

@@ -1,0 +1,49 @@
+"""The notes for teachers answer each question of the course, with the stepper's own results."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+
+from parity_tests.notebook.course import DISCUSSIONS, PREDICTIONS, answer, section
+from parity_tests.runner.settings import ROOT
+
+
+COURSE = (ROOT / "docs" / "course.md").read_text(encoding="utf-8")
+
+
+def test_every_question_of_the_course_is_answered():
+    """Each link to the stepper in a session has an answer, and each session a discussion."""
+    sessions = re.split(r"^## Session (\d)", COURSE, flags=re.MULTILINE)[1:]
+    for number, text in zip(map(int, sessions[::2]), sessions[1::2], strict=True):
+        asked = re.findall(r"stepper\.html#(\w+)&amp;", text)
+        assert asked == [one.setting for one in PREDICTIONS[number]]
+        assert ("To discuss:" in text) == (number in DISCUSSIONS)
+
+
+def test_an_answer_is_recorded():
+    """An answer is the stepper's reason of an exception, or the gradients of both frameworks."""
+    assert answer("second_backward").startswith("torch raises a `RuntimeError` in `PowBackward0`")
+    assert "`vjp` keeps its residuals" in answer("second_backward")
+    assert answer("detach").startswith("`W1.grad`: torch `None`, JAX `[[0.0, 0.0], [0.0, 0.0]]`.")
+    halved, whole = (re.findall(r"torch `(.*?)`", answer(name)) for name in ("hook", ""))
+    assert halved[0] != whole[0] and halved[1] == whole[1]
+
+
+def test_the_slopes_of_the_discussion_are_those_of_jax():
+    """`jnp.maximum` has the slope 1/2 at a tie, and 1/4 if it is applied twice."""
+    once, twice = (
+        jax.grad(f)(0.0)
+        for f in (lambda x: jnp.maximum(x, 0), lambda x: jnp.maximum(jnp.maximum(x, 0), 0))
+    )
+
+    assert (once, twice) == (0.5, 0.25)
+    assert "JAX gives 1/4 for it, where one `maximum` has 1/2" in DISCUSSIONS[2]
+
+
+def test_the_section_has_three_sessions():
+    """The section has a heading for each session, with its questions and discussion."""
+    text = section()
+
+    assert re.findall(r"^### Session (\d)$", text, re.MULTILINE) == ["1", "2", "3"]
+    assert text.count("**Discuss.**") == 3 and text.count("- **Expect** “") == 5

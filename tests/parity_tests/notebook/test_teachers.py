@@ -1,0 +1,47 @@
+"""The notes for teachers have every question and exercise, and are those of the notebooks."""
+
+import json
+
+import pytest
+
+from parity_tests.notebook.practice import exercises
+from parity_tests.notebook.questions import QUESTIONS as ASKED
+from parity_tests.notebook.teachers import PATH, notebooks, page, practice
+from parity_tests.notebook.wrong_answers import EXERCISES, QUESTIONS
+
+
+SHOWN = [entry for path in notebooks() for entry in practice(json.loads(path.read_text("utf-8")))]
+
+
+def test_the_page_is_current():
+    """The committed page is what `make pages` writes from the notebooks."""
+    assert PATH.read_text(encoding="utf-8") == page(), "run `make pages`"
+
+
+def test_every_question_and_exercise_has_a_wrong_answer():
+    """Each question and exercise of a notebook has a wrong answer, and no entry is left over."""
+    asked = {name for name, kind, *_ in SHOWN if kind == "Predict"}
+    tasks = {name for name, kind, *_ in SHOWN if kind == "Exercise"}
+
+    assert asked == set(QUESTIONS) and set(ASKED) <= asked
+    assert tasks == set(EXERCISES) == set(exercises())
+
+
+@pytest.mark.parametrize("entry", SHOWN, ids=lambda entry: entry[0])
+def test_a_wrong_answer_is_wrong(entry):
+    """A wrong answer is not the computed one, and its explanation is a sentence."""
+    name, kind, _, rest = entry
+    answer = (QUESTIONS if kind == "Predict" else EXERCISES)[name]
+    torch = [row.partition(": ")[2].partition(" | ")[0].strip("[] ") for row in rest[:-1]]
+
+    assert answer.says not in torch
+    assert answer.thinks.endswith((".", "?")) and answer.thinks != answer.says
+
+
+def test_a_model_answer_is_the_one_that_the_suite_runs():
+    """The page shows the solution's code and the output that the notebook has for it."""
+    text = page()
+    (rest,) = (rest for name, _, _, rest in SHOWN if name == "optim/momentum_by_hand")
+
+    assert "    momentum = 0.9 * momentum + jax.grad(lambda w: w**2)(param)\n" in text
+    assert "```text\n" + "\n".join(rest) + "\n```" in text
