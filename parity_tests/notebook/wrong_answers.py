@@ -155,25 +155,26 @@ EXERCISES = {
         "`jax.grad` of the whole program with respect to `c`",
         "`c` is not an argument there. Make it one: differentiate the program that starts at `c`.",
     ),
-    "backward/weighted_outputs": WrongAnswer(
-        "`jax.grad(lambda x: x**2)(x)`",
-        "It raises, as `jax.grad` needs a scalar. Which scalar has this gradient? The weighted "
-        "sum.",
+    "backward/jacobian_by_rows": WrongAnswer(
+        "`pull_back(y)`, or `pull_back(jnp.ones(3))`",
+        "Both give a weighted sum of the rows. One row needs a cotangent of 1 for its output and 0 "
+        "for the others.",
     ),
     "clipping/by_hand": WrongAnswer(
         "each array is clipped by its own norm",
         "The norm is taken over all gradients together: 13, not 5 and 12.",
     ),
-    "clipping/norm_or_value": WrongAnswer(
-        "both keep the direction",
-        "Compare the ratio of the two numbers before and after.",
+    "clipping/each_its_own": WrongAnswer(
+        "`jaxgrad.clip_grad_norm(grads, 1.0)`",
+        "That is one norm for all. Each gradient needs a call of its own, so that the direction of "
+        "the whole changes.",
     ),
     "control_flow/branch_on_a_value": WrongAnswer(
         "`if` inside of `jit`, or `jnp.where` without a reason",
         "The `if` raises. `jnp.where` works here, and fails where the other branch is NaN or "
         "infinite.",
     ),
-    "control_flow/halve_until_small": WrongAnswer(
+    "control_flow/terms_until_small": WrongAnswer(
         "`lax.while_loop`",
         "It has no reverse mode, since the number of iterations is unknown. `scan` has a length.",
     ),
@@ -181,13 +182,15 @@ EXERCISES = {
         "`0.1 * x` in the forward pass",
         "That scales the value as well. The rule changes the backward pass only.",
     ),
-    "custom/binary_weights": WrongAnswer(
-        "`stop_gradient(sign(w))`",
-        "Its gradient is zero, as that of the plain sign: the identity has to be added.",
+    "custom/clipped_straight_through": WrongAnswer(
+        "`x + stop_gradient(round(clip(x)) - x)`",
+        "Its gradient is 1 everywhere. The clamp has to stay outside of `stop_gradient`, so that "
+        "the gradient is 0 beyond the bounds.",
     ),
-    "distributed/average_the_loss": WrongAnswer(
-        "the mean over the devices of the gradients of each one's own loss, as in DDP",
-        "It is 30: `shard_map` has already summed the gradients of the shared weight.",
+    "distributed/only_real_rows": WrongAnswer(
+        "the mean of each device's rows, then the mean over the devices",
+        "The devices have different numbers of real rows. Sum the squares and the rows over the "
+        "devices, then divide.",
     ),
     "distributed/norm_of_a_sharded_gradient": WrongAnswer(
         "the sum of both norms, 7",
@@ -210,6 +213,10 @@ EXERCISES = {
         "An array carries no record. What is stopped is a value inside of a differentiated "
         "function.",
     ),
+    "grad_modes/same_value_other_gradient": WrongAnswer(
+        "`stop_gradient(a * b + a)`",
+        "Then a gets nothing either. Ask for each factor and each term: whose gradient is wanted?",
+    ),
     "graph/bytes_that_are_kept": WrongAnswer(
         "400 and 400: each operation keeps its input",
         "The derivative of `exp` needs its result, that of a sum needs nothing.",
@@ -218,17 +225,17 @@ EXERCISES = {
         "both lists in the same order",
         "torch's nodes lead from the result to the leaf, a jaxpr from the argument to the result.",
     ),
-    "higher_order/hessian_times_vector": WrongAnswer(
-        "`jax.hessian(f)(x) @ v`",
-        "Right, and it computes the whole matrix. Ask what it costs for a million parameters.",
+    "higher_order/penalty_on_curvature": WrongAnswer(
+        "the square of the slope",
+        "One more `jax.grad` is missing, also with respect to x: `argnums=1` twice.",
     ),
     "higher_order/norm_at_zero": WrongAnswer(
         "one `jnp.where` around the root",
         "The backward pass multiplies zero by the infinite slope: NaN. Mask the argument as well.",
     ),
-    "hooks/print_the_norm": WrongAnswer(
-        "`print` inside of the hook",
-        "Under `jit` it prints a tracer, once, while compiling. Use `jax.debug.print`.",
+    "hooks/unit_gradient": WrongAnswer(
+        "`h / jnp.linalg.norm(h)`",
+        "That changes the loss. A hook leaves the value alone and changes the gradient only.",
     ),
     "hooks/once_or_per_use": WrongAnswer(
         "the same gradient for both",
@@ -251,8 +258,9 @@ EXERCISES = {
         "Right only for equal sizes: weight each mean by its share of the rows.",
     ),
     "mutation/which_one_raises": WrongAnswer(
-        "both, or `sin`",
-        "`sin` saves its input, which does not change; `exp` saves its result, which does.",
+        "all three, or `sin` and `square`",
+        "`sin` and `square` save their input, which does not change; `exp` saves its result, which "
+        "does.",
     ),
     "mutation/keep_the_activation": WrongAnswer(
         "`float(h)`, or `jax.device_get`, inside of the function",
