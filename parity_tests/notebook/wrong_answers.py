@@ -135,45 +135,6 @@ QUESTIONS = {
 
 # By the name of the exercise, its file and function in `parity_tests/notebook/solutions/`.
 EXERCISES = {
-    "grad_modes/same_value_other_gradient": WrongAnswer(
-        "`stop_gradient` around the whole of `a * b + a`",
-        "Then a has no gradient either. A path is stopped where a value is used, so the a of the "
-        "product stays free and the other a is stopped.",
-    ),
-    "backward/jacobian_by_rows": WrongAnswer(
-        "one call with a cotangent of ones",
-        "That is the sum of the rows. A cotangent weighs the outputs: a row needs the weight 1 for "
-        "its output and 0 for the others.",
-    ),
-    "clipping/each_its_own": WrongAnswer(
-        "`clip_grad_norm` of the whole tree",
-        "That keeps the direction, because all gradients get one factor. Ask for the ratio of the "
-        "two parameters' gradients before and after.",
-    ),
-    "hooks/unit_gradient": WrongAnswer(
-        "h divided by its norm in the forward pass",
-        "The loss changes. Only what travels back may change, and that is what a hook gets.",
-    ),
-    "custom/clipped_straight_through": WrongAnswer(
-        "`x + stop_gradient(round(clip(x)) - x)`",
-        "The value is right, but the gradient passes where x was clamped too, because x itself is "
-        "outside of the `stop_gradient`.",
-    ),
-    "higher_order/penalty_on_curvature": WrongAnswer(
-        "the square of the first derivative, or a second derivative with respect to w",
-        "Let the student name the argument of each `grad`: both differentiate with respect to x, "
-        "and the penalty is then differentiated with respect to w.",
-    ),
-    "control_flow/terms_until_small": WrongAnswer(
-        "`lax.while_loop`, as torch has a `while`",
-        "It compiles, but has no reverse mode: the number of steps, and so the memory, is unknown. "
-        "A scan of fixed length with a mask has one.",
-    ),
-    "distributed/only_real_rows": WrongAnswer(
-        "`pmean` of the mean of each device",
-        "Devices with fewer real rows then count too much. Add the sums and the counts over all "
-        "devices, and divide once.",
-    ),
     "ten_minutes/two_batches": WrongAnswer(
         "the mean of both gradients, or that of the last batch",
         "`backward` adds: it neither averages nor overwrites.",
@@ -194,25 +155,26 @@ EXERCISES = {
         "`jax.grad` of the whole program with respect to `c`",
         "`c` is not an argument there. Make it one: differentiate the program that starts at `c`.",
     ),
-    "backward/weighted_outputs": WrongAnswer(
-        "`jax.grad(lambda x: x**2)(x)`",
-        "It raises, as `jax.grad` needs a scalar. Which scalar has this gradient? The weighted "
-        "sum.",
+    "backward/jacobian_by_rows": WrongAnswer(
+        "`pull_back(y)`, or `pull_back(jnp.ones(3))`",
+        "Both give a weighted sum of the rows. One row needs a cotangent of 1 for its output and 0 "
+        "for the others.",
     ),
     "clipping/by_hand": WrongAnswer(
         "each array is clipped by its own norm",
         "The norm is taken over all gradients together: 13, not 5 and 12.",
     ),
-    "clipping/norm_or_value": WrongAnswer(
-        "both keep the direction",
-        "Compare the ratio of the two numbers before and after.",
+    "clipping/each_its_own": WrongAnswer(
+        "`jaxgrad.clip_grad_norm(grads, 1.0)`",
+        "That is one norm for all. Each gradient needs a call of its own, so that the direction of "
+        "the whole changes.",
     ),
     "control_flow/branch_on_a_value": WrongAnswer(
         "`if` inside of `jit`, or `jnp.where` without a reason",
         "The `if` raises. `jnp.where` works here, and fails where the other branch is NaN or "
         "infinite.",
     ),
-    "control_flow/halve_until_small": WrongAnswer(
+    "control_flow/terms_until_small": WrongAnswer(
         "`lax.while_loop`",
         "It has no reverse mode, since the number of iterations is unknown. `scan` has a length.",
     ),
@@ -220,13 +182,15 @@ EXERCISES = {
         "`0.1 * x` in the forward pass",
         "That scales the value as well. The rule changes the backward pass only.",
     ),
-    "custom/binary_weights": WrongAnswer(
-        "`stop_gradient(sign(w))`",
-        "Its gradient is zero, as that of the plain sign: the identity has to be added.",
+    "custom/clipped_straight_through": WrongAnswer(
+        "`x + stop_gradient(round(clip(x)) - x)`",
+        "Its gradient is 1 everywhere. The clamp has to stay outside of `stop_gradient`, so that "
+        "the gradient is 0 beyond the bounds.",
     ),
-    "distributed/average_the_loss": WrongAnswer(
-        "the mean over the devices of the gradients of each one's own loss, as in DDP",
-        "It is 30: `shard_map` has already summed the gradients of the shared weight.",
+    "distributed/only_real_rows": WrongAnswer(
+        "the mean of each device's rows, then the mean over the devices",
+        "The devices have different numbers of real rows. Sum the squares and the rows over the "
+        "devices, then divide.",
     ),
     "distributed/norm_of_a_sharded_gradient": WrongAnswer(
         "the sum of both norms, 7",
@@ -249,6 +213,10 @@ EXERCISES = {
         "An array carries no record. What is stopped is a value inside of a differentiated "
         "function.",
     ),
+    "grad_modes/same_value_other_gradient": WrongAnswer(
+        "`stop_gradient(a * b + a)`",
+        "Then a gets nothing either. Ask for each factor and each term: whose gradient is wanted?",
+    ),
     "graph/bytes_that_are_kept": WrongAnswer(
         "400 and 400: each operation keeps its input",
         "The derivative of `exp` needs its result, that of a sum needs nothing.",
@@ -257,17 +225,17 @@ EXERCISES = {
         "both lists in the same order",
         "torch's nodes lead from the result to the leaf, a jaxpr from the argument to the result.",
     ),
-    "higher_order/hessian_times_vector": WrongAnswer(
-        "`jax.hessian(f)(x) @ v`",
-        "Right, and it computes the whole matrix. Ask what it costs for a million parameters.",
+    "higher_order/penalty_on_curvature": WrongAnswer(
+        "the square of the slope",
+        "One more `jax.grad` is missing, also with respect to x: `argnums=1` twice.",
     ),
     "higher_order/norm_at_zero": WrongAnswer(
         "one `jnp.where` around the root",
         "The backward pass multiplies zero by the infinite slope: NaN. Mask the argument as well.",
     ),
-    "hooks/print_the_norm": WrongAnswer(
-        "`print` inside of the hook",
-        "Under `jit` it prints a tracer, once, while compiling. Use `jax.debug.print`.",
+    "hooks/unit_gradient": WrongAnswer(
+        "`h / jnp.linalg.norm(h)`",
+        "That changes the loss. A hook leaves the value alone and changes the gradient only.",
     ),
     "hooks/once_or_per_use": WrongAnswer(
         "the same gradient for both",
@@ -290,8 +258,9 @@ EXERCISES = {
         "Right only for equal sizes: weight each mean by its share of the rows.",
     ),
     "mutation/which_one_raises": WrongAnswer(
-        "both, or `sin`",
-        "`sin` saves its input, which does not change; `exp` saves its result, which does.",
+        "all three, or `sin` and `square`",
+        "`sin` and `square` save their input, which does not change; `exp` saves its result, which "
+        "does.",
     ),
     "mutation/keep_the_activation": WrongAnswer(
         "`float(h)`, or `jax.device_get`, inside of the function",
