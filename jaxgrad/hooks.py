@@ -1,8 +1,8 @@
 """Observe and change cotangents during the backward pass.
 
-A hook is an identity whose transpose is the user's function. Its derivative rule applies the hook
-to the tangent again, so that a second derivative goes through the user's function and, as in torch,
-calls the hook again. Forward mode ignores hooks.
+A hook returns its input unchanged. In the backward pass it calls your function with the gradient,
+and passes on what the function returns. Second derivatives differentiate your function too, and
+call the hook again, as in torch. `jax.jvp` ignores hooks.
 """
 
 from __future__ import annotations

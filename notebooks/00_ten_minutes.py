@@ -15,14 +15,19 @@
 # **Time** 20 minutes · **Level** first steps · **Read first:** nothing, if you have used torch
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +37,7 @@ import optax
 import torch
 
 import jaxgrad
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
@@ -45,21 +51,29 @@ jax.config.update("jax_enable_x64", True)  # float64, explained at the end of se
 # ## 1. A gradient
 #
 # Differentiate z = x² + y³ at (2, 3). In torch you create leaf tensors, compute, call `backward()`
-# and read `.grad`.
+# and read `.grad`. Cells that begin with `# torch` or `# JAX` run in any Python session: change
+# them as the cell below them suggests.
 
 # %%
+# torch
+import torch
+
+
 x = torch.tensor(2.0, requires_grad=True)
 y = torch.tensor(3.0, requires_grad=True)
 z = x**2 + y**3
 z.backward()
-print(z, x.grad, y.grad)
+print(z.item(), x.grad, y.grad)
 
 # %% [markdown]
 # In JAX you write the function, transform it and call the result. `argnums` selects the arguments
 # to differentiate with respect to; it takes the place of `requires_grad`.
 
-
 # %%
+# JAX
+import jax
+
+
 def f(x, y):
     return x**2 + y**3
 
@@ -67,11 +81,15 @@ def f(x, y):
 value, (dx, dy) = jax.value_and_grad(f, argnums=(0, 1))(2.0, 3.0)
 print(value, dx, dy)
 
+# %%
+# Try it: replace `y**3` by `x * y` in both cells. Which of the two gradients now depends on both
+# numbers? Work them out before you run the cells.
+
 # %% [markdown]
 # **float32 or float64.** Both frameworks create float32 arrays by default. An array that already is
 # float64 stays float64 in torch, but JAX converts it to float32 without a warning, unless x64 is
-# switched on. These notebooks switch it on in their first line of JAX, so that a wrong gradient
-# cannot hide in rounding. In your own session decide it first, before you create an array.
+# switched on. These notebooks switch it on when they start, so that a wrong gradient cannot hide in
+# rounding. In your own session decide it first, before you create an array.
 
 # %%
 array = np.array([0.1, 0.2])
@@ -141,6 +159,38 @@ show("backward/accumulate", asked=True)
 # gradient is a return value: to accumulate gradients, add them; there is nothing to clear.
 
 # %%
+# torch
+import torch
+
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+for _ in range(2):
+    (w**2).sum().backward()
+    print(w.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+
+def loss(w):
+    return jnp.sum(w**2)
+
+
+w, total = jnp.array([1.0, 2.0]), 0
+for _ in range(2):
+    total = total + jax.grad(loss)(w)
+    print(total)
+
+# %%
+# Try it: in both cells replace `range(2)` by `range(4)`. After which call is the second number 12?
+
+# %% [markdown]
+# Gradients of a whole network are trees, some of whose leaves may be `None`. `jaxgrad.accumulate`
+# adds two such trees.
+
+# %%
 plain("accumulate")
 
 # %% [markdown]
@@ -148,19 +198,40 @@ plain("accumulate")
 #
 # In torch a parameter that the loss does not depend on has `.grad is None`, and optimizers skip it.
 # `jax.grad` returns zeros there, and an optimizer with momentum or weight decay still changes a
-# parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None` (except in a
-# branch of `lax.cond` that is not taken; see [none_or_zero](none_or_zero.ipynb)).
+# parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None`. It cannot
+# know two cases, a branch of `lax.cond` that is not taken and a `jax.custom_vjp` that returns
+# `None`, and returns zeros there; see [none_or_zero](none_or_zero.ipynb).
 
 # %%
-params = {"used": jnp.array([1.0, 2.0]), "unused": jnp.array([3.0, 4.0])}
+# torch
+import torch
+
+
+used = torch.tensor([1.0, 2.0], requires_grad=True)
+unused = torch.tensor([3.0, 4.0], requires_grad=True)
+(used**2).sum().backward()
+print("used", used.grad)
+print("unused", unused.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+import jaxgrad
 
 
 def loss(params):
     return jnp.sum(params["used"] ** 2)
 
 
-print("jax.grad    ", jax.grad(loss)(params))
-print("jaxgrad.grad", jaxgrad.grad(loss)(params))
+params = {"used": jnp.array([1.0, 2.0]), "unused": jnp.array([3.0, 4.0])}
+grads = jaxgrad.grad(loss)(params)
+print("used", grads["used"])
+print("unused", grads["unused"])
+
+# %%
+# Try it: replace `jaxgrad.grad` by `jax.grad`. Which line differs from torch, and how?
 
 # %% [markdown]
 # ## 5. Stopping a gradient
@@ -276,13 +347,48 @@ plot("losses of the training loop in torch and in JAX")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("ten_minutes/two_batches")
 
 # %%
+# Your answer
+import jax
+import jax.numpy as jnp
+import torch
+
+
+w = torch.tensor([1.0, 2.0], requires_grad=True)
+for x in (torch.tensor([1.0, 1.0]), torch.tensor([0.0, 3.0])):
+    ((w * x).sum() ** 2).backward()
+
+total = ...  # in JAX: the same as w.grad
+
+# %%
+check("ten_minutes/two_batches", total)
+
+# %%
 exercise("ten_minutes/bootstrapped_target")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+from jax import lax
+
+
+def value(w, x):
+    return jnp.sum(w * x)
+
+
+def loss(w, now, after):
+    target = 1 + 0.9 * value(w, after)
+    return (value(w, now) - target) ** 2
+
+
+# %%
+check("ten_minutes/bootstrapped_target", loss)
 
 # %% [markdown]
 # ## What to take away

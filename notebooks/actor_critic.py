@@ -12,17 +12,23 @@
 # **Time** 10 minutes · **Level** intermediate · **Read first:** [freezing](freezing.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, show
@@ -44,6 +50,39 @@ show("actor_critic/critic_loss", only="*/loss *l1/weight", asked=True)
 # The critic's loss must give a gradient neither to the actor nor to the target networks, so the
 # action and the target are stopped. In DDPG the action comes from the replay buffer: it is data
 # already, and only the target has to be stopped.
+#
+# With one weight each: the action is 3w = 6, its value is v · 6 = 30, and the target is 29.
+
+# %%
+# torch
+import torch
+
+
+w = torch.tensor(2.0, requires_grad=True)  # the actor
+v = torch.tensor(5.0, requires_grad=True)  # the critic
+action = (3 * w).detach()
+loss = (v * action - 29) ** 2
+loss.backward()
+print("actor", w.grad, "critic", v.grad)
+
+# %%
+# JAX
+from jax import lax
+
+import jaxgrad
+
+
+def loss(w, v):
+    action = lax.stop_gradient(3 * w)
+    return (v * action - 29) ** 2
+
+
+dw, dv = jaxgrad.grad(loss, (0, 1))(2.0, 5.0)
+print("actor", dw, "critic", dv)
+
+# %%
+# Try it: delete `.detach()`, and replace `lax.stop_gradient(3 * w)` by `(3 * w)`. In which
+# direction would this loss push the action?
 
 # %% [markdown]
 # ## The actor's loss
@@ -63,7 +102,47 @@ graph("actor_critic/actor_loss")
 # ## Alternating between the two losses
 #
 # Each optimizer holds one network, so in JAX each loss is differentiated with respect to that
-# network only. The target networks follow as running averages; in the last column they stay fixed.
+# network only:
+
+# %%
+# torch
+import torch
+
+
+w, v = (torch.nn.Parameter(torch.tensor(value)) for value in (2.0, 5.0))
+train_actor, train_critic = torch.optim.SGD([w], lr=0.1), torch.optim.SGD([v], lr=0.01)
+for optimizer in (train_critic, train_actor):
+    w.grad = v.grad = None
+    is_critic = optimizer is train_critic
+    loss = (v * (3 * w) - 29) ** 2 if is_critic else -v * (3 * w)
+    loss.backward()
+    optimizer.step()
+    print("actor", round(w.item(), 3), "critic", round(v.item(), 3))
+
+# %%
+# JAX
+import jax
+
+
+def critic_loss(v, w):
+    return (v * (3 * w) - 29) ** 2
+
+
+def actor_loss(w, v):
+    return -v * (3 * w)
+
+
+w, v = 2.0, 5.0
+v = v - 0.01 * jax.grad(critic_loss)(v, w)  # w is not the first argument: no gradient
+print("actor", round(w, 3), "critic", round(float(v), 3))
+w = w - 0.1 * jax.grad(actor_loss)(w, v)
+print("actor", round(float(w), 3), "critic", round(float(v), 3))
+
+# %%
+# Try it: replace `29` by `30` in both cells. Which of the two steps does nothing now?
+
+# %% [markdown]
+# The target networks follow as running averages; in the last column they stay fixed.
 # The bar chart shows how far each network moved from its initial parameters.
 
 # %%
@@ -96,13 +175,38 @@ plot("distance of each network from its initial parameters, torch beside JAX")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("actor_critic/train_the_actor_only")
 
 # %%
+# Your answer
+from jax import lax
+
+
+def loss(w, v):
+    return -lax.stop_gradient(v * (w * 3))
+
+
+# %%
+check("actor_critic/train_the_actor_only", loss)
+
+# %%
 exercise("actor_critic/follow_slowly")
+
+# %%
+# Your answer
+import jax
+
+
+def follow(target, critic):  # two trees of the same structure
+    return jax.tree.map(lambda t, c: ..., target, critic)
+
+
+# %%
+check("actor_critic/follow_slowly", follow)
 
 # %% [markdown]
 # ## What to take away

@@ -4,8 +4,7 @@
 # `backward()` fills the `.grad` of the leaves. In JAX you choose the arguments to differentiate
 # with respect to, and the gradients are returned in the same tree structure.
 # `jaxgrad.value_and_grad` differs from `jax.value_and_grad` in one respect: it returns `None` where
-# torch's `.grad` is `None` (except in a branch of `lax.cond` that is not taken; see
-# [none_or_zero](none_or_zero.ipynb)).
+# torch's `.grad` is `None` (with two exceptions; see [none_or_zero](none_or_zero.ipynb)).
 #
 # **You will be able to** compute gradients with respect to any value of a program, of outputs that
 # are not scalars, and predict what `.grad` holds afterwards.
@@ -14,15 +13,21 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, graph, show
 
@@ -93,12 +98,70 @@ question("backward/several_uses")
 show("backward/several_uses", asked=True)
 
 # %% [markdown]
-# The gradient of h is the sum over both uses.
-#
+# The gradient of h is the sum over both uses. At x = 1 the next cells use h = 2x twice, in 3h and
+# in h².
+
+# %%
+# torch
+import torch
+
+
+x = torch.tensor(1.0, requires_grad=True)
+h = 2 * x
+(3 * h + h**2).backward()
+print(x.grad)
+
+# %%
+# JAX
+import jax
+from jax import lax
+
+
+def loss(x):
+    h = 2 * x
+    return 3 * h + h**2
+
+
+print(jax.grad(loss)(1.0))
+
+# %%
+# Try it: stop one of the two uses: replace `h**2` by `h.detach() ** 2` in torch, and `h**2` by
+# `lax.stop_gradient(h) ** 2` in JAX. What is left of the gradient?
+
+# %% [markdown]
 # **`retain_grad()`** keeps the gradient of an intermediate, which torch would otherwise discard. A
 # JAX intermediate has no attribute to keep it in: `jaxgrad.retain_grad(i, "i")` names it, and its
 # gradient is returned together with the others. On a detached value torch's `retain_grad()` raises,
 # because that value has no gradient.
+
+# %%
+# torch
+import torch
+
+
+a, b, d = (torch.tensor(value, requires_grad=True) for value in (2.0, 3.0, 4.0))
+c = a * b
+c.retain_grad()
+(c * d).backward()
+print("a", a.grad, "b", b.grad, "d", d.grad)
+print("c", c.grad)
+
+# %%
+# JAX
+import jaxgrad
+
+
+def e(a, b, d):
+    c = jaxgrad.retain_grad(a * b, "c")
+    return c * d
+
+
+_, (da, db, dd), kept = jaxgrad.value_and_retained_grads(e, (0, 1, 2))(2.0, 3.0, 4.0)
+print("a", da, "b", db, "d", dd)
+print("c", kept["c"])
+
+# %%
+# Try it: replace `4.0` by `0.0` in both cells. Which gradient is left?
 
 # %%
 show("backward/retain_grad", claim=False)
@@ -132,7 +195,29 @@ show("backward/cotangent", claim=False)
 # Without either, both frameworks raise.
 
 # %%
-show("backward/non_scalar", claim=False)
+# torch
+import torch
+
+
+x = torch.tensor([1.0, 2.0], requires_grad=True)
+y = x**2
+y.backward(gradient=torch.tensor([1.0, 10.0]))
+print(x.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+
+x = jnp.array([1.0, 2.0])
+y, pull_back = jax.vjp(lambda x: x**2, x)
+(grad,) = pull_back(jnp.array([1.0, 10.0]))
+print(grad)
+
+# %%
+# Try it: replace `[1.0, 10.0]` by `[0.0, 1.0]` in both cells. Which output does this
+# cotangent select?
 
 # %%
 show("backward/non_scalar_without_cotangent", claim=False)
@@ -180,13 +265,38 @@ show("backward/adjust_embedding")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("backward/rest_of_the_program")
 
 # %%
-exercise("backward/weighted_outputs")
+# Your answer
+import jax
+
+
+grad = ...  # call jax.grad once
+
+# %%
+check("backward/rest_of_the_program", grad)
+
+# %%
+exercise("backward/jacobian_by_rows")
+
+# %%
+# Your answer
+import jax
+import jax.numpy as jnp
+
+
+def rows(f, x):
+    y, pull_back = jax.vjp(f, x)
+    return jnp.stack([pull_back(y)[0] for _ in y])
+
+
+# %%
+check("backward/jacobian_by_rows", rows)
 
 # %% [markdown]
 # ## What to take away

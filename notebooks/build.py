@@ -33,18 +33,23 @@ import pathlib
 {imports}import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-{fetch}sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+{fetch}sys.path.insert(0, str(checkout))
 """
 FETCH = """\
-    if not pathlib.Path("jaxgrad").is_dir():
+    checkout = pathlib.Path("jaxgrad")
+    if not checkout.is_dir():
         subprocess.run(["git", "clone", "--depth=1", "{url}", "jaxgrad"], check=True)
     install = ["-m", "pip", "install", "--quiet", "./jaxgrad[notebooks]"]
     subprocess.run([sys.executable, *install], check=True)
-    sys.path.insert(0, "jaxgrad")
 """
 NO_ADDRESS = """\
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
 """
 
 
@@ -63,7 +68,7 @@ def repository() -> str:
 def setup(url: str) -> str:
     """Return the code that every notebook starts with."""
     if not url:
-        where = "this notebook runs in the folder notebooks/ of a checkout of jaxgrad"
+        where = "this notebook runs anywhere in a checkout of jaxgrad"
         return SETUP.format(where=where, imports="", fetch=NO_ADDRESS)
     where = "in a checkout this adds it to the path; on Colab it fetches and installs it"
     return SETUP.format(where=where, imports="import subprocess\n", fetch=FETCH.format(url=url))
@@ -96,7 +101,7 @@ def read(script: pathlib.Path, url: str = "") -> nbformat.NotebookNode:
 def build(script: pathlib.Path) -> None:
     """Run a script as a notebook and write the executed copy beside it."""
     url = repository()
-    begin = re.compile(r"# %%\n# Setup: .*?\nsys\.path\.insert\(0, \"\.\.\"\)\n", re.DOTALL)
+    begin = re.compile(r"# %%\n# Setup: .*?\nsys\.path\.insert\(0, .*?\)\n", re.DOTALL)
     text = begin.sub(lambda _: f"# %%\n{setup(url)}", script.read_text(), count=1)
     if text != script.read_text():
         script.write_text(text)

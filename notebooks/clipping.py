@@ -11,24 +11,30 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 import torch
 
 import jaxgrad
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
-from parity_tests.notebook.show import figure, show, without
+from parity_tests.notebook.show import figure, show
 
 
 # %% [markdown]
@@ -37,13 +43,41 @@ from parity_tests.notebook.show import figure, show, without
 # A gradient that is longer than `max_norm` is shortened to that norm. torch's function and
 # jaxgrad's also return the norm before clipping. One infinite gradient makes the factor zero: every
 # other gradient becomes 0, and the infinite one NaN. `optax.clip_by_global_norm` gives the same
-# values. With `error_if_nonfinite=True` both torch's function and jaxgrad's raise instead.
+# values there. With `error_if_nonfinite=True` both torch's function and jaxgrad's raise instead.
+#
+# The gradient (3, 4) has the norm 5. With a bound of 2.5 it becomes half as long, up to a small
+# term that is explained below.
+
+# %%
+# torch
+import torch
+
+
+w = torch.nn.Parameter(torch.zeros(2))
+w.grad = torch.tensor([3.0, 4.0])
+norm = torch.nn.utils.clip_grad_norm_([w], max_norm=2.5)
+print(norm.item(), w.grad)
+
+# %%
+# JAX
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+grad = jnp.array([3.0, 4.0])
+clipped, norm = jaxgrad.clip_grad_norm(grad, max_norm=2.5)
+print(norm, clipped)
+
+# %%
+# Try it: replace `max_norm=2.5` by `max_norm=10.0`. The gradient is shorter than the bound now: is
+# it made longer?
+
+# %% [markdown]
+# For a network all gradients share one norm. The last column clips each element by itself instead.
 
 # %%
 show("clipping/clip_grad_norm", claim=False)
-
-# %%
-without("clipping/clip_grad_norm")
 
 # %% [markdown]
 # **Below the bound** the gradient stays bit-identical. The last column shows a common first
@@ -129,6 +163,29 @@ show("clipping/clip_grad_value", asked=True)
 # Each element is clamped independently, which changes the direction of the gradient.
 
 # %%
+# torch
+import torch
+
+
+w = torch.nn.Parameter(torch.zeros(3))
+w.grad = torch.tensor([3.0, -4.0, 1.0])
+torch.nn.utils.clip_grad_value_([w], 2.0)
+print(w.grad)
+
+# %%
+# JAX
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+print(jaxgrad.clip_grad_value(jnp.array([3.0, -4.0, 1.0]), 2.0))
+
+# %%
+# Try it: replace `2.0)` by `1.0)` in both cells. From which bound on do all three elements have the
+# same size?
+
+# %%
 plain("clip_grad_value")
 
 # %% [markdown]
@@ -141,7 +198,41 @@ figure("clipping_ball")
 # %% [markdown]
 # ## Mixed precision
 #
-# `autocast` computes linear layers in bfloat16; the loss and the gradients are float32.
+# `autocast` computes linear layers in bfloat16; the loss and the gradients are float32. A bfloat16
+# has 8 significant bits, so it holds every integer up to 256, but not 257.
+
+# %%
+# torch
+import torch
+
+
+linear = torch.nn.functional.linear
+w = torch.tensor([[1.0]], requires_grad=True)
+x = torch.tensor([[257.0]])
+with torch.autocast("cpu", dtype=torch.bfloat16):
+    y = linear(x, w)
+y.sum().backward()
+print("y", y.item(), "w", w.grad.item())
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+def layer(w, x):
+    return jnp.sum(jaxgrad.autocast(lambda w, x: x @ w.T, jnp.bfloat16)(w, x))
+
+
+w, x = jnp.array([[1.0]], jnp.float32), jnp.array([[257.0]], jnp.float32)
+y, grad = jax.value_and_grad(layer)(w, x)
+print("y", y, "w", grad.item())
+
+# %%
+# Try it: replace `257.0` by `255.0` in both cells, and then by 258 and 259. Which of these
+# numbers survive?
 
 # %%
 show("precision/autocast", claim=False)
@@ -176,10 +267,59 @@ show("precision/autocast_regions", only="h off half", claim=False)
 show("precision/autocast_scan", only="last loss grads/fc2/bias", claim=False)
 
 # %% [markdown]
-# **The gradient scaler.** There are five steps, and the third has an infinite gradient: that step
-# is skipped and the scale is halved. After two good steps the scale doubles. Clipping comes after
-# `unscale_`, so it sees the unscaled gradient. In JAX the scaler's state is an argument and a
-# return value, and the step is skipped by a select on the device instead of an `if` on the host.
+# **The gradient scaler** multiplies the loss by a scale, so that small gradients do not become zero
+# in float16, and divides the gradients by it before the step. If a gradient is infinite or NaN, it
+# skips the step and halves the scale; after a number of good steps in a row it doubles the scale.
+# In JAX the scaler's state is an argument and a return value, and the step is skipped by a select
+# on the device instead of an `if` on the host.
+#
+# Here the loss is w times 2, infinity and 3, the learning rate is 1, and the scale doubles after
+# each good step. `unscale` also returns whether a gradient was infinite or NaN.
+
+# %%
+# torch
+import torch
+
+
+w = torch.nn.Parameter(torch.tensor(10.0))
+optimizer = torch.optim.SGD([w], lr=1.0)
+scaler = torch.amp.GradScaler("cpu", init_scale=8.0, growth_interval=1)
+for factor in (2.0, float("inf"), 3.0):
+    optimizer.zero_grad()
+    scaler.scale(w * factor).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    print(w.item(), scaler.get_scale())
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+def scaled_loss(w, factor, state):
+    return scaler.scale(state, w * factor)
+
+
+w, tx = jnp.array(10.0), jaxgrad.optim.sgd(lr=1.0)
+scaler = jaxgrad.GradScaler(init_scale=8.0, growth_interval=1)
+state, opt_state = scaler.init(), tx.init(w)
+for factor in (2.0, float("inf"), 3.0):
+    grad = jax.grad(scaled_loss)(w, factor, state)
+    grad, found_inf = scaler.unscale(state, grad)
+    w, opt_state = scaler.step(found_inf, tx, grad, opt_state, w)
+    state = scaler.update(state, found_inf)
+    print(w, state.scale)
+
+# %%
+# Try it: replace `float("inf")` by `1.0`. Does the second step move w now, and where does the
+# scale end?
+
+# %% [markdown]
+# In the next program a network takes five steps, and the third has an infinite gradient. The scale
+# doubles after two good steps. Clipping comes after `unscale_`, so it sees the unscaled gradient.
 
 # %%
 show("precision/amp", only="*/scale */skipped", claim=False)
@@ -206,17 +346,45 @@ plot("the gradient scaler's scale after each step, torch and JAX")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("clipping/by_hand")
 
 # %%
-exercise("clipping/norm_or_value")
+# Your answer
+import jax.numpy as jnp
+
+
+def clip(grads, max_norm):  # a dict of gradients
+    norm = ...
+    return grads
+
+
+# %%
+check("clipping/by_hand", clip)
+
+# %%
+exercise("clipping/each_its_own")
+
+# %%
+# Your answer
+import jax
+
+import jaxgrad
+
+
+def clip_each(grads, max_norm):
+    return jaxgrad.clip_grad_norm(grads, max_norm)[0]  # clips by the common norm
+
+
+# %%
+check("clipping/each_its_own", clip_each)
 
 # %% [markdown]
 # ## What to take away
 #
 # - torch divides by norm + 1e-6, so the clipped norm is a little below the bound.
-# - Clipping by norm keeps the direction of the gradient, clipping by value does not.
+# - Clipping by norm keeps the direction of the gradient; clipping by value in general does not.
 # - The scaler's state is an argument and a return value, and a step is skipped on the device.

@@ -11,18 +11,57 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, graph, show
 
+
+# %% [markdown]
+# ## One condition for each element
+#
+# `where` computes both values and selects one of them; the gradient is that of the selected one.
+# It works on arrays, under `jit` and under `vmap`.
+
+# %%
+# torch
+import torch
+
+
+x = torch.tensor([-3.0, 2.0], requires_grad=True)
+y = torch.where(x > 0, x**2, -x)
+y.sum().backward()
+print(y.tolist(), x.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+
+@jax.jit
+def f(x):
+    return jnp.where(x > 0, x**2, -x)
+
+
+x = jnp.array([-3.0, 2.0])
+print(f(x), jax.grad(lambda x: jnp.sum(f(x)))(x))
+
+# %%
+# Try it: replace `x > 0` by `x < 0` in both cells. Which of the four numbers are what you expect?
 
 # %% [markdown]
 # ## A graph that depends on the data
@@ -43,7 +82,40 @@ graph("control_flow/data_dependent")
 # %% [markdown]
 # **A loop whose length depends on the data.** `lax.while_loop` has no reverse-mode derivative,
 # because the number of values to save has no bound. A `scan` of bounded length that does nothing
-# after its condition becomes false has one.
+# after its condition becomes false has one. Here x is doubled while it is less than 100:
+# `scan` calls `step` ten times, each time with the y that the last call returned.
+
+# %%
+# torch
+import torch
+
+
+x = torch.tensor(3.0, requires_grad=True)
+y = x
+while y < 100:
+    y = 2 * y
+y.backward()
+print(y.item(), x.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def doubled(x):
+    def step(y, _):
+        return jnp.where(y < 100, 2 * y, y), None
+
+    return lax.scan(step, x, length=10)[0]
+
+
+print(*jax.jit(jax.value_and_grad(doubled))(3.0))
+
+# %%
+# Try it: replace `100` by `1000` in both cells. How many of the ten steps of the scan are used now?
+# With 10000 they are not enough, and JAX is wrong without a message.
 
 # %%
 show("control_flow/data_dependent_depth")
@@ -67,8 +139,10 @@ show(
 )
 
 # %% [markdown]
-# torch builds a graph at every call, and `torch.compile` and `jax.jit` once for each combination of
-# input shapes. In return the second call does not build anything.
+# torch builds a graph at every call; `jax.jit` builds one for each combination of input shapes and
+# dtypes, and so does `torch.compile` with `dynamic=False`. (By default `torch.compile` treats sizes
+# as variables from the second shape on, so that a third needs no other graph.) In return a further
+# call does not build anything.
 
 # %% [markdown]
 # ## Which way to stop a gradient is cheapest
@@ -99,17 +173,46 @@ figure("stop_bytes")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("control_flow/branch_on_a_value")
 
 # %%
-exercise("control_flow/halve_until_small")
+# Your answer
+from jax import lax
+
+
+def f(x):
+    return x**2 if x > 0 else -x
+
+
+# %%
+check("control_flow/branch_on_a_value", f)
+
+# %%
+exercise("control_flow/terms_until_small")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+from jax import lax
+
+
+def total(x):
+    total, term = jnp.zeros_like(x), x
+    while term > 0.5:  # a traced value has no truth value
+        total, term = total + term, term / 2
+    return total
+
+
+# %%
+check("control_flow/terms_until_small", total)
 
 # %% [markdown]
 # ## What to take away
 #
 # - Decisions that depend on values are made with `lax.cond`, `lax.scan` or `jnp.where`.
 # - A loop that is differentiated in reverse needs a bounded length.
-# - torch builds a graph at each call, JAX once for each combination of shapes.
+# - torch builds a graph at each call, `jax.jit` once for each combination of shapes and dtypes.

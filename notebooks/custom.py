@@ -13,19 +13,74 @@
 # **Time** 20 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, graph, show
 
+
+# %% [markdown]
+# ## A function with its own backward pass
+#
+# This one is the identity, and clamps the gradient. In plain JAX, `jax.custom_vjp` marks such a
+# function, and `defvjp` gives it two rules: the first runs in the forward pass and returns the
+# result with what the backward pass needs (here nothing); the second turns this and the gradient of
+# the result into one gradient for each argument.
+
+# %%
+# torch
+import torch
+
+
+class Clamped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.clamp(-1, 1)
+
+
+x = torch.tensor([0.0, 5.0], requires_grad=True)
+(Clamped.apply(x) ** 2).sum().backward()
+print(x.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+
+@jax.custom_vjp
+def clamped(x):
+    return x
+
+
+clamped.defvjp(lambda x: (x, None), lambda kept, grad: (jnp.clip(grad, -1, 1),))
+print(jax.grad(lambda x: jnp.sum(clamped(x) ** 2))(jnp.array([0.0, 5.0])))
+
+# %%
+# Try it: replace `-1, 1` by `-4, 4` in both cells. Without a clamp the second gradient is 10: what
+# is it now?
+
+# %% [markdown]
+# `jaxgrad.from_function` takes torch's class instead. It keeps rules of torch that a raw
+# `custom_vjp` does not have; most of this notebook is about them.
 
 # %% [markdown]
 # ## Huber loss
@@ -52,7 +107,47 @@ show("custom/none_gradient", asked=True)
 
 # %% [markdown]
 # `.grad` stays `None`, and the optimizer does not change that parameter, not even by weight decay.
-# With a plain `jax.custom_vjp`, JAX replaces `None` by zeros before any caller can see it.
+# With a plain `jax.custom_vjp`, JAX replaces `None` by zeros before any caller can see it:
+
+# %%
+# torch
+import torch
+
+
+class Scale(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, w):
+        ctx.save_for_backward(w)
+        return x * w
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.saved_tensors[0], None
+
+
+x, w = (torch.tensor(value, requires_grad=True) for value in (2.0, 5.0))
+Scale.apply(x, w).backward()
+print("x", x.grad, "w", w.grad)
+
+# %%
+# JAX differs from torch
+import jax
+
+import jaxgrad
+
+
+@jax.custom_vjp
+def scale(x, w):
+    return x * w
+
+
+scale.defvjp(lambda x, w: (x * w, w), lambda w, grad: (grad * w, None))
+dx, dw = jaxgrad.grad(scale, (0, 1))(2.0, 5.0)
+print("x", dx, "w", dw)
+
+# %%
+# Try it: replace `[0], None` by `[0], 7 * grad` in torch, and `(grad * w, None)` by
+# `(grad * w, 7 * grad)` in JAX. Do they agree, although the derivative is wrong?
 
 # %% [markdown]
 # ## A gradient that is larger than its input
@@ -109,6 +204,36 @@ show("custom/saved_tensor_modified")
 # x).detach()`. In JAX `stop_gradient` replaces `detach`.
 
 # %%
+# torch
+import torch
+
+
+x = torch.tensor(2.6, requires_grad=True)
+rounded = x + (x.round() - x).detach()
+loss = rounded**2
+loss.backward()
+print(loss.item(), x.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def loss(x):
+    rounded = x + lax.stop_gradient(jnp.round(x) - x)
+    return rounded**2
+
+
+print(*jax.value_and_grad(loss)(2.6))
+
+# %%
+# Try it: replace `x + (x.round() - x).detach()` by `x.round()` in torch, and
+# `x + lax.stop_gradient(jnp.round(x) - x)` by `jnp.round(x)` in JAX. Does the loss change, or
+# the gradient?
+
+# %%
 plain("straight_through")
 
 # %%
@@ -148,13 +273,49 @@ show("surrogate/gradient_reversal_twice", claim=False)
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("custom/slower_gradient")
 
 # %%
-exercise("custom/binary_weights")
+# Your answer
+import torch
+
+import jaxgrad
+
+
+class Slower(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        return 0.1 * grad_output
+
+
+slower = ...
+
+# %%
+check("custom/slower_gradient", slower)
+
+# %%
+exercise("custom/clipped_straight_through")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+from jax import lax
+
+
+def quantize(x):
+    return jnp.round(jnp.clip(x, -1, 1))  # the gradient of round is 0
+
+
+# %%
+check("custom/clipped_straight_through", quantize)
 
 # %% [markdown]
 # ## What to take away

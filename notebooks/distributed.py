@@ -11,23 +11,116 @@
 # **Time** 25 minutes · **Level** advanced · **Read first:** [control_flow](control_flow.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.sharding import PartitionSpec as P
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show, without
 
+
+# %% [markdown]
+# ## Words: rank, mesh, P, replicated
+#
+# - A *rank* is one of several processes in torch, with its own data and its own copy of the model.
+#   In JAX one program runs on several *devices*; here they are parts of the CPU.
+# - A *mesh* is an array of devices whose axes have names: `Mesh(devices, ("ranks",))` is a row of
+#   devices along the axis `"ranks"`.
+# - `P("ranks")`, short for `PartitionSpec`, says that the first axis of an array is cut along
+#   `"ranks"`: each device holds a piece. `P()` says that nothing is cut: every device holds the
+#   whole array, which is then called *replicated*.
+# - `jax.shard_map(f, mesh=..., in_specs=..., out_specs=...)` runs `f` on every device, on the
+#   pieces that `in_specs` gives it. Inside, `lax.pmean(x, "ranks")` is the mean over the devices
+#   and `lax.psum` the sum. These two take the place of torch's `all_reduce`.
+# - `check_vma=True`, the default of `shard_map`, lets JAX track which values are replicated and
+#   which vary from device to device. A replicated parameter has one gradient, so JAX sums the
+#   devices' gradients of it.
+#
+# Two ranks hold two rows each, x = [1, 3] and [5, 7], and the loss is the mean of w·x. Its gradient
+# is 2 on the first rank and 6 on the second, and training needs their mean, 4. DDP needs a process
+# for each rank; the loop below computes what it computes.
+
+# %%
+# torch
+import torch
+
+
+w = torch.tensor(1.0, requires_grad=True)
+ranks = torch.tensor([1.0, 3.0]), torch.tensor([5.0, 7.0])
+for x in ranks:
+    (w * x).mean().backward()
+w.grad /= len(ranks)  # DDP's all_reduce
+print("w", w.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.sharding import Mesh, PartitionSpec as P
+
+
+jax.config.update("jax_num_cpu_devices", 8)  # before JAX first computes
+
+
+def gradient(w, x):  # x: the two rows of one device
+    return jax.grad(lambda w: lax.pmean(jnp.mean(w * x), "ranks"))(w)
+
+
+mesh = Mesh(jax.devices()[:2], ("ranks",))
+on_devices = jax.shard_map(gradient, mesh=mesh, in_specs=(P(), P("ranks")), out_specs=P())
+print("w", on_devices(jnp.array(1.0), jnp.array([1.0, 3.0, 5.0, 7.0])))
+
+# %%
+# Try it: replace `lax.pmean(jnp.mean(w * x), "ranks")` by `jnp.mean(w * x)`. JAX and torch then
+# differ: is the result a sum, a mean, or the gradient of one rank?
+
+# %% [markdown]
+# **Without naming any device.** Under `jit` an array carries its own sharding. The program is that
+# of one device, and XLA inserts the communication.
+
+# %%
+# torch
+import torch
+
+
+w = torch.tensor(1.0, requires_grad=True)
+x = torch.tensor([1.0, 3.0, 5.0, 7.0])  # all rows
+(w * x).mean().backward()
+print("w", w.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+
+jax.config.update("jax_num_cpu_devices", 8)  # before JAX first computes
+mesh = Mesh(jax.devices()[:2], ("ranks",))
+rows = NamedSharding(mesh, P("ranks"))
+x = jax.device_put(jnp.array([1.0, 3.0, 5.0, 7.0]), rows)  # two rows on each device
+print("w", jax.jit(jax.grad(lambda w, x: jnp.mean(w * x)))(1.0, x))
+
+# %%
+# Try it: replace `.mean()` by `.sum()` in torch, and `jnp.mean` by `jnp.sum` in JAX. XLA now adds
+# the two devices' sums: which number does w get?
 
 # %% [markdown]
 # ## The mean of the ranks' gradients
@@ -47,13 +140,6 @@ show("distributed/ddp", only="loss */bias")
 
 # %%
 figure("ring")
-
-# %% [markdown]
-# **Without naming any device.** Under `jit` the batch carries its own sharding, the mean of the
-# loss is the mean over all rows, and XLA inserts the reduction.
-
-# %%
-show("distributed/ddp_sharding", only="loss */bias", claim=False)
 
 # %% [markdown]
 # ## Three traps
@@ -172,13 +258,40 @@ show("distributed/clip_sharding", only="norm */l2/bias", claim=False)
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
-exercise("distributed/average_the_loss")
+exercise("distributed/only_real_rows")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+from jax import lax
+
+
+def loss(w, x, real):  # x and real hold the two rows of one device
+    return lax.pmean(jnp.mean((w * x) ** 2), "ranks")
+
+
+# %%
+check("distributed/only_real_rows", loss)
 
 # %%
 exercise("distributed/norm_of_a_sharded_gradient")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+from jax import lax
+
+
+def norm(half):
+    return lax.psum(jnp.sqrt(jnp.sum(half**2)), "ranks")
+
+
+# %%
+check("distributed/norm_of_a_sharded_gradient", norm)
 
 # %% [markdown]
 # ## What to take away

@@ -19,15 +19,21 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, graph, network, show
@@ -37,8 +43,7 @@ from parity_tests.notebook.show import figure, graph, network, show
 # The programs below use the following network, and all of them have the same parameters, inputs and
 # targets, so that you can compare their losses and gradients. In JAX they call
 # `jaxgrad.value_and_grad`, which is `jax.value_and_grad` except that it returns `None` where
-# torch's `.grad` is `None`. (One exception, a branch of `lax.cond` that is not taken, is in
-# [none_or_zero](none_or_zero.ipynb).)
+# torch's `.grad` is `None`. (Exceptions are in [none_or_zero](none_or_zero.ipynb).)
 
 # %%
 network()
@@ -66,7 +71,42 @@ show("grad_modes/detach", prints="grads", asked=True)
 # %% [markdown]
 # Nothing is written to L1's `.grad`: it stays `None`, not zero, or keeps the value of an earlier
 # backward pass. The loss is the one above, to the last digit: stopping a gradient does not change
-# the forward pass.
+# the forward pass. Here is the same with three numbers, to change and to run again.
+
+# %%
+# torch
+import torch
+
+
+w1 = torch.tensor(2.0, requires_grad=True)
+w2 = torch.tensor(3.0, requires_grad=True)
+h = (w1 * 5).detach()
+loss = w2 * h
+loss.backward()
+print("loss", loss.item())
+print("w1", w1.grad)
+print("w2", w2.grad)
+
+# %%
+# JAX
+from jax import lax
+
+import jaxgrad
+
+
+def loss(w1, w2):
+    h = lax.stop_gradient(w1 * 5)
+    return w2 * h
+
+
+value, (dw1, dw2) = jaxgrad.value_and_grad(loss, (0, 1))(2.0, 3.0)
+print("loss", value)
+print("w1", dw1)
+print("w2", dw2)
+
+# %%
+# Try it: delete `.detach()`, and replace `lax.stop_gradient(w1 * 5)` by `w1 * 5`. Which of the
+# three lines changes?
 
 # %% [markdown]
 # ## `no_grad`
@@ -88,7 +128,33 @@ show("grad_modes/no_grad", prints="grads")
 # with `unused="error"`.
 
 # %%
-show("grad_modes/no_grad_part", prints="both_outside y_inside", claim=False)
+# torch
+import torch
+
+
+x = torch.tensor(1.0, requires_grad=True)
+with torch.no_grad():
+    square = x**2
+loss = square + x**3
+loss.backward()
+print(loss.item(), x.grad)
+
+# %%
+# JAX
+import jaxgrad
+
+
+def loss(x):
+    square = jaxgrad.no_grad(lambda x: x**2)(x)
+    return square + x**3
+
+
+value, grad = jaxgrad.value_and_grad(loss)(1.0)
+print(value, grad)
+
+# %%
+# Try it: replace `torch.no_grad()` by `torch.enable_grad()`, and
+# `jaxgrad.no_grad(lambda x: x**2)(x)` by `x**2`. Does the loss change, or the gradient, or both?
 
 # %%
 graph("grad_modes/no_grad_part")
@@ -124,8 +190,39 @@ show("grad_modes/inference_mode", claim=False)
 graph("grad_modes/inference_mode")
 
 # %% [markdown]
-# After `torch.clone` the value can be saved for backward: L1's gradient is `None`, and L2 gets
-# its gradient. The table also shows an output computed entirely inside `inference_mode`.
+# After `torch.clone` the value can be saved for backward, so that w gets its gradient.
+
+# %%
+# torch
+import torch
+
+
+w = torch.tensor(3.0, requires_grad=True)
+with torch.inference_mode():
+    h = 5 * torch.tensor(2.0)
+try:
+    loss = w * h
+except RuntimeError as error:
+    print("torch raises:", str(error).split(".")[0])
+loss = w * h.clone()
+loss.backward()
+print("w", w.grad)
+
+# %%
+# JAX
+import jaxgrad
+
+
+def loss(w):
+    h = jaxgrad.no_grad(lambda x: 5 * x)(2.0)
+    return w * h
+
+
+print("w", jaxgrad.grad(loss)(3.0))
+
+# %%
+# Try it: replace `w * h` by `w + h` in both cells, also in `w * h.clone()`. A sum saves nothing:
+# does torch still raise?
 
 # %%
 show("grad_modes/inference_clone", prints="grads", claim=False)
@@ -141,9 +238,9 @@ show("grad_modes/leave_graph", claim=False)
 
 # %% [markdown]
 # **Shared storage.** `detach()` does not copy: writing to the detached tensor also changes the
-# original. torch notices this through the version counter and raises. It does not notice writes
-# through `.detach().numpy()`, and the gradient is silently wrong. JAX arrays are immutable, so
-# neither can happen.
+# original. If the backward pass needs the value, torch notices this through the version counter and
+# raises. It does not notice writes through `.detach().numpy()`, and the gradient is silently wrong.
+# JAX arrays are immutable, so neither can happen.
 
 # %%
 show("grad_modes/detach_shares_storage", claim=False)
@@ -210,13 +307,66 @@ figure("stopped_layers")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("grad_modes/one_term_of_a_sum")
 
 # %%
+# Your answer
+from jax import lax
+
+
+def in_torch(x):
+    return x**2 + x**3
+
+
+def in_jax(x):
+    return x**2 + x**3
+
+
+# %%
+check("grad_modes/one_term_of_a_sum", in_torch, in_jax)
+
+# %%
 exercise("grad_modes/stopped_too_early")
+
+# %%
+# Your answer
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def f(x):
+    return jnp.sum(x**2)
+
+
+def stopped(x):
+    return f(x)
+
+
+x = lax.stop_gradient(jnp.array([1.0, 2.0]))  # your colleague's line
+print(jax.grad(stopped)(x))
+
+# %%
+check("grad_modes/stopped_too_early", stopped)
+
+# %%
+exercise("grad_modes/same_value_other_gradient")
+
+# %%
+# Your answer
+from jax import lax
+
+
+def loss(a, b):
+    return a * b + a
+
+
+# %%
+check("grad_modes/same_value_other_gradient", loss)
 
 # %% [markdown]
 # ## What to take away

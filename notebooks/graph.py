@@ -12,18 +12,63 @@
 # **Time** 20 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import graph, nodes, show
 
+
+# %% [markdown]
+# ## Does it depend on a leaf?
+#
+# The flag `requires_grad` of a result says whether a path leads back to a leaf that requires grad.
+# `jaxgrad.depends_on` says the same about a function: whether a path leads from each argument to
+# the result.
+
+# %%
+# torch
+import torch
+
+
+def f(a, b):
+    return a**2 + b.detach()
+
+
+for a_, b_ in ((True, False), (False, True)):
+    a = torch.tensor(2.0, requires_grad=a_)
+    b = torch.tensor(3.0, requires_grad=b_)
+    print(f(a, b).requires_grad)
+
+# %%
+# JAX
+from jax import lax
+
+import jaxgrad
+
+
+def f(a, b):
+    return a**2 + lax.stop_gradient(b)
+
+
+for depends in jaxgrad.depends_on(f, 2.0, 3.0):
+    print(depends)
+
+# %%
+# Try it: replace `b.detach()` by `b` in torch, and `lax.stop_gradient(b)` by `b` in JAX. Which
+# line changes?
 
 # %% [markdown]
 # ## The attributes of a tensor
@@ -117,18 +162,73 @@ show("graph/parameter_of_intermediate", asked=True)
 # JAX you would have to write `stop_gradient` to make it.
 
 # %%
+# torch
+import torch
+
+
+w = torch.tensor(2.0, requires_grad=True)
+f = torch.nn.Parameter(3 * w)
+loss = 5 * f
+loss.backward()
+print("w", w.grad)
+
+# %%
+# JAX
+from jax import lax
+
+import jaxgrad
+
+
+def loss(w):
+    f = lax.stop_gradient(3 * w)
+    return 5 * f
+
+
+print("w", jaxgrad.grad(loss)(2.0))
+
+# %%
+# Try it: replace `torch.nn.Parameter(3 * w)` by `3 * w`, and `lax.stop_gradient(3 * w)` by `3 * w`.
+# What does w get now?
+
+# %%
 graph("graph/parameter_of_intermediate")
 
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("graph/bytes_that_are_kept")
 
 # %%
+# Your answer
+by_exp = ...  # numbers of bytes
+by_sum = ...
+
+# %%
+check("graph/bytes_that_are_kept", by_exp, by_sum)
+
+# %%
 exercise("graph/read_both_graphs")
+
+# %%
+# Your answer
+import jax
+import jax.numpy as jnp
+import torch
+
+
+x = torch.tensor(1.0, requires_grad=True)
+node, names = (torch.sin(x) * x).grad_fn, []
+# follow node.next_functions, and collect node.name()
+
+jaxpr = jax.make_jaxpr(lambda x: jnp.sin(x) * x)(1.0)
+primitives = ...  # of jaxpr.eqns
+
+# %%
+check("graph/read_both_graphs", names, primitives)
 
 # %% [markdown]
 # ## What to take away

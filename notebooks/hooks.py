@@ -11,20 +11,26 @@
 # **Time** 15 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import jax
 import jax.numpy as jnp
 import matplotlib.pyplot as plt
 
 import jaxgrad
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plain_jax import plain
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
@@ -32,10 +38,51 @@ from parity_tests.notebook.show import figure, show, without
 
 
 # %% [markdown]
-# ## A hook on a parameter: observe, then clamp to [-1, 1]
+# ## A hook that changes a gradient
+#
+# The hook of the next cells receives the gradient of h and returns another one in its place.
+
+# %%
+# torch
+import torch
+
+
+x = torch.tensor(1.0, requires_grad=True)
+h = 2 * x
+h.register_hook(lambda grad: grad.clamp(-1, 1))
+loss = 3 * h
+loss.backward()
+print(x.grad)
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+def loss(x):
+    h = jaxgrad.hook(2 * x, lambda grad: jnp.clip(grad, -1, 1))
+    return 3 * h
+
+
+print(jax.grad(loss)(1.0))
+
+# %%
+# Try it: replace `-1, 1` by `-10, 10` in both cells. What is the gradient of x without the clamp?
+
+# %% [markdown]
+# In plain JAX the hook is a function with a backward pass of its own. `jax.custom_vjp` marks such a
+# function, and `defvjp` gives it two rules: the first runs in the forward pass and returns the
+# result with whatever the backward pass needs (here nothing); the second turns this and the
+# gradient of the result into the gradients of the arguments.
 
 # %%
 plain("hook")
+
+# %% [markdown]
+# The same on a parameter of a network:
 
 # %%
 show("hooks/register_hook")
@@ -72,22 +119,45 @@ show("hooks/register_hook_sum", claim=False)
 # calls `jax.debug.print`. It prints the numbers at every call, and leaves the gradient unchanged,
 # because it returns `None`.
 
+# %%
+# torch
+import torch
+
+
+for numbers in ([1.0, 2.0], [3.0, 4.0]):
+    w = torch.tensor(numbers, requires_grad=True)
+    h = 2 * w
+    h.register_hook(lambda grad: print("gradient of h:", grad))
+    (h**2).sum().backward()
+    print("gradient of w:", w.grad)
 
 # %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+import jaxgrad
+
+
 def loss(w):
     h = jaxgrad.hook(2 * w, lambda grad: jax.debug.print("gradient of h: {grad}", grad=grad))
     return jnp.sum(h**2)
 
 
 compiled = jax.jit(jax.grad(loss))
-for w in (jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0])):
-    print("gradient of w:", compiled(w))
+for numbers in ([1.0, 2.0], [3.0, 4.0]):
+    grad = compiled(jnp.array(numbers))
     jax.effects_barrier()  # waits for what the compiled program prints
+    print("gradient of w:", grad)
+
+# %%
+# Try it: replace `2 * w` by `5 * w` in both cells. By which factor does each of the two
+# gradients grow?
 
 # %% [markdown]
 # A plain `print` in the hook would run once, while the program is traced, and show shapes instead
-# of numbers. For the same reason a hook can collect shapes, as below, but not numbers. To use the
-# numbers outside of the program, return them with `retain_grad`.
+# of numbers. For the same reason a hook that appends to a list collects shapes, as below, but not
+# numbers. To use the numbers outside of the program, return them with `retain_grad`.
 
 # %%
 show("hooks/hook_watch")
@@ -97,7 +167,35 @@ show("hooks/hook_watch")
 # because the backward pass traverses the program in reverse.
 
 # %%
-show("hooks/hook_order", claim=False)
+# torch
+import torch
+
+
+x = torch.tensor(1.0, requires_grad=True)
+h = 5 * x
+h.register_hook(lambda grad: grad + 1)
+h.register_hook(lambda grad: grad * 2)
+h.backward()
+print(x.grad)
+
+# %%
+# JAX
+import jax
+
+import jaxgrad
+
+
+def loss(x):
+    h = 5 * x
+    h = jaxgrad.hook(h, lambda grad: grad * 2)  # runs second
+    return jaxgrad.hook(h, lambda grad: grad + 1)  # runs first
+
+
+print(jax.grad(loss)(1.0))
+
+# %%
+# Try it: replace `grad + 1` by `grad + 10` in both cells. Is the gradient of x now (1 + 10) · 2 · 5
+# or (1 · 2 + 10) · 5?
 
 # %% [markdown]
 # **In a recurrent network** the gradients kept by `retain_grad` inside a `scan` are stacked over
@@ -120,12 +218,47 @@ show("hooks/hook_every_step")
 
 # %% [markdown]
 # ## Module hooks
+#
+# A module's backward hook sees the gradient of the module's input. In JAX it is a hook on that
+# input, applied before the layer.
 
 # %%
-show("hooks/full_backward_hook")
+# torch
+import torch
+
+
+layer = torch.nn.Linear(1, 1, bias=False)
+torch.nn.init.constant_(layer.weight, 2.0)
+layer.register_full_backward_hook(lambda module, grads, outputs: (10 * grads[0],))
+x = torch.tensor([3.0], requires_grad=True)
+layer(x).sum().backward()
+print("x", x.grad.item(), "weight", layer.weight.grad.item())
 
 # %%
-show("hooks/full_backward_pre_hook")
+# JAX
+import jax
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+def loss(x, weight):
+    x = jaxgrad.hook(x, lambda grad: 10 * grad)
+    return jnp.sum(weight @ x)
+
+
+dx, dweight = jax.grad(loss, (0, 1))(jnp.array([3.0]), jnp.array([[2.0]]))
+print("x", dx.item(), "weight", dweight.item())
+
+# %%
+# Try it: replace `10 * grad` by `0 * grad` in both cells. Which gradient stays, and why?
+
+# %% [markdown]
+# A *pre*-hook receives the gradient of the module's output. What it returns takes the place of that
+# gradient, so it reaches the module's parameters too.
+
+# %%
+show("hooks/full_backward_pre_hook", claim=False)
 
 # %% [markdown]
 # **After accumulation.** torch's post-accumulate hook sees `.grad`, the sum over all batches so
@@ -159,13 +292,37 @@ plot("norm of the gradient of each weight during training, torch and JAX")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
-exercise("hooks/print_the_norm")
+exercise("hooks/unit_gradient")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+def loss(w):
+    h = 2 * w
+    return jnp.sum(h**2)
+
+
+# %%
+check("hooks/unit_gradient", loss)
 
 # %%
 exercise("hooks/once_or_per_use")
+
+# %%
+# Your answer
+once = ...  # numbers, without running anything
+per_use = ...
+
+# %%
+check("hooks/once_or_per_use", once, per_use)
 
 # %% [markdown]
 # ## What to take away

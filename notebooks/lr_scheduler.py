@@ -12,17 +12,23 @@
 # **Time** 15 minutes · **Level** reference · **Read first:** [optim](optim.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import matplotlib.pyplot as plt
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show, without
@@ -41,6 +47,36 @@ from parity_tests.notebook.show import figure, show, without
 figure("schedules")
 
 # %% [markdown]
+# **By hand.** The learning rate is 8 and is halved every two steps. torch's scheduler changes the
+# optimizer; in JAX you call a function.
+
+# %%
+# torch
+import torch
+
+
+w = torch.nn.Parameter(torch.tensor(0.0))
+optimizer = torch.optim.SGD([w], lr=8.0)
+scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+for step in range(6):
+    print(step, optimizer.param_groups[0]["lr"])
+    optimizer.step()
+    scheduler.step()
+
+# %%
+# JAX
+from jaxgrad.optim import lr_scheduler
+
+
+schedule = lr_scheduler.step_lr(8.0, step_size=2, gamma=0.5)
+for step in range(6):
+    print(step, schedule(step))
+
+# %%
+# Try it: replace `step_size=2` by `step_size=3` in both cells. At which step does the learning rate
+# change first?
+
+# %% [markdown]
 # ## A cosine after its minimum
 #
 # A cosine takes the learning rate from its initial value to `eta_min` in `T_max` steps. Training
@@ -55,6 +91,31 @@ show("lr_scheduler/cosine_annealing_lr", only="w", asked=True)
 # %% [markdown]
 # `CosineAnnealingLR` is a recursion without an end, so the learning rate rises again after `T_max`.
 # `optax.cosine_decay_schedule` stays at its minimum.
+
+# %%
+# torch
+import torch
+
+
+w = torch.nn.Parameter(torch.tensor(0.0))
+optimizer = torch.optim.SGD([w], lr=8.0)
+scheduler = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=2)
+for step in range(5):
+    print(step, round(optimizer.param_groups[0]["lr"], 3))
+    optimizer.step()
+    scheduler.step()
+
+# %%
+# JAX differs from torch
+import optax
+
+
+schedule = optax.cosine_decay_schedule(8.0, decay_steps=2)
+for step in range(5):
+    print(step, round(float(schedule(step)), 3))
+
+# %%
+# Try it: replace `range(5)` by `range(3)` in both cells. How long do the two schedules agree?
 
 # %% [markdown]
 # ## One cycle
@@ -131,13 +192,37 @@ plot("the scaler's scale and growth tracker at each step, torch and JAX")
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("lr_scheduler/warm_up")
 
 # %%
+# Your answer
+import optax
+
+
+schedule = optax.linear_schedule(0.25, 1.0, 4)
+
+# %%
+check("lr_scheduler/warm_up", schedule)
+
+# %%
 exercise("lr_scheduler/average_from_the_first_model")
+
+
+# %%
+# Your answer
+def average(weights):  # a list with one weight for each step
+    mean = 0.0
+    for weight in weights:
+        mean = 0.5 * mean + 0.5 * weight
+    return mean
+
+
+# %%
+check("lr_scheduler/average_from_the_first_model", average)
 
 # %% [markdown]
 # ## What to take away

@@ -11,14 +11,19 @@
 # **Time** 25 minutes · **Level** advanced · **Read first:** [control_flow](control_flow.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import jax
 import jax.numpy as jnp
@@ -27,6 +32,7 @@ import matplotlib.pyplot as plt
 import jaxgrad
 from parity_tests.audits import networks
 from parity_tests.audits.memory_growth import DEPTHS, arguments, in_segments, plain
+from parity_tests.notebook.check import check
 from parity_tests.notebook.plots import plot
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, programs, show, without
@@ -53,8 +59,8 @@ params = {"v": jnp.ones((16, 16)), "up": jnp.ones((64, 16)), "down": jnp.ones((1
 jaxgrad.saved_bytes(block, params, jnp.ones((32, 16)))
 
 # %% [markdown]
-# Here is the same block under three policies of `jax.checkpoint`. Every policy gives the same
-# gradient.
+# Here is the same block under three policies of `jax.checkpoint`. They give the same gradient, up
+# to rounding.
 
 # %%
 policies = {
@@ -83,7 +89,42 @@ print("\n".join(lines))
 # %% [markdown]
 # ## Checkpointing: keep less, recompute more
 #
-# The gradients are the same, but fewer bytes are kept.
+# The gradients are the same, but fewer bytes are kept. The next cells differentiate (x²)² at 2.
+
+# %%
+# torch
+import torch
+from torch.utils.checkpoint import checkpoint
+
+
+def block(x):
+    print("forward")
+    return (x**2) ** 2
+
+
+x = torch.tensor(2.0, requires_grad=True)
+y = checkpoint(block, x, use_reentrant=False)
+y.backward()
+print(y.item(), x.grad)
+
+# %%
+# JAX
+import jax
+
+
+def block(x):
+    jax.debug.print("forward")
+    return (x**2) ** 2
+
+
+y, grad = jax.value_and_grad(jax.checkpoint(block))(2.0)
+jax.effects_barrier()
+print(y, grad)
+
+# %%
+# Try it: run the block without a checkpoint: replace `checkpoint(block, x, use_reentrant=False)` by
+# `block(x)`, and `jax.checkpoint(block)` by `block`. How often does the block run, and do the
+# numbers change?
 
 # %%
 show("checkpointing/checkpoint", only="*keep* */loss")
@@ -171,11 +212,33 @@ programs("checkpointing/save_on_cpu")
 # ## Micro-batches
 #
 # A scan over micro-batches keeps only the residuals of one micro-batch. Sums of losses add up
-# correctly, but means do not if the last micro-batch is smaller: `mean_of_means` differs from
-# `at_once`, and it does so identically in both frameworks.
+# correctly, but means do not if the last micro-batch is smaller, in both frameworks.
 
 # %%
-show("checkpointing/mean_of_means", only="*/l2/*")
+# torch
+import torch
+
+
+w = torch.tensor(1.0, requires_grad=True)
+x = torch.tensor([1.0, 2.0, 3.0, 4.0, 10.0])
+for part in x.split(3):
+    ((w * part).mean() / 2).backward()
+print("at once", x.mean().item(), "mean of means", w.grad.item())
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+
+grad, x = jax.grad(lambda w, x: jnp.mean(w * x)), jnp.array([1.0, 2.0, 3.0, 4.0, 10.0])
+parts = jnp.split(x, [3])
+total = sum(grad(1.0, part) / 2 for part in parts)
+print("at once", grad(1.0, x), "mean of means", total)
+
+# %%
+# Try it: use six rows: replace `, 4.0, 10.0]` by `, 4.0, 5.0, 6.0]` in both cells. Why are the two
+# means equal now?
 
 # %% [markdown]
 # The first example steps each parameter's optimizer during the backward pass, so that only one
@@ -190,17 +253,42 @@ show("checkpointing/per_sample_in_chunks", only="*/l2/bias", claim=False)
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("memory/two_segments")
 
 # %%
+# Your answer
+import jax
+import jax.numpy as jnp
+
+
+def in_segments(w):
+    h = jnp.ones((2, 3))
+    for _ in range(8):  # one segment, and nothing is checkpointed
+        h = jnp.tanh(h @ w)
+    return jnp.sum(h)
+
+
+# %%
+check("memory/two_segments", in_segments)
+
+# %%
 exercise("memory/uneven_micro_batches")
+
+# %%
+# Your answer
+weights = (1 / 2, 1 / 2)
+
+# %%
+check("memory/uneven_micro_batches", weights)
 
 # %% [markdown]
 # ## What to take away
 #
 # - `jaxgrad.saved_bytes` counts residuals before anything runs.
-# - Checkpointing changes what is kept, never the gradient, provided that randomness is repeated.
+# - Checkpointing changes what is kept and not the gradient, except for rounding, provided that
+#   randomness is repeated.
 # - Means over micro-batches of different size do not add up to the mean.

@@ -1,25 +1,32 @@
 # %% [markdown]
 # # In-place changes, and the lifetime of a graph
 #
-# Two classes of errors exist only in torch, and one only in JAX. JAX arrays are immutable, so a
-# value needed by the backward pass cannot be overwritten. The function that `jax.vjp` returns owns
-# its saved values, so they are not freed while you hold it.
+# Two classes of errors of torch do not exist in JAX. JAX arrays are immutable, so a value needed by
+# the backward pass cannot be overwritten. The function that `jax.vjp` returns owns its saved
+# values, so they are not freed while you hold it. In return JAX has an error that torch does not
+# have.
 #
 # **You will be able to** explain torch's errors about in-place changes and freed graphs, and avoid
-# the one error that only JAX has.
+# the leaked tracers of JAX.
 #
 # **Time** 20 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show
 
@@ -57,7 +64,8 @@ show("mutation/inplace_saved", asked=True)
 # %% [markdown]
 # A product saves its factors, so the change is an error. In JAX `c += 1` creates a new array, and
 # the saved one is still there.
-#
+
+# %% [markdown]
 # **The version counter, line by line.** The node of `e = c * d` does not copy c. It holds c itself
 # and the version that c had then. `backward` compares that number with c's version now.
 
@@ -75,8 +83,42 @@ show("mutation/inplace_not_saved", asked=True)
 
 # %% [markdown]
 # A sum saves nothing, so nothing was overwritten, and every gradient is right. Whether an in-place
-# change raises depends on what the backward pass has saved.
-#
+# change raises depends on what the backward pass has saved. Both programs with numbers:
+
+# %%
+# torch
+import torch
+
+
+a, d = (torch.tensor(value, requires_grad=True) for value in (2.0, 5.0))
+c = 3 * a
+e = c * d
+c += 1
+try:
+    e.backward()
+except RuntimeError as error:
+    print("torch raises:", str(error)[:60])
+print("a", a.grad, "d", d.grad)
+
+# %%
+# JAX differs from torch
+import jax
+
+
+def e(a, d):
+    c = 3 * a
+    e = c * d
+    c += 1
+    return e
+
+
+da, dd = jax.grad(e, (0, 1))(2.0, 5.0)
+print("a", da, "d", dd)
+
+# %%
+# Try it: replace `c * d` by `c + d` in both cells. Does the in-place change still matter?
+
+# %% [markdown]
 # **A change through `.data`** writes into the same memory in another way.
 
 # %%
@@ -86,11 +128,38 @@ question("mutation/data")
 show("mutation/data", asked=True)
 
 # %% [markdown]
-# It bypasses the version counter, and torch's gradient is silently wrong. This cannot be expressed
-# in JAX.
+# It bypasses the version counter, and torch's gradient is silently wrong. A JAX array has no
+# `.data` to write to.
+
+# %%
+# torch
+import torch
+
+
+x = torch.tensor(1.0, requires_grad=True)
+y = x**2
+x.data.fill_(10.0)
+y.backward()
+print(y.item(), x.grad)
+
+# %%
+# JAX differs from torch
+import jax
+
+
+def y(x):
+    result = x**2
+    x = 10.0  # a new value for the name, not for the array
+    return result
+
+
+print(*jax.value_and_grad(y)(1.0))
+
+# %%
+# Try it: replace `x**2` by `3 * x` in both cells. Why is torch right again?
 
 # %% [markdown]
-# ## The error that only JAX has
+# ## An error of JAX: a leaked tracer
 #
 # The program stores an intermediate outside the function. In torch it is an ordinary tensor. In
 # JAX, inside a transformation, it is a tracer and becomes invalid when the transformation ends;
@@ -116,6 +185,33 @@ show("retain_graph/second_backward", claim=False)
 # %% [markdown]
 # **`retain_graph=True`** keeps them, and `.grad` accumulates unless it is cleared. In JAX nothing
 # has to be requested.
+
+# %%
+# torch
+import torch
+
+
+x = torch.tensor(3.0, requires_grad=True)
+y = x**2
+y.backward(retain_graph=True)
+try:
+    y.backward()
+except RuntimeError as error:
+    print("torch raises:", str(error)[:48])
+print(x.grad)
+
+# %%
+# JAX
+import jax
+
+
+y, pull_back = jax.vjp(lambda x: x**2, 3.0)
+(first,) = pull_back(1.0)
+(second,) = pull_back(1.0)
+print(first + second)
+
+# %%
+# Try it: delete `retain_graph=True`. Then torch raises: what does `.grad` hold after the error?
 
 # %%
 show("retain_graph/retain_graph", claim=False)
@@ -161,13 +257,40 @@ show("retain_graph/slices_outside", claim=False)
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("mutation/which_one_raises")
 
 # %%
+# Your answer
+sin_raises = ...  # True or False
+exp_raises = ...
+square_raises = ...
+
+# %%
+check("mutation/which_one_raises", sin_raises, exp_raises, square_raises)
+
+# %%
 exercise("mutation/keep_the_activation")
+
+# %%
+# Your answer
+import jax.numpy as jnp
+
+
+kept = []
+
+
+def loss(w):
+    h = 2 * w
+    kept.append(h)
+    return jnp.sum(h**2)
+
+
+# %%
+check("mutation/keep_the_activation", loss)
 
 # %% [markdown]
 # ## What to take away

@@ -11,15 +11,21 @@
 # **Time** 15 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show, without
 
@@ -43,7 +49,40 @@ show("none_or_zero/none_or_zero", asked=True)
 # `None` means that there is no path from the loss to the parameter. Zero means that there is a path
 # and its derivative is zero. `jax.grad` returns zeros for both; `jaxgrad.grad` finds the missing
 # paths in the program and returns `None`, as torch does.
-#
+
+# %%
+# torch
+import torch
+
+
+p = {name: torch.tensor(2.0, requires_grad=True) for name in "abcd"}
+loss = p["a"] ** 2 + 0 * p["b"] + p["c"].detach()  # d has no term
+loss.backward()
+for name, tensor in p.items():
+    print(name, tensor.grad)
+
+# %%
+# JAX
+import jax.numpy as jnp
+from jax import lax
+
+import jaxgrad
+
+
+def loss(p):
+    return p["a"] ** 2 + 0 * p["b"] + lax.stop_gradient(p["c"])  # d has no term
+
+
+p = {name: jnp.array(2.0) for name in "abcd"}
+grads = jaxgrad.grad(loss)(p)
+for name in "abcd":
+    print(name, grads[name])
+
+# %%
+# Try it: replace `0 * p["b"]` by `(p["b"] > 1)` in both cells. A comparison is piecewise constant,
+# like a product with 0. Is the gradient of b still zero?
+
+# %% [markdown]
 # **The same eight ways as a matrix.** `jax.grad` fills every cell, so a missing path and a
 # derivative of zero look the same.
 
@@ -76,8 +115,76 @@ show("none_or_zero/branch_not_taken", asked=True)
 
 # %% [markdown]
 # torch never saw the branch that was not taken. A compiled `cond` has one gradient structure for
-# both branches, so JAX returns zeros. This is the one place where `jaxgrad.grad` cannot return
-# torch's `None`.
+# both branches, so JAX returns zeros.
+
+# %%
+# torch
+import torch
+
+
+x = torch.tensor(2.0, requires_grad=True)
+other = torch.tensor(5.0, requires_grad=True)
+loss = x**2 if x > 0 else other * x
+loss.backward()
+print("x", x.grad)
+print("other", other.grad)
+
+# %%
+# JAX differs from torch
+from jax import lax
+
+import jaxgrad
+
+
+def loss(x, other):
+    return lax.cond(x > 0, lambda: x**2, lambda: other * x)
+
+
+dx, dother = jaxgrad.grad(loss, (0, 1))(2.0, 5.0)
+print("x", dx)
+print("other", dother)
+
+# %%
+# Try it: replace `2.0` by `-2.0` in both cells. Which branch runs now, and what do the frameworks
+# agree on?
+
+# %% [markdown]
+# **A rule that returns `None`.** A second place is a raw `jax.custom_vjp`, a function with a
+# backward pass of its own. JAX replaces a `None` that its rule returns by zeros before `jaxgrad`
+# can see it. `jaxgrad.from_function` keeps it. [custom](custom.ipynb) runs both.
+#
+# ## What an optimizer does with each
+#
+# SGD with weight decay, where one gradient is zero and the other is `None`. `jaxgrad.optim.sgd` has
+# torch's arguments; `init` returns its state, and `step` new parameters and a new state.
+
+# %%
+# torch
+import torch
+
+
+zero = torch.nn.Parameter(torch.tensor(8.0))
+none = torch.nn.Parameter(torch.tensor(8.0))
+zero.grad = torch.tensor(0.0)
+torch.optim.SGD([zero, none], lr=0.5, weight_decay=0.5).step()
+print(zero.item(), none.item())
+
+# %%
+# JAX
+import jax.numpy as jnp
+
+import jaxgrad
+
+
+params = {"zero": jnp.array(8.0), "none": jnp.array(8.0)}
+grads = {"zero": jnp.array(0.0), "none": None}
+tx = jaxgrad.optim.sgd(lr=0.5, weight_decay=0.5)
+params, state = tx.step(grads, tx.init(params), params)
+print(params["zero"], params["none"])
+
+# %%
+# Try it: replace `weight_decay=0.5` by `weight_decay=0.0`. Does the difference between zero and
+# `None` still matter? And with momentum, in the second step?
 
 # %% [markdown]
 # ## `allow_unused`, and raising an error
@@ -131,13 +238,34 @@ show("autograd/per_sample_dropout", claim=False)
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("none_or_zero/one_of_each")
 
+
+# %%
+# Your answer
+def loss(params):
+    return params["a"] + params["b"] + params["c"]
+
+
+# %%
+check("none_or_zero/one_of_each", loss)
+
 # %%
 exercise("none_or_zero/decay_that_skips_none")
+
+
+# %%
+# Your answer
+def step(p, g):  # a parameter and its gradient, or None; learning rate 0.1, weight decay 0.5
+    return ...
+
+
+# %%
+check("none_or_zero/decay_that_skips_none", step)
 
 # %% [markdown]
 # ## What to take away
@@ -145,5 +273,6 @@ exercise("none_or_zero/decay_that_skips_none")
 # - `None` says that there is no path, zero that there is a path with derivative zero.
 # - Momentum and weight decay change a parameter whose gradient is zero, and skip one whose gradient
 #   is `None`.
-# - `jax.grad` cannot tell the two apart; `jaxgrad.grad` can.
-# - A compiled `cond` has one structure of gradients for both branches, so there JAX returns zeros.
+# - `jax.grad` returns zeros for both; `jaxgrad.grad` finds out whether there is a path.
+# - In a branch of `lax.cond` that is not taken, and where a raw `custom_vjp` returns `None`,
+#   `jaxgrad.grad` returns zeros too.

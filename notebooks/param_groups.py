@@ -10,15 +10,21 @@
 # **Time** 15 minutes · **Level** intermediate · **Read first:** [optim](optim.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, question
 from parity_tests.notebook.show import figure, show
 
@@ -29,6 +35,37 @@ from parity_tests.notebook.show import figure, show
 # `jaxgrad.optim` provides torch's optimizers with torch's arguments and defaults. `param_groups`
 # gives each group its own options, including its own learning-rate schedule. Groups are selected by
 # labels: a function of a parameter's path, or a tree.
+
+# %%
+# torch
+import torch
+
+
+a, b = (torch.nn.Parameter(torch.tensor(10.0)) for _ in range(2))
+groups = [{"params": [a], "lr": 1.0}, {"params": [b], "lr": 2.0, "weight_decay": 0.5}]
+optimizer = torch.optim.SGD(groups)
+(a + b).backward()
+optimizer.step()
+print("a", a.item(), "b", b.item())
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+from jaxgrad import optim
+
+
+groups = {"slow": {"lr": 1.0}, "fast": {"lr": 2.0, "weight_decay": 0.5}}
+tx = optim.param_groups(optim.sgd, groups, {"a": "slow", "b": "fast"})
+params = {"a": jnp.array(10.0), "b": jnp.array(10.0)}
+grads = jax.grad(lambda p: p["a"] + p["b"])(params)
+params, state = tx.step(grads, tx.init(params), params)
+print("a", params["a"], "b", params["b"])
+
+# %%
+# Try it: replace `"weight_decay": 0.5` by `"weight_decay": 0.0` in both cells. How much of the step
+# of b was weight decay?
 
 # %%
 show("param_groups/group_schedules", only="params/0/* params/3/*", claim=False)
@@ -46,6 +83,36 @@ show("param_groups/add_param_group", only="params/2/* params/4/*/bias", claim=Fa
 # optimizer state. `optax.masked` applies the optimizer where the mask is True and passes the raw
 # gradient through elsewhere, and that gradient is then *added* to the parameter: in the last column
 # the frozen layer l1 moves uphill.
+
+# %%
+# torch
+import torch
+
+
+l1, l2 = (torch.nn.Parameter(torch.tensor(1.0)) for _ in range(2))
+l1.requires_grad_(False)
+(3 * l1 + 5 * l2).backward()
+torch.optim.SGD([l1, l2], lr=0.1, weight_decay=1.0).step()
+print("l1", l1.item(), "l2", l2.item())
+
+# %%
+# JAX
+import jax
+import jax.numpy as jnp
+
+from jaxgrad import optim
+
+
+params = {"l1": jnp.array(1.0), "l2": jnp.array(1.0)}
+labels = {"l1": "frozen", "l2": 0}
+tx = optim.param_groups(optim.sgd, [{"lr": 0.1, "weight_decay": 1.0}], labels)
+grads = jax.grad(lambda p: 3 * p["l1"] + 5 * p["l2"])(params)
+params, state = tx.step(grads, tx.init(params), params)
+print("l1", params["l1"], "l2", params["l2"])
+
+# %%
+# Try it: train both: delete `l1.requires_grad_(False)` in torch, and replace `"l1": "frozen"` by
+# `"l1": 0` in JAX. Where does l1 go?
 
 # %%
 show("param_groups/frozen", only="params/*/bias", claim=False)
@@ -72,8 +139,9 @@ show("param_groups/none_gradient", only="*/step */params/l1/bias", asked=True)
 # and no increment of its step count, which determines Adam's bias correction. A zero gradient
 # triggers all three.
 #
-# Under `jit` a leaf cannot be `None` in one step and an array in the next. The `live` argument
-# expresses the same with boolean arrays: here two heads are trained alternately.
+# Under `jit` a leaf that is `None` in one step and an array in another makes two compiled programs,
+# and a `scan` refuses it. The `live` argument expresses the same with boolean arrays: here two
+# heads are trained alternately.
 
 # %%
 show("param_groups/live", only="params/*/a/bias params/*/b/bias")
@@ -100,13 +168,35 @@ show("param_groups/resume", only="step params/2/*/bias", claim=False)
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("param_groups/biases_without_decay")
 
 # %%
+# Your answer
+from jaxgrad import optim
+
+
+tx = optim.sgd(lr=0.1, weight_decay=0.5)  # one setting for both parameters
+
+# %%
+check("param_groups/biases_without_decay", tx)
+
+# %%
 exercise("param_groups/frozen_but_moving")
+
+# %%
+# Your answer
+from jaxgrad import optim
+
+
+l1_of_colleague = ...  # a number
+tx = ...
+
+# %%
+check("param_groups/frozen_but_moving", l1_of_colleague, tx)
 
 # %% [markdown]
 # ## What to take away

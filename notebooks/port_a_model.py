@@ -15,14 +15,19 @@
 # **Read first:** [prove_your_port](prove_your_port.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import importlib
 import os
@@ -38,6 +43,7 @@ from torch import nn
 import jaxgrad
 from jaxgrad.parity.compare import flatten
 from jaxgrad.parity.port.refusals import PortError
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, predict
 
 
@@ -170,7 +176,7 @@ assert code != ported.source
 def verify(source):
     (folder / "my_classifier.py").write_text(source)
     command = [sys.executable, "-m", "jaxgrad.parity", "verify", "my_classifier.py"]
-    path = os.pathsep.join([str(pathlib.Path("..").resolve()), *sys.path])
+    path = os.pathsep.join([str(checkout), *sys.path])
     environment = os.environ | {"PYTHONPATH": path}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
@@ -215,10 +221,28 @@ except PortError as error:
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("port_a_model/without_item")
+
+# %%
+# Your answer
+from torch import nn
+
+
+class Rescaled(nn.Module):
+    def forward(self, x):
+        if x.abs().max().item() > 1:
+            x = x / x.abs().max()
+        return x
+
+
+module = Rescaled()
+
+# %%
+check("port_a_model/without_item", module)
 
 # %% [markdown]
 # ## What to take away

@@ -19,14 +19,19 @@
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
-# Setup: this notebook runs in the folder notebooks/ of a checkout of jaxgrad.
+# Setup: this notebook runs anywhere in a checkout of jaxgrad.
 import pathlib
 import sys
 
 
-if not pathlib.Path("../parity_tests").is_dir():
-    raise FileNotFoundError("run this notebook in the folder notebooks/ of a checkout of jaxgrad")
-sys.path.insert(0, "..")
+folders = [pathlib.Path.cwd(), *pathlib.Path.cwd().parents]
+checkout = next((path for path in folders if (path / "parity_tests").is_dir()), None)
+if checkout is None:
+    sys.exit(
+        "Open this notebook in a checkout of jaxgrad, whose programs it runs; without one, "
+        "the cells that begin with '# torch' and '# JAX' still run on their own."
+    )
+sys.path.insert(0, str(checkout))
 
 import dataclasses
 
@@ -38,6 +43,7 @@ from jax import lax
 from torch import nn
 
 from jaxgrad.parity import Report, prove
+from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, predict
 
 
@@ -245,10 +251,23 @@ except AssertionError as error:
 # %% [markdown]
 # ## Exercises
 #
-# The solution and what it prints are folded.
+# Each task has a cell for your answer and one that checks it: change the answer, then run both. The
+# check runs torch and says what differs. The solution is folded.
 
 # %%
 exercise("prove_your_port/default_of_gelu")
+
+# %%
+# Your answer
+import jax
+
+
+def port(params, x):
+    return jax.nn.gelu(x @ params["0.weight"].T + params["0.bias"])
+
+
+# %%
+check("prove_your_port/default_of_gelu", port)
 
 # %% [markdown]
 # ## What to take away

@@ -205,7 +205,7 @@ def micro_batches(w):
         ("grad_modes", "A sum `h + v` saves nothing", inference_tensor),
         ("grad_modes", "or keeps the value of an earlier backward", detached_after_a_backward),
         ("mutation", "After the error `.grad` keeps the value", second_backward_that_fails),
-        ("freezing", "Only `eval()` stops the update of", statistics_of_a_trunk),
+        ("freezing", "only `eval()` stops the update of", statistics_of_a_trunk),
         ("optim", "A momentum buffer of 1 stays 1", momentum_without_a_gradient),
         ("hooks", "give each use its own tensor", hook_for_each_use),
         ("backward", "divide the loss of each part by 4", micro_batches),
@@ -215,6 +215,73 @@ def test_a_notebook_states_what_torch_does(name, words, program):
     """A sentence about torch in a notebook is proved by a program that runs."""
     assert words in prose(name)
     program(torch.ones(2, requires_grad=True))
+
+
+def graphs_of_torch_compile():
+    """Return how many graphs torch.compile has built after calls with sizes 2, 2, 3, 4 and 5."""
+    graphs, counts = [], []
+
+    def compiler(graph, example_inputs):
+        graphs.append(graph)
+        return graph.forward
+
+    torch.compiler.reset()
+    compiled = torch.compile(lambda x: (x**2).sum(), backend=compiler)
+    for size in (2, 2, 3, 4, 5):
+        compiled(torch.ones(size))
+        counts.append(len(graphs))
+    return counts
+
+
+def test_how_often_graphs_are_built():
+    """By default torch.compile needs no third graph for a third size; `jit` needs one for each."""
+    assert "treats sizes as variables from the second shape on" in prose("control_flow")
+    assert "`jax.jit` builds one for each combination of input shapes and dtypes" in prose(
+        "control_flow"
+    )
+    assert graphs_of_torch_compile() == [1, 1, 2, 2, 2]
+    traced = []
+    compiled = jax.jit(lambda x: traced.append(x) or jnp.sum(x**2))
+    for x in (jnp.ones(2), jnp.ones(2), jnp.ones(3), jnp.ones(4), jnp.ones(2, jnp.int32)):
+        compiled(x)
+    assert len(traced) == 4
+
+
+def test_a_gradient_that_is_none_in_some_steps():
+    """`jit` compiles a second program for None in the place of an array, and `scan` raises."""
+    assert "makes two compiled programs, and a `scan` refuses it" in prose("param_groups")
+    traced = []
+
+    @jax.jit
+    def step(param, grad):
+        traced.append(grad)
+        return param if grad is None else param - grad
+
+    assert (step(1.0, None), step(1.0, 2.0), step(1.0, None)) == (1, -1, 1)
+    assert len(traced) == 2
+    with pytest.raises(TypeError, match="carry"):
+        jax.lax.scan(lambda grad, _: (jnp.ones(()), None), None, length=2)
+
+
+def test_where_jaxgrad_returns_zeros_for_torchs_none():
+    """A branch that is not taken and a raw `custom_vjp` give zeros; the notebooks name both."""
+
+    @jax.custom_vjp
+    def scale(x, w):
+        return x * w
+
+    scale.defvjp(lambda x, w: (x * w, w), lambda w, grad: (grad * w, None))
+
+    def branch(x, other):
+        return jax.lax.cond(x > 0, lambda: x**2, lambda: other * x)
+
+    for fun in (scale, branch):
+        assert jaxgrad.grad(fun, (0, 1))(2.0, 5.0)[1] == 0
+    for words in ("In a branch of `lax.cond` that is not taken", "raw `custom_vjp` returns `None`"):
+        assert words in prose("none_or_zero")
+    assert "a branch of `lax.cond` that is not taken and a `jax.custom_vjp` that returns" in prose(
+        "00_ten_minutes"
+    )
 
 
 def test_optax_has_the_schedules_that_the_notebook_names():

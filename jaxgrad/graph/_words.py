@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxgrad.graph._fold import Diagram
-from jaxgrad.graph._model import ABSENT, REACHED, RECORDED
+from jaxgrad.graph._model import ABSENT, REACHED, RECORDED, Edge
 from jaxgrad.graph._states import View
 
 
@@ -37,12 +37,20 @@ def status_of(diagram: Diagram, view: View, lane: int) -> tuple[str, str]:
     if kinds & {"value", "zero"} and view.graph.failure is None:  # computed by another lane's box
         return "", "full"
     if not keys and not any(name in read for key in badges for name in view.leaves[key]):
-        return ("not differentiated" if kinds == {"no slot"} else "not used"), "none"
+        return ("not differentiated" if kinds == {"no slot"} else "no path to the loss"), "none"
+    carried = {e.to for op in view.graph.ops if op.state != ABSENT for e in op.edges if _carries(e)}
+    if not keys and any(name in carried for key in badges for name in view.leaves[key]):
+        return "", "full"  # another lane's box computes its gradient
     if RECORDED in states:
         return "recorded, not reached", "thin hollow"
     if view.failed is not None and diagram.boxes[view.failed].lane <= lane:
         return ("raises" if diagram.boxes[view.failed].lane == lane else "never ran"), "none"
     return ("not recorded" if view.graph.framework == "torch" else "not in the VJP"), "none"
+
+
+def _carries(edge: Edge) -> bool:
+    """Return whether a gradient can pass along an edge."""
+    return edge.flows and not edge.cut
 
 
 def _passes(diagram: Diagram, view: View, lane: int) -> bool:

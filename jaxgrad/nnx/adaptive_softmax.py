@@ -67,6 +67,8 @@ class AdaptiveLogSoftmaxWithLoss(Layer):
     ) -> None:
         super().__init__()
         rngs = needed(rngs, "AdaptiveLogSoftmaxWithLoss")
+        if not isinstance(cutoffs, Sequence):
+            raise TypeError(f"cutoffs must be a list of classes, but got {cutoffs!r}")
         _check_cutoffs(list(cutoffs), n_classes)
         self.in_features, self.n_classes = in_features, n_classes
         self.cutoffs = (*cutoffs, n_classes)

@@ -30,7 +30,9 @@ class Container(Layer):
         if not isinstance(name, str):
             raise TypeError(f"module name should be a string. Got {type(name).__name__}")
         if not callable(module) and not isinstance(module, nnx.Module):
-            raise TypeError(f"{type(module).__name__} is not a Module subclass")
+            several = isinstance(module, list | tuple)
+            hint = "; pass the modules one by one, as in Sequential(*modules)" if several else ""
+            raise TypeError(f"{type(module).__name__} is not a Module subclass{hint}")
         if name not in self.names:
             if hasattr(self, name):
                 raise KeyError(f"attribute '{name}' already exists")
@@ -66,7 +68,8 @@ class _Sequence(Container):
         self._add(self.names[self._place(index)], module)
 
     def __delitem__(self, index: int | slice) -> None:
-        removed = self.names[index] if isinstance(index, slice) else self.names[self._place(index)]
+        place = 0 if isinstance(index, slice) else self._place(index)
+        removed = self.names[index if isinstance(index, slice) else slice(place, place + 1)]
         kept = [getattr(self, n) for n in self.names if n not in removed]
         self._replace(kept)
 
@@ -80,6 +83,10 @@ class _Sequence(Container):
 
     def extend(self, modules: Iterable[Module]) -> Any:
         """Add modules at the end and return the container."""
+        if not isinstance(modules, Iterable):
+            raise TypeError(
+                f"{type(self).__name__} takes a list of modules, but got {type(modules).__name__}"
+            )
         for module in modules:
             self.append(module)
         return self
@@ -225,6 +232,10 @@ class ModuleDict(Container):
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Add modules, or replace those with the same names."""
+        if not isinstance(modules, Mapping) and not all(
+            isinstance(x, tuple | list) for x in modules
+        ):
+            raise TypeError("ModuleDict takes a dict of modules, or pairs of a name and a module")
         for name, module in dict(modules).items():
             self._add(name, module)
 

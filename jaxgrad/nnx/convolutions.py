@@ -65,6 +65,12 @@ class _Correlation(_Conv):
         self._set_up((in_channels, out_channels), kernel_size, groups, bias, dtype, rngs)
         self.stride = sizes(stride, self.spatial)
         self.dilation = sizes(dilation, self.spatial)
+        if isinstance(padding, str) and padding not in ("same", "valid"):
+            raise ValueError(f"Invalid padding string {padding!r}: write 'same' or 'valid'")
+        if padding == "same" and any(step != 1 for step in self.stride):
+            raise ValueError(
+                f"padding='same' is not supported for strided convolutions: stride={stride}"
+            )
         self.padding = padding if isinstance(padding, str) else sizes(padding, self.spatial)
         self.padding_mode = padding_mode
 
@@ -106,7 +112,8 @@ class Conv1d(_Correlation):
         rngs: Keys for weight and bias, uniform between `-1 / sqrt(fan_in)` and `1 / sqrt(fan_in)`.
 
     Raises:
-        ValueError: The channels are not divisible by `groups`, or `padding_mode` is unknown.
+        ValueError: The channels are not divisible by `groups`, `padding` or `padding_mode` is
+            unknown, or "same" is combined with a stride.
 
     Example:
         >>> import jax.numpy as jnp

@@ -99,6 +99,6 @@ def _check_fractional(size: Any, ratio: Any, ndim: int, name: str) -> None:
         raise ValueError("only one of output_size and output_ratio may be specified")
     if ratio is None:
         return
-    ratios = (ratio,) * ndim if isinstance(ratio, float) else tuple(ratio)
+    ratios = tuple(ratio) if isinstance(ratio, Sequence) else (ratio,) * ndim
     if not all(0 < r < 1 for r in ratios):
         raise ValueError(f"output_ratio must be between 0 and 1 (got {ratio})")

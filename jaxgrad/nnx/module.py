@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 from flax import nnx
 from jax.typing import DTypeLike
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import Array
 from jaxgrad.nnx.init import Initializer, uniform
 
@@ -25,6 +27,11 @@ class Layer(nnx.Module):
     weight: Any  # a variable, None, or the array that a parametrization computes
     bias: Any
     rngs: Any  # the stream of keys of a layer that draws
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = argument_names.checked(cls.__init__)
 
     def __init__(self) -> None:
         self.deterministic = False
@@ -42,9 +49,21 @@ class Layer(nnx.Module):
         shape: Sequence[int],
         dtype: Dtype,
     ) -> None:
-        """Add a parameter, initialised with a key from the `params` stream."""
+        """Add a parameter, initialised with a key from the `params` stream.
+
+        Raises:
+            TypeError: A size is not an int.
+            RuntimeError: A size is negative.
+        """
+        layer, shape = type(self).__name__, tuple(shape)
+        if not all(hasattr(n, "__index__") for n in shape):
+            raise TypeError(f"{layer}: sizes must be ints, but {name} would have the shape {shape}")
+        if any(n < 0 for n in shape):
+            raise RuntimeError(
+                f"{layer}: trying to create a {name} with a negative dimension: {list(shape)}"
+            )
         key = rngs.params() if rngs is not None else None
-        setattr(self, name, nnx.Param(init(key, tuple(shape), dtype or jnp.float32)))
+        setattr(self, name, nnx.Param(init(key, shape, dtype or jnp.float32)))
 
     def drawn_bias(self, bias: bool, rngs: nnx.Rngs, size: int, fan: int, dtype: Dtype) -> None:
         """Add a bias that is uniform between `-1 / sqrt(fan)` and `1 / sqrt(fan)`, or None."""
@@ -114,4 +133,4 @@ def new_array(inplace: bool, layer: Layer) -> None:
 
 def sizes(x: int | Sequence[int], count: int) -> tuple[int, ...]:
     """Return one size for each spatial dim."""
-    return (x,) * count if isinstance(x, int) else tuple(x)
+    return tuple(x) if isinstance(x, Sequence) else (operator.index(x),) * count

@@ -5,39 +5,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from jaxgrad import functional
-from jaxgrad.nnx.module import Array, Layer
+from jaxgrad.nnx.module import Array, Layer, sizes
 
 
 class _Pad(Layer):
     """Base class of padding in one mode."""
 
     _ndim: int
-    _mode: str
+    _mode = "constant"
+    value: float | None = None  # of constant padding; None means 0
 
     def __init__(self, padding: int | Sequence[int]) -> None:
         super().__init__()
-        self.padding = _widths(padding, self._ndim)
+        self.padding = sizes(padding, 2 * self._ndim)
 
     def __call__(self, input: Array) -> Array:
-        return functional.pad(input, self.padding, self._mode)
+        return functional.pad(input, self.padding, self._mode, self.value)
 
 
-class _ConstantPad(Layer):
+class _ConstantPad(_Pad):
     """Base class of padding with a constant."""
 
-    _ndim: int
-
     def __init__(self, padding: int | Sequence[int], value: float) -> None:
-        super().__init__()
-        self.padding, self.value = _widths(padding, self._ndim), value
-
-    def __call__(self, input: Array) -> Array:
-        return functional.pad(input, self.padding, "constant", self.value)
-
-
-def _widths(padding: int | Sequence[int], ndim: int) -> tuple[int, ...]:
-    """Return the width at both ends of each dim."""
-    return (padding,) * (2 * ndim) if isinstance(padding, int) else tuple(padding)
+        super().__init__(padding)
+        self.value = value
 
 
 class ZeroPad1d(_Pad):
@@ -55,7 +46,6 @@ class ZeroPad1d(_Pad):
     Torch: `torch.nn.ZeroPad1d`.
     """
 
-    _mode = "constant"
     _ndim = 1
 
 
@@ -70,7 +60,6 @@ class ZeroPad2d(_Pad):
     Torch: `torch.nn.ZeroPad2d`.
     """
 
-    _mode = "constant"
     _ndim = 2
 
 
@@ -85,7 +74,6 @@ class ZeroPad3d(_Pad):
     Torch: `torch.nn.ZeroPad3d`.
     """
 
-    _mode = "constant"
     _ndim = 3
 
 

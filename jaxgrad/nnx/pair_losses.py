@@ -8,7 +8,40 @@ from jaxgrad import functional
 from jaxgrad.nnx.module import Array, Layer
 
 
-class MarginRankingLoss(Layer):
+class _PairLoss(Layer):
+    """Base class of losses of two inputs and a target of 1 and -1."""
+
+    _fun: Callable[..., Array]
+
+    def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
+        super().__init__()
+        self.margin, self.reduction = margin, reduction
+
+    def __call__(self, input1: Array, input2: Array, target: Array) -> Array:
+        options = {"margin": self.margin, "reduction": self.reduction}
+        return self._fun(input1, input2, target, **options)
+
+
+class _TripletLoss(Layer):
+    """Base class of losses of an anchor, a positive and a negative."""
+
+    _fun: Callable[..., Array]
+    _options: tuple[str, ...]  # the arguments of the function that are attributes
+
+    def __init__(self, margin: float, swap: bool, reduction: str) -> None:
+        super().__init__()
+        if margin <= 0:
+            raise ValueError(
+                f"{type(self).__name__}: expected margin to be greater than 0, got {margin} instead"
+            )
+        self.margin, self.swap, self.reduction = margin, swap, reduction
+
+    def __call__(self, anchor: Array, positive: Array, negative: Array) -> Array:
+        options = {name: getattr(self, name) for name in self._options}
+        return self._fun(anchor, positive, negative, **options)
+
+
+class MarginRankingLoss(_PairLoss):
     """The margin by which one input should exceed the other.
 
     Args:
@@ -23,17 +56,10 @@ class MarginRankingLoss(Layer):
     Torch: `torch.nn.MarginRankingLoss`.
     """
 
-    def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
-        super().__init__()
-        self.margin, self.reduction = margin, reduction
-
-    def __call__(self, input1: Array, input2: Array, target: Array) -> Array:
-        return functional.margin_ranking_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
+    _fun = staticmethod(functional.margin_ranking_loss)
 
 
-class CosineEmbeddingLoss(Layer):
+class CosineEmbeddingLoss(_PairLoss):
     """One minus the cosine where the target is 1, and its hinge where the target is -1.
 
     Args:
@@ -49,17 +75,10 @@ class CosineEmbeddingLoss(Layer):
     Torch: `torch.nn.CosineEmbeddingLoss`.
     """
 
-    def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
-        super().__init__()
-        self.margin, self.reduction = margin, reduction
-
-    def __call__(self, input1: Array, input2: Array, target: Array) -> Array:
-        return functional.cosine_embedding_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
+    _fun = staticmethod(functional.cosine_embedding_loss)
 
 
-class TripletMarginLoss(Layer):
+class TripletMarginLoss(_TripletLoss):
     """The margin by which the negative should be farther from the anchor than the positive.
 
     Args:
@@ -81,6 +100,9 @@ class TripletMarginLoss(Layer):
     Torch: `torch.nn.TripletMarginLoss`.
     """
 
+    _fun = staticmethod(functional.triplet_margin_loss)
+    _options = ("margin", "p", "eps", "swap", "reduction")
+
     def __init__(
         self,
         margin: float = 1.0,
@@ -90,27 +112,11 @@ class TripletMarginLoss(Layer):
         *,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        if margin <= 0:
-            raise ValueError(
-                f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead"
-            )
-        self.margin, self.p, self.eps, self.swap, self.reduction = margin, p, eps, swap, reduction
-
-    def __call__(self, anchor: Array, positive: Array, negative: Array) -> Array:
-        return functional.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+        super().__init__(margin, swap, reduction)
+        self.p, self.eps = p, eps
 
 
-class TripletMarginWithDistanceLoss(Layer):
+class TripletMarginWithDistanceLoss(_TripletLoss):
     """`TripletMarginLoss` with a distance function.
 
     Args:
@@ -131,6 +137,9 @@ class TripletMarginWithDistanceLoss(Layer):
     Torch: `torch.nn.TripletMarginWithDistanceLoss`.
     """
 
+    _fun = staticmethod(functional.triplet_margin_with_distance_loss)
+    _options = ("distance_function", "margin", "swap", "reduction")
+
     def __init__(
         self,
         *,
@@ -139,26 +148,5 @@ class TripletMarginWithDistanceLoss(Layer):
         swap: bool = False,
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        if margin <= 0:
-            raise ValueError(
-                "TripletMarginWithDistanceLoss: expected margin to be greater than 0, "
-                f"got {margin} instead"
-            )
-        self.distance_function, self.margin, self.swap, self.reduction = (
-            distance_function,
-            margin,
-            swap,
-            reduction,
-        )
-
-    def __call__(self, anchor: Array, positive: Array, negative: Array) -> Array:
-        return functional.triplet_margin_with_distance_loss(
-            anchor,
-            positive,
-            negative,
-            distance_function=self.distance_function,
-            margin=self.margin,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
+        super().__init__(margin, swap, reduction)
+        self.distance_function = distance_function

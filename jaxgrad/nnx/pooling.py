@@ -9,10 +9,19 @@ from jaxgrad import functional
 from jaxgrad.nnx.module import Array, Layer, Sizes
 
 
-class _MaxPool(Layer):
-    """Base class of max pooling."""
+class _Pool(Layer):
+    """Base class of pooling; the stride is the size of the window by default."""
 
     _fun: Callable[..., Any]
+
+    def __init__(self, kernel_size: Sizes, stride: Sizes | None, ceil_mode: bool) -> None:
+        super().__init__()
+        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
+        self.ceil_mode = ceil_mode
+
+
+class _MaxPool(_Pool):
+    """Base class of max pooling."""
 
     def __init__(
         self,
@@ -23,20 +32,35 @@ class _MaxPool(Layer):
         return_indices: bool = False,
         ceil_mode: bool = False,
     ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.dilation = padding, dilation
-        self.return_indices, self.ceil_mode = return_indices, ceil_mode
+        super().__init__(kernel_size, stride, ceil_mode)
+        self.padding, self.dilation, self.return_indices = padding, dilation, return_indices
 
     def __call__(self, input: Array) -> Any:
         windows = (self.kernel_size, self.stride, self.padding, self.dilation)
         return self._fun(input, *windows, self.ceil_mode, self.return_indices)
 
 
-class _AvgPool(Layer):
-    """Base class of average pooling with a divisor."""
+class _AvgPool(_Pool):
+    """Base class of average pooling."""
 
-    _fun: Callable[..., Array]
+    def __init__(
+        self,
+        kernel_size: Sizes,
+        stride: Sizes | None = None,
+        padding: Sizes = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
+        super().__init__(kernel_size, stride, ceil_mode)
+        self.padding, self.count_include_pad = padding, count_include_pad
+
+    def __call__(self, input: Array) -> Array:
+        windows = (self.kernel_size, self.stride, self.padding, self.ceil_mode)
+        return self._fun(input, *windows, self.count_include_pad)
+
+
+class _DividedAvgPool(_AvgPool):
+    """Base class of average pooling with a divisor."""
 
     def __init__(
         self,
@@ -47,20 +71,16 @@ class _AvgPool(Layer):
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.ceil_mode = padding, ceil_mode
-        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
+        super().__init__(kernel_size, stride, padding, ceil_mode, count_include_pad)
+        self.divisor_override = divisor_override
 
     def __call__(self, input: Array) -> Array:
         windows = (self.kernel_size, self.stride, self.padding, self.ceil_mode)
         return self._fun(input, *windows, self.count_include_pad, self.divisor_override)
 
 
-class _LPPool(Layer):
+class _LPPool(_Pool):
     """Base class of power-average pooling."""
-
-    _fun: Callable[..., Array]
 
     def __init__(
         self,
@@ -69,9 +89,8 @@ class _LPPool(Layer):
         stride: Sizes | None = None,
         ceil_mode: bool = False,
     ) -> None:
-        super().__init__()
-        self.norm_type, self.kernel_size = norm_type, kernel_size
-        self.stride, self.ceil_mode = stride, ceil_mode
+        super().__init__(kernel_size, stride, ceil_mode)
+        self.norm_type = norm_type
 
     def __call__(self, input: Array) -> Array:
         windows = (self.kernel_size, self.stride, self.ceil_mode)
@@ -128,7 +147,7 @@ class MaxPool3d(_MaxPool):
     _fun = staticmethod(functional.max_pool3d)
 
 
-class AvgPool1d(Layer):
+class AvgPool1d(_AvgPool):
     """The mean of each window of `(N, C, L)`.
 
     Args:
@@ -146,25 +165,10 @@ class AvgPool1d(Layer):
     Torch: `torch.nn.AvgPool1d`.
     """
 
-    def __init__(
-        self,
-        kernel_size: Sizes,
-        stride: Sizes | None = None,
-        padding: Sizes = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.stride = kernel_size, kernel_size if stride is None else stride
-        self.padding, self.ceil_mode = padding, ceil_mode
-        self.count_include_pad = count_include_pad
-
-    def __call__(self, input: Array) -> Array:
-        windows = (self.kernel_size, self.stride, self.padding, self.ceil_mode)
-        return functional.avg_pool1d(input, *windows, self.count_include_pad)
+    _fun = staticmethod(functional.avg_pool1d)
 
 
-class AvgPool2d(_AvgPool):
+class AvgPool2d(_DividedAvgPool):
     """The mean of each window of `(N, C, H, W)`; the other arguments are those of `AvgPool1d`.
 
     Args:
@@ -181,7 +185,7 @@ class AvgPool2d(_AvgPool):
     _fun = staticmethod(functional.avg_pool2d)
 
 
-class AvgPool3d(_AvgPool):
+class AvgPool3d(_DividedAvgPool):
     """The mean of each window of `(N, C, D, H, W)`; the arguments are those of `AvgPool2d`.
 
     Example:

@@ -231,6 +231,8 @@ class Transformer(Layer):
 
 def _copies(layer: Any, count: int) -> ModuleList:
     """Return copies of a layer with the same parameters, each with its own dropout masks."""
+    if not isinstance(layer, nnx.Module):
+        raise TypeError(f"the layer to copy must be a module, but got {type(layer).__name__}")
     copies: list[Any] = [copy.deepcopy(layer) for _ in range(count)]
     for new in copies:
         _ordered(new, layer)

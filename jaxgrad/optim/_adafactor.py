@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat
+from jaxgrad._core import argument_names, compat
 from jaxgrad._core.typing import Array, ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import argument_names, checks
+from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.elementwise import Scheduled, counter, elementwise
 from jaxgrad.optim._core.scalars import is_zero, rounded
 from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
@@ -165,7 +165,7 @@ def adafactor(
         4. `eps` bounds the factored second moment; optax adds it to the squared gradient.
     """
     checks.learning_rate(lr, "Learning rate should be >= 0 but is: {}")
-    eps1, eps2 = eps
+    eps1, eps2 = checks.pair("eps", eps)
     text = "{} should be >= 0 but is: {{}}"
     negative = "beta2_decay should be <= 0 but is: {}"
     checks.check("beta2_decay", beta2_decay, lambda x: x <= 0.0, "at most 0.0", negative)

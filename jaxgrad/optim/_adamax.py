@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import argument_names, checks
+from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_zero
 

@@ -10,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import argument_names, checks
+from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.elementwise import Transformation, elementwise
 from jaxgrad.optim._core.scalars import is_zero, rounded
 

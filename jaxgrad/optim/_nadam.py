@@ -9,9 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxgrad._core import compat
+from jaxgrad._core import argument_names, compat
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import argument_names, checks
+from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, one, zeros
 from jaxgrad.optim._core.fusion_barrier import as_bits
 from jaxgrad.optim._core.scalars import Scalar, is_zero

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import argument_names, checks
+from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, zeros
 from jaxgrad.optim._core.scalars import is_number, is_zero
 

@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import argument_names, checks
+from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, filled, zeros
 from jaxgrad.optim._core.scalars import is_number, rounded
 
@@ -86,12 +87,12 @@ def rprop(
         2. A None gradient leaves the parameter and its state unchanged.
     """
     checks.learning_rate(lr)
-    etaminus, etaplus = etas
+    etaminus, etaplus = checks.pair("etas", etas)
     bound, text = "0.0 < etaminus < 1.0 < etaplus", f"Invalid eta values: {etaminus}, {etaplus}"
     checks.check("etas", etaminus, lambda x: 0.0 < x < 1.0, bound, text)
     checks.check("etas", etaplus, lambda x: x > 1.0, bound, text)
     del capturable, foreach, differentiable
-    step_size_min, step_size_max = step_sizes
+    step_size_min, step_size_max = checks.pair("step_sizes", step_sizes)
     hyperparameters = dict(
         lr=lr, etaminus=etaminus, etaplus=etaplus,
         step_size_min=step_size_min, step_size_max=step_size_max,

@@ -8,10 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core import argument_names
 from jaxgrad._core import tree as _tree
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._adam import AdamState
-from jaxgrad.optim._core import argument_names, checks
+from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.elementwise import elementwise, zeros
 from jaxgrad.optim._core.transformation import Transformation, from_apply, gradients
 

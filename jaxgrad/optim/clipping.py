@@ -6,8 +6,10 @@ import jax
 import optax
 
 from jaxgrad import clipping
+from jaxgrad._core import argument_names
 
 
+@argument_names.checked
 def clip_grad_norm(
     max_norm: float | jax.Array, norm_type: float | str = 2.0
 ) -> optax.GradientTransformation:
@@ -43,6 +45,7 @@ def clip_grad_norm(
     )
 
 
+@argument_names.checked
 def clip_grad_value(clip_value: float | jax.Array) -> optax.GradientTransformation:
     """Clip every element to `[-clip_value, clip_value]`, as `jaxgrad.clip_grad_value` does.
 

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import jax
 import optax
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._adam import adam, adamw
-from jaxgrad.optim._core import argument_names, checks
+from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.counterparts import dotted
 from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
 from jaxgrad.optim._lbfgs.lbfgs import lbfgs
@@ -52,7 +53,8 @@ def param_groups(
     Raises:
         ValueError: A default is out of range, or `factory` is `lbfgs` and there are several groups.
             `init` raises it if a parameter is in two groups or in none.
-        TypeError: `factory` does not accept one of the defaults or of a group's options.
+        TypeError: `factory` is not a function, or does not accept one of the defaults or of a
+            group's options.
 
     Example:
         >>> import jax.numpy as jnp, jaxgrad
@@ -84,6 +86,11 @@ def param_groups(
            `apply_updates` adds them. Here "frozen", `live=` and a None gradient all freeze.
         2. `optax.partition` supports neither defaults nor predicates, and has no `step`.
     """
+    if isinstance(factory, optax.GradientTransformation) or not callable(factory):
+        raise TypeError(
+            "param_groups builds each group's optimizer: pass the factory, such as "
+            f"jaxgrad.optim.adamw, and the options apart, but not {type(factory).__name__}"
+        )
     pairs = groups.items() if isinstance(groups, Mapping) else enumerate(groups)
     named = {label: dict(options) for label, options in pairs}
     for options in (defaults, *named.values()):

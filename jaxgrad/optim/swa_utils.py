@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import PyTree
 from jaxgrad.optim.lr_scheduler import swalr as swalr
 
@@ -70,6 +71,7 @@ class AveragedModel:
         return AveragedModelState(n + 1, module, buffers)
 
 
+@argument_names.checked
 def averaged_model(
     avg_fn: AvgFn | None = None,
     multi_avg_fn: MultiAvgFn | None = None,
@@ -89,6 +91,7 @@ def averaged_model(
         `update(state, params, buffers=None) -> state`; the averages are `state.module`.
 
     Raises:
+        TypeError: An averaging function cannot be called.
         ValueError: Both averaging functions are given.
 
     Example:
@@ -111,6 +114,9 @@ def averaged_model(
             "Only one of avg_fn and multi_avg_fn should be provided, "
             f"got avg_fn={avg_fn} and multi_avg_fn={multi_avg_fn}"
         )
+    for name, fun in (("avg_fn", avg_fn), ("multi_avg_fn", multi_avg_fn)):
+        if fun is not None and not callable(fun):
+            raise TypeError(f"{name} must be a function or None, but got {fun!r}")
     return AveragedModel(avg_fn, multi_avg_fn, use_buffers)
 
 
@@ -123,6 +129,7 @@ def get_swa_avg_fn() -> AvgFn:
     return swa_update
 
 
+@argument_names.checked
 def get_ema_avg_fn(decay: float = 0.999) -> AvgFn:
     """Return an `avg_fn` for `averaged_model` that gives each new model the weight `1 - decay`.
 
@@ -161,6 +168,7 @@ def get_swa_multi_avg_fn() -> MultiAvgFn:
     return swa_update
 
 
+@argument_names.checked
 def get_ema_multi_avg_fn(decay: float = 0.999) -> MultiAvgFn:
     """Return a `multi_avg_fn` that gives each new model the weight `1 - decay`, using lerp.
 

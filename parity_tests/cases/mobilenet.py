@@ -251,6 +251,12 @@ def _inputs(size: int) -> dict[str, Any]:
     inputs=_inputs(224),  # the values of the source document
     idiom=("p.requires_grad = False", "jaxgrad.partition(params, predicate)"),
     control=dict(requires_grad=also_last_block),
+    tolerance=Tolerance(
+        1e-6,
+        "with JAX 0.7 one float32 running mean, features.12.conv.1.1, is 5 ULP off (4.6e-7 of "
+        "scale): that XLA adds the numbers of a batch in another order",
+        "float32",
+    ),
     heavy=True,
 )
 def freeze(weights, classifier, mask, x, y, *, requires_grad=only_classifier):

@@ -49,7 +49,8 @@ def record() -> Record:
 
 def draw(record: Record) -> str:
     """Draw the loss above its gradient."""
-    parts, xs = [], Scale(-3, 3, "prediction − target", [-3, -2, -1, 0, 1, 2, 3])
+    # The axis begins left of -3, so that this label does not touch the 0 of the vertical axis.
+    parts, xs = [], Scale(-3.4, 3.4, "prediction − target", [-3, -2, -1, 0, 1, 2, 3])
     for top, title in ((50, "loss"), (254, "gradient")):
         torch_side, jax_side = (side.losses if title == "loss" else side.grads for side in record)
         axes = Axes(56, top, 366, 130, xs, linear(torch_side, title, 3))

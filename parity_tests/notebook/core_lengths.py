@@ -20,6 +20,5 @@ LONGER = {
     "graph/attributes": "every attribute of a tensor is written out, as JAX derives each of them",
     "none_or_zero/none_or_zero": "eight ways to use a parameter stand side by side",
     "optim/every_other_step": "a training loop removes a gradient between backward and step",
-    "optim/scale_under_condition": "a training loop scales a gradient between backward and step",
     "precision/amp": "a training loop scales, unscales, clips, steps and updates the scale",
 }

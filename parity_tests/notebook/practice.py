@@ -3,10 +3,13 @@
 question("grad_modes/detach")                    a result of this case
 predict("Which surfaces fail?", verdicts, "...")   results that the notebook has computed
 exercise("grad_modes/one_term_of_a_sum")         a function in `solutions/grad_modes.py`
+
+`check.py` judges a reader's answer.
 """
 
 import ast
 import contextlib
+import functools
 import importlib
 import inspect
 import io
@@ -14,6 +17,7 @@ import linecache
 import pkgutil
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import jax
 
@@ -89,20 +93,37 @@ def exercise(name: str) -> Folded:
     """Show the task of an exercise, with its solution and what the solution prints folded.
 
     Args:
-        name: The notebook's file of solutions and the function in it: "hooks/print_the_norm".
+        name: The notebook's file of solutions and the function in it: "hooks/unit_gradient".
     """
+    solved = solve(name)
+    task = " ".join(inspect.cleandoc(solved.task).split())
+    folded = f"{block(solved.code)}<p>It prints:</p>{output(solved.printed)}"
+    return Folded("Exercise", task, "solution", folded, solved.printed)
+
+
+class Solved(NamedTuple):
+    """An exercise whose solution has run."""
+
+    task: str
+    code: str
+    printed: str
+    names: dict[str, Any]  # what the solution defines
+
+
+@functools.cache
+def solve(name: str) -> Solved:
+    """Run the solution of an exercise."""
     theme, _, stem = name.partition("/")
     fun = getattr(importlib.import_module(f"{SOLUTIONS}.{theme}"), stem)
     code = solution(fun)
     printed = io.StringIO()
     file = f"<{name}>"
     linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"__name__": stem}
     with contextlib.redirect_stdout(printed):
-        exec(compile(code, file, "exec"), {"__name__": stem})
+        exec(compile(code, file, "exec"), names)
         jax.effects_barrier()  # wait for what `jax.debug.print` prints
-    task = " ".join(inspect.cleandoc(fun.__doc__ or "").split())
-    folded = f"{block(code)}<p>It prints:</p>{output(printed.getvalue())}"
-    return Folded("Exercise", task, "solution", folded, printed.getvalue())
+    return Solved(fun.__doc__ or "", code, printed.getvalue(), names)
 
 
 def solution(fun: Callable[[], None]) -> str:

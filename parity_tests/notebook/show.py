@@ -10,6 +10,7 @@ network()                        the small network that the programs share
 
 import functools
 import importlib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -18,19 +19,22 @@ import optax
 import optax.contrib
 
 from jaxgrad.graph import Table, table
+from jaxgrad.parity.compare import FLOAT64_RTOL, TORCH_ERRORS, Leaf
+from jaxgrad.parity.ulp import epsilon
 from parity_tests.case import Case, identity
 from parity_tests.figures import catalog
 from parity_tests.notebook.display import Picture, Program, Shown
 from parity_tests.notebook.script import scripts
 from parity_tests.pictures.draw_case import picture, settings
 from parity_tests.report.rows import ABSENT, TextRow, compared, cut, measured
-from parity_tests.report.source_text import source
+from parity_tests.report.source_text import source, text_of
 from parity_tests.report.text import SIGNS
 from parity_tests.runner.engine import Result
 from parity_tests.runner.observe import find, observe
 
 
 BELOW = "no error, see below"  # in place of a value that has several parts
+ROUNDING = 100  # a difference of at most so many epsilons of the dtype is called rounding
 DIGITS, ALL = 3, 17  # significant digits of the numbers in a table, and of those folded below it
 
 
@@ -76,12 +80,12 @@ def show(
         programs=_programs(cell.case, prints),
         columns=("", "torch", "", "JAX", *gone),
         rows=(*cut(rows), *measured(list(cell.measured.values()))),
-        verdict=_sentence(cell.result),
+        verdict=_sentence(cell.result, cell.case),
         values=cell.values,
         measured=cell.measured,
         full=cut(full) if full != rows else (),
         asked=asked,
-        detail=_detail(cell.result),
+        detail=_detail(cell.result, cell.case),
     )
 
 
@@ -234,21 +238,48 @@ def _name(value: Any) -> str:
     return name.lstrip("_")
 
 
-def _sentence(result: Result) -> str:
+def _sentence(result: Result, case: Case) -> str:
     cell = f"{result.dtype}, {result.mode}"
     if result.verdict == "bitwise":
         return f"✓ bit-identical ({cell})"
     if result.verdict == "deviation":
         return f"{SIGNS['deviation']} documented deviation: {result.why}"
-    return f"✓ equal up to rounding ({cell})"
+    if not _coarse(result):
+        return f"✓ equal up to rounding ({cell})"
+    tolerance = case.tolerance_in(result.dtype)
+    if tolerance is not None:
+        return f"✓ within {tolerance.rtol:g} of the largest element ({cell}): {tolerance.why}"
+    return f"✓ within {TORCH_ERRORS:g} times torch's own {_rounded_to(case)} error ({cell})"
 
 
-def _detail(result: Result) -> str:
+def _detail(result: Result, case: Case) -> str:
     """Return how large the largest difference is, unless there is none or it is intended."""
     if result.verdict in ("bitwise", "deviation"):
         return ""
+    if worst := _coarse(result):
+        own = worst.allowed / TORCH_ERRORS
+        return (
+            f"Errors are measured against a float64 run, relative to the largest element. In "
+            f"`{worst.path}` JAX's is {worst.difference / worst.scale:.1g} and torch's "
+            f"{own / worst.scale:.1g}; the rounding to {_rounded_to(case)} alone is "
+            f"{epsilon(_rounded_to(case)) / 2:.1g}."
+        )
     ulp = f"{result.max_ulp_at_scale:.2g}"
     return (
         f"The largest difference is {ulp} ULP. An ULP is the distance between two adjacent "
         "floating-point numbers, here at the largest element of an array."
     )
+
+
+def _coarse(result: Result) -> Leaf | None:
+    """Return the leaf with the largest error if it is larger than rounding of the cell's dtype."""
+    close = [leaf for leaf in result.leaves if leaf.verdict == "close" and leaf.scale]
+    worst = max(close, key=lambda leaf: leaf.difference / leaf.scale, default=None)
+    rounding = max(ROUNDING * epsilon(result.dtype), FLOAT64_RTOL)
+    return worst if worst and worst.difference > rounding * worst.scale else None
+
+
+def _rounded_to(case: Case) -> str:
+    """Return the dtype to which torch's program rounds: that of `autocast`, or its own."""
+    half = re.search(r"\b(bfloat16|float16)\b", text_of(case.reference))
+    return half[0] if half else case.dtypes[0]

@@ -41,6 +41,7 @@ DISPLAY = re.compile(
     r"([^\n]*|\n.*\n)\)",
     re.DOTALL,
 )
+CHECK = "check("
 PLOT = re.compile(r".*^plot\([^\n]*\)", re.DOTALL | re.MULTILINE)
 LINK = re.compile(r"\[([^\]]*)\]\((?!\w+:|#)([^)#\s]+)\)")  # a link to a file of the checkout
 BADGE = re.compile(r"\[!\[([^\]]*)\]\([^)]*\)\]\(([^)]*)\)")  # a linked picture from the network
@@ -182,6 +183,8 @@ def notebook(path: pathlib.Path) -> str:
             cell["metadata"]["tags"] = [*tags, "hide-input"]
         elif cell["cell_type"] == "code" and DISPLAY.fullmatch(text):
             cell["metadata"]["tags"] = [*tags, "remove-input"]
+        elif cell["cell_type"] == "code" and text.startswith(CHECK):
+            cell["metadata"]["tags"] = [*tags, "remove-output"]  # nobody has answered on the site
         if cell["cell_type"] == "markdown":
             cell["source"] = LINK.sub(_within_site, BADGE.sub(r"[\1](\2)", text))
     contents = _contents(book["cells"])
@@ -209,6 +212,8 @@ def _within_site(match: re.Match[str]) -> str:
     text, target = match.groups()
     if target == "README.md":
         return f"[{text}](index.md)"
+    if target.startswith("../docs/") and target.endswith(".md"):
+        return f"[{text}](../{target.removeprefix('../docs/')})"
     elsewhere = not target.endswith(".ipynb") and (ROOT / "notebooks" / target).exists()
     return text if elsewhere else match[0]
 

@@ -76,7 +76,7 @@ def test_third_derivative():
 
 
 def test_two_hooks_are_called_in_torchs_order():
-    """Of nested hooks the outermost is called first, like torch's first registered hook."""
+    """If hooks are nested, the outermost is called first, like torch's first registered hook."""
     x = to_torch(V).requires_grad_()
     y = x * 2.0
     y.register_hook(lambda g: g + 1.0)

@@ -28,7 +28,7 @@ def bin_arguments(
 ) -> tuple[Array, bool, tuple[int, ...]]:
     """Return the batched input, whether it had a batch dim, and the number of bins per dim."""
     x, had_batch = batched(input, spatial, name)
-    single = isinstance(output_size, int)
+    single = isinstance(output_size, int | np.integer)
     counts = (output_size,) if single else whole_numbers(output_size, "output_size")
     counts = counts * spatial if len(counts) == 1 else counts
     kept = [n if c is None else c for c, n in zip(counts, x.shape[2:], strict=False)]

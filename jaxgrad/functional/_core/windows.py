@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from jaxgrad._core.typing import Array
 
@@ -20,7 +21,7 @@ def window_arguments(
 ) -> tuple[tuple[int, ...], ...]:
     """Return a pool's kernel size, stride, padding and dilation for each spatial dim."""
     kernel = at_least(1, "kernel_size", name, sizes(kernel_size, spatial, "kernel_size"))
-    steps = kernel if stride is None or stride in ([], ()) else sizes(stride, spatial, "stride")
+    steps = kernel if _is_default(stride) else sizes(stride, spatial, "stride")
     steps = at_least(1, "stride", name, steps)
     pads = at_least(0, "padding", name, sizes(padding, spatial, "padding"))
     dilations = at_least(1, "dilation", name, sizes(dilation, spatial, "dilation"))
@@ -32,6 +33,11 @@ def window_arguments(
                 f"dilation={d}"
             )
     return kernel, steps, pads, dilations
+
+
+def _is_default(stride: Sizes | None) -> bool:
+    """Return whether a pool's stride is its kernel size: None, or an empty list or tuple."""
+    return stride is None or (isinstance(stride, list | tuple) and not stride)
 
 
 def _pooled(n: int, k: int, s: int, p: int, d: int, ceil_mode: bool) -> int:
@@ -60,8 +66,8 @@ Sizes = int | Sequence[int]
 
 def sizes(value: Sizes, spatial: int, name: str) -> tuple[int, ...]:
     """Expand one number to `spatial` numbers; any other count of numbers raises a RuntimeError."""
-    if isinstance(value, int):
-        return (value,) * spatial
+    if isinstance(value, int | np.integer):
+        return (int(value),) * spatial
     numbers = whole_numbers(value, name)
     if len(numbers) == 1:
         return numbers * spatial
@@ -74,10 +80,11 @@ def sizes(value: Sizes, spatial: int, name: str) -> tuple[int, ...]:
 
 
 def whole_numbers(value: Any, name: str) -> tuple[Any, ...]:
-    """Return a sequence as a tuple, or raise TypeError if it is a float or contains one."""
-    numbers = () if isinstance(value, float) else tuple(value)
-    if isinstance(value, float) or any(isinstance(n, float) for n in numbers):
-        raise TypeError(f"{name} must be an int or a tuple of ints, but got {name}={value}")
+    """Return a sequence of ints as a tuple, or raise TypeError; None is returned unchanged."""
+    numbers = tuple(value) if isinstance(value, Iterable) else ()
+    whole = all(n is None or hasattr(n, "__index__") for n in numbers)
+    if isinstance(value, str) or not isinstance(value, Iterable) or not whole:
+        raise TypeError(f"{name} must be an int or a tuple of ints, but got {name}={value!r}")
     return numbers
 
 

@@ -78,6 +78,7 @@ def hardtanh(input: jax.Array, min_val: float = -1.0, max_val: float = 1.0) -> j
             f"min_val cannot be greater than max_val, but they are {min_val} and {max_val}"
         )
     input = array(input)
+    reject("hardtanh", "complex", input)
     if is_floating(input):
         return _hardtanh(input, low=min_val, high=max_val)
     if input.dtype == jnp.bool_:

@@ -99,7 +99,7 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
 
     Raises:
         RuntimeError: An index is negative or out of range.
-        IndexError: The index has more than one dim.
+        IndexError: The index has more than one dim, or is out of range for the first dim.
 
     Example:
         >>> import jax.numpy as jnp
@@ -120,7 +120,7 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
                 f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
             )
         return index_select(input[None], 0, index)[0]
-    _check_range(index, input.shape[dim], RuntimeError, dim)
+    _check_range(index, input.shape[dim], IndexError if dim == 0 else RuntimeError, dim)
     return jnp.take(input, index.reshape(-1), dim)
 
 

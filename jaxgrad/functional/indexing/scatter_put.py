@@ -12,7 +12,7 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim, exact, is_array
-from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.derivative import derivative, not_differentiable
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional.indexing.gather_take import (
     Positions,
@@ -23,7 +23,9 @@ from jaxgrad.functional.indexing.gather_take import (
 )
 
 
-def scatter(input: Array, dim: int, index: Array, src: Array | float) -> Array:
+def scatter(
+    input: Array, dim: int, index: Array, src: Array | float, *, reduce: str | None = None
+) -> Array:
     """Write elements into the input at indices along a dim; if an index repeats, the last wins.
 
     Args:
@@ -31,9 +33,12 @@ def scatter(input: Array, dim: int, index: Array, src: Array | float) -> Array:
         dim: Dim to index.
         index: As many dims as the input; must fit in `src` and, except along `dim`, in the input.
         src: Elements to write, or one number.
+        reduce: None, or "add" or "multiply" to combine the elements with the input's; torch has no
+            gradient for these (use `scatter_reduce`).
 
     Raises:
-        RuntimeError: An index is negative or out of range, or shapes or dtypes are incompatible.
+        RuntimeError: An index is negative or out of range, shapes or dtypes are incompatible,
+            `reduce` is unknown, or a result of `reduce` is differentiated.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -51,6 +56,10 @@ def scatter(input: Array, dim: int, index: Array, src: Array | float) -> Array:
     if not is_array(src):
         src = jnp.full(index.shape, src, input.dtype)
     x, y, positions = _scatter_arguments("scatter", input, dim, index, jnp.asarray(src))
+    if reduce is not None:
+        if reduce not in ("add", "multiply"):
+            raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce!r}.")
+        return _combine_at(x, y, positions=positions, reduce=reduce).reshape(input.shape)
     return _set_at(x, y, positions=positions).reshape(input.shape)
 
 
@@ -114,6 +123,11 @@ def _not_overwritten(x: Array, positions: Positions) -> Array:
 )
 def _set_at(x: Array, y: Array, *, positions: Positions) -> Array:
     return x.at[positions].set(y)
+
+
+@derivative(not_differentiable("scatter"), not_differentiable("scatter"))
+def _combine_at(x: Array, y: Array, *, positions: Positions, reduce: str) -> Array:
+    return x.at[positions].add(y) if reduce == "add" else x.at[positions].multiply(y)
 
 
 def _scatter_arguments(

@@ -10,6 +10,7 @@ import jax.scipy.special as jss
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
+from jaxgrad.functional._core.dtypes import reject
 
 
 def i0(input: Array) -> Array:
@@ -26,6 +27,7 @@ def i0(input: Array) -> Array:
         1. Near 0 the gradient is x / 2 (`jnp.i0`: 0 below 1e-16); above 709 it is inf (`jnp.i0`:
            NaN).
     """
+    reject("i0", "complex", input)
     return in_opmath(_i0, array(input))
 
 
@@ -44,6 +46,7 @@ def i0e(input: Array) -> Array:
 
     Torch: `torch.special.i0e`.
     """
+    reject("special.i0e", "complex", input)
     return in_opmath(_i0e, array(input))
 
 
@@ -65,6 +68,7 @@ def i1(input: Array) -> Array:
     Differs from jax in:
         1. At NaN the gradient is 0.5 (`jax.scipy.special.i1`: NaN).
     """
+    reject("special.i1", "complex", input)
     return in_opmath(_i1, array(input))
 
 
@@ -98,6 +102,7 @@ def i1e(input: Array) -> Array:
     Differs from jax in:
         1. At NaN the gradient is 0.5 (`jax.scipy.special.i1e`: NaN).
     """
+    reject("special.i1e", "complex", input)
     return in_opmath(_i1e, array(input))
 
 

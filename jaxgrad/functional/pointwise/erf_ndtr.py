@@ -27,6 +27,7 @@ def ndtr(input: Array) -> Array:
 
     Torch: `torch.special.ndtr`.
     """
+    reject("special.ndtr", "complex", input)
     return in_opmath(lambda x: (1 + erf_kernel(x / math.sqrt(2))) * 0.5, array(input))
 
 
@@ -43,6 +44,7 @@ def ndtri(input: Array) -> Array:
     Differs from jax in:
         1. At 0 and 1 the gradient is inf (`jax.scipy.special.ndtri` before JAX 0.12: 0).
     """
+    reject("special.ndtri", "complex", input)
     return in_opmath(_ndtri, array(input))
 
 
@@ -65,6 +67,7 @@ def log_ndtr(input: Array) -> Array:
         1. Far below 0 the value and gradient are accurate to the last digits
            (`jax.scipy.special.log_ndtr`: a series, with gradient 1 at -1e10).
     """
+    reject("special.log_ndtr", "complex", input)
     return in_opmath(_log_ndtr, array(input))
 
 
@@ -114,6 +117,7 @@ def erf(input: Array) -> Array:
 
     Torch: `torch.erf`.
     """
+    reject("erf", "complex", input)
     return in_opmath(erf_kernel, array(input))
 
 
@@ -127,6 +131,7 @@ def erfc(input: Array) -> Array:
 
     Torch: `torch.erfc`.
     """
+    reject("erfc", "complex", input)
     return in_opmath(_erfc, array(input))
 
 
@@ -145,6 +150,7 @@ def erfinv(input: Array) -> Array:
 
     Torch: `torch.erfinv`.
     """
+    reject("erfinv", "complex", input)
     return in_opmath(_erfinv, array(input))
 
 

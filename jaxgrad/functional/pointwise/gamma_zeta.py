@@ -27,6 +27,7 @@ def lgamma(input: Array) -> Array:
     Differs from jax in:
         1. At 0 the gradient is -inf (`jax.scipy.special.gammaln`: NaN).
     """
+    reject("lgamma", "complex", input)
     return in_opmath(_lgamma, array(input))
 
 
@@ -49,6 +50,7 @@ def digamma(input: Array) -> Array:
         1. Below -5.5 the gradient is accurate (9.77 at -9.5; `jax.scipy.special.digamma`: -2.9e12).
         2. The value is -inf at 0 and inf at -0 (`jax.scipy.special.digamma`: NaN).
     """
+    reject("digamma", "complex", input)
     return in_opmath(_digamma, array(input))
 
 

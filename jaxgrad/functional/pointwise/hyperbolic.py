@@ -76,7 +76,13 @@ def acosh(input: jax.Array) -> jax.Array:
     return in_opmath(_acosh, array(input))
 
 
-@derivative(lambda t, _, x: t * jax.lax.rsqrt(x * x - 1))
+def _acosh_slope(x: jax.Array) -> jax.Array:
+    if jnp.iscomplexobj(x):  # the factors, because the root of their product has another branch
+        return jax.lax.rsqrt(x + 1) * jax.lax.rsqrt(x - 1)
+    return jax.lax.rsqrt(x * x - 1)
+
+
+@derivative(lambda t, _, x: t * _acosh_slope(x))
 def _acosh(x: jax.Array) -> jax.Array:
     return jnp.arccosh(x)
 

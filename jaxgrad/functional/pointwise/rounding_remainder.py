@@ -24,7 +24,7 @@ def floor(input: Array) -> Array:
 
     Torch: `torch.floor`.
     """
-    reject("floor", "bool", input)
+    reject("floor", "bool complex", input)
     return _stepwise(jnp.floor, input)
 
 
@@ -38,7 +38,7 @@ def ceil(input: Array) -> Array:
 
     Torch: `torch.ceil`.
     """
-    reject("ceil", "bool", input)
+    reject("ceil", "bool complex", input)
     return _stepwise(jnp.ceil, input)
 
 
@@ -52,7 +52,7 @@ def trunc(input: Array) -> Array:
 
     Torch: `torch.trunc`.
     """
-    reject("trunc", "bool", input)
+    reject("trunc", "bool complex", input)
     return _stepwise(jnp.trunc, input)
 
 
@@ -66,7 +66,7 @@ def round(input: Array, *, decimals: int = 0) -> Array:
 
     Torch: `torch.round`.
     """
-    reject("round", "bool integer complex", input)
+    reject("round", "bool complex" if decimals == 0 else "bool integer complex", input)
     if decimals == 0 or not is_floating(array(input)):
         return _stepwise(jnp.round, input)
     scale = 10.0 ** builtins.abs(decimals)
@@ -90,7 +90,7 @@ def frac(input: Array) -> Array:
 
     Torch: `torch.frac`.
     """
-    reject("frac", "integer", input)
+    reject("frac", "bool integer complex", input)
     return _frac(array(input))
 
 

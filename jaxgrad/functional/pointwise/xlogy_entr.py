@@ -52,6 +52,7 @@ def entr(input: Array) -> Array:
 
     Torch: `torch.special.entr`.
     """
+    reject("special.entr", "complex", input)
     return in_opmath(_entr, array(input))
 
 

@@ -45,10 +45,15 @@ def not_negative(name: str, x: ScalarOrSchedule, text: str | None = None) -> Non
     check(name, x, lambda x: x >= 0.0, "at least 0.0", text)
 
 
+def pair(name: str, numbers: Any) -> tuple[Any, Any]:
+    """Return two numbers, or raise ValueError if there are more, fewer or no sequence of them."""
+    if not hasattr(numbers, "__len__") or isinstance(numbers, str) or len(numbers) != 2:
+        raise ValueError(f"{name} must be two numbers, but {numbers!r} was given")
+    return numbers[0], numbers[1]
+
+
 def betas(betas: Any) -> None:
-    if np.ndim(betas) == 0 or len(betas) != 2:
-        raise ValueError(f"betas must be two numbers, but {betas} was given")
-    for i, beta in enumerate(betas):
+    for i, beta in enumerate(pair("betas", betas)):
         text = f"Invalid beta parameter at index {i}: {{}}"
         check("beta", beta, lambda b: 0.0 <= b < 1.0, "in [0.0, 1.0)", text)
 

@@ -136,7 +136,8 @@ def matched(tree: PyTree, params: PyTree, name: str) -> list[Any]:
         mine, theirs = ({n for n, _ in _tree.named(x)} for x in (params, tree))
         missing, more = sorted(mine - theirs), sorted(theirs - mine)
         parts = [f"lack {_some(missing)}"] if missing else []
-        parts += [f"have {_some(more)}, which is not a parameter"] if more else []
+        verb = "is not a parameter" if len(more) == 1 else "are not parameters"
+        parts += [f"have {_some(more)}, which {verb}"] if more else []
         what = " and ".join(parts) or f"have another structure ({error})"
         raise ValueError(f"{name} must be a tree like the parameters, but {what}") from error
 

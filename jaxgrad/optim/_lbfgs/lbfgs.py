@@ -10,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import PyTree, ScalarOrSchedule
-from jaxgrad.optim._core import argument_names, checks
+from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
 from jaxgrad.optim._lbfgs.history import LBFGSState, direction, remember
 from jaxgrad.optim._lbfgs.wolfe import Point, strong_wolfe

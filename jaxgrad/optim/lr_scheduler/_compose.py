@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from jaxgrad._core import compat
+from jaxgrad._core import argument_names, compat
 from jaxgrad.optim.lr_scheduler._plan import Group, Lr, LrRecursion
 from jaxgrad.optim.lr_scheduler._plateau import ReduceLROnPlateau
 from jaxgrad.optim.lr_scheduler._schedule import Rates, Schedule
 
 
+@argument_names.checked
 def sequential_lr(
     lr: Rates, schedulers: Sequence[Schedule], milestones: Sequence[int], last_epoch: int = -1
 ) -> Schedule:
@@ -67,6 +68,7 @@ def sequential_lr(
     return Schedule(lr, build, last_epoch)
 
 
+@argument_names.checked
 def chained_scheduler(schedulers: Sequence[Schedule], lr: Rates | None = None) -> Schedule:
     """Apply all schedules in every step, each to the previous one's learning rate.
 
@@ -97,8 +99,8 @@ def chained_scheduler(schedulers: Sequence[Schedule], lr: Rates | None = None) -
     rates: Any = lr
     if isinstance(rates, (list, tuple)) and any(isinstance(x, Schedule) for x in rates):
         schedulers, rates = rates, schedulers  # lr first, as in the other schedulers
-    if rates is None and len(schedulers) and isinstance(schedulers[0], Schedule):
-        rates = schedulers[0].lr
+    if rates is None and isinstance(schedulers, Sequence) and schedulers:
+        rates = getattr(schedulers[0], "lr", None)
     _check("ChainedScheduler", rates, schedulers)
     assert rates is not None  # else `_check` has raised
 
@@ -184,6 +186,8 @@ class _Chain:
 
 
 def _check(name: str, lr: Any, schedulers: Sequence[Any]) -> None:
+    if isinstance(schedulers, Schedule):
+        raise TypeError(f"{name} takes a list of schedules, but got one schedule")
     if len(schedulers) < 1:
         raise ValueError(f"{name} expects at least one scheduler, but got no scheduler.")
     for i, one in enumerate(schedulers):

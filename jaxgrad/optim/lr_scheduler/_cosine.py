@@ -7,10 +7,12 @@ from typing import Any, Literal
 
 import jax.numpy as jnp
 
+from jaxgrad._core import argument_names
 from jaxgrad.optim.lr_scheduler._plan import Group, LrRecursion, absolute, base_lr, leaf
 from jaxgrad.optim.lr_scheduler._schedule import Rates, Schedule, per_group, quotient
 
 
+@argument_names.checked
 def cosine_annealing_lr(
     lr: Rates,
     T_max: int,  # noqa: N803  # torch's name
@@ -81,6 +83,7 @@ def cosine_annealing_lr(
     return Schedule(lr, leaf(make), last_epoch)
 
 
+@argument_names.checked
 def cosine_annealing_warm_restarts(
     lr: Rates,
     T_0: int,  # noqa: N803  # torch's name
@@ -143,6 +146,7 @@ def cosine_annealing_warm_restarts(
     return Schedule(lr, leaf(make), last_epoch)
 
 
+@argument_names.checked
 def swalr(
     lr: Rates,
     swa_lr: Rates,

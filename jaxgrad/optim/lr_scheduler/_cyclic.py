@@ -10,6 +10,7 @@ from typing import Any, Literal
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core import argument_names
 from jaxgrad.optim.lr_scheduler._plan import Group, Scheduler, absolute
 from jaxgrad.optim.lr_scheduler._schedule import Rates, Schedule, per_group, quotient, traceable
 
@@ -50,6 +51,7 @@ class CyclicSchedule(Schedule):
         return jax.jit(at, static_argnums=1)
 
 
+@argument_names.checked
 def cyclic_lr(
     lr: Rates,
     base_lr: Rates,

@@ -7,10 +7,12 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from jaxgrad._core import argument_names
 from jaxgrad.optim.lr_scheduler._plan import Group, LrRecursion, base_lr, leaf, scaling
 from jaxgrad.optim.lr_scheduler._schedule import Rates, Schedule, power, quotient
 
 
+@argument_names.checked
 def constant_lr(
     lr: Rates, factor: float = 1.0 / 3, total_iters: int = 5, last_epoch: int = -1
 ) -> Schedule:
@@ -67,6 +69,7 @@ def constant_lr(
     return Schedule(lr, leaf(make), last_epoch)
 
 
+@argument_names.checked
 def linear_lr(
     lr: Rates,
     start_factor: float = 1.0 / 3,
@@ -131,6 +134,7 @@ def linear_lr(
     return Schedule(lr, leaf(make), last_epoch)
 
 
+@argument_names.checked
 def exponential_lr(lr: Rates, gamma: float, last_epoch: int = -1) -> Schedule:
     """Multiply the learning rate by `gamma` in every epoch.
 
@@ -156,6 +160,7 @@ def exponential_lr(lr: Rates, gamma: float, last_epoch: int = -1) -> Schedule:
     return Schedule(lr, leaf(make), last_epoch)
 
 
+@argument_names.checked
 def polynomial_lr(
     lr: Rates, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
 ) -> Schedule:

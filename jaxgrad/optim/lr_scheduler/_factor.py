@@ -9,6 +9,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from jaxgrad._core import argument_names
 from jaxgrad.optim.lr_scheduler._plan import (
     Group,
     LrRecursion,
@@ -24,6 +25,7 @@ from jaxgrad.optim.lr_scheduler._schedule import Rates, Schedule, as_float64, po
 Lambda = Callable[[Any], Any] | Sequence[Callable[[Any], Any]]
 
 
+@argument_names.checked
 def lambda_lr(lr: Rates, lr_lambda: Lambda, last_epoch: int = -1) -> Schedule:
     """Multiply the initial learning rate by a function of the epoch.
 
@@ -55,6 +57,7 @@ def lambda_lr(lr: Rates, lr_lambda: Lambda, last_epoch: int = -1) -> Schedule:
     return Schedule(lr, leaf(make), last_epoch)
 
 
+@argument_names.checked
 def multiplicative_lr(lr: Rates, lr_lambda: Lambda, last_epoch: int = -1) -> Schedule:
     """Multiply the learning rate by a function of the epoch, in every epoch.
 
@@ -98,6 +101,7 @@ def multiplicative_lr(lr: Rates, lr_lambda: Lambda, last_epoch: int = -1) -> Sch
     return Schedule(lr, leaf(make), last_epoch)
 
 
+@argument_names.checked
 def step_lr(lr: Rates, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> Schedule:
     """Multiply the learning rate by `gamma` every `step_size` epochs.
 
@@ -139,6 +143,7 @@ def step_lr(lr: Rates, step_size: int, gamma: float = 0.1, last_epoch: int = -1)
     return Schedule(lr, leaf(make), last_epoch)
 
 
+@argument_names.checked
 def multi_step_lr(
     lr: Rates, milestones: Iterable[int], gamma: float = 0.1, last_epoch: int = -1
 ) -> Schedule:
@@ -160,6 +165,8 @@ def multi_step_lr(
 
     Torch: `torch.optim.lr_scheduler.MultiStepLR`.
     """
+    if not isinstance(milestones, Iterable):
+        raise TypeError(f"milestones must be a list of epochs, but got {milestones!r}")
     ordered = sorted(milestones)
     whole = [int(m) for m in ordered if m == int(m)]  # a milestone of 30.5 is never reached
 
@@ -180,6 +187,7 @@ def multi_step_lr(
     return Schedule(lr, leaf(make), last_epoch)
 
 
+@argument_names.checked
 def _check_lambda(lr: Rates, lr_lambda: Any) -> None:
     several = isinstance(lr_lambda, (list, tuple))
     for one in lr_lambda if several else [lr_lambda]:

@@ -7,11 +7,13 @@ from typing import Any, Literal
 
 import jax.numpy as jnp
 
+from jaxgrad._core import argument_names
 from jaxgrad.optim.lr_scheduler._cyclic import CyclicSchedule
 from jaxgrad.optim.lr_scheduler._plan import Group, LrRecursion, absolute, leaf
 from jaxgrad.optim.lr_scheduler._schedule import Rates, per_group, quotient
 
 
+@argument_names.checked
 def one_cycle_lr(
     lr: Rates,
     max_lr: Rates,

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core import compat
+from jaxgrad._core import argument_names, compat
 from jaxgrad.optim.lr_scheduler._schedule import Rates, as_float64
 
 
@@ -94,6 +94,7 @@ class ReduceLROnPlateau:
         return metric > (best * (self.threshold + 1.0) if relative else best + self.threshold)
 
 
+@argument_names.checked
 def reduce_lr_on_plateau(
     lr: Rates,
     mode: Literal["min", "max"] = "min",

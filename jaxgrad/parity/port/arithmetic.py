@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port import conditions, syntax
-from jaxgrad.parity.port.displays import spread
+from jaxgrad.parity.port.displays import joined
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
@@ -70,14 +70,15 @@ def _items_binary(
     codes = ast.BinOp(code_of(left), op, code_of(right)) if any(map(is_dynamic, sides)) else None
     one, other = sides
     if isinstance(one, Items) and isinstance(other, Items):
-        parts = [x.at(n) for x in (one, other) for n in range(len(x.items))]
-        return Items(one.real, spread(one, other) if one.real is tuple else None, parts)
+        if one.real is tuple or one.counted or other.counted:
+            return joined(one.real, one, other)
+        return Items(one.real, None, [x.at(n) for x in (one, other) for n in range(len(x.items))])
     items = one if isinstance(one, Items) else other
     assert isinstance(items, Items)
     number = real_of(other if items is one else one)
     again = compute(list(range(len(items.items))), number)
-    code = codes if isinstance(other, Size) or isinstance(one, Size) else None
-    return Items(items.real, code, [items.at(n) for n in again])
+    counted = items.counted or isinstance(other, Size) or isinstance(one, Size)
+    return Items(items.real, codes if counted else None, [items.at(n) for n in again], counted)
 
 
 def unary_expression(node: ast.UnaryOp, scope: Scope) -> Value:

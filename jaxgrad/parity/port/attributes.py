@@ -12,8 +12,10 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port import autograd_functions, objects, syntax
+from jaxgrad.parity.port.lengths import is_counted, pinned, require_length
 from jaxgrad.parity.port.places import is_numbered, reached
 from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.source import is_torch
 from jaxgrad.parity.port.values import (
     Fields,
     Folded,
@@ -198,7 +200,9 @@ def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:
     if name == "shape":
         return lift(tensor.shape, syntax.attribute(code_of(value), "shape"))
     if name == "ndim":
-        return Folded(tensor.ndim)
+        if is_torch(scope.source.function) or not is_counted(value, scope):
+            return Folded(tensor.ndim)
+        return Size(tensor.ndim, syntax.attribute(code_of(value), "ndim"))
     if name == "dtype":
         return Folded(tensor.dtype, syntax.attribute(code_of(value), "dtype"))
     if name in ("data",):
@@ -236,22 +240,9 @@ def index(value: Value, key: Value, scope: Scope, node: ast.AST) -> Value:
     """Return the value of `value[key]`."""
     if isinstance(value, Tensor):
         return scope.run.call(TensorMethod("__getitem__", None, value), [key], {}, scope, node)
-    real = real_of(key)
     if isinstance(value, Items):
-        if isinstance(real, slice):
-            positions = range(len(value.items))[real]
-            code = (
-                None if value.code is None else ast.Subscript(value.code, code_of(key), ast.Load())
-            )
-            return Items(
-                value.real, code if is_dynamic(value) else None, [value.at(n) for n in positions]
-            )
-        if isinstance(key, Size) and value.code is not None:
-            found = value.items[real]
-            return renamed(found, ast.Subscript(code_of(value), code_of(key), ast.Load()))
-        return (
-            value.at(int(real)) if real >= 0 or value.code is None else _from_end(value, int(real))
-        )
+        return _of_items(value, key, scope, node)
+    real = pinned(key, scope, node)
     if isinstance(value, Fields):
         return value.at(
             list(value.fields)[real] if isinstance(real, int) and real not in value.fields else real
@@ -260,20 +251,40 @@ def index(value: Value, key: Value, scope: Scope, node: ast.AST) -> Value:
         return _of_modules(value, key, scope, node)
     if isinstance(value, Size):
         raise scope.refuse("an element of a number", node)
-    if is_dynamic(key) and not scope.is_index(code_of(key)):
-        scope.assume(node, f"{syntax.text(code_of(key))} == {real}")
     return constant_value(value.real[real], getattr(value, "origin", ""), scope)
 
 
-def _from_end(value: Items, position: int) -> Value:
-    item = value.at(position % len(value.items))
-    if value.code is not None and isinstance(item, Size | Tensor):
-        item = type(item)(item.real, syntax.item(code_of(value), position))
-    return item
+def _of_items(value: Items, key: Value, scope: Scope, node: ast.AST) -> Value:
+    """Return an element of a list or tuple, or a part of it."""
+    real = real_of(key)
+    if value.code is None:
+        real = pinned(key, scope, node)
+    if isinstance(real, slice):
+        return _slice(value, key)
+    if isinstance(key, Size) and value.code is not None:
+        found = value.items[real]
+        if not is_dynamic(found):
+            pinned(key, scope, node)
+        return renamed(found, ast.Subscript(code_of(value), code_of(key), ast.Load()))
+    if real >= 0 or value.code is None:
+        return value.at(int(real))
+    return renamed(value.at(real % len(value.items)), syntax.item(code_of(value), int(real)))
+
+
+def _slice(value: Items, key: Value) -> Items:
+    positions = range(len(value.items))[real_of(key)]
+    if value.code is None or not is_dynamic(value):
+        return Items(value.real, None, [value.at(n) for n in positions])
+    code = ast.Subscript(code_of(value), code_of(key), ast.Load())
+    counted = value.counted or isinstance(key, Size)
+    parts = [value.at(n) for n in positions]
+    if counted:
+        parts = [renamed(x, syntax.item(code, n)) for n, x in enumerate(parts)]
+    return Items(value.real, code, parts, counted)
 
 
 def _of_modules(value: Module, place: Value, scope: Scope, node: ast.AST) -> Value:
-    names, key = list(value.real._modules), real_of(place)
+    names, key = list(value.real._modules), pinned(place, scope, node)
     if isinstance(value.real, nn.ParameterList) and isinstance(key, int):
         return read(value, str(key % len(value.real)), scope, node)
     if isinstance(key, slice):
@@ -293,7 +304,19 @@ def _of_modules(value: Module, place: Value, scope: Scope, node: ast.AST) -> Val
 
 
 def iterate(value: Value, scope: Scope, node: ast.AST) -> list[Value]:
-    """Return every element of a value."""
+    """Return every element of a value, whose number the port asserts if it depends on a size."""
+    if is_counted(value, scope):
+        value = value if isinstance(value, Items) and value.code is None else _once(value, scope)
+        require_length(value, scope, node)
+    return elements(value, scope, node)
+
+
+def _once(value: Value, scope: Scope) -> Value:
+    return renamed(value, scope.once(code_of(value), "parts"))
+
+
+def elements(value: Value, scope: Scope, node: ast.AST) -> list[Value]:
+    """Return every element of a value that the port goes over as a whole."""
     if isinstance(value, Items):
         return [value.at(n) for n in range(len(value.items))]
     if isinstance(value, Fields):

@@ -36,7 +36,7 @@ def apply(
     """Interpret `Function.apply(...)`: both of its passes are written in a class."""
     if keywords:
         raise scope.refuse(f"{kind.__name__}.apply() takes no keyword arguments", node)
-    context = Context({}, syntax.name("ctx"))
+    context, versions = Context({}, syntax.name("ctx")), _versions(args)
     split = kind.__dict__.get("setup_context") is not None
     forward, result = _method(kind, "forward", args if split else [context, *args], scope)
     methods = [forward]
@@ -50,7 +50,21 @@ def apply(
     backward, _ = _method(kind, "backward", [context, *grads], scope)
     methods.append(backward)
     written = _class(kind, methods, scope)
-    return lift(real_of(result), syntax.call_written(written.name, *map(code_of, args)))
+    real = _with_graph(kind, args, real_of(result), versions)
+    return lift(real, syntax.call_written(written.name, *map(code_of, args)))
+
+
+def _versions(args: list[Value]) -> list[int]:
+    return [x.real._version for x in args if isinstance(x, Tensor)]
+
+
+def _with_graph(kind: Any, args: list[Value], real: Any, versions: list[int]) -> Any:
+    """Return the result as torch computes it, which `torch.autograd.grad` can differentiate."""
+    needs_grad = any(isinstance(x, Tensor) and x.real.requires_grad for x in args)
+    if not needs_grad or _versions(args) != versions:
+        return real  # or it has changed an argument in place
+    with torch.random.fork_rng(devices=[]):
+        return kind.apply(*map(real_of, args))
 
 
 def _tensors(result: Value) -> list[Tensor]:

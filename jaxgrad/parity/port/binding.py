@@ -22,6 +22,7 @@ from jaxgrad.parity.port.values import (
     Value,
     code_of,
     folded,
+    has_list,
     is_dynamic,
     renamed,
 )
@@ -34,8 +35,7 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     if type(value) is Folded and value.code is None and not value.origin:
         value = folded(value.real, name, value.formula)
     scope.values[name] = value
-    is_list = isinstance(value, Items) and value.real is list
-    if isinstance(value, Module | Closure) or not (is_dynamic(value) or is_list):
+    if isinstance(value, Module | Closure) or not (is_dynamic(value) or has_list(value)):
         return value
     try:
         code = code_of(value)
@@ -50,8 +50,17 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
         return value
     bound = copy.copy(value)
     bound.code = target
+    if isinstance(bound, Tensor):
+        bound.view = code if value.real._base is not None and _is_part(code) else None
     scope.values[name] = bound
     return bound
+
+
+def _is_part(code: ast.expr) -> bool:
+    """Return whether an expression is a part of a variable, at places that are constants."""
+    if not isinstance(code, ast.Subscript) or not isinstance(code.value, ast.Name):
+        return False
+    return code.value.id != "p" and not syntax.names_in(code.slice)
 
 
 def bind_results(names: Sequence[str], reals: Sequence[Any], code: ast.expr, scope: Scope) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from typing import Any
 
@@ -11,6 +12,7 @@ from torch import nn
 from torch.jit._trace import is_tracing
 
 from jaxgrad.parity.port import attributes, iteration_calls, source, syntax
+from jaxgrad.parity.port.lengths import is_counted, pinned
 from jaxgrad.parity.port.scope import CallSite, Special
 from jaxgrad.parity.port.values import (
     Closure,
@@ -44,6 +46,11 @@ def _len(site: CallSite) -> Value:
     (value,) = site.args
     if isinstance(value, Tensor):
         return Size(len(value.real), syntax.item(syntax.attribute(code_of(value), "shape"), 0))
+    if isinstance(value, Items) and isinstance(value.code, ast.Attribute) and value.items:
+        if value.code.attr == "shape" and not source.is_torch(site.scope.source.function):
+            return Size(len(value.items), syntax.attribute(value.code.value, "ndim"))
+    if isinstance(value, Items) and value.counted:
+        return Size(len(value.items), syntax.call("len", code_of(value)))
     if isinstance(value, Items | Fields):
         return Folded(len(value.items if isinstance(value, Items) else value.fields))
     return Folded(len(value.real))
@@ -73,6 +80,8 @@ def _has(value: Value, name: str) -> bool:
 
 def _number(kind: Any) -> Special:
     def convert(site: CallSite) -> Value:
+        if kind is float and _is_count(site.args[0]):
+            return Tensor(site.args[0].real.double(), code_of(site.args[0]))
         if any(isinstance(x, Tensor) for x in site.args):
             raise site.refuse(
                 f"{kind.__name__}() of a tensor: its value is not known when JAX traces; keep it "
@@ -88,6 +97,12 @@ def _number(kind: Any) -> Special:
     return convert
 
 
+def _is_count(value: Value) -> bool:
+    """Return whether a value is an integer of the run, such as `num_batches_tracked`."""
+    is_tensor = isinstance(value, Tensor) and value.real.ndim == 0
+    return is_tensor and not (value.real.is_floating_point() or value.real.is_complex())
+
+
 def _label(function: Any) -> str:
     module = getattr(function, "__module__", "")
     return f"math.{function.__name__}" if module == "math" else function.__name__
@@ -96,13 +111,16 @@ def _label(function: Any) -> str:
 def _extreme(kind: Any) -> Special:
     def choose(site: CallSite) -> Value:
         alone = len(site.args) == 1
-        values = attributes.iterate(site.args[0], site.scope, site.node) if alone else site.args
+        values = attributes.elements(site.args[0], site.scope, site.node) if alone else site.args
         if any(isinstance(x, Tensor) for x in values):
             raise site.refuse(f"{kind.__name__}() of tensors; use torch.{kind.__name__}imum")
         real = kind(map(real_of, values), **{k: real_of(v) for k, v in site.keywords.items()})
-        if not any(map(is_dynamic, values)):
+        is_whole = alone and is_counted(site.args[0], site.scope)
+        if not is_whole and not any(map(is_dynamic, values)):
             return Folded(real)
-        return Size(real, syntax.call(kind.__name__, *map(code_of, values)))
+        codes = [code_of(x) for x in (site.args if is_whole or len(values) == 1 else values)]
+        options = {k: code_of(v) for k, v in site.keywords.items()}
+        return Size(real, syntax.call(kind.__name__, *codes, **options))
 
     return choose
 
@@ -111,6 +129,12 @@ def _abs(site: CallSite) -> Value:
     if isinstance(site.args[0], Tensor):
         return Tensor(abs(site.args[0].real), syntax.call("F.abs", code_of(site.args[0])))
     return _number(abs)(site)
+
+
+def _text(site: CallSite) -> Value:
+    if any(isinstance(x, Tensor) for x in site.args):
+        raise site.refuse("str() of a tensor depends on its values")
+    return Folded(str(*(pinned(x, site.scope, site.node) for x in site.args)))
 
 
 def _nothing(_: CallSite) -> Value:
@@ -140,7 +164,7 @@ def _is_tracing(site: CallSite) -> Value:
 
 
 def _size(site: CallSite) -> Value:
-    return Items(tuple, None, attributes.iterate(site.args[0], site.scope, site.node))
+    return Items(tuple, None, list(attributes.iterate(site.args[0], site.scope, site.node)))
 
 
 def _is_tensor(site: CallSite) -> Value:
@@ -167,8 +191,9 @@ def _module_type(site: CallSite) -> Value:
 
 _MATH = (math.sqrt, math.ceil, math.floor, math.log, math.log2, math.exp, math.prod)
 _SPECIAL: dict[Any, Special] = {
-    len: _len, isinstance: _isinstance, getattr: _getattr, hasattr: _hasattr, int: _number(int),
-    float: _number(float), bool: _number(bool), round: _number(round), min: _extreme(min),
+    len: _len, str: _text, isinstance: _isinstance, getattr: _getattr, hasattr: _hasattr,
+    int: _number(int), float: _number(float), bool: _number(bool), round: _number(round),
+    min: _extreme(min),
     max: _extreme(max), abs: _abs, print: _nothing, callable: _callable, super: _super,
     type: _module_type, torch.overrides.has_torch_function: _no,
     torch.overrides.has_torch_function_unary: _no,

@@ -18,6 +18,7 @@ from jaxgrad.parity.port import (
     closures,
     container_methods,
     context_managers,
+    func_gradients,
     functional_calls,
     hooks,
     inner_gradients,
@@ -36,6 +37,7 @@ from jaxgrad.parity.port.rules import names, table
 from jaxgrad.parity.port.scope import CallSite, Scope
 from jaxgrad.parity.port.values import (
     Closure,
+    Differentiated,
     Fields,
     Folded,
     Items,
@@ -73,6 +75,8 @@ def call(
         return _operator(name, real, [function.owner, *args], keywords, scope, node)
     if isinstance(function, Mapped):
         return vectorized.call(function, args, keywords, scope, node)
+    if isinstance(function, Differentiated):
+        return func_gradients.call(function, args, keywords, scope, node)
     if isinstance(function, Closure):
         return closures.call(function, args, keywords, scope, node)
     if isinstance(function, Method):
@@ -180,7 +184,10 @@ def _special(real: Any) -> Any:
         return None
 
 
-_SPECIAL = hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL | functional_calls.SPECIAL
+_SPECIAL = (
+    hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL | functional_calls.SPECIAL
+    | func_gradients.SPECIAL
+)  # fmt: skip
 
 
 def _construct(
@@ -216,12 +223,14 @@ def _operator(
     keywords = names.in_torch_words(keywords)
     inplace_option = keywords.pop("inplace", None)
     changes = changes or (inplace_option is not None and bool(inplace_option.real))
-    if "out" in keywords and keywords.pop("out").real is not None:
-        raise scope.refuse("`out=` is not ported; assign the result", node)
+    out = keywords.pop("out", Folded(None))
+    if out.real is not None and not isinstance(out, Tensor):
+        raise scope.refuse("`out=` of several tensors is not ported; assign the results", node)
     operation = table.Operation(name, args, keywords, scope, node, real)
     operation.before()
     try:
         extra = {} if inplace_option is None else {"inplace": inplace_option.real}
+        extra |= {} if out.real is None else {"out": out.real}
         values = {k: real_of(v) for k, v in keywords.items()} | extra
         operation.real = real(*map(real_of, args), **values)
     except PortError:
@@ -233,8 +242,8 @@ def _operator(
     written = table.write(operation)
     if isinstance(written, Value):
         return written
-    if changes:
-        target = args[0]
+    if changes or out.real is not None:
+        target = args[0] if changes else out
         assert isinstance(target, Tensor)
         return inplace.write(target, written, operation.real, scope, node)
     return lift(operation.real, written)

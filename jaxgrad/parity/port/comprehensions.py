@@ -7,11 +7,12 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from jaxgrad.parity.port import draws, syntax
+from jaxgrad.parity.port import conditions, draws, syntax
+from jaxgrad.parity.port.lengths import pinned
 from jaxgrad.parity.port.loops import Turn, resolve, turns
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.unrolling import modules_of, require_turns, unroll
-from jaxgrad.parity.port.values import Fields, Items, Value, is_dynamic, real_of
+from jaxgrad.parity.port.values import Fields, Items, Value, is_dynamic
 
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
@@ -30,8 +31,9 @@ def comprehension(node: Comprehension, scope: Scope) -> Value:
             for loop in loops:
                 require_turns(loop[0], len(loop), scope, node, asserted=loop is loops[-1])
         if is_dict:
-            return Fields(dict, None, {real_of(key): value for (key, value), _ in made})
-        return Items(list, code, [values[0] for values, _ in made])
+            return Fields(dict, None, {pinned(key, scope, node): value for (key, value), _ in made})
+        counted = code is not None and any(not loop[0].fixed for loop in loops)
+        return Items(list, code, [values[0] for values, _ in made], counted)
     finally:
         scope.values.clear()
         scope.values.update(saved)
@@ -66,8 +68,7 @@ def _each(
 
 
 def _passes(test: ast.expr, scope: Scope) -> bool:
-    value = scope.run.evaluate(test, scope)
-    return bool(real_of(value))
+    return conditions.truth(scope.run.evaluate(test, scope), test, scope)
 
 
 def _resolved(value: Value, parts: dict[str, ast.expr]) -> Value:

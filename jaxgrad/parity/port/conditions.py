@@ -1,4 +1,4 @@
-"""Interpret comparisons, `and`, `or` and `a if test else b`, and decide which branch is taken."""
+"""Interpret comparisons and `a if test else b`, and decide which branch is taken."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.fixed import is_fixed
+from jaxgrad.parity.port.lengths import depends_on_sizes, pinned
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
@@ -38,6 +39,8 @@ def truth(value: Value, node: ast.AST, scope: Scope) -> bool:
         text = syntax.text(node)
         scope.assume(node, text if answer else f"not ({text})")
         return answer
+    if isinstance(value, Items) and value.counted:
+        return truth(Size(bool(value.items), code_of(value)), node, scope)
     if isinstance(value, Items | Fields):
         return bool(value.items if isinstance(value, Items) else value.fields)
     if isinstance(value, Size):
@@ -100,10 +103,15 @@ def _compared(left: Value, op: ast.cmpop, right: Value, scope: Scope, node: ast.
     if isinstance(op, ast.In | ast.NotIn):
         if isinstance(right, Tensor):
             return _contains(right, left, negated=isinstance(op, ast.NotIn))
-        keys = list(right.fields) if isinstance(right, Fields) else real_of(right)
+        if isinstance(right, Fields):
+            return Folded((pinned(left, scope, node) in right.fields) == isinstance(op, ast.In))
+        keys = real_of(right)
         if isinstance(left, Tensor):
             raise scope.refuse("`in` on a tensor depends on its values", node)
-        return Folded((real_of(left) in keys) == isinstance(op, ast.In))
+        answer = (real_of(left) in keys) == isinstance(op, ast.In)
+        if depends_on_sizes(left) or depends_on_sizes(right):
+            return Size(answer, ast.Compare(code_of(left), [op], [code_of(right)]))
+        return Folded(answer)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return operators.compare(op, left, right, scope)
     real = _COMPARE[type(op)](real_of(left), real_of(right))
@@ -125,38 +133,6 @@ def _has_size(value: Value) -> bool:
     return isinstance(value, Size) or (
         isinstance(value, Items) and any(isinstance(x, Size) for x in value.items)
     )
-
-
-def bool_expression(node: ast.BoolOp, scope: Scope) -> Value:
-    """Return the value of `and` or `or`, which skips what Python skips."""
-    is_and = isinstance(node.op, ast.And)
-    parts: list[Value] = []
-    last: Value = Folded(is_and)
-    for part in node.values:
-        value = scope.run.evaluate(part, scope)
-        if isinstance(value, Tensor) and (part is not node.values[-1] or is_fixed_test(value)):
-            value = Folded(truth(value, part, scope))
-        if isinstance(value, Size):
-            parts.append(value)
-            if bool(value.real) != is_and:
-                return _joined(node, parts)
-            continue
-        if isinstance(value, Tensor) or truth(value, part, scope) != is_and:
-            if parts and isinstance(value, Folded):
-                return _joined(
-                    node, [x for x in parts if bool(x.real) == bool(value.real)] or [value]
-                )
-            return value
-        last = value
-    return _joined(node, parts) if parts else last
-
-
-def _joined(node: ast.BoolOp, parts: list[Value]) -> Value:
-    if not any(isinstance(x, Size) for x in parts):
-        return parts[-1]
-    if len(parts) == 1:
-        return parts[0]
-    return Size(parts[-1].real, ast.BoolOp(node.op, [code_of(x) for x in parts]))
 
 
 def if_expression(node: ast.IfExp, scope: Scope) -> Value:

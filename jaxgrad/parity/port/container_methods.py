@@ -7,8 +7,9 @@ import math
 
 from jaxgrad.parity.port import attributes, syntax
 from jaxgrad.parity.port.binding import stop_all
+from jaxgrad.parity.port.lengths import is_counted, pinned
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Fields, Folded, Items, Size, Value, code_of, real_of
+from jaxgrad.parity.port.values import Fields, Folded, Items, Size, Value, code_of, renamed
 
 
 def call_method(
@@ -23,12 +24,12 @@ def call_method(
     if isinstance(owner, Items):
         return _list_method(owner, name, args, scope, node)
     if name == "get":
-        key = real_of(args[0])
+        key = pinned(args[0], scope, node)
         return (
             owner.at(key) if key in owner.fields else (args[1] if len(args) > 1 else Folded(None))
         )
     if name == "pop":
-        key = real_of(args[0])
+        key = pinned(args[0], scope, node)
         if key not in owner.fields:
             return args[1]
         value = owner.at(key)
@@ -56,20 +57,38 @@ def call_method(
 def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node: ast.AST) -> Value:
     if name in ("append", "extend"):
         added = stop_all(args[0]) if scope.no_grad else args[0]
-        new = [added] if name == "append" else attributes.iterate(added, scope, node)
-        owner.items += new
+        if name == "append":
+            owner.items.append(added)
+        elif owner.code is None:
+            owner.items += attributes.iterate(added, scope, node)
+        else:
+            owner.items += attributes.elements(added, scope, node)
+            owner.counted = owner.counted or is_counted(added, scope)
         if owner.code is not None:
             method = syntax.attribute(code_of(owner), name)
             scope.emit(ast.Expr(syntax.call(method, code_of(added))))
+        return Folded(None)
+    if name in ("insert", "reverse") and owner.real is list:
+        added = [stop_all(x) if scope.no_grad else x for x in args[1:]]
+        given = [*(pinned(x, scope, node) for x in args[:1]), *added]
+        getattr(owner.items, name)(*given)
+        if owner.code is not None:
+            method = syntax.attribute(code_of(owner), name)
+            scope.emit(ast.Expr(syntax.call(method, *map(code_of, [*args[:1], *added]))))
         return Folded(None)
     if name == "numel":
         return Size(
             math.prod(x.real for x in owner.items), syntax.call("math.prod", code_of(owner))
         )
     if name in ("index", "count"):
-        return Folded(getattr([real_of(x) for x in owner.items], name)(*map(real_of, args)))
-    if name == "pop" and owner.code is None:
-        return owner.items.pop(*map(real_of, args))
+        values = [pinned(x, scope, node) for x in attributes.iterate(owner, scope, node)]
+        return Folded(getattr(values, name)(*(pinned(x, scope, node) for x in args)))
+    if name == "pop" and owner.real is list:
+        value = owner.items.pop(*(pinned(x, scope, node) for x in args))
+        if owner.code is None:
+            return value
+        method = syntax.attribute(code_of(owner), name)
+        return renamed(value, scope.once(syntax.call(method, *map(code_of, args)), "last"))
     raise scope.refuse(
         f"the method {name!r} of a list is not ported; append to it or index it", node
     )

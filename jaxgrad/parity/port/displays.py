@@ -6,6 +6,7 @@ import ast
 from typing import Any
 
 from jaxgrad.parity.port import attributes
+from jaxgrad.parity.port.lengths import pinned
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import Fields, Folded, Items, Value, code_of, real_of
@@ -15,8 +16,7 @@ def tuple_display(node: ast.Tuple, scope: Scope) -> Value:
     """Return the tuple that is written out."""
     if not any(isinstance(x, ast.Starred) for x in node.elts):
         return Items(tuple, None, elements(node.elts, scope))
-    sides = [_side(x, scope) for x in node.elts]
-    return Items(tuple, spread(*sides), [x.at(n) for x in sides for n in range(len(x.items))])
+    return joined(tuple, *(_side(x, scope) for x in node.elts))
 
 
 def _side(node: ast.expr, scope: Scope) -> Items:
@@ -31,7 +31,19 @@ def _side(node: ast.expr, scope: Scope) -> Items:
 
 def list_display(node: ast.List, scope: Scope) -> Value:
     """Return the list that is written out."""
-    return Items(list, None, elements(node.elts, scope))
+    sides = [_side(x, scope) for x in node.elts]
+    if any(x.counted for x in sides):
+        return joined(list, *sides)
+    return Items(list, None, [x.at(n) for x in sides for n in range(len(x.items))])
+
+
+def joined(kind: type, *sides: Items) -> Items:
+    """Return a tuple or list of the elements of others."""
+    parts = [x.at(n) for x in sides for n in range(len(x.items))]
+    elements = spread(*sides)
+    if elements is not None and kind is list:
+        elements = ast.List(elements.elts, ast.Load())
+    return Items(kind, elements, parts, any(x.counted for x in sides))
 
 
 def elements(nodes: list[ast.expr], scope: Scope) -> list[Value]:
@@ -56,13 +68,14 @@ def dict_display(node: ast.Dict, scope: Scope) -> Value:
             else:
                 fields |= {k: Folded(x) for k, x in dict(real_of(inner)).items()}
         else:
-            fields[real_of(scope.run.evaluate(key, scope))] = scope.run.evaluate(value, scope)
+            name = pinned(scope.run.evaluate(key, scope), scope, node)
+            fields[name] = scope.run.evaluate(value, scope)
     return Fields(dict, None, fields)
 
 
-def spread(*sides: Items) -> ast.expr | None:
+def spread(*sides: Items) -> ast.Tuple | None:
     """Return `(*x.shape[:-1], 4)` for a sum of tuples, one of which is an expression."""
-    whole = [x for x in sides if x.code is not None and len(x.items) != 1]
+    whole = [x for x in sides if x.counted or (x.code is not None and len(x.items) != 1)]
     if not whole:
         return None
     elements: list[ast.expr] = []

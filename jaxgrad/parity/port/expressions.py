@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,9 @@ from jaxgrad.parity.port import (
     source,
 )
 from jaxgrad.parity.port.binding import bind
+from jaxgrad.parity.port.boolean_expressions import bool_expression
 from jaxgrad.parity.port.comprehensions import comprehension
+from jaxgrad.parity.port.lengths import pinned
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
     Fields,
@@ -28,6 +31,7 @@ from jaxgrad.parity.port.values import (
     folded,
     is_dynamic,
     real_of,
+    tensors_in,
 )
 
 
@@ -88,6 +92,8 @@ def _slice(node: ast.Slice, scope: Scope) -> Value:
 
 def _call(node: ast.Call, scope: Scope) -> Value:
     function = evaluate(node.func, scope)
+    if function.real in _MESSAGES and isinstance(function, Folded):
+        return Folded(None)  # a message about a shape does not bind the port to it
     args = displays.elements(node.args, scope)
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:
@@ -101,6 +107,9 @@ def _call(node: ast.Call, scope: Scope) -> Value:
     return scope.run.call(function, args, keywords, scope, node)
 
 
+_MESSAGES = (print, warnings.warn)
+
+
 def _lambda(node: ast.Lambda, scope: Scope) -> Value:
     return closures.define(node, scope)
 
@@ -110,10 +119,19 @@ def _joined_text(node: ast.JoinedStr, scope: Scope) -> Value:
     for part in node.values:
         if isinstance(part, ast.FormattedValue):
             value = evaluate(part.value, scope)
-            parts.append(str(value.real) if not isinstance(value, Tensor) else "a tensor")
+            parts.append("a tensor" if tensors_in(value) else _formatted(value, part, scope))
         elif isinstance(part, ast.Constant):
             parts.append(str(part.value))
     return Folded("".join(parts))
+
+
+def _formatted(value: Value, part: ast.FormattedValue, scope: Scope) -> str:
+    text = _CONVERSIONS.get(part.conversion, lambda x: x)(pinned(value, scope, part))
+    form = _joined_text(part.format_spec, scope).real if part.format_spec is not None else ""  # pyright: ignore[reportArgumentType]
+    return format(text, form)
+
+
+_CONVERSIONS: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 def _named(node: ast.NamedExpr, scope: Scope) -> Value:
@@ -131,7 +149,7 @@ _HANDLERS: dict[type[ast.expr], Callable[..., Value]] = {
     ast.List: displays.list_display, ast.Dict: displays.dict_display,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice,
     ast.BinOp: arithmetic.binary_expression, ast.UnaryOp: arithmetic.unary_expression,
-    ast.Compare: conditions.comparison, ast.BoolOp: conditions.bool_expression,
+    ast.Compare: conditions.comparison, ast.BoolOp: bool_expression,
     ast.IfExp: conditions.if_expression,
     ast.Call: _call, ast.Lambda: _lambda, ast.JoinedStr: _joined_text, ast.NamedExpr: _named,
     ast.Yield: _yield,

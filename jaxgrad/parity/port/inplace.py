@@ -33,7 +33,9 @@ def augmented(
         else:
             scope.emit(ast.AugAssign(_store(left.code), op, _right(code)))
         _outdate(real, scope, keep=left.code.id, node=node)
-        scope.values[node.target.id] = Tensor(real, syntax.name(left.code.id))
+        changed = Tensor(real, syntax.name(left.code.id), view=left.view)
+        scope.values[node.target.id] = changed
+        _write_through(changed, scope, node)
         return
     write(left, code, real, scope, node)
 
@@ -92,13 +94,42 @@ def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node
         _outdate(real, scope, keep="", node=node)
         return Tensor(real, code)
     base = _named(place.id, scope)
-    if base is None:
+    if base is None or not _shares(scope.values[base].real, real):
         _outdate(real, scope, keep="", node=node)
         return Tensor(real, code)
     scope.emit(ast.Assign([_store(place)], new))
     _outdate(real, scope, keep=place.id, node=node)
-    scope.values[base] = Tensor(scope.values[base].real, syntax.name(place.id))
+    changed = Tensor(scope.values[base].real, syntax.name(place.id), view=_view(base, scope))
+    scope.values[base] = changed
+    _write_through(changed, scope, node)
     return Tensor(real, code_of(target))
+
+
+def _view(name: str, scope: Scope) -> ast.expr | None:
+    value = scope.values[name]
+    return value.view if isinstance(value, Tensor) else None
+
+
+def _write_through(changed: Tensor, scope: Scope, node: ast.AST) -> None:
+    """Give the variable that a changed variable is a part of its new value too."""
+    if changed.view is None:
+        return
+    place, new = _base(changed.view, code_of(changed))
+    base = None if place is None else _named(place.id, scope)
+    if place is None or base is None:
+        return
+    whole = scope.values[base]
+    if not isinstance(whole, Tensor) or not _shares(whole.real, changed.real):
+        return
+    if scope.no_grad:
+        new = stopped(whole, new)
+    scope.emit(ast.Assign([_store(place)], new))
+    scope.values[base] = Tensor(whole.real, syntax.name(place.id), view=whole.view)
+    _write_through(scope.values[base], scope, node)  # pyright: ignore[reportArgumentType]
+
+
+def _shares(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
 
 def _named(local: str, scope: Scope) -> str | None:
@@ -121,6 +152,22 @@ def _base(place: ast.expr, new: ast.expr) -> tuple[ast.Name | None, ast.expr]:
         inner = syntax.attribute(place.value, "at")
         spot = ast.Subscript(inner, copy.deepcopy(place.slice), ast.Load())
         return _base(place.value, syntax.call(syntax.attribute(spot, "set"), new))
+    if isinstance(place, ast.Call) and isinstance(place.func, ast.Attribute):
+        return _base_of_method(place.func, place.args, new)
+    if isinstance(place, ast.Attribute) and place.attr in ("T", "mT"):
+        return _base(place.value, syntax.attribute(new, place.attr))
+    return None, new
+
+
+def _base_of_method(
+    method: ast.Attribute, args: list[ast.expr], new: ast.expr
+) -> tuple[ast.Name | None, ast.expr]:
+    """Return the variable of `x.reshape(...)` or `x.swapaxes(...)`, and its whole new value."""
+    if method.attr == "swapaxes":
+        return _base(method.value, syntax.call(syntax.attribute(new, "swapaxes"), *args))
+    if method.attr == "reshape" and isinstance(method.value, ast.Name):
+        shape = syntax.attribute(method.value, "shape")
+        return method.value, syntax.call(syntax.attribute(new, "reshape"), shape)
     return None, new
 
 

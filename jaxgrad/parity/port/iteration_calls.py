@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port import attributes, syntax
+from jaxgrad.parity.port.lengths import depends_on_sizes, is_counted, pinned
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import CallSite, Special
 from jaxgrad.parity.port.values import (
@@ -28,12 +29,13 @@ from jaxgrad.parity.port.values import (
 
 
 def _sum(site: CallSite) -> Value:
-    values = attributes.iterate(site.args[0], site.scope, site.node)
-    if not any(map(is_dynamic, values)):
+    whole = site.args[0]
+    values = attributes.elements(whole, site.scope, site.node)
+    if not any(map(is_dynamic, values)) and not is_counted(whole, site.scope):
         return Folded(sum(map(real_of, values), *map(real_of, site.args[1:])))
-    if site.args[0].code is not None and len(site.args) == 1:
-        real = sum(map(real_of, values))
-        code = syntax.call("sum", code_of(site.args[0]))
+    if whole.code is not None and (len(site.args) == 1 or is_counted(whole, site.scope)):
+        real = sum(map(real_of, values), *map(real_of, site.args[1:]))
+        code = syntax.call("sum", *map(code_of, site.args))
         return Tensor(real, code) if isinstance(real, torch.Tensor) else Size(real, code)
     total = site.args[1] if len(site.args) > 1 else None
     for value in values:
@@ -53,7 +55,10 @@ def _container(kind: type) -> Special:
         if not site.args:
             return Items(kind, None, [])
         value = site.args[0]
-        items = attributes.iterate(value, site.scope, site.node)
+        items = attributes.elements(value, site.scope, site.node)
+        is_alias = isinstance(value, Items) and value.real is list and kind is tuple
+        if is_counted(value, site.scope) or (is_alias and isinstance(value.code, ast.Name)):
+            return Items(kind, syntax.call(kind.__name__, code_of(value)), list(items), True)
         if isinstance(value, Items) and value.code is not None and kind is tuple:
             new = copy.copy(value)
             new.real = kind
@@ -70,16 +75,19 @@ def _dict(site: CallSite) -> Value:
     elif site.args:
         for pair in attributes.iterate(site.args[0], site.scope, site.node):
             key, value = attributes.iterate(pair, site.scope, site.node)
-            fields[real_of(key)] = value
+            fields[pinned(key, site.scope, site.node)] = value
     return Fields(dict, None, fields | site.keywords)
 
 
 def _quantified(kind: Any) -> Special:
     def ask(site: CallSite) -> Value:
-        values = attributes.iterate(site.args[0], site.scope, site.node)
+        values = attributes.elements(site.args[0], site.scope, site.node)
         if any(isinstance(x, Tensor) for x in values):
             raise site.refuse(f"{kind.__name__}() of tensors depends on their values")
-        return Folded(kind(map(real_of, values)))
+        real = kind(map(real_of, values))
+        if any(map(depends_on_sizes, values)):
+            return Size(real, syntax.call(kind.__name__, code_of(site.args[0])))
+        return Folded(real)
 
     return ask
 
@@ -157,7 +165,28 @@ def _iter(site: CallSite) -> Value:
     return Folded(iter([real_of(x) for x in items]))
 
 
+def _divmod(site: CallSite) -> Value:
+    real = divmod(*map(real_of, site.args))
+    if not any(map(depends_on_sizes, site.args)):
+        return Folded(real)
+    code = syntax.call("divmod", *map(code_of, site.args))
+    return Items(tuple, code, [Size(x, syntax.item(code, n)) for n, x in enumerate(real)])
+
+
+def _range(site: CallSite) -> Value:
+    """Return `range(...)`, whose length is computed if it depends on a size."""
+    if any(isinstance(x, Tensor) for x in site.args):
+        raise site.refuse("a range that depends on the values of a tensor")
+    numbers = range(*map(real_of, site.args))
+    if not any(map(depends_on_sizes, site.args)):
+        return Folded(numbers)
+    code = syntax.call("range", *map(code_of, site.args))
+    items: list[Value] = [Size(x, syntax.item(code, n)) for n, x in enumerate(numbers)]
+    return Items(list, code, items, counted=True)
+
+
 SPECIAL: dict[Any, Special] = {
+    range: _range, divmod: _divmod,
     next: _next, iter: _iter,
     sum: _sum, tuple: _container(tuple), list: _container(list), dict: _dict,
     collections.OrderedDict: _dict, any: _quantified(any), all: _quantified(all), zip: _zip,

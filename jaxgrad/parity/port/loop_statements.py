@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from jaxgrad.parity.port import carried, conditions, scans, state, syntax
+from jaxgrad.parity.port.lengths import numbers_of_lists
 from jaxgrad.parity.port.loops import Turn, resolve, turns
 from jaxgrad.parity.port.scope import Broken, Continued, Returned, Scope
 from jaxgrad.parity.port.unrolling import modules_of, require_turns, unroll
@@ -23,6 +24,7 @@ def for_loop(node: ast.For, scope: Scope) -> None:
     bodies: list[list[ast.stmt]] = []
     broken, returned = False, None
     after_first = dict(scope.values)
+    lists = numbers_of_lists(scope.values)
     kinds = [scans.kinds_of(node, scope)]
     for turn in around:
         turn.enter(scope)
@@ -46,10 +48,13 @@ def for_loop(node: ast.For, scope: Scope) -> None:
         if broken:
             break
     changed = carried.changed(before, after_first)
-    _write_loop(node, around, bodies, broken, changed, scope)
+    is_loop = _write_loop(node, around, bodies, broken, changed, scope)
     written = scope.body[-1] if scope.body else None
     if isinstance(written, ast.For) and not broken and scans.is_uniform(around, kinds):
         written.__dict__["uniform"] = True
+    if is_loop and not around[0].fixed:
+        for value, count in lists.values():
+            value.counted = value.counted or len(value.items) != count
     if returned is not None:
         raise returned
     if node.orelse and not broken:
@@ -63,7 +68,7 @@ def _write_loop(
     broken: bool,
     changed: dict[str, Folded],
     scope: Scope,
-) -> None:
+) -> bool:
     """Emit a loop if all turns are written alike, and their statements one by one otherwise.
 
     Args:
@@ -73,9 +78,15 @@ def _write_loop(
         broken: Whether the last turn left the loop.
         changed: The constants that the first turn changed.
         scope: The function.
+
+    Returns:
+        Whether the port has a loop.
     """
+    if not bodies:
+        return False
     if not any(bodies) and not changed:
-        return
+        require_turns(around[0], len(bodies), scope, node, left=broken)
+        return False
     first, above = around[0], scope.comments_above(node.lineno)
     body = carried.with_variables(bodies[0], changed, scope)
     alike = all(_same(body, other) for other in bodies[1:]) and not broken
@@ -90,8 +101,8 @@ def _write_loop(
             scope.emit(ast.For(first.target(), first.iterable, body, []))
         loop = next(x for x in reversed(scope.body) if isinstance(x, ast.For))
         loop.__dict__["comments"] = above
-        return
-    require_turns(first, len(bodies), scope, node, asserted=not broken)
+        return True
+    require_turns(first, len(bodies), scope, node, left=broken)
     for statement in next(filter(None, bodies), [])[:1]:
         statement.__dict__["comments"] = [*above, *statement.__dict__.get("comments", [])]
     for turn, body in zip(around, bodies, strict=False):
@@ -99,6 +110,7 @@ def _write_loop(
     last = around[len(bodies) - 1]
     for name, value in scope.values.items():
         scope.values[name] = resolve(value, last.resolved)
+    return False
 
 
 def _write_updating(

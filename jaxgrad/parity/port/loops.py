@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from jaxgrad.parity.port import attributes, places, syntax
+from jaxgrad.parity.port.lengths import is_counted, pinned, require_count
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope, port_name
 from jaxgrad.parity.port.values import (
@@ -30,6 +31,9 @@ from jaxgrad.parity.port.values import (
 )
 
 
+Lengths = tuple[tuple[ast.expr, int], ...]  # containers, and their number of elements in the run
+
+
 @dataclasses.dataclass
 class Turn:
     """One turn of a loop.
@@ -42,13 +46,19 @@ class Turn:
     resolved: dict[str, ast.expr]
     iterable: ast.expr | None  # None if the port cannot iterate over it
     pattern: ast.expr
-    fixed: bool  # whether the number of turns does not depend on a size
+    lengths: Lengths  # the containers whose number of elements depends on a size
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the number of turns does not depend on a size."""
+        return not self.lengths
 
     def enter(self, scope: Scope) -> None:
         scope.values.update(self.variables)
         scope.names.update(self.resolved)
+        scope.indices -= set(self.resolved)
         if self.fixed:
-            scope.indices.update(n for n, v in self.variables.items() if type(v) is Size)
+            scope.indices |= {n for n, v in self.variables.items() if type(v) is Size}
 
     def target(self) -> ast.expr:
         return copy.deepcopy(self.pattern)
@@ -58,20 +68,27 @@ class Turn:
 class _Sequence:
     elements: list[Value]
     code: ast.expr | None
-    fixed: bool = True
+    lengths: Lengths = ()
 
 
 def turns(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Turn]:
     """Return the turns of `for target in iterable`."""
     sequence = _sequence(iterable, scope)
     found = []
+    if not sequence.elements:
+        _require(sequence, scope, iterable)
     for element in sequence.elements:
         variables: dict[str, Value] = {}
         resolved: dict[str, ast.expr] = {}
         pattern = _match(target, element, variables, resolved, scope)
         code = sequence.code
-        found.append(Turn(variables, resolved, code, pattern, sequence.fixed))
+        found.append(Turn(variables, resolved, code, pattern, sequence.lengths))
     return found
+
+
+def _require(sequence: _Sequence, scope: Scope, node: ast.AST) -> None:
+    for code, count in sequence.lengths:
+        require_count(code, count, scope, node)
 
 
 def _match(
@@ -113,9 +130,12 @@ def _sequence(node: ast.expr, scope: Scope) -> _Sequence:
 
 
 def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
-    elements = attributes.iterate(value, scope, node)
+    elements = attributes.elements(value, scope, node)
+    if isinstance(value, Tensor | Items) and is_counted(value, scope):
+        code = code_of(value)
+        return _Sequence(elements, code, ((code, len(elements)),))
     if isinstance(value, Tensor):
-        return _Sequence(elements, code_of(value), fixed=False)
+        return _Sequence(elements, code_of(value))
     if isinstance(value, Module):
         return _Sequence(elements, code_of(value) if places.is_numbered(value.real) else None)
     if isinstance(value, Items) and value.code is not None:
@@ -133,19 +153,21 @@ def _range(node: ast.Call, scope: Scope) -> _Sequence:
     numbers = range(*(real_of(x) for x in args))
     fixed = not any(isinstance(x, Size) and not scope.is_index(code_of(x)) for x in args)
     code = syntax.call("range", *(code_of(x) for x in args))
-    return _Sequence([Size(n, syntax.constant(n)) for n in numbers], code, fixed)
+    lengths = () if fixed else ((code, len(numbers)),)
+    return _Sequence([Size(n, syntax.constant(n)) for n in numbers], code, lengths)
 
 
 def _enumerate(node: ast.Call, scope: Scope) -> _Sequence:
     inner = _sequence(node.args[0], scope)
-    start = real_of(scope.run.evaluate(node.args[1], scope)) if len(node.args) > 1 else 0
+    first = scope.run.evaluate(node.args[1], scope) if len(node.args) > 1 else Folded(0)
+    start = pinned(first, scope, node)
     pairs: list[Value] = [
         Items(tuple, None, [Size(n, syntax.constant(n)), x])
         for n, x in enumerate(inner.elements, start)
     ]
     extra = [syntax.constant(start)] if start else []
     code = None if inner.code is None else syntax.call("enumerate", inner.code, *extra)
-    return _Sequence(pairs, code, inner.fixed)
+    return _Sequence(pairs, code, inner.lengths)
 
 
 def _zip(node: ast.Call, scope: Scope) -> _Sequence:
@@ -155,13 +177,17 @@ def _zip(node: ast.Call, scope: Scope) -> _Sequence:
     ]
     codes = [s.code for s in inner if s.code is not None]
     code = syntax.call("zip", *codes) if len(codes) == len(inner) else None
-    return _Sequence(pairs, code, all(s.fixed for s in inner))
+    lengths = tuple(x for s in inner for x in s.lengths)
+    if code is None:
+        for sequence in inner:
+            _require(sequence, scope, node)
+    return _Sequence(pairs, code, () if code is None else lengths)
 
 
 def _reversed(node: ast.Call, scope: Scope) -> _Sequence:
     inner = _sequence(node.args[0], scope)
     code = None if inner.code is None else syntax.call("reversed", inner.code)
-    return _Sequence(inner.elements[::-1], code, inner.fixed)
+    return _Sequence(inner.elements[::-1], code, inner.lengths)
 
 
 def _of_dict(value: Fields, which: str) -> _Sequence:

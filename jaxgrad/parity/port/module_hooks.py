@@ -39,7 +39,7 @@ def call_hooked(
     real: nn.Module = module.real
     if real._forward_hooks_with_kwargs or real._forward_pre_hooks_with_kwargs:
         raise scope.refuse(f"{type(real).__name__} has hooks that take keyword arguments", node)
-    if real._backward_pre_hooks or (real._backward_hooks and not real._is_full_backward_hook):
+    if real._backward_hooks and not real._is_full_backward_hook:
         raise scope.refuse(
             f"{type(real).__name__} has a backward hook that is not a full backward hook; use "
             "register_full_backward_hook",
@@ -50,14 +50,35 @@ def call_hooked(
         if given.real is not None:
             args = attributes.iterate(given, scope, node) if isinstance(given, Items) else [given]
     result = forward(args)
-    for hook in real._backward_hooks.values():
-        result = _with_backward_hook(module, hook, args, result, scope, node)
     for hook in real._forward_hooks.values():
         passed = [module, Items(tuple, None, args), result]
         answer = scope.run.call(Folded(hook), passed, {}, scope, node)
         if answer.real is not None:
             result = answer
+    for hook in real._backward_hooks.values():
+        result = _with_backward_hook(module, hook, args, result, scope, node)
+    for hook in real._backward_pre_hooks.values():
+        result = _with_backward_pre_hook(module, hook, result, scope, node)
     return result
+
+
+def _with_backward_pre_hook(
+    module: Module, hook: Any, result: Value, scope: Scope, node: ast.AST
+) -> Value:
+    """Return the result of a module whose hook sees the gradient of its output first."""
+    if not isinstance(result, Tensor):
+        raise scope.refuse("a backward pre-hook on a module with several outputs", node)
+    name = scope.fresh("grad")
+    grads = Items(tuple, None, [Tensor(torch.ones_like(result.real), syntax.name(name))])
+    with scope.block() as body:
+        answer = scope.run.call(Folded(hook), [module, grads], {}, scope, node)
+    if answer.real is None:
+        return result
+    if body:
+        raise scope.refuse("a backward pre-hook with several statements; write it as one", node)
+    new = attributes.iterate(answer, scope, node)[0] if isinstance(answer, Items) else answer
+    function = ast.Lambda(syntax.function("_", [name], []).args, code_of(new))
+    return Tensor(result.real, syntax.call("jaxgrad.hook", code_of(result), function))
 
 
 def _with_backward_hook(

@@ -219,6 +219,7 @@ class Scope:
         """Return the port's name of a local variable."""
         local = self.renamed.get(name) or port_name(name)
         self.names.add(local)
+        self.indices.discard(local)
         return local
 
     def enter(self, frame: Frame) -> Frame:

@@ -22,6 +22,7 @@ from jaxgrad.parity.port import (
     with_statements,
 )
 from jaxgrad.parity.port.binding import bind
+from jaxgrad.parity.port.lengths import is_counted
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import LEAVING, Broken, Continued, Returned, Scope
 from jaxgrad.parity.port.source import is_torch
@@ -37,6 +38,7 @@ from jaxgrad.parity.port.values import (
     code_of,
     is_dynamic,
     real_of,
+    renamed,
 )
 
 
@@ -99,8 +101,10 @@ def _store(target: ast.expr, value: Value, scope: Scope) -> None:
 
 
 def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
-    parts = attributes.iterate(value, scope, target)
+    parts = attributes.elements(value, scope, target)
     stars = [n for n, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+    if stars and is_counted(value, scope) and _unpack_star(target, stars[0], value, parts, scope):
+        return
     if not stars and len(parts) != len(target.elts):
         raise scope.refuse(
             f"{len(parts)} values are unpacked into {len(target.elts)} names", target
@@ -113,6 +117,7 @@ def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
     if simple and any(isinstance(x, Tensor | Size) or _is_coded(x) for x in parts):
         _unpack_names(target, value, parts, scope)
         return
+    parts = attributes.iterate(value, scope, target)
     if stars:
         rest = len(parts) - len(target.elts) + 1
         middle = Items(list, None, parts[stars[0] : stars[0] + rest])
@@ -124,6 +129,33 @@ def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
         parts = attributes.iterate(value, scope, target) if not stars else parts
     for inner, part in zip(target.elts, parts, strict=True):
         _store(inner.value if isinstance(inner, ast.Starred) else inner, part, scope)
+
+
+def _unpack_star(
+    target: ast.Tuple | ast.List, star: int, value: Value, parts: list[Value], scope: Scope
+) -> bool:
+    """Write `first, *rest = value`, and return whether it can be written."""
+    names = [t.value if isinstance(t, ast.Starred) else t for t in target.elts]
+    if not all(isinstance(t, ast.Name) for t in names) or not all(map(is_dynamic, parts)):
+        return False
+    after = len(names) - star - 1
+    rest = parts[star : len(parts) - after]
+    middle = Items(list, None, [], counted=True)
+    single = [*parts[:star], middle, *parts[len(parts) - after :]]
+    places: list[ast.expr] = []
+    for n, (name, part) in enumerate(zip(names, single, strict=True)):
+        assert isinstance(name, ast.Name)
+        local = scope.local(name.id)
+        place = ast.Name(local, ast.Store())
+        places.append(ast.Starred(place, ast.Store()) if n == star else place)
+        scope.values[name.id] = renamed(part, syntax.name(local)) if n != star else middle
+    middle.code = syntax.name(places[star].value.id)  # pyright: ignore[reportAttributeAccessIssue]
+    middle.items = [renamed(x, syntax.item(middle.code, n)) for n, x in enumerate(rest)]
+    whole = code_of(value)
+    if _stops(value, scope):
+        whole = syntax.call("lax.stop_gradient", whole)
+    scope.emit(ast.Assign([ast.Tuple(places, ast.Store())], whole))
+    return True
 
 
 def _unpack_nested(
@@ -170,11 +202,9 @@ def _unpack_names(target: Any, value: Value, parts: list[Value], scope: Scope) -
     if value.code is None:
         code: ast.expr = codes[0] if len(codes) == 1 else ast.Tuple(codes, ast.Load())
     else:
-        code = (
-            syntax.call("lax.stop_gradient", code_of(value))
-            if _stops(value, scope)
-            else code_of(value)
-        )
+        code = value.code.__dict__.get("unpacked") or code_of(value)
+        if _stops(value, scope):
+            code = syntax.call("lax.stop_gradient", code)
     place = (
         elements[0]
         if value.code is None and len(elements) == 1
@@ -199,10 +229,12 @@ def _augmented(node: ast.AugAssign, scope: Scope) -> None:
     if isinstance(left, Tensor):
         inplace.augmented(left, node.op, right, scope, node)
     elif isinstance(left, Items) and left.real is list:
-        for part in attributes.iterate(right, scope, node):
-            left.items.append(part)
-        if left.code is not None:
-            scope.emit(ast.AugAssign(_stored(code_of(left)), node.op, code_of(right)))
+        if left.code is None:
+            left.items += attributes.iterate(right, scope, node)
+            return
+        left.items += attributes.elements(right, scope, node)
+        left.counted = left.counted or is_counted(right, scope)
+        scope.emit(ast.AugAssign(_stored(code_of(left)), node.op, code_of(right)))
     else:
         _store(node.target, arithmetic.binary(node.op, left, right, scope, node), scope)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from jaxgrad.parity.port import autograd_functions, inplace, objects, syntax
+from jaxgrad.parity.port import attributes, autograd_functions, inplace, objects
 from jaxgrad.parity.port.binding import kept, stop_all
+from jaxgrad.parity.port.lengths import pinned
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
     Fields,
@@ -18,7 +19,6 @@ from jaxgrad.parity.port.values import (
     Tensor,
     Value,
     code_of,
-    real_of,
 )
 
 
@@ -34,9 +34,11 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
         objects.store(owner, name, value, scope, node)
     elif isinstance(owner, Module) and isinstance(value, Folded | Size):
         _set_on_module(owner, name, value, scope, node)
-    elif isinstance(owner, Module) and isinstance(value, Module):
+    elif isinstance(owner, Module) and isinstance(value, Module | Tensor):
         if getattr(owner.real, name, None) is not value.real:
-            raise scope.refuse(f"the module `{name}` is replaced while the module runs", node)
+            kind = "tensor" if isinstance(value, Tensor) else "module"
+            hint = "; return it instead of storing it" if kind == "tensor" else ""
+            raise scope.refuse(f"the {kind} `{name}` is replaced while the module runs{hint}", node)
     elif isinstance(owner, Fields) and name in owner.fields:
         _set_field(owner, name, stop_all(value) if scope.no_grad else value, scope)
     else:
@@ -55,11 +57,7 @@ def _set_on_module(
             "this one; take it as an argument and return it",
             node,
         )
-    if isinstance(value, Size):
-        test = ast.Compare(code_of(value), [ast.Eq()], [syntax.literal(value.real)])
-        scope.assume(node, syntax.text(test))
-        scope.emit(ast.Assert(test))
-    scope.run.settings.set(owner.real, name, value.real)
+    scope.run.settings.set(owner.real, name, pinned(value, scope, node))
 
 
 def _set_field(owner: Fields, key: Any, value: Value, scope: Scope) -> None:
@@ -77,12 +75,12 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     if isinstance(owner, Tensor):
         inplace.set_item(owner, key, value, scope, node)
         return
-    position = real_of(key)
+    position = pinned(key, scope, node)
     if scope.no_grad:
         value = stop_all(value)
     if isinstance(owner, Items):
-        parts = [owner.at(n) for n in range(len(owner.items))]
-        owner.items, owner.code = parts, None
+        owner.items = list(attributes.iterate(owner, scope, node))
+        owner.code, owner.counted = None, False
         owner.items[position] = kept(str(position), value, scope, lasting=True)
     elif isinstance(owner, Fields) and not isinstance(owner, Object):
         _set_field(owner, position, value, scope)

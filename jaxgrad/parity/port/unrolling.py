@@ -17,19 +17,30 @@ def modules_of(turn: Turn) -> set[str]:
     return {v.code.id for v in values if isinstance(v, Module) and isinstance(v.code, ast.Name)}
 
 
-def require_turns(turn: Turn, count: int, scope: Scope, node: ast.AST, *, asserted: bool) -> None:
-    """Note that a loop over a size has the number of turns that it has for the example inputs."""
+def require_turns(
+    turn: Turn, count: int, scope: Scope, node: ast.AST, *, asserted: bool = True,
+    left: bool = False,
+) -> None:  # fmt: skip
+    """Note that a loop over a size has the number of turns that it has for the example inputs.
+
+    Args:
+        turn: A turn of the loop.
+        count: The number of turns.
+        scope: The function.
+        node: The loop.
+        asserted: Whether the port can assert it here.
+        left: Whether the last turn leaves the loop by `break` or `return`.
+    """
     if turn.fixed:
         return
     scope.assume(node, f"the loop runs {count} times")
-    if turn.iterable is not None and asserted:
-        length = syntax.call("len", turn.iterable)
-        test = ast.Compare(length, [ast.Eq()], [syntax.constant(count)])
-        times = "once" if count == 1 else f"{count} times"
-        message = syntax.constant(
-            f"this port holds for a loop that runs {times}, as in the example"
-        )
-        scope.emit(ast.Assert(test, message))
+    times = "once" if count == 1 else f"{count} times"
+    message = f"this port holds for a loop that runs {times}, as in the example"
+    for code, length in turn.lengths if asserted else ():
+        test = syntax.call("len", code)
+        relation, number = (ast.GtE(), count) if left else (ast.Eq(), length)
+        compared = ast.Compare(test, [relation], [syntax.constant(number)])
+        scope.emit(ast.Assert(compared, syntax.constant(message)))
 
 
 def unroll(body: list[ast.stmt], turn: Turn, scope: Scope, node: ast.AST) -> None:

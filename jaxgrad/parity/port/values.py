@@ -39,10 +39,12 @@ class Size(Value):
     """A number that is computed from shapes; the port computes it from its own arrays."""
 
 
+@dataclasses.dataclass(eq=False)
 class Tensor(Value):
     """A tensor of the run."""
 
     stale: str = ""  # why this value may not be read any more
+    view: ast.expr | None = None  # the part of another variable that shares its memory
 
 
 class Module(Value):
@@ -56,12 +58,13 @@ class Items(Value):
     """A list or tuple; `real` is its type."""
 
     items: list[Value] = dataclasses.field(default_factory=list)
+    counted: bool = False  # whether its length depends on a size, so that it has code
 
     def at(self, index: int) -> Value:
         value = self.items[index]
         if self.code is None or _shows_parts(self.code):
             return value
-        return renamed(value, syntax.item(self.code, index))
+        return part(value, syntax.item(self.code, index))
 
 
 @dataclasses.dataclass(eq=False)
@@ -76,7 +79,7 @@ class Fields(Value):
         if self.code is None:
             return value
         reach = syntax.attribute if self.by_attribute else syntax.item
-        return renamed(value, reach(self.code, key))
+        return part(value, reach(self.code, key))
 
 
 @dataclasses.dataclass(eq=False)
@@ -126,6 +129,15 @@ class Mapped(Closure):
     out_dims: Any = 0
 
 
+@dataclasses.dataclass(eq=False)
+class Differentiated(Closure):
+    """A function under `torch.func.grad` or another transformation of `torch.func`."""
+
+    function: Value = dataclasses.field(default_factory=lambda: Folded(None))
+    transform: Any = None  # torch's
+    argnums: Any = 0
+
+
 def _shows_parts(code: ast.expr) -> bool:
     """Return whether each part of a container has an expression of its own: `x.shape[:2]`."""
     is_slice = isinstance(code, ast.Subscript) and isinstance(code.slice, ast.Slice)
@@ -159,6 +171,21 @@ def renamed(value: Value, code: ast.expr) -> Value:
     new = copy.copy(value)
     new.code = code
     return new
+
+
+def part(value: Value, code: ast.expr) -> Value:
+    """Return an element of a container under its expression; a list there can be changed."""
+    if isinstance(value, Items) and value.real is list and value.code is None:
+        value.code = code
+        return value
+    return renamed(value, code)
+
+
+def has_list(value: Value) -> bool:
+    """Return whether a value is a list, or a container of one, which the port can change."""
+    if isinstance(value, Items):
+        return value.real is list or any(map(has_list, value.items))
+    return type(value) is Fields and any(map(has_list, value.fields.values()))
 
 
 def _named_parts(value: Value) -> ast.expr | None:

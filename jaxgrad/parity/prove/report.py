@@ -32,7 +32,8 @@ class Finding:
     torch_value: Any = None
     jax_value: Any = None
     originates: bool = True  # false if this value's inputs already differ
-    cause: str = ""  # the likely cause, tested by rerunning torch if possible
+    cause: str = ""  # the likely cause, or what was observed about the difference
+    tested: bool = False  # whether rerunning a program with a change confirmed the cause
     op: str = ""  # the call within the module
     torch_line: str = ""  # file:line of the call in torch's code
     source: str = ""  # the line of JAX code, after its file:line
@@ -43,6 +44,11 @@ class Finding:
     def where(self) -> str:
         """The module or parameter, followed by the call within the module."""
         return f"{self.torch} ({self.op})" if self.op else self.torch
+
+    @property
+    def label(self) -> str:
+        """What a report calls `cause`: only a rerun confirms a cause."""
+        return "likely cause" if self.tested else "observation"
 
     def __str__(self) -> str:
         origin = "originates here" if self.originates else "inherited"
@@ -56,7 +62,7 @@ class Finding:
             at = f"  at {list(self.index)}: " if self.index else "  "
             lines.append(f"{at}torch gives {self.torch_value}, JAX gives {self.jax_value}")
         if self.cause:
-            lines.append(f"  likely cause: {self.cause}")
+            lines.append(f"  {self.label}: {self.cause}")
         if self.edit is not None:
             _, *diff = str(self.edit).splitlines()
             place = f"{pathlib.Path(self.edit.file).name}:{self.edit.line}"
@@ -225,7 +231,7 @@ def headline(reports: Sequence[Report]) -> str:
         return sentence(reports[0])
     verdicts = [report.verdict for report in reports]
     if set(verdicts) == {"pass"}:
-        return f"All {len(reports)} ports have torch's gradients."
+        return f"All {len(reports)} ports have torch's gradients at the inputs that were compared."
     words = (("fail", "differ from torch"), ("error", "could not be compared"),
              ("inconclusive", "could not be decided"))  # fmt: skip
     (n, verb), *rest = [(verdicts.count(v), text) for v, text in words if v in verdicts]
@@ -241,7 +247,14 @@ def sentence(report: Report) -> str:
 def outcome(report: Report) -> str:
     """Describe the verdict of a report in one sentence."""
     if report.verdict == "pass":
-        return "your port has torch's gradients."
+        skipped = [
+            name
+            for name, surface in report.surfaces.items()
+            if surface.verdict == "not judged" and name != "backward"  # compared after a failure
+        ]
+        rest = f" ({' and '.join(skipped)}: not judged)" if skipped else ""
+        where = "with your weights and inputs and with redrawn ones"
+        return f"your port has torch's gradients, {where}{rest}."
     if report.verdict == "inconclusive":
         return "rounding alone causes too large a difference to decide."
     if report.verdict == "error":

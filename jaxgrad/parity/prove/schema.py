@@ -48,7 +48,10 @@ _FINDING = _object(
             {"type": "boolean"}, "whether the difference begins here; false: inputs differ already"
         ),
         "cause": _described(
-            _TEXT, "the likely cause, or empty; text in parentheses says which rerun confirmed it"
+            _TEXT, "the likely cause if a rerun confirmed it, or else an observation, or empty"
+        ),
+        "tested": _described(
+            {"type": "boolean"}, "whether rerunning a program with a change confirmed the cause"
         ),
         "edit": _described(
             {"anyOf": [{"type": "null"}, _EDIT]},

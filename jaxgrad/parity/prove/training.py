@@ -67,7 +67,7 @@ def as_training(optimizer: Any) -> Training:
     """Return the argument `optimizer=` as a `Training`, and check its fields.
 
     Raises:
-        ProofError: It is neither a pair nor a `Training`, or a field has a wrong value.
+        ProofError: `optimizer` is neither a pair nor a `Training`, or a field has a wrong value.
     """
     if not isinstance(optimizer, Training):
         if type(optimizer) not in (tuple, list) or len(optimizer) != 2:

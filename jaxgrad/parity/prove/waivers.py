@@ -81,7 +81,8 @@ def as_waivers(accept: Any) -> Waivers:
     """Return the argument `accept=` as waivers.
 
     Raises:
-        ProofError: It is not a dict of dicts from patterns to reasons, or a surface is unknown.
+        ProofError: `accept` is not a dict of dicts from patterns to reasons, or it names an unknown
+            surface.
     """
     if accept is None:
         return Waivers()

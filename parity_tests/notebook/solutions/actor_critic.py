@@ -10,11 +10,8 @@ from jax import lax
 
 def train_the_actor_only():
     """The action is `w * 3`, its value is `v * action`, and the actor's loss is minus the value.
-    Place `stop_gradient` so that w gets a gradient and v does not. What if it is around the value?
-    """
-    w = torch.tensor(2.0, requires_grad=True)
-    v = torch.tensor(5.0, requires_grad=True)
-    (-v.detach() * (w * 3)).backward()
+    Your colleague stopped the value. Move `stop_gradient` so that w gets a gradient and v does
+    not."""
 
     def loss(w, v):
         return -lax.stop_gradient(v) * (w * 3)
@@ -22,6 +19,9 @@ def train_the_actor_only():
     def too_much(w, v):
         return -lax.stop_gradient(v * (w * 3))  # cuts the path to the actor as well
 
+    w = torch.tensor(2.0, requires_grad=True)
+    v = torch.tensor(5.0, requires_grad=True)
+    (-v.detach() * (w * 3)).backward()
     for_w, for_v = jax.grad(loss, argnums=(0, 1))(2.0, 5.0)
     print(w.grad, v.grad, for_w, for_v, jax.grad(too_much)(2.0, 5.0))
     assert for_w == w.grad.item() == -15

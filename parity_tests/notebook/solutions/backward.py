@@ -20,15 +20,21 @@ def rest_of_the_program():
     assert grad == c.grad.item() == 4
 
 
-def weighted_outputs():
-    """`y = x**2` has three elements, and torch calls `y.backward(gradient=weights)`. Compute the
-    same gradient in two ways: with `jax.vjp`, and with `jax.grad` of a scalar."""
-    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
-    (x**2).backward(gradient=torch.tensor([1.0, 10.0, 100.0]))
+def jacobian_by_rows():
+    """The Jacobian has one row for each output: the gradient of that output. Compute all rows of
+    `f` at x with `jax.vjp`, without `jax.jacobian`. Which cotangent selects one output?"""
 
-    point, weights = jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 10.0, 100.0])
-    _, pull_back = jax.vjp(lambda x: x**2, point)
-    (by_vjp,) = pull_back(weights)
-    by_grad = jax.grad(lambda x: jnp.sum(weights * x**2))(point)
-    print(x.grad, by_vjp, by_grad)
-    assert x.grad.tolist() == by_vjp.tolist() == by_grad.tolist() == [2, 40, 600]
+    def rows(f, x):
+        y, pull_back = jax.vjp(f, x)
+        return jnp.stack([pull_back(one_output)[0] for one_output in jnp.eye(len(y))])
+
+    def f(x):
+        return jnp.stack([x[0] * x[1], x[0] + x[1], x[1] ** 2])
+
+    def in_torch(x):
+        return torch.stack([x[0] * x[1], x[0] + x[1], x[1] ** 2])
+
+    whole = torch.autograd.functional.jacobian(in_torch, torch.tensor([2.0, 3.0]))
+    found = rows(f, jnp.array([2.0, 3.0]))
+    print(whole.tolist(), found.tolist())
+    assert found.tolist() == whole.tolist() == [[3, 2], [1, 1], [0, 6]]

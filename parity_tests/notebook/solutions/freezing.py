@@ -27,8 +27,9 @@ def only_biases():
 
 
 def frozen_is_not_stopped():
-    """The first layer is frozen. Show that the gradient of the *input* is unchanged by that, and
-    that it is zero if the layer's output is stopped instead."""
+    """The loss is the sum of `(w * x)**2` with w = [2, 3]. Write it as a function of x in which w
+    is frozen, and as one in which the layer's output `w * x` is stopped. Which of the two lets the
+    gradient reach the input?"""
     w, x = jnp.array([2.0, 3.0]), jnp.array([1.0, 1.0])
 
     def frozen(x):  # w is not an argument, so it gets no gradient

@@ -7,21 +7,25 @@ import jax.numpy as jnp
 import torch
 
 
-def hessian_times_vector():
-    """For `f(x) = x[0]**2 * x[1]` multiply the Hessian at (2, 3) by the vector (1, 0), without
-    computing the whole Hessian: in torch with two backward passes, in JAX with `jvp` of `grad`."""
+def penalty_on_curvature():
+    """Write a penalty for a function `f(w, x)`: the square of its second derivative with respect to
+    x. Then it can be differentiated with respect to w."""
 
-    def f(x):
-        return x[0] ** 2 * x[1]
+    def penalty(f, w, x):
+        curvature = jax.grad(jax.grad(f, argnums=1), argnums=1)
+        return curvature(w, x) ** 2
 
-    x = torch.tensor([2.0, 3.0], requires_grad=True)
-    (grad,) = torch.autograd.grad(f(x), x, create_graph=True)
-    (product,) = torch.autograd.grad(grad @ torch.tensor([1.0, 0.0]), x)
+    def f(w, x):
+        return w * x**3
 
-    point, vector = jnp.array([2.0, 3.0]), jnp.array([1.0, 0.0])
-    _, in_jax = jax.jvp(jax.grad(f), (point,), (vector,))
-    print(product, in_jax)
-    assert in_jax.tolist() == product.tolist() == [6, 4]
+    w, x = (torch.tensor(1.0, requires_grad=True) for _ in range(2))
+    (slope,) = torch.autograd.grad(f(w, x), x, create_graph=True)
+    (curvature,) = torch.autograd.grad(slope, x, create_graph=True)
+    (curvature**2).backward()
+    grad = jax.grad(penalty, argnums=1)(f, 1.0, 1.0)
+    print(w.grad, grad)
+    assert jnp.allclose(grad, w.grad.item())
+    assert jnp.allclose(grad, 72)
 
 
 def norm_at_zero():

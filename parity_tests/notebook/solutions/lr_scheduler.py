@@ -24,18 +24,21 @@ def warm_up():
 
 
 def average_from_the_first_model():
-    """A weight is 1, 2 and 4 after three steps. Compute its moving average with decay 0.5 in JAX as
+    """A weight is 1, 2 and 4 after three steps. Write its moving average with decay 0.5 in JAX as
     torch's `AveragedModel` does, which copies the first model."""
+
+    def average(weights):
+        mean, *later = weights
+        for weight in later:
+            mean = 0.5 * mean + 0.5 * weight
+        return mean
+
     weights = [1.0, 2.0, 4.0]
     model = torch.nn.Linear(1, 1, bias=False)
     averaged = AveragedModel(model, avg_fn=get_ema_avg_fn(0.5))
     for weight in weights:
         torch.nn.init.constant_(model.weight, weight)
         averaged.update_parameters(model)
-
-    average, *later = weights
-    for weight in later:
-        average = 0.5 * average + 0.5 * weight
     (in_torch,) = averaged.parameters()
-    print(in_torch.item(), average)
-    assert average == in_torch.item() == 2.75
+    print(in_torch.item(), average(weights))
+    assert average(weights) == in_torch.item() == 2.75

@@ -12,8 +12,7 @@ import jaxgrad
 
 def two_segments():
     """Eight layers `h = tanh(h @ w)` keep their intermediate values. Checkpoint them in two
-    segments of four layers, count the bytes that are kept, and compare the gradient with torch's.
-    """
+    segments of four layers, so that fewer bytes are kept and the gradient stays torch's."""
     h = torch.ones(2, 3)
     w = torch.eye(3, requires_grad=True)
 
@@ -45,18 +44,18 @@ def two_segments():
 
 
 def uneven_micro_batches():
-    """Five rows are processed as micro-batches of three and two. Weight the two mean losses so
-    that their gradients add up to the gradient of the mean over all rows."""
-    rows = [1.0, 2.0, 3.0, 4.0, 10.0]
+    """Five rows are processed as micro-batches of three and two. With which weights do the
+    gradients of the two mean losses add up to the gradient of the mean over all rows?"""
+    rows, weights = [1.0, 2.0, 3.0, 4.0, 10.0], (3 / 5, 2 / 5)
     w = torch.tensor(2.0, requires_grad=True)
-    for batch in torch.tensor(rows).split(3):
-        (len(batch) / 5 * (w * batch).square().mean()).backward()
+    for weight, batch in zip(weights, torch.tensor(rows).split(3), strict=True):
+        (weight * (w * batch).square().mean()).backward()
 
     def grad(x):
         return jax.grad(lambda w: jnp.mean((w * x) ** 2))(2.0)
 
     x = jnp.array(rows)
-    weighted = 3 / 5 * grad(x[:3]) + 2 / 5 * grad(x[3:])
+    weighted = weights[0] * grad(x[:3]) + weights[1] * grad(x[3:])
     mean_of_means = (grad(x[:3]) + grad(x[3:])) / 2
     print(w.grad, weighted, mean_of_means)
     assert jnp.allclose(weighted, grad(x)) and jnp.allclose(weighted, w.grad.item())

@@ -8,18 +8,21 @@ import jaxgrad
 
 
 def one_of_each():
-    """Write a loss of `a`, `b` and `c` for which torch's `.grad` is a number, zero and `None`.
-    Predict what `jax.grad` and `jaxgrad.grad` return for it."""
-    a, b, c = (torch.tensor(2.0, requires_grad=True) for _ in range(3))
-    (a**2 + 0 * b).backward()
-    print(a.grad, b.grad, c.grad)
+    """Write a loss of `a`, `b` and `c`, for torch and JAX alike, for which torch's `.grad` is a
+    number, zero and `None`, without the factor 0. Predict what `jax.grad` and `jaxgrad.grad` return
+    for it."""
 
     def loss(params):
-        return params["a"] ** 2 + 0 * params["b"]
+        return params["a"] ** 2 + params["b"] - params["b"]
+
+    a, b, c = (torch.tensor(2.0, requires_grad=True) for _ in range(3))
+    loss({"a": a, "b": b, "c": c}).backward()
+    print(a.grad, b.grad, c.grad)
 
     params = {"a": 2.0, "b": 2.0, "c": 2.0}
     print(jax.grad(loss)(params))
     print(jaxgrad.grad(loss)(params))
+    assert (a.grad, b.grad, c.grad) == (4, 0, None)
     assert jax.grad(loss)(params) == {"a": 4, "b": 0, "c": 0}
     assert jaxgrad.grad(loss)(params) == {"a": 4, "b": 0, "c": None}
 

@@ -27,7 +27,8 @@ def adamw_with_torchs_decay():
             param = optax.apply_updates(param, updates)
         return param
 
-    right, default = train(optax.adamw(0.1, weight_decay=0.01)), train(optax.adamw(0.1))
+    tx = optax.adamw(0.1, weight_decay=0.01)
+    right, default = train(tx), train(optax.adamw(0.1))
     print(w.item(), right, default)
     assert jnp.allclose(right, w.item(), rtol=1e-5)
     assert not jnp.allclose(default, w.item(), rtol=1e-3)
@@ -45,7 +46,8 @@ def rmsprop_with_torchs_defaults():
         updates, _ = tx.update(jnp.array(2.0), tx.init(param))
         return optax.apply_updates(param, updates)
 
-    right = first_step(optax.rmsprop(0.1, decay=0.99, eps=0.1, eps_in_sqrt=False))
+    tx = optax.rmsprop(0.1, decay=0.99, eps=0.1, eps_in_sqrt=False)
+    right = first_step(tx)
     default = first_step(optax.rmsprop(0.1, eps=0.1))
     print(w.item(), right, default)
     assert jnp.allclose(right, w.item(), rtol=1e-5)

@@ -31,19 +31,21 @@ def biases_without_decay():
 
 def frozen_but_moving():
     """A colleague freezes `l1` with `optax.masked(optax.sgd(0.1), {"l1": False, "l2": True})`.
-    Where does `l1` go if all parameters and gradients are 1? Freeze it so that it stays."""
-    l1, l2 = (torch.nn.Parameter(torch.tensor(1.0)) for _ in range(2))
-    l1.requires_grad_(False)
-    l2.grad = torch.tensor(1.0)
-    torch.optim.SGD([l1, l2], lr=0.1).step()
-
+    Where does `l1` go if all parameters and gradients are 1? Then write an optimizer that keeps
+    `l1` and trains `l2` with a learning rate of 0.1 and a weight decay of 0.5."""
     ones = {"l1": jnp.array(1.0), "l2": jnp.array(1.0)}
     masked = optax.masked(optax.sgd(0.1), {"l1": False, "l2": True})
     updates, _ = masked.update(ones, masked.init(ones))
-    wrong = optax.apply_updates(ones, updates)
+    l1_of_colleague = optax.apply_updates(ones, updates)["l1"]
 
-    tx = optim.param_groups(optim.sgd, [{"lr": 0.1}], {"l1": "frozen", "l2": 0})
-    right, _ = tx.step(ones, tx.init(ones), ones)
-    print("masked:", wrong["l1"], wrong["l2"], "frozen:", right["l1"], right["l2"])
-    assert wrong["l1"] == 2  # the raw gradient was added
-    assert right["l1"] == l1.item() == 1 and jnp.allclose(right["l2"], l2.item())
+    groups = [{"lr": 0.1, "weight_decay": 0.5}]
+    tx = optim.param_groups(optim.sgd, groups, {"l1": "frozen", "l2": 0})
+    after, _ = tx.step(ones, tx.init(ones), ones)
+
+    l1, l2 = (torch.nn.Parameter(torch.tensor(1.0)) for _ in range(2))
+    l1.requires_grad_(False)
+    l2.grad = torch.tensor(1.0)
+    torch.optim.SGD([l1, l2], lr=0.1, weight_decay=0.5).step()
+    print("masked:", l1_of_colleague, "frozen:", after["l1"], after["l2"])
+    assert l1_of_colleague == 2  # the raw gradient was added
+    assert after["l1"] == l1.item() == 1 and jnp.allclose(after["l2"], l2.item())

@@ -17,6 +17,7 @@ def without_item():
             return torch.where(largest > 1, x / largest, x)
 
     inputs = (np.array([[1.0, -3.0], [0.5, 2.0]], np.float32),)
-    ported = jaxgrad.port(Rescaled(), inputs)
+    module = Rescaled()
+    ported = jaxgrad.port(module, inputs)
     assert ported.report and ported.report.verdict == "pass"
     print(ported.source.rstrip().splitlines()[-1].strip())

@@ -9,7 +9,8 @@ from jax import lax
 
 
 def two_batches():
-    """This torch program calls `backward()` twice without clearing `.grad`. Write it in JAX."""
+    """The torch program below calls `backward()` twice without clearing `.grad`. Compute in JAX
+    what `w.grad` is at the end."""
     w = torch.tensor([1.0, 2.0], requires_grad=True)
     for x in (torch.tensor([1.0, 1.0]), torch.tensor([0.0, 3.0])):
         ((w * x).sum() ** 2).backward()
@@ -25,20 +26,20 @@ def two_batches():
 
 
 def bootstrapped_target():
-    """A value function is trained towards `1 + 0.9 * v(next)`, where torch detaches `v(next)`.
-    Write the loss in JAX so that only `v(now)` is trained."""
-    now, after = jnp.array([1.0, 2.0]), jnp.array([3.0, -1.0])
+    """A value function is trained towards `1 + 0.9 * v(after)`, where torch detaches `v(after)`.
+    The loss below trains both values. Mend it, so that only `v(now)` is trained."""
 
     def value(w, x):
         return jnp.sum(w * x)
 
-    def loss(w):
+    def loss(w, now, after):
         target = 1 + 0.9 * lax.stop_gradient(value(w, after))
         return (value(w, now) - target) ** 2
 
+    points = jnp.array([1.0, 2.0]), jnp.array([3.0, -1.0])
     w = torch.tensor([0.5, 0.5], requires_grad=True)
     target = 1 + 0.9 * (w * torch.tensor([3.0, -1.0])).sum().detach()
     ((w * torch.tensor([1.0, 2.0])).sum() - target).square().backward()
-    grad = jax.grad(loss)(jnp.array([0.5, 0.5]))
+    grad = jax.grad(loss)(jnp.array([0.5, 0.5]), *points)
     print(w.grad, grad)
     assert jnp.allclose(grad, jnp.array(w.grad.tolist()))

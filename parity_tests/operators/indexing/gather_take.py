@@ -66,6 +66,7 @@ def take_along_dim(draw):
         RaisesFor(call(np.array(2.0), 0, np.array([0, 0])), RuntimeError, "Index to scalar"),
         RaisesFor(call(X, 1, np.array([-1])), RuntimeError, torch="INDICES", jax=BOUNDS),
         RaisesFor(call(X, 1, np.array([5])), RuntimeError, torch="INDICES", jax=BOUNDS),
+        RaisesFor(call(X, 0, np.array([5])), IndexError, torch="out of range", jax=BOUNDS),
         RaisesFor(call(X, 1, np.array([[0]])), IndexError, "vector"),
     ],
     source="P071",

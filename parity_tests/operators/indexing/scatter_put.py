@@ -29,6 +29,13 @@ from parity_tests.operators.indexing._shared import (
         RaisesFor(call(X, 1, np.array([[-1]]), 1.0), RuntimeError, BOUNDS),
         RaisesFor(call(X, 1, np.array([0]), 1.0), RuntimeError, "same number"),
         RaisesFor(call(X, 1, np.ones((2, 2), int), X[:1]), RuntimeError, "no larger size"),
+        RaisesFor(call(FOUR, 0, TWICE, SRC, reduce="min"), RuntimeError, "either add or multiply"),
+        RaisesFor(
+            call(FOUR, 0, TWICE, 2.0, reduce="add"),
+            RuntimeError,
+            "not implemented",
+            when="backward",
+        ),
         RaisesFor(
             call(FOUR, 0, TWICE, SRC.astype("f4")),
             RuntimeError,

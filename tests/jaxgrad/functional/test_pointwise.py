@@ -1,10 +1,14 @@
 """The operators of `jaxgrad/functional/pointwise` agree with torch, including mixed derivatives."""
 
+import operator
+
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 import torch
 
+from jaxgrad import functional
 from parity_tests.operators import jax_side, load, torch_side
 from parity_tests.operators._harness.suite import agreement_test
 
@@ -27,3 +31,34 @@ def test_mixed_derivatives_are_summed_element_by_element(name, edge):
 
     assert expected.isnan()
     assert jnp.isnan(jax.grad(slope)(jnp.array([edge])))
+
+
+def test_the_complex_gradient_of_acosh_follows_the_branch():
+    """Left of the imaginary axis torch's gradient of complex `acosh` changes its sign."""
+    z = np.array([1 + 2j, -0.5 + 0.25j, -3 + 0.1j, -2 - 1j], np.complex64)
+    x = torch.from_numpy(z).requires_grad_()
+    (expected,) = torch.autograd.grad(torch.acosh(x).real.sum(), x)
+    ours = jax.grad(lambda z: jnp.sum(functional.acosh(z).real))(jnp.asarray(z))
+    np.testing.assert_allclose(ours.conj(), expected.numpy(), rtol=1e-5)
+
+
+def test_integers_are_round_already():
+    """`round` returns integers unchanged, as torch does without `decimals`."""
+    x = np.array([-2, 7], np.int32)
+    ours = functional.round(jnp.asarray(x))
+    assert ours.dtype == np.int32 and ours.tolist() == torch.round(torch.from_numpy(x)).tolist()
+
+
+REAL = "ceil floor trunc frac lgamma digamma erf erfc erfinv i0 hardtanh relu6".split()
+REAL += [f"special.{name}" for name in "entr i0e i1 i1e ndtr ndtri log_ndtr".split()]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_functions_of_real_numbers_reject_complex_numbers(name):
+    """torch has no complex kernel for these operators; the error names the operator."""
+    module = torch.nn.functional if name in ("hardtanh", "relu6") else torch
+    with pytest.raises(RuntimeError):
+        operator.attrgetter(name)(module)(torch.ones(1, dtype=torch.complex64))
+    label = "hardtanh" if name == "relu6" else name
+    with pytest.raises(NotImplementedError, match=f"{label} is not implemented for complex64"):
+        operator.attrgetter(name)(functional)(jnp.ones(1, "complex64"))

@@ -28,7 +28,7 @@ def test_a_word_without_room_has_no_place():
 
 
 def test_scissors_avoid_boxes_and_live_edges():
-    """Of the points of a dead edge, one is chosen that is away from a box and a live edge."""
+    """The scissors are put on a point of the dead edge that is away from boxes and live edges."""
     marks = Marks(BOUNDS, [Rect(0, 40, 40, 20)])
     route = [(float(x), 50.0) for x in range(150, 40, -4)]
     live = [(60.0, float(y)) for y in range(0, 100, 4)]

@@ -174,3 +174,39 @@ def test_a_list_may_hold_lists():
         for nn in (torch.nn, layers)
     ]
     assert nested[0] == nested[1]
+
+
+def test_deleting_the_eleventh_module_keeps_the_first():
+    """`del modules[10]` removes one module, although "1" and "0" are parts of its name."""
+    lists = []
+    for package in (torch.nn, layers):
+        modules = package.ModuleList(linears(package, 12))
+        del modules[10]
+        lists.append([keys_of(modules), [x.out_features for x in modules]])
+    assert lists[0] == lists[1]
+
+
+WRONG = {
+    "list": (
+        lambda x: layers.Sequential([x]),
+        r"pass the modules one by one, as in Sequential\(\*mo",
+    ),
+    "module": (layers.ModuleList, "ModuleList takes a list of modules, but got Linear"),
+    "values": (lambda x: layers.ModuleDict([x]), "a dict of modules, or pairs of a name and a mod"),
+    "copies": (
+        lambda x: layers.TransformerEncoder(3, 2),
+        "the layer to copy must be a module, but",
+    ),
+    "cutoffs": (
+        lambda x: layers.AdaptiveLogSoftmaxWithLoss(4, 9, 5, rngs=rngs()),
+        "a list of classes, but got 5",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_error_about_a_wrong_argument_says_what_to_pass(name):
+    """Lists, modules and numbers in the place of one another are named."""
+    run, message = WRONG[name]
+    with pytest.raises(TypeError, match=message):
+        run(*linears(layers, 1))

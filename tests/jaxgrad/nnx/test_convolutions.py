@@ -61,9 +61,14 @@ def test_fresh_convolutions_are_distributed_as_in_torch(name):
     [
         (lambda nn: nn.Conv1d(3, 4, 2, groups=2), "in_channels must be divisible by groups"),
         (lambda nn: nn.Conv1d(3, 4, 2, padding_mode="same"), "padding_mode must be one"),
+        (lambda nn: nn.Conv1d(3, 4, 2, padding="SAME"), "Invalid padding string 'SAME'"),
+        (
+            lambda nn: nn.Conv1d(3, 4, 2, stride=2, padding="same"),
+            "padding='same' is not supported",
+        ),
     ],
-    ids=["groups", "padding mode"],
+    ids=["groups", "padding mode", "flax's padding", "stride"],
 )
 def test_unusable_arguments_of_convolutions_are_rejected(construct, message):
-    """A convolution rejects an unknown padding mode and channels that do not divide into groups."""
+    """Unknown paddings, "same" with a stride, and channels that do not divide raise an error."""
     check_constructor_error(construct, message)

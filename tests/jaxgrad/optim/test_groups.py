@@ -180,6 +180,12 @@ def test_an_unknown_option_names_the_factory_that_was_given():
         optim.param_groups(optim.adamw, [{}], 0, learning_rate=0.5)
 
 
+def test_a_built_optimizer_is_not_a_factory():
+    """`param_groups` takes `adamw`, not `adamw()`, and says so."""
+    with pytest.raises(TypeError, match="pass the factory, such as jaxgrad.optim.adamw"):
+        optim.param_groups(optim.adamw(), [{"lr": 0.1}], 0)  # pyright: ignore[reportArgumentType]
+
+
 def test_labels_that_are_not_names_of_groups_are_refused():
     """A function of the whole tree, as optax takes it, raises an error that says what is taken."""
     tx = optim.param_groups(optim.adamw, {"a": {}}, lambda params: {"w": "a"})

@@ -1,5 +1,7 @@
 """The figure of the Huber loss agrees with torch's own `huber_loss`."""
 
+import re
+
 import pytest
 import torch
 
@@ -25,3 +27,18 @@ def test_the_curves_follow_their_numbers():
     uncut = record._replace(torch=record.torch._replace(grads=huber.ERRORS))
 
     assert huber.draw(uncut) != huber.draw(record)
+
+
+def test_the_labels_of_the_two_axes_have_room():
+    """The lowest label of each vertical axis is 12 pixels away from "−3", in any font."""
+    labels = re.findall(
+        r'<text x="([\d.]+)" y="([\d.]+)" class="(end|middle) faint">(.*?)</text>',
+        huber.draw(huber.record()),
+    )
+    lowest = {y: float(x) for x, y, kind, _ in labels if kind == "end"}
+    places = [(float(x), float(y)) for x, y, kind, words in labels if words == "−3"]
+
+    assert len(places) == 2
+    for x, y in places:
+        near = [right for other, right in lowest.items() if abs(float(other) - y) < 20]
+        assert near and all(x - 10 - right >= 12 for right in near)

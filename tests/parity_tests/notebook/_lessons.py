@@ -1,4 +1,4 @@
-"""The lessons of the notebooks: the calls that display the programs of a case."""
+"""The lessons of the notebooks: their cells, and the calls that display the programs of a case."""
 
 import ast
 from collections.abc import Iterator
@@ -10,6 +10,18 @@ def lessons() -> list[tuple[str, str, str]]:
     """Return the displaying function, the case and the printed results of every lesson, once."""
     scripts = sorted((ROOT / "notebooks").glob("*.py"))
     return list(dict.fromkeys(call for path in scripts for call in displayed(path.read_text())))
+
+
+def cells() -> dict[str, list[str]]:
+    """Return the code cells of every notebook's script."""
+    import jupytext
+
+    scripts = sorted((ROOT / "notebooks").glob("*.py"))
+    return {
+        path.stem: [cell.source for cell in jupytext.read(path).cells if cell.cell_type == "code"]
+        for path in scripts
+        if path.stem != "build"
+    }
 
 
 def displayed(script: str) -> Iterator[tuple[str, str, str]]:

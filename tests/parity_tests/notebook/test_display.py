@@ -1,12 +1,16 @@
 """What a notebook displays: folded answers, rounded numbers, and plots that fit a dark page."""
 
+import dataclasses
+
 import nbformat
 import numpy as np
 import pytest
 
+from jaxgrad.parity.compare import Tolerance
 from parity_tests.notebook import show as shows
 from parity_tests.notebook.display import place
 from parity_tests.report import rows as rows_
+from parity_tests.runner.observe import observe
 from parity_tests.runner.settings import ROOT
 
 
@@ -38,6 +42,21 @@ def test_the_size_of_a_difference_is_folded():
 
     assert "ULP" not in visible and "The largest difference is" in folded
     assert "An ULP is the distance between two adjacent" in folded
+
+
+def test_a_verdict_names_the_rule_that_was_in_force():
+    """A coarse difference is judged by torch's own error or by a tolerance, and is not rounding."""
+    shown = shows.show("precision/autocast_scan")
+    cell = observe("precision/autocast_scan", None, None, 0)
+    loose = dataclasses.replace(cell.case, tolerance=Tolerance(0.02, "an approximate kernel"))
+
+    assert shown.verdict == "✓ within 3 times torch's own bfloat16 error (float32, jit)"
+    assert "the rounding to bfloat16 alone is 0.004" in shown.detail and "ULP" not in shown.detail
+    assert all(leaf.difference <= leaf.allowed for leaf in cell.result.leaves)
+    assert max(leaf.oracle_ratio or 0 for leaf in cell.result.leaves) > 1  # above torch's own error
+    assert shows._sentence(cell.result, loose) == (
+        "✓ within 0.02 of the largest element (float32, jit): an approximate kernel"
+    )
 
 
 def test_a_place_is_named_as_in_torch():

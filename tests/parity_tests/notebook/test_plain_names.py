@@ -15,6 +15,8 @@ TESTS = {"identity", "observe", "raised", "requires_grad_of", "uses"}  # words o
 # Words of the tests that are lines of a lesson, with the reason.
 ALLOWED = {
     "freezing/multi_headed": "one of two runs stops nothing, and the identity says so",
+    "grad_modes/eval_mode": "JAX has no flag `requires_grad`: a helper computes it",
+    "grad_modes/requires_grad_flag": "JAX has no flag `requires_grad`: a helper computes it",
     "grad_modes/recorded": "six ways to stop a gradient are run by one function",
     "optim/every_other_step": "one of two runs silences nothing, and the identity says so",
 }

@@ -248,11 +248,13 @@ def test_notebooks_are_in_the_order_of_their_readme(checkout):
 def test_the_links_of_a_notebook_are_adapted(checkout):
     """A notebook on the site links to other notebooks and the index; other links become text."""
     text = "[n](n.ipynb) [r](README.md) [s](n.py) [w](https://x.org) [h](#h) [gone](gone.ipynb)"
+    page = "[c](../docs/course.md)"
     (checkout / "n.py").write_text("")
-    (checkout / "n.ipynb").write_text(_book(("markdown", text), ("code", "x = a[0](n.py)")))
+    (checkout / "n.ipynb").write_text(_book(("markdown", text + page), ("code", "x = a[0](n.py)")))
     prose, code = json.loads(docs_pages.notebook(checkout / "n.ipynb"))["cells"]
 
-    assert prose["source"] == text.replace("README.md", "index.md").replace("[s](n.py)", "s")
+    adapted = text.replace("README.md", "index.md").replace("[s](n.py)", "s")
+    assert prose["source"] == f"{adapted}[c](../course.md)"
     assert code["source"] == "x = a[0](n.py)"
 
 
@@ -273,13 +275,17 @@ def test_the_cell_that_sets_a_notebook_up_is_folded(checkout):
     )
     drawn, several = "bars = 1\nplot('title')", "show(\n    'x/y',\n    prints='a'\n)"
     shown = ("code", "show('x/y', only='a b')"), ("code", "figure('ring')"), ("code", several)
-    book = _book(("code", setup), ("code", code), *shown, ("code", drawn))
+    answered = ("code", 'check("a/b", x)')
+    book = _book(("code", setup), ("code", code), *shown, answered, ("code", drawn))
     (checkout / "n.ipynb").write_text(book)
-    first, second, *third, last = json.loads(docs_pages.notebook(checkout / "n.ipynb"))["cells"]
+    first, second, *third, checked, last = json.loads(docs_pages.notebook(checkout / "n.ipynb"))[
+        "cells"
+    ]
 
     assert first["metadata"] == {"tags": ["hide-input"]}
     assert second["metadata"] == {}
     assert [cell["metadata"] for cell in third] == [{"tags": ["remove-input"]}] * 3
+    assert checked["metadata"] == {"tags": ["remove-output"]}
     assert last["metadata"] == {"tags": ["hide-input"]}
 
 

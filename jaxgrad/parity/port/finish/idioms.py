@@ -54,6 +54,13 @@ def _of_array(code: Any) -> ast.Call:
 
 
 class _Plain(ast.NodeTransformer):
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        self.generic_visit(node)
+        place = node.slice.value if isinstance(node.slice, ast.Constant) else None
+        if isinstance(node.value, ast.Tuple) and type(place) is int and len(node.value.elts) == 1:
+            return node.value.elts[0]  # `(grad,)[0]`
+        return node
+
     def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
         self.generic_visit(node)
         right = node.right

@@ -173,7 +173,7 @@ def _name_for(
             return target.id
     elif MAIN in variables and MAIN in syntax.names_in(place) and MAIN not in reads:
         return MAIN
-    return next((n for n in SPARE if n not in taken), None)
+    return next((n for n in SPARE if n not in taken and n not in reads), None)
 
 
 def _height(statement: ast.stmt, indent: int) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import draws, syntax
+from jaxgrad.parity.port import attributes, draws, syntax
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.values import Folded, Tensor, Value, code_of, real_of
 
@@ -203,6 +203,17 @@ def _positions(op: Operation) -> Value:
     )
 
 
+def _copy(op: Operation) -> ast.expr:
+    """Write `x.copy_(y)`: the values of y in the shape and dtype of x."""
+    other = op.value(1, "other") or op.keywords["src"]
+    code, target = code_of(other), op.args[0]
+    if other.real.dtype != target.real.dtype:
+        code = _astype(code, syntax.attribute(op.once(), "dtype"))
+    if other.real.shape != target.real.shape:
+        return syntax.call("jnp.broadcast_to", code, syntax.attribute(op.once(), "shape"))
+    return code
+
+
 def _zero(op: Operation) -> ast.expr:
     return syntax.call("jnp.zeros_like", op.input)
 
@@ -216,6 +227,10 @@ def _random(op: Operation) -> Value:
 
 
 def _dim(op: Operation) -> Value:
+    return attributes.read(op.args[0], "ndim", op.scope, op.node)
+
+
+def _fact(op: Operation) -> Value:
     return Folded(op.real)
 
 
@@ -229,12 +244,12 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "half": _cast(torch.float16), "bfloat16": _cast(torch.bfloat16), "bool": _cast(torch.bool),
     "int": _cast(torch.int32), "long": _cast(torch.int64), "item": _item, "tolist": _item,
     "numpy": _item, "nonzero": _positions, "unique": _positions, "argwhere": _positions,
-    "masked_select": _positions, "zero": _zero, "fill": _fill,
+    "masked_select": _positions, "copy": _copy, "zero": _zero, "fill": _fill,
     "rand": _drawn("uniform"),
     "randn": _drawn("normal"),
     "randint": _random, "rand_like": _drawn("uniform"), "randn_like": _drawn("normal"),
     "bernoulli": _bernoulli,
     "multinomial": _random, "randperm": _random, "normal": _normal, "uniform": _uniform,
-    "dim": _dim, "ndimension": _dim, "is_floating_point": _dim, "is_complex": _dim,
-    "is_contiguous": _dim, "get_device": _dim,
+    "dim": _dim, "ndimension": _dim, "is_floating_point": _fact, "is_complex": _fact,
+    "is_contiguous": _fact, "get_device": _fact,
 }  # fmt: skip

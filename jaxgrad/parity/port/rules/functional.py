@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxgrad import functional
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.lengths import depends_on_sizes
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.values import Tensor, Value, code_of, real_of
 
@@ -83,6 +84,8 @@ def _is_default(value: Any, default: Any) -> bool:
         or default is inspect.Parameter.empty
     ):
         return False
+    if depends_on_sizes(value):
+        return False
     real = real_of(value)
     if isinstance(real, list | tuple) and isinstance(default, int) and len(real):
         return all(isinstance(x, int) and x == default for x in real)
@@ -139,9 +142,11 @@ def _argument(name: str, value: Any) -> ast.expr:
     if name in _ONE_FOR_ALL and isinstance(real, tuple) and real and value.code is None:
         if all(type(x) is int and x == real[0] for x in real):
             parts = getattr(value, "items", None)
-            return (
-                syntax.literal(real[0]) if parts is None or callable(parts) else code_of(parts[0])
-            )
+            if parts is None or callable(parts):
+                return syntax.literal(real[0])
+            codes = [code_of(x) for x in parts]
+            if all(syntax.same(codes[0], x) for x in codes[1:]):
+                return codes[0]
     return code_of(value)
 
 

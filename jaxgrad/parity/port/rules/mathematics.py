@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.lengths import depends_on_sizes
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.values import code_of
 
@@ -56,7 +57,7 @@ def _reduction(name: str) -> Callable[[Operation], ast.expr | None]:
         if op.keywords.get("dtype") is not None:
             return None
         keywords: dict[str, ast.expr] = {}
-        if op.get(1, "dim") is not None:
+        if op.has(1, "dim"):
             if len(op.args) > 2 and not isinstance(op.args[2].real, bool):
                 return None
             keywords["axis"] = op.code(1, "dim")
@@ -89,7 +90,7 @@ def _logical(name: str) -> Callable[[Operation], ast.expr]:
 
 def _position(name: str) -> Callable[[Operation], ast.expr]:
     def rule(op: Operation) -> ast.expr:
-        keywords = {} if op.get(1, "dim") is None else {"axis": op.code(1, "dim")}
+        keywords = {"axis": op.code(1, "dim")} if op.has(1, "dim") else {}
         if op.get(2, "keepdim", False):
             keywords["keepdims"] = syntax.constant(True)
         return syntax.call(syntax.attribute(op.input, name), **keywords)
@@ -105,7 +106,9 @@ def _cumsum(op: Operation) -> ast.expr | None:
 
 def _triangle(name: str) -> Callable[[Operation], ast.expr]:
     def rule(op: Operation) -> ast.expr:
-        extra = [] if op.get(1, "diagonal", 0) == 0 else [op.code(1, "diagonal")]
+        value = op.value(1, "diagonal")
+        usual = value is None or (not depends_on_sizes(value) and value.real == 0)
+        extra = [] if usual else [op.code(1, "diagonal")]
         return syntax.call(name, op.input, *extra)
 
     return rule

@@ -79,6 +79,7 @@ _METHODS = {
 _ALIASES = {
     "swapaxes": "transpose", "swapdims": "transpose", "concat": "cat", "concatenate": "cat",
     "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le", "not_equal": "ne",
+    "nelement": "numel",
     "negative": "neg", "absolute": "abs", "sym_sqrt": "sqrt",
 }  # fmt: skip
 _NUMPY_WORDS = {"axis": "dim", "keepdims": "keepdim"}

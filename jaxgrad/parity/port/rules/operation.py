@@ -9,9 +9,10 @@ import dataclasses
 from typing import Any
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.lengths import pinned
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Items, Tensor, Value, code_of, real_of
+from jaxgrad.parity.port.values import Folded, Items, Tensor, Value, code_of, real_of
 
 
 @dataclasses.dataclass
@@ -33,9 +34,14 @@ class Operation:
         self.dtype = first.real.dtype if isinstance(first, Tensor) else None
 
     def get(self, position: int, name: str, default: Any = None) -> Any:
-        """Return an argument of the run by its place or its name."""
+        """Return an argument of the run; the port asserts it if it depends on a size."""
         value = self.value(position, name)
-        return default if value is None else real_of(value)
+        return default if value is None else pinned(value, self.scope, self.node)
+
+    def has(self, position: int, name: str) -> bool:
+        """Return whether an argument is given, and is not None."""
+        value = self.value(position, name)
+        return value is not None and (not isinstance(value, Folded) or value.real is not None)
 
     def value(self, position: int, name: str) -> Value | None:
         if position < len(self.args):

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import copy
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.lengths import depends_on_sizes, is_counted, require
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.values import Items, Size, Tensor, Value, code_of, lift, real_of
 
@@ -52,6 +55,11 @@ def _mt(op: Operation) -> ast.expr:
     return syntax.attribute(op.input, "mT")
 
 
+def _adjoint(op: Operation) -> ast.expr:
+    code = syntax.call("jnp.conj", op.input) if op.real.is_complex() else op.input
+    return syntax.attribute(code, "T" if op.name == "H" else "mT")
+
+
 def _unsqueeze(op: Operation) -> ast.expr:
     return syntax.call("jnp.expand_dims", op.input, op.code(1, "dim"))
 
@@ -63,6 +71,13 @@ def _squeeze(op: Operation) -> ast.expr:
     dims = op.get(1, "dim")
     dims = [dims] if isinstance(dims, int) else list(dims)
     ones = [d for d in dims if op.shape[d] == 1]
+    if len(ones) < len(dims) and is_counted(op.args[0], op.scope):
+        op.args[0] = Tensor(op.args[0].real, op.once())
+        for d in dims:
+            if d not in ones:
+                length = syntax.item(syntax.attribute(op.input, "shape"), d)
+                test = ast.Compare(length, [ast.NotEq()], [syntax.constant(1)])
+                require(test, op.scope, op.node)
     if not ones:
         return op.input
     axis = syntax.literal(ones[0] if len(ones) == 1 else tuple(ones))
@@ -120,37 +135,61 @@ def _stack(op: Operation) -> ast.expr:
     return syntax.call("jnp.stack", op.code(0, "tensors"), axis=dim)
 
 
-def _unbind(op: Operation) -> ast.expr:
-    return syntax.call("jnp.unstack", op.input, axis=op.code(1, "dim", 0))
+def _unbind(op: Operation) -> Value:
+    return _parts_of(op, syntax.call("jnp.unstack", op.input, axis=op.code(1, "dim", 0)))
 
 
-def _chunk(op: Operation) -> ast.expr:
+def _parts_of(op: Operation, code: ast.expr) -> Value:
+    """Return the parts of a tensor, whose number depends on a size."""
+    parts = lift(op.real, code)
+    assert isinstance(parts, Items)
+    parts.counted = is_counted(op.args[0] if op.args else op.keywords["input"], op.scope)
+    return parts
+
+
+def _chunk(op: Operation) -> Value | ast.expr:
     assert op.shape is not None
-    dim, count = op.get(2, "dim", 0), op.get(1, "chunks")
-    if op.shape[dim] % count:
+    dim, count = op.get(2, "dim", 0), op.value(1, "chunks")
+    assert count is not None
+    if op.shape[dim] % count.real:
         source = op.once()
         whole = syntax.item(syntax.attribute(source, "shape"), dim)
         rounded = ast.BinOp(ast.UnaryOp(ast.USub(), whole), ast.FloorDiv(), op.code(1, "chunks"))
         size = op.scope.once(ast.UnaryOp(ast.USub(), rounded), "size")
-        return _parts(source, whole, size, dim)
-    return syntax.call("jnp.split", op.input, op.code(1, "chunks"), axis=syntax.literal(dim))
+        return _parts_of(op, _parts(source, whole, size, dim))
+    code = syntax.call("jnp.split", op.input, op.code(1, "chunks"), axis=syntax.literal(dim))
+    return _parts_of(op, code) if isinstance(count, Size) else code
 
 
-def _split(op: Operation) -> ast.expr:
+def _split(op: Operation) -> Value | ast.expr:
     assert op.shape is not None
     dim = op.get(2, "dim", 0)
-    sizes = op.get(1, "split_size", op.get(1, "split_size_or_sections"))
-    axis = syntax.literal(dim)
+    value = op.value(1, "split_size") or op.value(1, "split_size_or_sections")
+    value = value or op.keywords["split_sizes"]
+    sizes, axis = real_of(value), syntax.literal(dim)
     if isinstance(sizes, int):
         source = op.once()
         whole = syntax.item(syntax.attribute(source, "shape"), dim)
-        key = "split_size" if "split_size" in op.keywords else "split_size_or_sections"
-        if op.shape[dim] % sizes:
-            return _parts(source, whole, op.code(1, key), dim)
-        count = ast.BinOp(whole, ast.FloorDiv(), op.code(1, key))
-        return syntax.call("jnp.split", source, count, axis=axis)
+        code = _parts(source, whole, code_of(value), dim)
+        if not isinstance(value, Size):
+            ends = syntax.literal(list(range(sizes, op.shape[dim], sizes)))
+            code.__dict__["unpacked"] = syntax.call("jnp.split", source, ends, axis=axis)
+        return _parts_of(op, code)
+    if isinstance(value, Items) and depends_on_sizes(value):
+        return syntax.call("jnp.split", op.input, _edges(value), axis=axis)
     edges = [sum(sizes[: n + 1]) for n in range(len(sizes) - 1)]
     return syntax.call("jnp.split", op.input, syntax.literal(edges), axis=axis)
+
+
+def _edges(sizes: Items) -> ast.expr:
+    """Return where the parts of given sizes end, all but the last one."""
+    parts = [code_of(x) for x in (sizes.at(n) for n in range(len(sizes.items)))]
+    edges = [functools.reduce(_plus, parts[: n + 1]) for n in range(len(parts) - 1)]
+    return ast.List([copy.deepcopy(x) for x in edges], ast.Load())
+
+
+def _plus(left: ast.expr, right: ast.expr) -> ast.expr:
+    return ast.BinOp(left, ast.Add(), right)
 
 
 def _parts(source: ast.expr, whole: ast.expr, size: ast.expr, dim: int) -> ast.expr:
@@ -254,6 +293,7 @@ def _windows(op: Operation) -> ast.expr:
 RULES: dict[str, Callable[[Operation], Any]] = {
     "view": _reshape, "reshape": _reshape, "view_as": _like, "reshape_as": _like,
     "expand_as": _like, "permute": _permute, "transpose": _transpose, "t": _t, "T": _t, "mT": _mt,
+    "H": _adjoint, "mH": _adjoint, "adjoint": _adjoint,
     "unsqueeze": _unsqueeze, "squeeze": _squeeze, "flatten": _flatten, "unflatten": _unflatten,
     "expand": _expand, "repeat": _repeat, "tile": _repeat, "cat": _cat, "stack": _stack,
     "unbind": _unbind, "chunk": _chunk, "split": _split, "split_with_sizes": _split,
@@ -261,6 +301,7 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "movedim": _movedim, "moveaxis": _movedim, "masked_fill": _masked_fill, "where": _where,
     "contiguous": _same, "clone": _same, "identity": _same, "requires_grad": _same, "cpu": _same,
     "cuda": _same, "pin_memory": _same, "resolve_conj": _same, "resolve_neg": _same,
+    "retain_grad": _same,
     "broadcast_to": _expand, "meshgrid": _meshgrid,
     "broadcast_tensors": _broadcast_tensors, "windows": _windows,
 }  # fmt: skip

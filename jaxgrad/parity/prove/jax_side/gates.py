@@ -30,9 +30,12 @@ class Gate(NamedTuple):
     operand: int
     kind: str = "use"  # "use": scale the cotangent of an operand; "stop": open a stop_gradient;
     # "tie": scale the cotangent of an operand where it equals the other operand; "finite": drop the
-    # elements of an operand's cotangent that are NaN or infinite
+    # elements of an operand's cotangent that are NaN or infinite; "merge": use the result of
+    # `first`, the same hook or custom rule on the same value
+    first: Path = ()
 
 
+_HOOKS = ("attach", "custom_vjp_call", "custom_vjp_call_jaxpr")
 # Primitives whose derivative can be infinite.
 _UNBOUNDED = frozenset(
     "sqrt rsqrt cbrt log log1p div pow integer_pow exp exp2 expm1 mul square asin acos acosh atanh "
@@ -80,32 +83,53 @@ def uses(flow: Flow, keys: Iterable[Key]) -> list[Gate]:
     ]
 
 
+def repeated(flow: Flow) -> list[list[Gate]]:
+    """Return the hooks and custom rules that several uses of one value pass, a group for each.
+
+    The gates of a group give all these uses the result of the first of them.
+    """
+    groups: dict[Any, list[Path]] = {}
+    for path, operands in flow.operands.items():
+        eqn = flow.program.equations[path]
+        if path not in flow.program.closed and eqn.primitive.name in _HOOKS and operands[0]:
+            what = eqn.primitive.name, eqn.params.get("name"), operands[0]
+            groups.setdefault((path[:-1], *what), []).append(path)
+    return [
+        [Gate(path, 0, "merge", paths[0]) for path in paths[1:]]
+        for paths in groups.values()
+        if len(paths) > 1
+    ]
+
+
 class Gated:
-    """The port's gradients on one draw as a function of the settings of some gates."""
+    """The port's gradients as a function of the settings of some gates."""
 
-    def __init__(self, port: Port, draw: Draw, gates: Sequence[Gate]):
-        self.port, self.draw, self.gates = port, draw, tuple(dict.fromkeys(gates))
-        values, self._noise = port.leaves(draw), port.noise(draw)
-        floating = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in values]
-        self._integers = [None if f else x for x, f in zip(values, floating, strict=True)]
-        self._floats = [x if f else None for x, f in zip(values, floating, strict=True)]
+    def __init__(self, port: Port, gates: Sequence[Gate]):
+        self.port, self.gates = port, tuple(dict.fromkeys(gates))
 
-    def gradients(self, settings: Mapping[Gate, float], slots: Sequence[Key] = ()) -> Gradients:
-        """Return the gradients with some gates set: 0 closes a use, 1 opens a stop_gradient.
+    def gradients(
+        self, draw: Draw, settings: Mapping[Gate, float], slots: Sequence[Key] = ()
+    ) -> Gradients:
+        """Return the gradients on a draw with some gates set.
 
-        1 also drops the elements that are not finite.
-
-        With `slots` the cotangents of these values are returned too.
+        Args:
+            draw: Random weights and inputs.
+            settings: 0 closes a use. 1 opens a stop_gradient, drops the elements that are not
+                finite, or merges hooks.
+            slots: Values whose cotangents are returned too.
         """
-        default = [0.0 if gate.kind in ("stop", "finite") else 1.0 for gate in self.gates]
+        values = self.port.leaves(draw)
+        floating = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in values]
+        default = [1.0 if gate.kind in ("use", "tie") else 0.0 for gate in self.gates]
         numbers = [settings.get(g, x) for g, x in zip(self.gates, default, strict=True)]
         zeros = {key: evaluation.slot(self.port.program, key) for key in slots}
         (grads, cotangents), outputs = self._differentiate(
-            self._integers,
-            self._floats,
+            [None if f else x for x, f in zip(values, floating, strict=True)],
+            [x if f else None for x, f in zip(values, floating, strict=True)],
             zeros,
-            self.port.cotangents(self.draw),
+            self.port.cotangents(draw),
             jnp.asarray(numbers),
+            self.port.noise(draw),
         )
         leaves = [None if g is None else np.conj(np.asarray(g)) for g in grads]
         values = {key: np.conj(np.asarray(x)) for key, x in cotangents.items()}
@@ -114,30 +138,40 @@ class Gated:
     @functools.cached_property
     def _differentiate(self) -> Callable[..., Any]:
         port, program = self.port, self.port.program
+        firsts = {gate.first for gate in self.gates}
         placed: dict[Path, list[tuple[int, Gate]]] = {}
         for n, gate in enumerate(self.gates):
             placed.setdefault(gate.path, []).append((n, gate))
 
-        def run(integers: Any, floats: Any, slots: Any, cotangents: Any, numbers: Any) -> Any:
+        def run(
+            integers: Any, floats: Any, slots: Any, cotangents: Any, numbers: Any, noise: Any
+        ) -> Any:
+            shared: dict[Path, list[Any]] = {}
+
             def compute(eqn: Any, path: Path, ins: list[Any]) -> list[Any]:
                 gated = list(ins)
                 for n, gate in placed.get(path, ()):
                     x = jnp.asarray(gated[gate.operand])
                     if gate.kind == "finite":
                         gated[gate.operand] = _finite(x, numbers[n])
-                    elif gate.kind != "stop" and jnp.issubdtype(x.dtype, jnp.inexact):
+                    elif gate.kind in ("use", "tie") and jnp.issubdtype(x.dtype, jnp.inexact):
                         gated[gate.operand] = scale_cotangent(x, _scale(gate, ins, numbers[n]))
                 outs = lifting.equation(eqn, gated, program.numbers)
                 for n, gate in placed.get(path, ()):
                     if gate.kind == "stop":
                         outs = [jnp.where(numbers[n] > 0, ins[0], outs[0])]
+                    elif gate.kind == "merge":
+                        pairs = zip(shared[gate.first], outs, strict=True)
+                        outs = [jnp.where(numbers[n] > 0, x, y) for x, y in pairs]
+                if path in firsts:
+                    shared[path] = outs
                 return outs
 
             def objective(floats: Any, slots: Any) -> Any:
                 pairs = zip(floats, integers, strict=True)
                 leaves = [n if x is None else x for x, n in pairs]
                 outs = evaluation.run_watched(
-                    program, leaves, slots=slots, noise=self._noise, compute=compute
+                    program, leaves, slots=slots, noise=noise, compute=compute
                 ).outputs
                 return port.objective(outs, cotangents), outs
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +14,10 @@ from jaxgrad.parity.prove.mistakes.call import Mistakes, TorchCall, tensors
 
 
 _EPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-12, 0.0)
-ACTIVATIONS = ("relu", "silu", "tanh", "sigmoid", "gelu", "relu6", "leaky_relu", "elu", "softplus")
+ACTIVATIONS = (
+    "relu", "silu", "tanh", "sigmoid", "gelu", "relu6", "leaky_relu", "elu", "softplus", "mish",
+    "selu", "hardswish", "hardsigmoid", "hardtanh", "logsigmoid", "softsign",
+)  # fmt: skip
 UNARY = (
     "sin cos tan sinh cosh exp expm1 log log1p log2 sqrt rsqrt abs square reciprocal erf sigmoid "
     "tanh neg sign"
@@ -54,6 +59,10 @@ def activation(call: TorchCall) -> Mistakes:
             func = getattr(torch if hasattr(torch, name) else functional, name)
             text = f"the activation is {name}, torch uses {call.op}"
             yield call.by(text, func, call.args[0]).fixed(name, call.op)
+    if call.op != "gelu":  # the default of `jax.nn.gelu`
+        text = f"the activation is gelu (the tanh approximation), torch uses {call.op}"
+        func = functools.partial(functional.gelu, approximate="tanh")
+        yield call.by(text, func, call.args[0]).fixed("gelu", call.op)
 
 
 def unary(call: TorchCall) -> Mistakes:
@@ -85,8 +94,17 @@ def binary(call: TorchCall) -> Mistakes:
             )  # a mask of zeros and ones: not a minimum, but one of the operands
             missing = wrong._replace(mistake=f"torch's {call.op} is missing", setting="skip")
             yield missing if picks else wrong
+    for n in [n for n, v in enumerate((x, y)) if name == "mul" and _is_square_mask(v)]:
+        both = [v.mT if k == n else v for k, v in enumerate((x, y))]
+        yield call.called("the mask is transposed", *both, **call.kwargs)
     if name in ("sub", "div", "pow"):
         yield call.called(f"the operands of {name} are swapped", y, x, **call.kwargs)
+
+
+def _is_square_mask(x: Any) -> bool:
+    """Whether an operand is a square matrix of zeros and ones."""
+    square = isinstance(x, Tensor) and x.ndim > 1 and x.shape[-1] == x.shape[-2]
+    return square and set(x.unique().tolist()) == {0, 1}
 
 
 def products(call: TorchCall) -> Mistakes:
@@ -215,6 +233,11 @@ def losses(call: TorchCall) -> Mistakes:
         if other != used:
             text = f"the loss is reduced by {other}, torch uses {used}"
             yield call.replaced(text, reduction=other)
+    labels, ignored = call.bound.get("target"), call.bound.get("ignore_index", -100)
+    if used == "mean" and call.op in ("cross_entropy", "nll_loss") and (labels == ignored).any():
+        text = "the loss is divided by the number of all labels, torch leaves out the ignored ones"
+        wrong = call.replaced(text, reduction="sum")
+        yield wrong.then(text, lambda total: total / labels.numel())
 
 
 def left_out(call: TorchCall) -> Mistakes:
@@ -257,8 +280,9 @@ def _bounds(low: float | None, high: float | None) -> str:
 def other_numbers(call: TorchCall) -> Mistakes:
     """Use a number that only the JAX program contains: applies to every call."""
     named = {name: x for name, x in call.kwargs.items() if isinstance(x, float)}
+    scalars = (float, int) if call.op in BINARY else float  # an int may be a size or an axis
     for n, used in enumerate(call.args):
-        for number in call.numbers if isinstance(used, float) else ():
+        for number in call.numbers if isinstance(used, scalars) else ():
             args = [number if k == n else x for k, x in enumerate(call.args)]
             wrong = call.called(_number(call.op, number, used), *args, **call.kwargs)
             yield wrong.fixed(f"{number:g}", f"{used:g}")

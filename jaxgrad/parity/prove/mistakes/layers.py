@@ -100,6 +100,41 @@ def affine(call: TorchCall) -> Mistakes:
             yield wrong._replace(partial=True)
 
 
+def layer_norm(call: TorchCall) -> Mistakes:
+    """Divide by N - 1, add eps to the standard deviation, or keep the mean."""
+    yield from affine(call)
+    given, x = call.bound, call.args[0]
+    dims = tuple(range(-len(given["normalized_shape"]), 0))
+    eps, weight, bias = given.get("eps", 1e-5), given.get("weight"), given.get("bias")
+    centred = x - x.mean(dims, keepdim=True)
+    variance = centred.square().mean(dims, keepdim=True)
+
+    def scaled(y: Tensor) -> Tensor:
+        y = y if weight is None else y * weight
+        return y if bias is None else y + bias
+
+    n = math.prod(given["normalized_shape"])
+    for text, fix, result in (
+        (
+            "the variance is divided by N - 1, torch divides by N",
+            ("ddof=1", "ddof=0"),
+            lambda: centred / torch.sqrt(variance * n / (n - 1) + eps),
+        ),
+        (
+            "eps is added to the standard deviation, torch adds it to the variance",
+            ("", ""),
+            lambda: centred / (variance.sqrt() + eps),
+        ),
+        (
+            "the mean is not subtracted",
+            ("", ""),
+            lambda: x / torch.sqrt(x.square().mean(dims, keepdim=True) + eps),
+        ),
+    ):
+        wrong = call.by(text, lambda *_, result=result, **__: scaled(result()))
+        yield wrong.fixed(*fix) if all(fix) else wrong
+
+
 def group_norm(call: TorchCall) -> Mistakes:
     """Use another number of groups, or interleave the channels of the groups."""
     yield from affine(call)

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 from jaxgrad.parity.prove.mistakes.call import Mistakes, TorchCall
-
-
-GATES = {
-    "gru": ("reset", "update", "new"),
-    "lstm": ("input", "forget", "cell", "output"),
-    "rnn_tanh": ("hidden",),
-    "rnn_relu": ("hidden",),
-}
-Label = Callable[[str], Any]
-Cell = Callable[..., tuple[Tensor, ...]]
+from jaxgrad.parity.prove.mistakes.cells import CELLS, GATES, WRONG_CELLS, Cell, Label, permuted
 
 
 class Layers(NamedTuple):
@@ -86,10 +77,10 @@ def mistakes(call: TorchCall) -> Mistakes:
     for where, numbers in groups:
         chosen = {i for n in numbers for i in range(n * per, (n + 1) * per)}
         for order in list(itertools.permutations(range(len(gates))))[1:]:
-            permuted = [_permuted(w, order) if i in chosen else w for i, w in enumerate(weights)]
+            turned = [permuted(w, order) if i in chosen else w for i, w in enumerate(weights)]
             names = [", ".join(gates[k] for k in o) for o in (order, range(len(gates)))]
             text = f"the gates{where} are ordered {names[0]}; torch's order is {names[1]}"
-            yield call.called(text, x, state, permuted, *rest)
+            yield call.called(text, x, state, turned, *rest)
         for k, name in ((2, "bias_ih"), (3, "bias_hh")) if given.has_bias else ():
             bare = [
                 torch.zeros_like(w) if i in chosen and i % per == k else w
@@ -98,7 +89,7 @@ def mistakes(call: TorchCall) -> Mistakes:
             yield call.called(f"{name}{where} is missing", x, state, bare, *rest)
         for text, turned in _transposed(weights, chosen, per, gates):
             yield call.called(f"{text}{where} is transposed", x, state, turned, *rest)
-        for text, cell in _WRONG_CELLS.get(call.op, {}).items():
+        for text, cell in WRONG_CELLS.get(call.op, {}).items():
             cells = dict.fromkeys(numbers, cell)
             run_ = lambda cells=cells: unrolled(call.op, given, cells=cells)  # noqa: E731
             yield call.by(text.format(where), run_)._replace(args=(), kwargs={})
@@ -147,12 +138,6 @@ def _for_swapped(given: Layers) -> Any:
     return zeros[0] if len(zeros) == 1 else zeros
 
 
-def _permuted(w: Tensor, order: Sequence[int]) -> Tensor:
-    """Return a weight with its gates in another order."""
-    parts = w.chunk(len(order))
-    return torch.cat([parts[k] for k in order])
-
-
 def unrolled(
     kind: str,
     given: Layers,
@@ -174,7 +159,7 @@ def unrolled(
             n = layer * count + direction
             w = list(given.weights[n * given.per_layer : (n + 1) * given.per_layer])
             w += [torch.zeros((), dtype=x.dtype)] * (4 - len(w))
-            cell = (cells or {}).get(n, _CELLS[kind])
+            cell = (cells or {}).get(n, CELLS[kind])
             state = tuple(s[n] for s in given.state)
             steps = range(len(x))
             reverse = direction and directions.reverse
@@ -192,118 +177,3 @@ def unrolled(
 
 def _at(label: Label, where: str) -> Label:
     return lambda part: label(f"{part} of {where}")
-
-
-def _gru(x: Tensor, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
-    (h,) = state
-    label("the input's part")
-    i = (x @ wi.T + bi).chunk(3, -1)
-    label("the state's part")
-    s = (h @ wh.T + bh).chunk(3, -1)
-    label("the reset gate")
-    r = torch.sigmoid(i[0] + s[0])
-    label("the update gate")
-    z = torch.sigmoid(i[1] + s[1])
-    label("the new gate")
-    n = torch.tanh(i[2] + r * s[2])
-    label("the state")
-    return ((1 - z) * n + z * h,)
-
-
-def _lstm(x: Tensor, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
-    h, c = state
-    label("the gates' sum")
-    parts = (x @ wi.T + bi + h @ wh.T + bh).chunk(4, -1)
-    gates = []
-    for name, part in zip(GATES["lstm"], parts, strict=True):
-        label(f"the {name} gate")
-        gates.append(torch.tanh(part) if name == "cell" else torch.sigmoid(part))
-    i, f, g, o = gates
-    label("the cell state")
-    c = f * c + i * g
-    label("the hidden state")
-    return o * torch.tanh(c), c
-
-
-def _rnn(func: Any) -> Cell:
-    def cell(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
-        label("the state")
-        return (func(x @ wi.T + bi + state[0] @ wh.T + bh),)
-
-    return cell
-
-
-def _reset_first(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
-    del label
-    (h,) = state
-    (ir, iz, n_), (ur, uz, un) = (x @ wi.T + bi).chunk(3, -1), wh.chunk(3)
-    br, bz, bn = bh.chunk(3) if bh.ndim else (bh, bh, bh)
-    r, z = torch.sigmoid(ir + h @ ur.T + br), torch.sigmoid(iz + h @ uz.T + bz)
-    n = torch.tanh(n_ + (r * h) @ un.T + bn)
-    return ((1 - z) * n + z * h,)
-
-
-def _bias_outside(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
-    del label
-    (h,) = state
-    i, s = (x @ wi.T + bi + bh).chunk(3, -1), (h @ wh.T).chunk(3, -1)
-    r, z = torch.sigmoid(i[0] + s[0]), torch.sigmoid(i[1] + s[1])
-    n = torch.tanh(i[2] + r * s[2])
-    return ((1 - z) * n + z * h,)
-
-
-def _bias_dropped(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
-    kept = torch.cat([bh[: 2 * len(bh) // 3], torch.zeros_like(bh[2 * len(bh) // 3 :])])
-    return _gru(x, state, wi, wh, bi, kept, label)
-
-
-def _update_inverted(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
-    (h,) = state
-    (new,) = _gru(x, state, wi, wh, bi, bh, label)
-    z = torch.sigmoid((x @ wi.T + bi).chunk(3, -1)[1] + (h @ wh.T + bh).chunk(3, -1)[1])
-    n = (new - z * h) / (1 - z)
-    return (z * n + (1 - z) * h,)
-
-
-def _forget_bias(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
-    one = torch.zeros(wi.shape[0], dtype=x.dtype)
-    one[len(one) // 4 : len(one) // 2] = 1
-    return _lstm(x, state, wi, wh, bi + one, bh, label)
-
-
-def _cell_sigmoid(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
-    del label
-    h, c = state
-    i, f, g, o = torch.sigmoid(x @ wi.T + bi + h @ wh.T + bh).chunk(4, -1)
-    c = f * c + i * g
-    return o * torch.tanh(c), c
-
-
-def _unsquashed(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any, label: Label) -> Any:
-    h, c = _lstm(x, state, wi, wh, bi, bh, label)
-    return h / torch.tanh(c) * c, c
-
-
-_CELLS: dict[str, Cell] = {
-    "gru": _gru,
-    "lstm": _lstm,
-    "rnn_tanh": _rnn(torch.tanh),
-    "rnn_relu": _rnn(torch.relu),
-}
-_WRONG_CELLS: dict[str, dict[str, Cell]] = {
-    "gru": {
-        "the reset gate{} multiplies the state before its weight; in torch it multiplies the "
-        "product": _reset_first,
-        "the new gate's bias_hh{} is outside the reset gate; in torch the reset gate multiplies "
-        "it": _bias_outside,
-        "the new gate's bias_hh{} is missing": _bias_dropped,
-        "the update gate{} is inverted": _update_inverted,
-    },
-    "lstm": {
-        "1 is added to the forget gate{}; torch adds nothing": _forget_bias,
-        "the cell gate{} uses sigmoid, torch uses tanh": _cell_sigmoid,
-        "the cell state{} is not squashed by tanh": _unsquashed,
-    },
-    "rnn_tanh": {"the activation{} is relu, torch uses tanh": _rnn(torch.relu)},
-    "rnn_relu": {"the activation{} is tanh, torch uses relu": _rnn(torch.tanh)},
-}

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.mistakes import general, layers, recurrent, views
+from jaxgrad.parity.prove.mistakes import cells, general, layers, recurrent, views
 from jaxgrad.parity.prove.mistakes.call import Mistakes, TorchCall
 
 
@@ -30,8 +30,10 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     **dict.fromkeys(("std", "var"), (general.variance, general.dimension)),
     **dict.fromkeys(("mean", "sum", "amax", "amin", "norm"), (general.reduction, general.scaled)),
     **dict.fromkeys(("matmul", "bmm", "mm"), (general.products,)),
-    **dict.fromkeys(recurrent.GATES, (recurrent.mistakes,)),
-    **dict.fromkeys(("layer_norm", "rms_norm", "instance_norm"), (layers.affine,)),
+    **dict.fromkeys(cells.GATES, (recurrent.mistakes,)),
+    **dict.fromkeys((f"{kind}_cell" for kind in cells.GATES), (cells.mistakes,)),
+    **dict.fromkeys(("rms_norm", "instance_norm"), (layers.affine,)),
+    "layer_norm": (layers.layer_norm,),
     **dict.fromkeys(
         ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "nll_loss",
          "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"),

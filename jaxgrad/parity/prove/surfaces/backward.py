@@ -9,15 +9,13 @@ import numpy as np
 
 from jaxgrad.parity.prove.align.fingerprint import fingerprint, magnitude, print_distance
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.jax_side.flow import leaf_of, place
-from jaxgrad.parity.prove.jax_side.lines import quoted
+from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import CONTROL_SIZE
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces import locate_backward, numbers
+from jaxgrad.parity.prove.surfaces import locate_backward, wrong_cotangent
 from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
-from jaxgrad.parity.prove.torch_side.values import TorchRun, Value, rounding
 
 
 def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
@@ -48,9 +46,11 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         return Judgement(Surface("backward", "pass", text, rows, control=_control(evidence)))
     run = evidence.runs[draw]
     value = run.values[inside[-1]]
-    text = f"the gradient flowing into {_described(run, inside[-1])} differs"
+    text = f"the gradient flowing into {wrong_cotangent.described(run, inside[-1])} differs"
     plain = Finding("backward", value.module or ROOT, "not located", text, op=value.op)
-    finding, notes = evidence.locate(lambda: _locate(evidence, draw, inside[-1], why), plain)
+    finding, notes = evidence.locate(
+        lambda: wrong_cotangent.locate(evidence, draw, inside[-1], why), plain
+    )
     text = f"{len(inside)} of {count} intermediate cotangents differ"
     return Judgement(Surface("backward", "fail", text, rows, (finding,)), notes)
 
@@ -62,7 +62,12 @@ def _rows(
 
     Those that are `wrong`, but not `inside`, differ in a correct port too.
     """
-    run, program, noise = evidence.runs[draw], evidence.port.program, _noise(evidence, draw)
+    run, program, noise = (
+        evidence.runs[draw],
+        evidence.port.program,
+        wrong_cotangent.noise_of(evidence, draw),
+    )
+    calls = wrong_cotangent.calls(run)
     rows = []
     for i, spot in sorted(evidence.spots(draw).items(), reverse=True):
         value = run.values[i]
@@ -72,7 +77,7 @@ def _rows(
         expected = value.cotangent
         of = value.name if value.module else value.op
         rows.append({
-            "name": ", ".join(filter(None, (of, _call(run, i), place(program, spot.key)))),
+            "name": ", ".join(filter(None, (of, calls[i], place(program, spot.key)))),
             "verdict": "fail" if i in inside else "harmless" if i in wrong else "pass",
             "difference": 1.0 if expected is None else float(print_distance(actual, expected)),
             "allowed": locate_backward.allowed(float(noise[i])),
@@ -95,31 +100,11 @@ def _not_finite(
     return bool(torchs) != bool(np.any(fingerprint(actual)[counts]))
 
 
-def _described(run: TorchRun, number: int) -> str:
-    value = run.values[number]
-    if value.op == "input":
-        return "an input"
-    call = _call(run, number)
-    return f"the output of torch's {value.name}" + (f", {call}," if call else "")
-
-
-def _call(run: TorchRun, number: int) -> str:
-    """Return which one of several calls with the same name computed a value."""
-    name = run.values[number].name
-    calls = [i for i, value in enumerate(run.values) if value.name == name]
-    return f"call {calls.index(number) + 1} of {len(calls)}" if len(calls) > 1 else ""
-
-
 def _wrong(evidence: Evidence, draw: int, cotangents: Mapping[Key, np.ndarray]) -> list[int]:
     """Return the torch values whose cotangents differ on one draw."""
-    noise = dict(enumerate(_noise(evidence, draw)))
+    noise = dict(enumerate(wrong_cotangent.noise_of(evidence, draw)))
     spots = evidence.spots(draw)
     return locate_backward.wrong(evidence.runs[draw], spots, cotangents, noise)
-
-
-def _noise(evidence: Evidence, draw: int) -> np.ndarray:
-    drawn = evidence.drawn[draw]
-    return rounding(drawn.run, drawn.gradient_reruns, lambda value: value.cotangent)
 
 
 def _matters(evidence: Evidence, draw: int, number: int) -> bool:
@@ -143,111 +128,7 @@ def _stopped_too(evidence: Evidence, draw: int, number: int) -> bool:
     """
     if evidence.runs[draw].values[number].cotangent is not None:
         return False
-    return any(not np.any(g) for _, g in _copies(evidence, draw, number))
-
-
-def _copies(
-    evidence: Evidence, draw: int, number: int, first: int = 0
-) -> list[tuple[Key, np.ndarray]]:
-    """Return the JAX values equal to a torch value, with their cotangents."""
-    alignment, port = evidence.alignments[draw], evidence.port
-    spots = [alignment.spots[k] for k in alignment.candidates[number][first:9]]
-    spots = [s for s in spots if s.path not in port.program.closed and leaf_of(s.key) is None]
-    if not spots:
-        return []
-    keys = tuple(dict.fromkeys(s.key for s in spots))
-    cotangents = port.gradients(evidence.draws[draw], keys).cotangents
-    return [(s.key, np.asarray(cotangents[s.key])[s.iteration]) for s in spots]
-
-
-def _locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) -> Finding:
-    """Locate the call through which the cotangent of a torch value goes wrong."""
-    run, alignment, port = evidence.runs[draw], evidence.alignments[draw], evidence.port
-    spot = evidence.spots(draw)[number]
-    source, number = number, locate_backward.last_view(run, alignment, number)
-    if evidence.rerunnable:
-        run = evidence.torch_side.run(evidence.draws[draw], keep=True, split=number)
-    value = run.values[number]
-    actual = np.asarray(evidence.jax_gradients[draw].cotangents[spot.key])[spot.iteration]
-    key = _correct_copy(evidence, draw, number, value.cotangent, bool(np.any(actual)))
-    if evidence.rerunnable or value.cotangent is None:
-        both = value.data, port.value(evidence.draws[draw], spot)
-        noise = _noise(evidence, draw)[number]
-        consumer, cause = locate_backward.culprit(
-            number, value.cotangent_data, actual, run, both, noise
-        )
-    else:  # a dump does not record the cotangent through each consumer
-        consumer, cause = locate_backward.first_consumer(run, number), ""
-    if key is None:
-        consumer = locate_backward.past_views(run, alignment, number, consumer)
-        same = {alignment.spots[k].key for k in alignment.candidates[number]}
-        key = locate_backward.first_equation(evidence.flow, alignment, spot, consumer, same)
-    else:
-        consumer, value = None, run.values[source]  # the error is upstream of the correct copy
-    at = value
-    if consumer is not None and not locate_backward.is_view(run, consumer):
-        at = run.values[consumer]
-    if why is not None:
-        key, cause = why.key or key, why.text
-    data = port.value(evidence.draws[draw], spot)
-    alike = evidence.rerunnable and value.data is not None and numbers.equal(value.data, data)
-    expected = value.cotangent_data if alike else None
-    text, worst, in_torch, in_jax = _difference(value, expected, actual)
-    finding = Finding(
-        "backward",
-        at.module or ROOT,
-        place(port.program, key),
-        f"the gradient flowing into {_described(run, number)} differs: {text}",
-        worst,
-        in_torch,
-        in_jax,
-        cause=cause,
-        op=at.op,
-        torch_line=at.line,
-    )
-    if why is None:
-        return quoted(finding, port.program, key)
-    return quoted(finding, port.program, key, why.fix, why.closed)
-
-
-def _difference(
-    value: Value, expected: np.ndarray | None, actual: np.ndarray
-) -> tuple[str, tuple[int, ...], Any, Any]:
-    """Describe a wrong cotangent; return the element that differs most, in torch and in JAX.
-
-    Without torch's array, or if JAX arranges its elements otherwise, only the sizes are compared.
-    """
-    size = float(np.max(np.abs(actual), initial=0.0))
-    if value.cotangent is None:
-        text = f"torch has none, and JAX's largest element is {size:.6g}"
-        return text, numbers.largest(actual), None, size
-    in_torch = float(magnitude(value.cotangent))
-    sizes = f"its largest element is {in_torch:.6g} in torch and {size:.6g} in JAX"
-    if expected is None or expected.shape != actual.shape:
-        return sizes, (), None, None
-    infinite, worst = numbers.not_finite(expected, actual)
-    worst = worst if infinite else numbers.largest(actual - expected)
-    if f"{in_torch:.6g}" == f"{size:.6g}":
-        sizes = "the largest elements have the same size"
-    return infinite or sizes, worst, expected[worst].item(), actual[worst].item()
-
-
-def _correct_copy(
-    evidence: Evidence, draw: int, number: int, expected: np.ndarray | None, arrives: bool
-) -> Key | None:
-    """Return a value's JAX copy with a correct cotangent: the error is upstream of that copy.
-
-    A stop_gradient is not the error if a wrong gradient `arrives`, because it blocks gradients.
-    """
-    if expected is None:
-        return None
-    equations = evidence.port.program.equations
-    for key, cotangent in _copies(evidence, draw, number, 1):
-        stops = equations[key[0]].primitive.name == "stop_gradient"
-        off = float(print_distance(fingerprint(cotangent), expected))
-        if not (stops and arrives) and off < 1e-10:
-            return key
-    return None
+    return any(not np.any(g) for _, g in wrong_cotangent.copies(evidence, draw, number))
 
 
 def _control(evidence: Evidence) -> str:

@@ -21,6 +21,7 @@ def compared(run: TorchRun, alignment: Alignment, program: JaxProgram) -> dict[i
     chosen: dict[int, Spot] = {}
     served: set[int] = set()
     copies = _live_copies(run, alignment)
+    copied = {alignment.first[i] for i in copies}
     carried = {alignment.first[i] for i, v in enumerate(run.values) if v.cotangent is not None}
     without_gradient = stopped(run)
     for i, value in enumerate(run.values):
@@ -30,6 +31,8 @@ def compared(run: TorchRun, alignment: Alignment, program: JaxProgram) -> dict[i
             continue
         if first in served and i not in copies:
             continue
+        if value.op == "input" and i in copied:
+            continue  # the gradients surface compares it
         if not value.requires_grad and i not in without_gradient:
             continue  # depends only on data, for which torch computes no gradient
         if not value.inputs and value.op in (*VIEWS, *_PROPERTIES):
@@ -66,7 +69,9 @@ def _live_copies(run: TorchRun, alignment: Alignment) -> dict[int, int]:
             group.append(i)
     for first, group in groups.items():
         candidates = alignment.candidates[first]
-        if len(group) > 1:
+        if len(group) > 1 and run.values[first].op == "input":  # no candidate is a leaf
+            chosen |= zip(group[1:], candidates, strict=False)
+        elif len(group) > 1:
             # If torch's first copy has no gradient, neither has the first one of JAX.
             begins = 0 if group[0] == first else max(0, len(candidates) - len(group))
             chosen |= zip(group, candidates[begins:], strict=False)

@@ -72,20 +72,22 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     swap = swapped_weights.find(evidence, named=True)
     if swap is not None:
         text = f"{bad.name} is off by {bad.share:.2g} (relative to its scale)"
-        return Finding("forward", swap.torch, swap.jax, text, cause=swap.text, **bad.worst)
+        return Finding("forward", swap.torch, swap.jax, text, cause=swap.text, tested=True,
+                       **bad.worst)  # fmt: skip
     total = collectives.wrong_sum(evidence, draw)
     if total is not None:
         at = run.values[ends[0]] if ends else None
         text = f"{bad.name} is off by {bad.share:.2g} (relative to its scale)"
         module, op = (at.module, at.op) if at is not None else ("", "")
         return Finding("forward", module or locate_forward.ROOT, place(program, total[0]), text,
-                       op=op, cause=total[1], **bad.worst)  # fmt: skip
+                       op=op, cause=total[1], tested=True, **bad.worst)  # fmt: skip
     extra = extra_masks.find(evidence, draw)
     if extra is not None:
         at = run.values[extra.value]
         text = f"{bad.name} is off by {bad.share:.2g} (relative to its scale)"
         finding = Finding("forward", at.module or locate_forward.ROOT, place(program, extra.key),
-                          text, op=at.op, cause=extra.text, **bad.worst)  # fmt: skip
+                          text, op=at.op, cause=extra.text, tested=True,
+                          **bad.worst)  # fmt: skip
         return quoted(finding, program, extra.key)
     if ends and all(alignment.candidates[i] for i in ends):
         at = run.values[ends[0]]
@@ -99,10 +101,12 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     lost = locate_forward.lost_in_jax(evidence.flow, alignment, outs)
     mapped = set(weights.names)
     region = locate_forward.lost_in_torch(run, alignment, ends)
+    rows = locate_forward.rows_of_scans(run, alignment, program)
 
     def origins(merged: Set[int]) -> list[int]:
         rest = [i for i in region if i not in merged]
-        starts = locate_forward.origins(run, alignment, rest, mapped)
+        inner = [i for i in rest if i not in rows]
+        starts = locate_forward.origins(run, alignment, inner or rest, mapped)
         return locate_forward.likely(run, lost, weights, starts)
 
     starts = origins(frozenset()) or ends[:1]
@@ -130,6 +134,7 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         f"is off by {bad.share:.2g} (relative to its scale)",
         **bad.worst,
         cause=cause,
+        tested=bool(cause),
         op=value.part or value.op,
         torch_line=guess.line if guess is not None else "",
         ruled_out=guess.tried if guess is not None else (),

@@ -14,7 +14,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import evaluation
 from jaxgrad.parity.prove.jax_side.program import Key, Spot, literals
 from jaxgrad.parity.prove.judge import judge, max_difference
-from jaxgrad.parity.prove.mistakes.recurrent import GATES
+from jaxgrad.parity.prove.mistakes.cells import GATES
 from jaxgrad.parity.prove.mistakes.views import MOVES
 from jaxgrad.parity.prove.surfaces import exchanges, trials
 from jaxgrad.parity.prove.surfaces.numbers import SAME, find, find_multiple
@@ -63,6 +63,7 @@ class Search:
         size = sum(float(value.print[0]) for value in self.run.values)
         self.left = int(min(_RERUNS, max(8.0, _WORK / max(size, 1.0))))
         self.tried: dict[str, None] = {}
+        self.starts: list[int] = []  # values at which the difference may begin
         self.merged: set[int] = set()  # values of which JAX has a part: a correct port may merge
 
     def spot(self, row: int) -> Spot:
@@ -104,6 +105,17 @@ class Search:
             if after & set(value.inputs) and not self.visible(i):
                 after.add(i)
         return sorted(after - set(starts))[:_LOST]
+
+    def constants(self, starts: Sequence[int]) -> list[int]:
+        """Return the values before `starts` that JAX does not have, such as a table of angles."""
+        before: list[int] = []
+        todo = list(starts)
+        while todo:
+            for k in self.run.values[todo.pop()].inputs:
+                if not self.visible(k) and k not in (*before, *starts):
+                    before.append(k)
+                    todo.append(k)
+        return sorted(before)[:_LOST]
 
     def multiple(self, i: int) -> Trial | None:
         """Return the trial that scales a value, if JAX has a multiple of it."""
@@ -162,6 +174,11 @@ class Search:
         rerun = self._rerun(changes) if changes else None
         if rerun is not None and self._outputs_agree(rerun):
             return f"JAX's outputs if all {ops.count(op)} calls of {op} are changed"
+        first = {self.run.values[i].call_number for i in self.starts}
+        some = [change for change in changes if change.number in first]
+        rerun = self._rerun(some) if 1 < len(some) < len(changes) else None
+        if rerun is not None and self._outputs_agree(rerun):
+            return f"JAX's outputs if {len(some)} of {ops.count(op)} calls of {op} are changed"
         return ""
 
     def _rerun(
@@ -231,7 +248,7 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
         no candidate.
     """
     search = Search(evidence, draw)
-    starts: list[int] = []
+    starts = search.starts
     while any(i not in starts for i in origins(search.merged)):
         fresh = [i for i in origins(search.merged) if i not in starts][:limit]
         starts += fresh
@@ -242,12 +259,13 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
             search.tried[trial.text] = None
             if trial.partial:
                 search.merged.add(trial.value)
-    starts = starts[:limit]
+    del starts[limit:]
     later = search.after(starts, limit)
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
     operands = search.rewired(search.lost(starts))
+    tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))
     calls = itertools.chain(*map(search.all_trials, (starts, later)))
-    for trial in itertools.chain(orders, search.exchanged(starts), calls, operands):
+    for trial in itertools.chain(orders, tables, search.exchanged(starts), calls, operands):
         agrees = search.confirmed(trial)
         if agrees:
             return _guess(search, trial, agrees)

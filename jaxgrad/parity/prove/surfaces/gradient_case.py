@@ -15,7 +15,7 @@ from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import judge
 from jaxgrad.parity.prove.surfaces import numbers
 from jaxgrad.parity.prove.surfaces.compared import stopped
-from jaxgrad.parity.prove.torch_side.values import TorchRun
+from jaxgrad.parity.prove.torch_side.values import Change, TorchRun
 from jaxgrad.parity.ulp import scale_of
 
 
@@ -62,9 +62,11 @@ class Case:
         self.stops = gates.stops(flow)[:MOST]
         self.uses = gates.uses(flow, [*leaves, *values])[: 2 * MOST]
         self.ties = gates.ties(flow)[:MOST]
+        self.repeated = gates.repeated(flow)[:MOST]
         self.unbounded = gates.unbounded(flow)[: 2 * MOST] if self.not_finite else []
-        chosen = [*self.stops, *self.uses, *self.ties, *self.unbounded]
-        self.gated = Gated(port, evidence.draws[draw], chosen)
+        merged = [gate for group in self.repeated for gate in group]
+        chosen = [*self.stops, *self.uses, *self.ties, *merged, *self.unbounded]
+        self.gated = Gated(port, chosen)
         size = sum(np.size(x) for x in port.program.leaves) + sum(
             float(value.print[0]) for value in evidence.runs[draw].values
         )
@@ -72,16 +74,25 @@ class Case:
         self.actual = self.rerun({})
         self.wrong = self.differing(self.actual, evidence.runs[draw])
 
-    def rerun(self, settings: Mapping[Gate, float]) -> Mapping[str, Any]:
+    def rerun(self, settings: Mapping[Gate, float], draw: int | None = None) -> Mapping[str, Any]:
         """Return the port's gradients by torch's names, zeros included."""
         self.left -= 1
-        return self.evidence.by_torch_name(self.gated.gradients(settings))
+        inputs = self.evidence.draws[self.draw if draw is None else draw]
+        return self.evidence.by_torch_name(self.gated.gradients(inputs, settings))
 
-    def differing(self, actual: Mapping[str, Any], run: TorchRun) -> frozenset[str]:
-        """Return the names of the gradients that differ; no gradient counts as zero."""
+    def differing(
+        self, actual: Mapping[str, Any], run: TorchRun, near: Sequence[TorchRun] | None = None
+    ) -> frozenset[str]:
+        """Return the names of the gradients that differ; no gradient counts as zero.
+
+        Args:
+            actual: The port's gradients.
+            run: torch's run.
+            near: Runs that differ from torch's by rounding; by default those of this draw.
+        """
         expected = self.evidence.torch_gradients(run)
         scale = max((scale_of(g) for g in expected.values() if g is not None), default=0.0)
-        near = self.evidence.drawn[self.draw].gradient_reruns
+        near = self.evidence.drawn[self.draw].gradient_reruns if near is None else near
         reruns = [self.evidence.torch_gradients(rerun) for rerun in near]
         names = set()
         for name, x in expected.items():
@@ -95,12 +106,22 @@ class Case:
         names -= self.evidence.masks
         return frozenset(names)
 
+    def differing_without(self, changes: Sequence[Change]) -> frozenset[str]:
+        """Return the names of the gradients that differ after a change of torch that breaks none.
+
+        If it breaks one, all that differ before it are returned.
+        """
+        self.left -= 1
+        side, draw = self.evidence.torch_side, self.evidence.draws[self.draw]
+        left = self.differing(self.actual, side.run(draw, changes=changes))
+        return left if left < self.wrong else self.wrong
+
     def best(
         self, groups: Sequence[Sequence[Gate]], number: float
     ) -> tuple[list[Sequence[Gate]], frozenset[str]]:
         """Return the fewest groups of gates that repair most gradients, and what they repair.
 
-        A group is kept only if it repairs a gradient and breaks none.
+        A group is kept only if it repairs a gradient and breaks none, on every draw.
         """
         run = self.evidence.runs[self.draw]
         kept: list[Sequence[Gate]] = []
@@ -111,6 +132,9 @@ class Case:
                 after = self.differing(self.rerun(dict.fromkeys(group, number)), run)
                 trials += [(group, after)] if after < self.wrong else []
         for group, after in sorted(trials, key=lambda trial: (len(trial[1]), len(trial[0]))):
+            settings = dict.fromkeys(group, number)
+            if left - after and not self.holds(self.wrong - after, settings):
+                continue
             if not kept:
                 kept, left = [group], after
             elif left - after:
@@ -118,6 +142,34 @@ class Case:
                 rest = self.differing(self.rerun(joint), run)
                 kept, left = ([*kept, group], rest) if rest < left else (kept, left)
         return kept, self.wrong - left
+
+    def holds(
+        self,
+        fixed: frozenset[str],
+        settings: Mapping[Gate, float] = {},
+        changes: Sequence[Change] = (),
+    ) -> bool:
+        """Whether gradients that agree after a change of JAX or torch do so on the other draws.
+
+        On one draw a change can repair gradients by coincidence: a clipped gradient stays the same
+        when a part of it is dropped.
+        """
+        evidence = self.evidence
+        for draw in range(len(evidence.draws)):
+            run, side = evidence.runs[draw], evidence.torch_side
+            dropped = all(g is None for g in evidence.torch_gradients(run).values())
+            if draw == self.draw or (dropped and not evidence.rerunnable):
+                continue
+            if dropped or changes:
+                run = side.run(evidence.draws[draw], changes=changes)
+            near = (
+                side.reruns(evidence.draws[draw], run)
+                if dropped
+                else evidence.drawn[draw].gradient_reruns
+            )
+            if self.differing(self.rerun(settings, draw), run, near) & fixed:
+                return False
+        return True
 
     def names(self, fixed: frozenset[str]) -> str:
         """Describe the gradients that agree after a change."""

@@ -1,12 +1,13 @@
 """Explain wrong gradients: rerun JAX or torch with one part of the backward pass changed.
 
-A hypothesis is a stop_gradient that JAX has and torch does not, a use of a value through which
-torch stops the gradient and JAX does not, a `detach` of torch, or a convention at ties. It is
-reported only if the gradients agree after the change.
+A hypothesis is a stop_gradient that JAX has and torch does not, a hook that JAX calls for each use
+of a value, a use through which torch stops the gradient and JAX does not, a `detach` of torch, or a
+convention at ties. It is reported only if the gradients agree after the change, on every draw.
 """
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ def explain(evidence: Evidence) -> Explanation | None:
     chosen = _chosen(case)
     if chosen is None or not (chosen.complete and chosen.settings):
         return chosen
-    fixed = case.gated.gradients(chosen.settings, evidence.slots)
+    fixed = case.gated.gradients(evidence.draws[case.draw], chosen.settings, evidence.slots)
     return chosen._replace(cotangents=fixed.cotangents)
 
 
@@ -39,6 +40,9 @@ def _chosen(case: Case) -> Explanation | None:
     stop = _superfluous_stops(case)
     if stop is not None and stop.complete:
         return stop
+    hook = _repeated_hooks(case)
+    if hook is not None and hook.complete:
+        return hook
     use, tie = _missing_stops(case), _ties(case)
     detach = _in_torch(case) if case.evidence.rerunnable else None
     if detach is not None and use is not None and len(detach.fixed) >= len(use.fixed):
@@ -46,7 +50,8 @@ def _chosen(case: Case) -> Explanation | None:
         text = f"{detach.text}{at}{use.through}" if use.through else detach.text
         closed = use.closed if detach.text.endswith(straight_through.STOP) else None
         use = detach._replace(key=use.key, text=text, settings=use.settings, closed=closed)
-    found = [x for x in (stop, use or detach, tie) if x is not None]
+    missing = _missing_hook(case) if case.evidence.rerunnable else None
+    found = [x for x in (stop, hook, missing, use or detach, tie) if x is not None]
     return max(found, key=lambda x: (x.complete, len(x.fixed)), default=None)
 
 
@@ -70,6 +75,46 @@ def _superfluous_stops(case: Case) -> Explanation | None:
     return Explanation(
         text, fixed, fixed == case.wrong, (opened[0].path, 0), fix=fix, settings=settings
     )
+
+
+def _repeated_hooks(case: Case) -> Explanation | None:
+    """Apply a hook once, to the sum over all uses of a value, and not once for each use."""
+    kept, fixed = case.best(case.repeated, 1.0)
+    if not kept:
+        return None
+    first = kept[0][0].first
+    places = [case.place((path, 0)) for path in (first, *(gate.path for gate in kept[0]))]
+    at = " and ".join(dict.fromkeys(places))
+    eqn = case.evidence.port.program.equations[first]
+    what = "hook" if eqn.params.get("name") == "hook" else "custom derivative"
+    text = (
+        f"{len(places)} uses of one value each have a {what} of their own, at {at}; in torch one "
+        f"{what} gets the sum over all uses (rerunning JAX with one {what}, {case.names(fixed)}): "
+        "apply it once, and use its result everywhere"
+    )
+    settings = dict.fromkeys((gate for group in kept for gate in group), 1.0)
+    return Explanation(text, fixed, fixed == case.wrong, (first, 0), settings=settings)
+
+
+def _missing_hook(case: Case) -> Explanation | None:
+    """Rerun torch without one of its hooks: its gradients should then be JAX's."""
+    from torch.utils.hooks import RemovableHandle
+
+    evidence, best = case.evidence, None
+    for call in evidence.runs[case.draw].hooks[:_DETACHES]:
+        if case.left <= 0:
+            break
+        changes = [Change(call.call_number, lambda *_: RemovableHandle(collections.OrderedDict()))]
+        fixed = case.wrong - case.differing_without(changes)
+        if len(fixed) > (0 if best is None else len(best.fixed)) and case.holds(
+            fixed, changes=changes
+        ):
+            text = (
+                f"torch runs a hook on {call.of} (registered at {call.line}), JAX does not "
+                f"(rerunning torch without it, {case.names(fixed)}); wrap the value in jaxgrad.hook"
+            )
+            best = Explanation(text, fixed, fixed == case.wrong)
+    return best
 
 
 def _missing_stops(case: Case) -> Explanation | None:
@@ -121,13 +166,10 @@ def _in_torch(case: Case) -> Explanation | None:
     groups = [*([i] for i in changed[:_DETACHES]), *together]
     best: tuple[list[int], frozenset[str]] = [], case.wrong
     for group in groups if case.left > 0 else ():
-        case.left -= 1
         values = [run.values[i] for i in group]
         changes = [Change(value.call_number, _CHANGES[value.op]) for value in values]
-        left = case.differing(
-            case.actual, evidence.torch_side.run(evidence.draws[case.draw], changes=changes)
-        )
-        if left < best[1]:
+        left = case.differing_without(changes)
+        if left < best[1] and case.holds(case.wrong - left, changes=changes):
             best = group, left
     if not best[0]:
         return None

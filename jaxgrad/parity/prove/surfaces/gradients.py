@@ -112,7 +112,7 @@ def _finding(
         return finding
     program = evidence.port.program
     where = finding.jax if why.key is None else f"{finding.jax}, {place(program, why.key)}"
-    finding = dataclasses.replace(finding, jax=where, cause=why.text)
+    finding = dataclasses.replace(finding, jax=where, cause=why.text, tested=True)
     return quoted(finding, program, why.key, why.fix, why.closed)
 
 

@@ -15,7 +15,7 @@ from jaxgrad.parity.prove.surfaces.gradient_case import Case, Explanation
 def explain(case: Case) -> Explanation | None:
     """Drop the NaN that an infinite derivative makes of a gradient of zero."""
     keys = tuple(dict.fromkeys((gate.path, 0) for gate in case.unbounded))
-    before = case.gated.gradients({}, keys).cotangents
+    before = case.gated.gradients(case.evidence.draws[case.draw], {}, keys).cotangents
     first = [g for g in case.unbounded if np.all(np.isfinite(before[g.path, 0]))]  # NaN starts here
     kept, fixed = case.best([(gate,) for gate in first], 1.0)
     if not kept:

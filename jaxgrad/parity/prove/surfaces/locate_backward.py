@@ -109,21 +109,21 @@ def culprit(
         return _likely(run, consumers), ""  # no multiple of a contribution explains NaN
     norm = float(np.linalg.norm(rest)) or 1.0
     near = max(1e-6, min(0.01, 20 * noise * float(np.linalg.norm(arranged)) / norm))
-    best: tuple[float, int, float] | None = None
+    fits = []
     for i, contribution in _contributions(run, consumers, expected).items():
         c = _in_reals(np.asarray(contribution).ravel()[index])
         size = float(c @ c)
-        if not size:
-            continue
-        factor = float(rest @ c) / size
+        factor = float(rest @ c) / size if size else 0.0
         miss = float(np.linalg.norm(rest - factor * c)) / norm
-        if best is None or miss < best[0]:
-            best = miss, i, factor
-    if best is not None and best[0] < near:
-        _, i, factor = best
-        if abs(factor + 1) < near:
-            return i, "JAX passes no gradient through this call"
-        return i, f"JAX's gradient through this call is {1 + factor:.6g} times torch's"
+        if size and miss < near:
+            fits.append((miss, i, factor))
+    dropped = [i for _, i, factor in fits if abs(factor + 1) < near]
+    if dropped:
+        return dropped[0], "JAX passes no gradient through this call"
+    if fits:
+        _, i, factor = min(fits)
+        text = f"JAX's gradient through this call is {1 + factor:.6g} times torch's"
+        return i, text if len(fits) == 1 else ""  # proportional contributions: any of them may be
     whole = _in_reals(arranged)
     factor = float(rest @ whole) / (float(whole @ whole) or 1.0)
     if np.linalg.norm(rest - factor * whole) < near * norm:

@@ -9,12 +9,13 @@ import numpy as np
 
 from jaxgrad.parity.prove.align.align import Alignment
 from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_key, leaf_of
-from jaxgrad.parity.prove.jax_side.program import Key
+from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 from jaxgrad.parity.prove.weights.map import WeightMap
 
 
 ROOT = "(root)"  # name of the outermost module
+_TAKES = ("getitem", "select", "unbind", "split", "chunk")
 REPEATS = ("expand", "expand_as", "broadcast_to", "repeat", "tile")
 
 
@@ -60,6 +61,20 @@ def origins(
         ):
             candidates.add(i)
     return _sources(run, candidates) or _sources(run, inside)
+
+
+def rows_of_scans(run: TorchRun, alignment: Alignment, program: JaxProgram) -> set[int]:
+    """Return the elements that torch takes of matched values, if the port has a `lax.scan`.
+
+    A scan takes them too, but without an equation.
+    """
+    if not any(eqn.primitive.name == "scan" for eqn in program.equations.values()):
+        return set()
+    return {
+        i
+        for i, value in enumerate(run.values)
+        if value.op in _TAKES and value.inputs and all(map(alignment.visible, value.inputs))
+    }
 
 
 def _variable(run: TorchRun, mapped: Container[str]) -> set[int]:

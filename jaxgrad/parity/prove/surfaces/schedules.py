@@ -126,7 +126,7 @@ def _replayed(evidence: Evidence, training: Training, total: int) -> Surface:
             f"{found.share:.2g} (relative to the largest update)"
         )
     place, why = evidence.jax_place(name), cause(evidence, training, total)
-    finding = Finding("updates", name, place, text, **values, cause=why)
+    finding = Finding("updates", name, place, text, **values, cause=why, tested=bool(why))
     text = f"given the same gradients, step {found.step} differs"
     return Surface("updates", "fail", text, findings=(finding,))
 

@@ -126,14 +126,17 @@ def _stated(judgement: Judgement, result: Float32Error | str) -> Judgement:
 
 
 def _errors(evidence: Evidence) -> tuple[list[Float32Error], list[Float32Error]] | str:
-    """Return the errors of the outputs and of the gradients, or why JAX cannot compute them."""
+    """Return the errors of the outputs and of the gradients, or why they cannot be computed."""
     gradients = evidence.jax_gradients[0]
     try:
         leaves, outputs = _in_float32(evidence)
     except Exception as error:
         return f"the port rejects it: {first_line(error)}"
     leaves = [None if f is None else g for g, f in zip(leaves, gradients.leaves, strict=True)]
-    runs = evidence.torch_side.single_precision(evidence.draws[0])
+    try:
+        runs = evidence.torch_side.single_precision(evidence.draws[0])
+    except Exception as error:
+        return f"torch rejects it: {first_line(error)}"
     torch_gradients = [evidence.torch_gradients(run) for run in runs]
     exact, rounded = (
         evidence.by_torch_name(dataclasses.replace(gradients, leaves=x))

@@ -152,8 +152,11 @@ def _explained(trained: Trained, finding: Finding, with_moments: bool = False) -
 
     def find() -> Finding:
         cause = schedules.cause(evidence, training, max(paths.torch))
-        cause = cause or update_causes.guess(evidence, training, paths, agrees, finding.torch)
-        return dataclasses.replace(finding, cause=cause)
+        if cause:
+            return dataclasses.replace(finding, cause=cause, tested=True)
+        cause = update_causes.guess(evidence, training, paths, agrees, finding.torch)
+        tested = cause.endswith(update_causes.CONFIRMED)
+        return dataclasses.replace(finding, cause=cause, tested=tested)
 
     return evidence.locate(find, finding)[0]
 

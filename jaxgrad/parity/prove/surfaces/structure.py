@@ -57,7 +57,7 @@ def explained(judgement: Judgement, program: JaxProgram, why: Explanation | None
     def with_cause(finding: Finding) -> Finding:
         if why is None or finding.torch not in why.fixed:
             return finding
-        finding = dataclasses.replace(finding, cause=why.text)
+        finding = dataclasses.replace(finding, cause=why.text, tested=True)
         return quoted(finding, program, why.key, why.fix, why.closed)
 
     findings = tuple(map(with_cause, judgement.surface.findings))
@@ -123,7 +123,10 @@ def _trained_buffers(evidence: Evidence, has_optimizer: bool) -> Iterator[Findin
         trained = (declared or has_optimizer) and port.reachable[i] if mask is None else mask[i]
         if names and trained:
             instead = "a variable that is not a param" if declared else "a tree of its own"
-            cause = f"keep it in {instead}, or list the trained leaves in trainable="
+            cause = (
+                f"the leaf is among those that are trained: keep it in {instead}, or list the "
+                "trained leaves in trainable="
+            )
             yield _finding(names[0], path, "torch has a buffer, but JAX trains the leaf", cause)
 
 

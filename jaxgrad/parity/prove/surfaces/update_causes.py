@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Agrees = Callable[[Steps], bool]  # whether torch's steps give the port's numbers
 _SECONDS = 60.0  # a search that takes longer is given up
-_CONFIRMED = " (rerunning torch with this change reproduces JAX's weights)"
+CONFIRMED = " (rerunning torch with this change reproduces JAX's weights)"
 
 
 def guess(
@@ -42,7 +42,7 @@ def guess(
         for variant in _variants(evidence, training, paths):
             taken = _rerun(evidence, variant, steps)
             if taken is not None and agrees(taken):
-                return variant.text + _CONFIRMED
+                return variant.text + CONFIRMED
             if time.perf_counter() - start > _SECONDS:
                 break
     if training.accumulate > 1 and not _counts_micro_batches(paths.opt_state):

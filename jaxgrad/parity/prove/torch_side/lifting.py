@@ -22,6 +22,7 @@ from jaxgrad.parity.prove.torch_side.watcher import Watcher
 
 
 _LOW = (torch.float32, torch.float16, torch.bfloat16)
+_REGISTERS = {"register_hook", "retain_grad"}  # they must get the value itself, not a copy
 _READS_DTYPE = ("dtype", "type", "element_size", "itemsize")
 _LOWER = ("float", "half", "bfloat16")  # the methods that cast to these dtypes
 
@@ -86,7 +87,8 @@ class Lifting(TorchFunctionMode):
         if self.watcher and self.watcher.on:
             self.watcher.adopt((args, kwargs))
             read = self.watcher.known_values((args, kwargs))
-            args, kwargs = self.watcher.split_uses(read, args, kwargs)
+            if name not in _REGISTERS:
+                args, kwargs = self.watcher.split_uses(read, args, kwargs)
         number = self.watcher.next_call if self.watcher else None
         change = None if number is None else self.changes.get(number)
         drawn = None

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from jaxgrad.parity.prove.mistakes.call import TorchCall
-from jaxgrad.parity.prove.mistakes.recurrent import GATES, Label, Layers, unrolled
+from jaxgrad.parity.prove.mistakes.cells import GATES, Label
+from jaxgrad.parity.prove.mistakes.recurrent import Layers, unrolled
 
 
 CALLS = frozenset({"scaled_dot_product_attention", *GATES})

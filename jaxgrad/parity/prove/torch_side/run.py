@@ -124,6 +124,7 @@ def run(
         casts=lifting.casts,
         low=lifting.low,
         reads_dtype=lifting.reads_dtype,
+        hooks=watcher.hooks if watcher else (),
         numbers=sorted(lifting.numbers),
         noise=[] if drawn is None else drawn.noise,
         contributions={k: to_numpy(g) for k, g in watcher.contributions.items()} if watcher else {},

@@ -1,6 +1,7 @@
 """Remember everything that running a module can change beside its weights, and put it back.
 
-A forward pass may set attributes, fill caches and lists, count calls, and draw random numbers.
+A forward pass may set attributes, fill caches and lists, count calls, register hooks, and draw
+random numbers.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from torch import Tensor, nn
 
 _MOST = 100_000  # objects that are visited; a module may refer to a whole data set
 _CONTAINERS = (dict, list, set, collections.deque)  # and their subclasses
+_HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # of a tensor: a dict, or None
 _LEFT_ALONE = (type, types.ModuleType, types.FunctionType, types.MethodType, functools.partial)
 
 
@@ -30,8 +32,15 @@ class Snapshot:
         self._arrays: list[tuple[Any, Any]] = []  # an array, and a copy of its numbers
         self._generators: list[tuple[torch.Generator, Tensor]] = []
         self.tensors: list[Tensor] = []  # that are neither parameters nor buffers
-        self._own = {id(x) for x in (*module.parameters(), *module.buffers())}
+        own = [*module.parameters(), *module.buffers()]
+        self._own = {id(x) for x in own}
         self._visit(module)
+        self._hooks = [
+            (x, name, dict(getattr(x, name) or {}))
+            for x in (*own, *self.tensors)
+            if x.is_leaf
+            for name in _HOOKS
+        ]
         self._random = torch.get_rng_state(), random.getstate()
         self._numpy_random = np.random.get_state()  # noqa: NPY002  # a module may use it
 
@@ -62,7 +71,11 @@ class Snapshot:
                     todo += attributes.values()
 
     def rewind(self) -> None:
-        """Put back attributes, the contents of containers, and the numbers in plain arrays."""
+        """Put back attributes, the contents of containers, hooks, and numbers in plain arrays."""
+        for x, name, before in self._hooks:
+            hooks = getattr(x, name)
+            if hooks is not None and not _same(hooks, before):
+                _refill(hooks, before)
         for x, before in self._containers:
             if not _same(x, before):
                 _refill(x, before)

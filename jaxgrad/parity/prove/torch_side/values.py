@@ -46,6 +46,14 @@ class Change(NamedTuple):
     apply: Callable[..., Any]  # called with the function, its args and its kwargs
 
 
+class Hook(NamedTuple):
+    """A call of `register_hook` in the forward pass."""
+
+    call_number: int
+    of: str  # the value or the parameter that it was called on
+    line: str  # file:line of the user's code
+
+
 @dataclasses.dataclass
 class Call:
     """One call of a module."""
@@ -100,6 +108,7 @@ class TorchRun:
     low: bool = False  # whether the module casts below float32, itself or through autocast
     noise: Sequence[Noise] = ()  # the random numbers of the forward pass
     reads_dtype: bool = False  # whether the user's code asks for the dtype of a tensor
+    hooks: Sequence[Hook] = ()
 
 
 def rounding(

@@ -15,7 +15,7 @@ from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.torch_side.frames import user_line
 from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact, leaves, viewed
-from jaxgrad.parity.prove.torch_side.values import Call, Value
+from jaxgrad.parity.prove.torch_side.values import Call, Hook, Value
 
 
 _KEPT = 500_000_000  # bytes of values kept for the report; beyond that, only fingerprints
@@ -30,6 +30,7 @@ class Watcher:
         self._copies: dict[int, list[int]] = {}  # id of `split`'s copy -> its consumer's result
         self.values: list[Value] = []
         self.calls: list[Call] = []
+        self.hooks: list[Hook] = []
         self.index: dict[int, int] = {}
         self._versions: dict[int, int] = {}
         self._nodes: dict[Any, int] = {}  # (autograd node, output number) -> value
@@ -184,6 +185,10 @@ class Watcher:
         try:
             self._call_count += 1
             weights = tuple(self.weights[id(x)] for x in leaves(args) if id(x) in self.weights)
+            if op == "register_hook":
+                names = [f"the parameter {name}" for name in weights]
+                names += [f"the output of its {self.values[i].name}" for i in read]
+                self.hooks += [Hook(self._call_count, name, user_line()) for name in names[:1]]
             known = [x for x in leaves(args) if id(x) in self.index]
             for x in (*leaves(out), *known):
                 if not isinstance(x, Tensor) or not is_inexact(x) or id(x) in self.weights:

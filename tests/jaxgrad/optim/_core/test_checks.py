@@ -21,7 +21,7 @@ def test_an_error_names_the_bound():
 @pytest.mark.parametrize("name", ["adamw", "sgd", "rmsprop", "adagrad", "nadam"])
 def test_a_hyperparameter_must_be_a_number(name):
     """A learning rate that is a string raises an error that names it."""
-    with pytest.raises(TypeError, match="learning rate must be a number, but got 'abc'"):
+    with pytest.raises(TypeError, match="lr must be a number or a schedule, but got 'abc'"):
         getattr(optim, name)("abc")
 
 

@@ -30,7 +30,7 @@ def rows(count: int, verdict: str = "pass", **changes):
 
 FIRST = Finding(
     "gradients", EVIL, "net.py:46 (softmax)", "the gradient is off", (2, 0), 7.306502745452065, NAN,
-    cause="an extra stop_gradient?",
+    cause="an extra stop_gradient?", tested=True,
 )  # fmt: skip
 FAILED = Report(
     "fail",
@@ -55,6 +55,9 @@ FAILED = Report(
     versions={"torch": "2.13.0", "jax": EVIL},
 )
 SURFACES = {name: Surface(name, "pass", "all alike") for name in FAILED.surfaces}
+PASSES = (
+    "PASS: your port has torch's gradients, with your weights and inputs and with redrawn ones."
+)
 PASSED = Report("pass", SURFACES, name="Block | block", seconds={"torch": 0.1})
 ERROR = Report(
     "error",
@@ -180,7 +183,7 @@ def test_counts_and_places_read_as_words():
     assert "forward: 2 values compared" in html and "forward: 1 value compared" in html
     assert "gradients: 1 further difference" in html and "1 cause ruled out" in html
     assert "Suggested change in net.py:46" in html and "/home" not in html
-    assert "<p>Your port has torch&#39;s gradients.</p>" in html
+    assert "<p>Your port has torch&#39;s gradients, with your weights and inputs" in html
     assert html.count("Block | block") == 2  # in the overview and above its proof
 
 
@@ -231,10 +234,10 @@ def test_the_page_can_be_read(browser, tmp_path):
     ("reports", "words"),
     [
         ([], "There are no proofs."),
-        ([PASSED], "PASS: your port has torch's gradients."),
+        ([PASSED], PASSES),
         ([ERROR], "ERROR: the comparison could not be run."),
         ([FAILED], "FAIL: your port differs from torch, first on the gradients surface: in"),
-        ([PASSED, PASSED], "All 2 ports have torch's gradients."),
+        ([PASSED, PASSED], "All 2 ports have torch's gradients at the inputs that were compared."),
         ([PASSED, FAILED, FAILED], "2 of 3 ports differ from torch."),
         ([FAILED, ERROR], "1 of 2 ports differs from torch; 1 could not be compared."),
     ],

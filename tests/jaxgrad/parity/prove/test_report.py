@@ -32,7 +32,7 @@ def test_a_failing_report_raises_its_text():
 def test_a_finding_states_both_values_and_the_cause():
     """A finding's text contains its location, both values and the likely cause."""
     finding = Finding("forward", "fc", "net.py:3", "it differs", (0, 1), 1.5, 2.5,
-                      cause="the bias is missing", op="linear")  # fmt: skip
+                      cause="the bias is missing", tested=True, op="linear")  # fmt: skip
 
     assert str(finding).splitlines() == [
         "first divergence: forward, originates here",
@@ -41,6 +41,12 @@ def test_a_finding_states_both_values_and_the_cause():
         "  at [0, 1]: torch gives 1.5, JAX gives 2.5",
         "  likely cause: the bias is missing",
     ]
+
+
+def test_a_cause_that_no_rerun_confirmed_is_an_observation():
+    """A report does not call it a cause."""
+    finding = Finding("gradients", "fc", "net.py:3", "it differs", cause="it is torch's times 2")
+    assert str(finding).splitlines()[-1] == "  observation: it is torch's times 2"
 
 
 def test_unmatched_modules_are_listed():
@@ -93,6 +99,9 @@ def report(verdict: str, **fields: Any) -> Report:
     return Report(verdict, {}, name="Net", **fields)
 
 
+PASSES = (
+    "PASS: your port has torch's gradients, with your weights and inputs and with redrawn ones."
+)
 PASS, FAIL, ERROR, OPEN = map(report, ("pass", "fail", "error", "inconclusive"))
 
 
@@ -100,8 +109,8 @@ PASS, FAIL, ERROR, OPEN = map(report, ("pass", "fail", "error", "inconclusive"))
     ("reports", "text"),
     [
         ([], "There are no proofs."),
-        ([PASS], "PASS: your port has torch's gradients."),
-        ([PASS, PASS], "All 2 ports have torch's gradients."),
+        ([PASS], PASSES),
+        ([PASS, PASS], "All 2 ports have torch's gradients at the inputs that were compared."),
         ([PASS, FAIL], "1 of 2 ports differs from torch."),
         ([FAIL, FAIL, PASS], "2 of 3 ports differ from torch."),
         ([OPEN, ERROR, ERROR], "2 of 3 ports could not be compared; 1 could not be decided."),
@@ -131,7 +140,9 @@ FIRST = Finding("gradients", "fc", "net.py:3", "it differs", op="linear")
         (report("fail", first=dataclasses.replace(FIRST, jax="")),
          "FAIL: your port differs from torch, first on the gradients surface: "
          "in torch at fc (linear)."),
-        (Report("pass", {}), "PASS: your port has torch's gradients."),
+        (Report("pass", {}), PASSES),
+        (Report("pass", {x: Surface(x, "not judged", "") for x in ("backward", "updates")}),
+         f"{PASSES[:-1]} (updates: not judged)."),
     ],
 )  # fmt: skip
 def test_a_verdict_is_one_sentence(one, text):

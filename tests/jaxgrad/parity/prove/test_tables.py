@@ -199,7 +199,7 @@ def test_the_largest_difference_is_noted():
 
 
 def test_the_nearest_constant_replaces_a_table_of_torch():
-    """Of two constants that fit, the nearer one is used; without one there is no replacement."""
+    """If two constants fit, the nearer one is used; if none fits, nothing is replaced."""
     exact = np.linspace(0.1, 1.0, 8)
     held = exact.astype(np.float32).astype(float)
     with jax.enable_x64(True):

@@ -40,7 +40,7 @@ class OneLeaf:
 
 
 def gradient(port: Any, chosen: list[Gate], settings: dict[Gate, float]) -> np.ndarray:
-    result = Gated(port, np.zeros(3), chosen).gradients(settings)  # pyright: ignore[reportArgumentType]
+    result = Gated(port, chosen).gradients(np.zeros(3), settings)  # pyright: ignore[reportArgumentType]
     np.testing.assert_array_equal(result.outputs[0], port.program.fun(X, np.zeros(3))[0])
     assert result.leaves[0] is not None
     return result.leaves[0]
@@ -140,6 +140,6 @@ def test_integers_are_not_differentiated():
             del draw
             return [X, np.array([2, 0, 0])]
 
-    result = Gated(Indexed(), np.zeros(3), []).gradients({})  # pyright: ignore[reportArgumentType]
+    result = Gated(Indexed(), []).gradients(np.zeros(3), {})  # pyright: ignore[reportArgumentType]
     assert result.leaves[1] is None
     np.testing.assert_allclose(np.asarray(result.leaves[0]), [4, 0, -4])

@@ -71,7 +71,7 @@ def test_a_leaf_without_a_gradient_gets_zeros():
 
 
 def test_a_leaf_that_is_not_trained_stays():
-    """The optimizer does not get it at all."""
+    """A leaf that is not trained is not passed to the optimizer."""
     steps = loop(optax.sgd(0.5), trainable=[True, False, True])
     steps.step(constant(2.0))
 

@@ -61,10 +61,13 @@ def test_the_other_gelu_is_tried(used, other, text, fix):
 def test_every_other_activation_is_tried():
     """An activation is rerun as every other one, but not as itself."""
     calls = tried(general.activation, functional.relu, X)
-    names = ["silu", "tanh", "sigmoid", "gelu", "relu6", "leaky_relu", "elu", "softplus"]
+    names = "silu tanh sigmoid gelu relu6 leaky_relu elu softplus mish selu hardswish hardsigmoid"
+    names += " hardtanh logsigmoid softsign"
 
-    expected = {name: getattr(functional, name) for name in names}
+    expected = {name: getattr(functional, name) for name in names.split()}
     expected |= {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
+    tanh = "gelu (the tanh approximation)"
+    expected |= {tanh: lambda x: functional.gelu(x, approximate="tanh")}
     check(calls, {f"the activation is {n}, torch uses relu": f(X) for n, f in expected.items()})
     assert calls[0].fix == ("silu", "relu")
 
@@ -414,6 +417,20 @@ def test_only_the_first_operand_has_sizes():
     assert [text.rpartition(" ")[2] for text in texts(calls)] == ["2", "1/2", "4", "1/4"]
 
 
+def test_a_mean_may_count_the_ignored_labels():
+    """The sum of the losses is divided by the number of all labels, if any of them is ignored."""
+    logits, labels = draw(4, 3), torch.tensor([0, 2, 1, -100])
+    text = "the loss is divided by the number of all labels, torch leaves out the ignored ones"
+    func, nothing = functional.cross_entropy, torch.tensor([0, 2, 1, 1])
+
+    last = tried(general.losses, func, logits, labels)[-1:]
+    check(last, {text: func(logits[:3], labels[:3], reduction="sum") / 4})
+    for given, options in ((nothing, {}), (labels, {"reduction": "sum"})):
+        assert text not in texts(tried(general.losses, func, logits, given, **options))
+    ignored = tried(general.losses, func, logits, nothing, ignore_index=2)
+    check(ignored[-1:], {text: (func(logits[[0, 2, 3]], nothing[[0, 2, 3]], reduction="sum") / 4)})
+
+
 @pytest.mark.filterwarnings("ignore:reduction")
 @pytest.mark.parametrize(("kwargs", "used"), [({}, "mean"), ({"reduction": "sum"}, "sum")])
 def test_a_loss_is_reduced_in_every_other_way(kwargs, used):
@@ -559,3 +576,27 @@ def test_a_number_that_only_jax_has_replaces_each_float():
             "c is 7, torch uses 3": 2 * X + 0.5 + 0.25 + 7,
         },
     )
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_a_square_mask_is_transposed(left):
+    """A matrix of zeros and ones may be the lower triangle in one program and the upper one."""
+    x, mask = draw(2, 3, 3), torch.ones(3, 3).tril().double()
+    text = "the mask is transposed"
+    calls = [
+        wrong
+        for wrong in tried(general.binary, torch.mul, *((mask, x) if left else (x, mask)))
+        if wrong.mistake == text
+    ]
+    check(calls, {text: x * mask.mT})
+    for other in (mask[:2], 2 * mask, torch.ones(3, 3)):
+        given = tried(general.binary, torch.mul, draw(*other.shape), other)
+        assert text not in texts(given)
+
+
+def test_an_int_in_arithmetic_may_be_another_number():
+    """An int is an exponent or a factor in arithmetic, and may be a size in another call."""
+    text = "the number in pow is 7, torch uses 3"
+    power = TorchCall(torch.pow, (X, 3), {}, "pow", numbers=(7.0,))
+    check(general.other_numbers(power), {text: X**7})
+    assert not list(general.other_numbers(power._replace(op="f")))

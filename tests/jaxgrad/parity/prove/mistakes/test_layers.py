@@ -159,6 +159,26 @@ def test_the_affine_weights_of_a_norm_are_left_out():
     assert texts(tried(layers.affine, norm, X, (4,), None, B)) == ["the norm's bias is missing"]
 
 
+@pytest.mark.parametrize(
+    ("options", "affine"),
+    [({}, False), ({"eps": 0.25}, False), ({"weight": W[0], "bias": B}, True)],
+)
+def test_other_forms_of_layer_norm_are_tried(options, affine):
+    """The variance is divided by N - 1, eps is outside of the root, or the mean is kept."""
+    calls = tried(layers.layer_norm, functional.layer_norm, X, (4,), **options)[2 * affine :]
+    eps, mean, std = options.get("eps", 1e-5), X.mean(1, keepdim=True), X.std(1, keepdim=True)
+    biased, scale = X.var(1, correction=0, keepdim=True), W[0] if affine else 1
+    bias = B if affine else 0
+    expected = {
+        "the variance is divided by N - 1, torch divides by N": (X - mean) / (std**2 + eps).sqrt(),
+        "eps is added to the standard deviation, torch adds it to the variance":
+            (X - mean) / (biased.sqrt() + eps),
+        "the mean is not subtracted": X / ((X**2).mean(1, keepdim=True) + eps).sqrt(),
+    }  # fmt: skip
+    check(calls, {text: y * scale + bias for text, y in expected.items()})
+    assert [call.fix for call in calls] == [("ddof=1", "ddof=0"), ("", ""), ("", "")]
+
+
 def test_every_other_number_of_groups_is_tried():
     """Each divisor of the number of channels is tried, except torch's."""
     x = draw(2, 12, 3)

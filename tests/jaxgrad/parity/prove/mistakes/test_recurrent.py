@@ -132,67 +132,6 @@ def test_other_cells_are_named():
     assert min(distances) > 1e-4
 
 
-def random(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape, dtype=torch.float64)
-
-
-def cell_inputs(gates: int) -> Any:
-    """Return an input, a state, both weights and both biases of a cell with two units."""
-    torch.manual_seed(1)
-    h = random(2, 2)
-    state = (h, random(2, 2)) if gates == 4 else (h,)
-    return random(2, 3), state, random(2 * gates, 3), random(2 * gates, 2), *random(2, 2 * gates)
-
-
-def gru_cells(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any) -> dict[str, Any]:
-    """Return the new states of GRU cells with a mistake, by a word of the mistake."""
-    (h,) = state
-    ir, iz, i_n = (x @ wi.T + bi).chunk(3, -1)
-    hr, hz, hn = (h @ wh.T + bh).chunk(3, -1)
-    r, z = torch.sigmoid(ir + hr), torch.sigmoid(iz + hz)
-    un, bn = wh.chunk(3)[2], bh.chunk(3)[2]
-    n = torch.tanh(i_n + r * hn)
-
-    def mix(n: Any, z: Any = z) -> Any:
-        return (1 - z) * n + z * h
-
-    return {
-        "multiplies the state": mix(torch.tanh(i_n + (r * h) @ un.T + bn)),
-        "inverted": mix(n, 1 - z),
-        "outside": mix(torch.tanh(i_n + bn + r * (h @ un.T))),
-        "missing": mix(torch.tanh(i_n + r * (h @ un.T))),
-    }
-
-
-def lstm_cells(x: Any, state: Any, wi: Any, wh: Any, bi: Any, bh: Any) -> dict[str, Any]:
-    """Return the new hidden states of LSTM cells with a mistake, by a word of the mistake."""
-    h, c = state
-    i, f, g, o = (x @ wi.T + bi + h @ wh.T + bh).chunk(4, -1)
-    s, t = torch.sigmoid, torch.tanh
-    usual = s(f) * c + s(i) * t(g)
-    return {
-        "1 is added": s(o) * t(s(f + 1) * c + s(i) * t(g)),
-        "uses sigmoid": s(o) * t(s(f) * c + s(i) * s(g)),
-        "not squashed": s(o) * usual,
-    }
-
-
-@pytest.mark.parametrize(
-    ("kind", "gates", "formulas"), [("gru", 3, gru_cells), ("lstm", 4, lstm_cells)]
-)
-def test_each_wrong_cell_computes_its_formula(kind, gates, formulas):
-    """The new state of each wrong cell is that of a formula written by hand."""
-    inputs = cell_inputs(gates)
-    expected = formulas(*inputs)
-    cells = recurrent._WRONG_CELLS[kind]
-
-    assert len(cells) == len(expected)
-    for text, cell in cells.items():
-        (word,) = [w for w in expected if w in text]
-        new = cell(*inputs, lambda part: None)[0]
-        torch.testing.assert_close(new, expected[word], rtol=1e-12, atol=1e-14, msg=text)
-
-
 @pytest.mark.parametrize("kind", ["gru", "lstm", "rnn_relu"])
 def test_every_mistake_in_one_layer_is_listed(kind):
     """Without further layers and directions no layer is named."""
@@ -247,7 +186,10 @@ def test_a_missing_bias_is_zero(number):
 def test_the_sequence_is_read_in_another_order(batch_first):
     """The time axis is flipped, or exchanged with the batch, wherever it stands."""
     layer: Any = nn.GRU(3, 4, batch_first=batch_first).double()
-    x, h = random(2, 5, 3), torch.zeros(1, 2 if batch_first else 5, 4, dtype=torch.float64)
+    x, h = (
+        torch.randn(2, 5, 3, dtype=torch.float64),
+        torch.zeros(1, 2 if batch_first else 5, 4, dtype=torch.float64),
+    )
     weights = [w.detach() for w in layer._flat_weights]
     args = (x, h, weights, True, 1, 0.0, False, False, batch_first)
     torch_call = TorchCall(torch.gru, args, {}, "gru")

@@ -18,15 +18,17 @@ class Made(Case):
         self.repairs, self.number = repairs, number
         self.evidence: Any = SimpleNamespace(
             runs=[None],
+            draws=[None],
             port=SimpleNamespace(
                 program=SimpleNamespace(
                     equations={g: SimpleNamespace(primitive=SimpleNamespace(name=g)) for g in "abc"}
                 )
             ),
         )
-        self.draw = 0
+        self.draw, self.elsewhere = 0, True
         gates: Any = [Use(path) for path in repairs]
         self.stops = self.uses = self.ties = gates
+        self.repeated: Any = []
 
     def rerun(self, settings: Any) -> Any:
         self.left -= 1
@@ -37,6 +39,10 @@ class Made(Case):
         good = {name for gate in actual for name in self.repairs[gate.path]}
         broken = {name.upper() for name in good if name.isdigit()}
         return (self.wrong - good) | broken
+
+    def holds(self, fixed: Any, settings: Any = None, changes: Any = ()) -> bool:
+        del fixed, settings, changes
+        return self.elsewhere
 
     def place(self, key: Any) -> str:
         return f"line {key[0]}"

@@ -20,7 +20,7 @@ from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
 from jaxgrad.parity.prove.prove import Clock
 from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import backward
+from jaxgrad.parity.prove.surfaces import backward, wrong_cotangent
 from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 from jaxgrad.parity.prove.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.torch_side.values import TorchRun, Value
@@ -108,11 +108,11 @@ def test_a_tested_cause_is_reported_with_its_place(wrong):
     """Cotangents that differ even without the cause are not, and a cause may have no place."""
     run, draw = wrong.runs[0], wrong.failed_gradient_draw
     number = max(backward._wrong(wrong, draw, wrong.jax_gradients[draw].cotangents))
-    own = backward._locate(wrong, draw, number, WHY)
+    own = wrong_cotangent.locate(wrong, draw, number, WHY)
     assert (own.cause, own.edit) == ("a cause", None) and "custom_vjp_call" in own.jax
 
     key = next(k for k, eqn in wrong.port.program.equations.items() if eqn.primitive.name == "tanh")
-    other = backward._locate(wrong, draw, number, WHY._replace(key=(key, 0)))
+    other = wrong_cotangent.locate(wrong, draw, number, WHY._replace(key=(key, 0)))
     assert other.jax.endswith("(tanh)") and len(run.values) > number
 
     cotangents = wrong.jax_gradients[draw].cotangents
@@ -257,58 +257,8 @@ def test_the_gradients_of_inputs_count_near_an_input(verdict, matters):
 def test_a_copy_may_be_stopped_as_torchs_value_is(monkeypatch, cotangent, copies, stopped):
     """Only if torch stops the gradient."""
     fake: Any = SimpleNamespace(runs=[run(value(cotangent=cotangent))])
-    monkeypatch.setattr(backward, "_copies", lambda *_: [(None, g) for g in copies])
+    monkeypatch.setattr(backward.wrong_cotangent, "copies", lambda *_: [(None, g) for g in copies])
     assert backward._stopped_too(fake, 0, 0) == stopped
-
-
-def spot(number: int) -> Any:
-    return SimpleNamespace(key=((number,), 0), path=(number,), iteration=(1,))
-
-
-def test_the_copies_of_a_value_are_at_most_nine():
-    """Leaves and closed programs have no cotangent, and equal keys are asked for once."""
-    asked: list[Any] = []
-
-    def gradients(_: Any, keys: Any) -> Any:
-        asked.append(keys)
-        return SimpleNamespace(cotangents={k: np.array([0.0, float(k[0][0])]) for k in keys})
-
-    spots = [spot(n) for n in (1, 2, 2, -1, 4, 5, 6, 7, 8, 9, 10)]
-    fake: Any = SimpleNamespace(
-        alignments=[SimpleNamespace(spots=spots, candidates={0: list(range(11)), 1: [3, 4]})],
-        port=SimpleNamespace(program=SimpleNamespace(closed={(4,)}), gradients=gradients),
-        draws=["draw"],
-    )
-    copies = backward._copies(fake, 0, 0)
-    assert [(k[0][0], float(g)) for k, g in copies] == [(n, n) for n in (1, 2, 2, 5, 6, 7, 8)]
-    assert asked == [tuple(((n,), 0) for n in (1, 2, 5, 6, 7, 8))]
-    assert [k[0][0] for k, _ in backward._copies(fake, 0, 0, 1)] == [2, 2, 5, 6, 7, 8]
-    assert backward._copies(fake, 0, 1) == [] and len(asked) == 2
-
-
-@pytest.mark.parametrize(
-    ("copies", "arrives", "expected"),
-    [
-        ([("mul", X)], True, 0),
-        ([("mul", X + 1e-7)], True, None),
-        ([("mul", 2 * X), ("add", X)], False, 1),
-        ([("stop_gradient", X), ("add", X)], True, 1),
-        ([("stop_gradient", X), ("add", X)], False, 0),
-        ([], True, None),
-    ],
-)
-def test_a_copy_with_a_correct_cotangent_is_below_the_error(monkeypatch, copies, arrives, expected):
-    """A stop_gradient is not, if a wrong gradient arrives."""
-    equations = {
-        (n,): SimpleNamespace(primitive=SimpleNamespace(name=name))
-        for n, (name, _) in enumerate(copies)
-    }
-    fake: Any = SimpleNamespace(port=SimpleNamespace(program=SimpleNamespace(equations=equations)))
-    found = [((((n,), 0)), g) for n, (_, g) in enumerate(copies)]
-    monkeypatch.setattr(backward, "_copies", lambda *arguments: found if arguments[3] == 1 else [])
-    key = backward._correct_copy(fake, 0, 0, fingerprint(X), arrives)
-    assert key == (None if expected is None else ((expected,), 0))
-    assert backward._correct_copy(fake, 0, 0, None, arrives) is None
 
 
 @pytest.mark.parametrize(

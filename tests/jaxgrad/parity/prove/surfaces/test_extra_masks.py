@@ -85,7 +85,7 @@ def scaled(factor: float, **changed: float) -> np.ndarray:
     ],
 )
 def test_a_multiple_has_proportional_sums(print_, found):
-    """Constant values of torch are never the one that the port drops."""
+    """A constant value in torch is never reported as the one that the port drops."""
     values = [SimpleNamespace(print=x) for x in (SUMS, SUMS, SUMS * [2, *[1] * 8])]
     evidence: Any = SimpleNamespace(
         alignments=[None, SimpleNamespace(trivial=[True, False, False])],

@@ -123,7 +123,7 @@ def test_a_control_changes_one_value_until_an_output_differs(monkeypatch, key, v
         control_key=key,
         alignments=[types.SimpleNamespace(spot=spots.get), None],
         draws=["first", "second"],
-        port=types.SimpleNamespace(outputs=outputs, program=None),
+        port=types.SimpleNamespace(outputs=outputs, program=types.SimpleNamespace(equations={})),
         gradients=gradients,
         judge_outputs=lambda number, verdict: [
             types.SimpleNamespace(verdict=verdict if number == 0 else "pass")
@@ -232,7 +232,9 @@ def located(monkeypatch: Any, outputs: Any = (0, 1), wrong: str = "b", **found: 
     proof: Any = types.SimpleNamespace(
         runs=[run],
         alignments=[types.SimpleNamespace(candidates=found.get("candidates", [(), (), ()]))],
-        port=types.SimpleNamespace(program=None, weights=types.SimpleNamespace(names=[])),
+        port=types.SimpleNamespace(
+            program=types.SimpleNamespace(equations={}), weights=types.SimpleNamespace(names=[])
+        ),
         flow=types.SimpleNamespace(outputs=found.get("outs", [["k0"], ["k1"]])),
     )
     return forward._locate(proof, 0, [judge(name, Y, Y + 1) for name in wrong])
@@ -317,7 +319,7 @@ def test_torch_is_opened_if_no_mistake_explains_its_call(monkeypatch):
     opened: Any = types.SimpleNamespace(
         runs=[types.SimpleNamespace(outputs={}, output_values=[], values=[])],
         alignments=[None],
-        port=types.SimpleNamespace(program=None, weights=None),
+        port=types.SimpleNamespace(program=types.SimpleNamespace(equations={}), weights=None),
     )
     with pytest.raises(KeyError):
         located(monkeypatch, guess=guessed(2), opened=opened)

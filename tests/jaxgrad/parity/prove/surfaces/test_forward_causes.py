@@ -20,7 +20,7 @@ from jaxgrad.parity.prove.jax_side.program import Spot
 from jaxgrad.parity.prove.surfaces import forward_causes
 from jaxgrad.parity.prove.surfaces.forward_causes import Guess, Search, guess
 from jaxgrad.parity.prove.surfaces.trials import Trial
-from jaxgrad.parity.prove.torch_side.values import Value
+from jaxgrad.parity.prove.torch_side.values import Change, Value
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -231,6 +231,7 @@ CALL = (torch.tanh, (), {})
 def made(*values: tuple[str, tuple[int, ...]], hidden: str = "", **fields: Any) -> Any:
     """Return a search in calls of torch, some of whose values (by number) JAX does not have."""
     search: Any = object.__new__(Search)
+    search.starts = []
     search.run = SimpleNamespace(
         values=[
             Value(
@@ -422,9 +423,24 @@ def test_a_mistake_is_confirmed_by_outputs_or_by_a_later_value(calls, reruns, te
     ]
     search = made(("input", ()), *[("f", (0,))] * calls, reruns=outcomes)
     search.__class__ = Confirming
-    trial = Trial(1 if changed < 0 else 0, "", (), lambda: ["all"], changed=changed)  # pyright: ignore[reportArgumentType]
+    every = [Change(-1, identity)]
+    trial = Trial(1 if changed < 0 else 0, "", (), lambda: every, changed=changed)
     all_ = " of f are changed" if "calls" in text else ""
     assert search.confirmed(trial) == text + all_
+
+
+def test_a_mistake_in_some_calls_of_a_function_is_confirmed_together():
+    """The difference begins in two of four calls, and both have to be changed."""
+    reruns = [
+        SimpleNamespace(agrees=agrees, values=[], advances=False) for agrees in (False, False, True)
+    ]
+    search = made(("input", ()), *[("f", (0,))] * 4, reruns=reruns)
+    search.__class__, search.starts = Confirming, [1, 3]
+    for number, value in enumerate(search.run.values):
+        value.call_number = number
+    changes = [Change(number, identity) for number in range(1, 5)]
+    text = search.confirmed(Trial(1, "", (), lambda: changes))
+    assert text == "JAX's outputs if 2 of 4 calls of f are changed" and not search.reruns
 
 
 def trial(text: str, row: int | None = None, *, partial: bool = False, **fields: Any) -> Trial:
@@ -486,6 +502,9 @@ class Trying:
     def exchanged(self, starts: Any) -> Any:
         return [trial("exchanged")]
 
+    def constants(self, starts: Any) -> Any:
+        return [2]
+
     def lost(self, starts: Any) -> Any:
         return [19]
 
@@ -502,8 +521,8 @@ class Trying:
         return Spot((row,), 0)
 
 
-TEXTS = ["visible 3", "merged 3", "visible 4", "merged 4", "exchanged", "call 3", "call 4",
-         "call 18", "rewired 19", "multiple 3", "multiple 4"]  # fmt: skip
+TEXTS = ["visible 3", "merged 3", "visible 4", "merged 4", "visible 2", "merged 2", "exchanged",
+         "call 3", "call 4", "call 18", "rewired 19", "multiple 3", "multiple 4"]  # fmt: skip
 
 
 @pytest.mark.parametrize("right", [*TEXTS, "none"])
@@ -548,3 +567,67 @@ def test_twelve_origins_are_tested(monkeypatch):
     for name, count in (("visible", 14), ("call", 12)):
         tried = [int(t.split()[1]) for t in actual.tried if t.startswith(name)]
         assert tried[:count] == list(range(count))
+
+
+def test_another_number_in_a_table_of_constants_is_named():
+    """The base of rotary angles is in a table that depends on no input."""
+
+    class Rotary(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.out = nn.Linear(4, 2)
+
+        def forward(self, x):
+            angles = torch.outer(torch.arange(5.0), 1 / 100 ** (torch.arange(2) / 2))
+            c, s = angles.cos(), angles.sin()
+            a, b = x[..., :2], x[..., 2:]
+            return self.out(torch.cat([a * c - b * s, b * c + a * s], -1))
+
+    def port(p: Any, x: Any, base: float = 100.0) -> Any:
+        angles = jnp.outer(jnp.arange(5), 1 / base ** (jnp.arange(2) / 2))
+        c, s = jnp.cos(angles), jnp.sin(angles)
+        a, b = x[..., :2], x[..., 2:]
+        y = jnp.concatenate([a * c - b * s, b * c + a * s], -1)
+        return y @ p["out.weight"].T + p["out.bias"]
+
+    torch.manual_seed(0)
+    module = Rotary()
+    arguments = arrays(module), (draw(3, 5, 4),)
+    prove(module, port, *arguments).check()
+    first = prove(module, lambda p, x: port(p, x, 1000.0), *arguments).first
+    assert first is not None and first.op == "rpow"
+    assert first.cause.startswith("the number in rpow is 1000, torch uses 100 (rerunning torch")
+
+
+def test_both_uses_of_a_function_with_a_wrong_sign_are_named():
+    """Two of four subtractions are additions in the port, because its function is used twice."""
+
+    class Rotated(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.q, self.k = nn.Linear(4, 4), nn.Linear(4, 4)
+
+        def rotated(self, x):
+            a, b = x[..., :2], x[..., 2:]
+            return torch.cat([0.8 * a - 0.6 * b, 0.8 * b - 0.3 * a], -1)
+
+        def forward(self, x):
+            return (self.rotated(self.q(x)) * self.rotated(self.k(x))).sum(-1)
+
+    def port(p: Any, x: Any, sign: float = -1.0) -> Any:
+        def rotated(x: Any) -> Any:
+            a, b = x[..., :2], x[..., 2:]
+            second = 0.8 * b - 0.3 * a if sign < 0 else 0.8 * b + 0.3 * a
+            return jnp.concatenate([0.8 * a - 0.6 * b, second], -1)
+
+        q, k = (rotated(x @ p[f"{n}.weight"].T + p[f"{n}.bias"]) for n in "qk")
+        return jnp.sum(q * k, -1)
+
+    torch.manual_seed(0)
+    module = Rotated()
+    arguments = arrays(module), (draw(3, 4),)
+    prove(module, port, *arguments).check()
+    first = prove(module, lambda p, x: port(p, x, 1.0), *arguments).first
+    assert first is not None
+    assert first.cause.startswith("JAX adds, torch subtracts (rerunning torch with this change")
+    assert first.cause.endswith("JAX's outputs if 2 of 4 calls of sub are changed)")

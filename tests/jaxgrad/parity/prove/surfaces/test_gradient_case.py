@@ -32,6 +32,13 @@ def test_the_fewest_gates_that_repair_most_gradients_are_kept(repairs, kept, fix
     assert paths(found) == kept and names == frozenset(fixed)
 
 
+def test_a_gate_that_repairs_gradients_on_one_draw_only_is_not_kept():
+    """A coincidence is not a cause."""
+    case = Made("x", {"a": "x"}, 0.0)
+    case.elsewhere = False
+    assert case.best([(gate,) for gate in case.uses], 0.0) == ([], frozenset())
+
+
 def test_no_gate_is_tried_without_reruns_left():
     """Each rerun counts."""
     case = Made("x", {"a": "", "b": "x"}, 0.0, left=1)
@@ -105,13 +112,14 @@ def test_a_large_model_is_rerun_less_often(size, reruns):
 def opened(monkeypatch: Any, actual: Any) -> tuple[Case, list[Any]]:
     """Return the case of three gradients, and the values whose uses are gates."""
     sources: list[Any] = []
+    monkeypatch.setattr(gradient_case.gates, "repeated", lambda flow: [])
     for name in ("stops", "ties", "unbounded"):
         monkeypatch.setattr(gradient_case.gates, name, lambda flow: range(999))
     monkeypatch.setattr(
         gradient_case.gates, "uses", lambda flow, keys: sources.extend(keys) or range(999)
     )
     monkeypatch.setattr(
-        gradient_case, "Gated", lambda *_: SimpleNamespace(gradients=lambda settings: actual)
+        gradient_case, "Gated", lambda *_: SimpleNamespace(gradients=lambda draw, settings: actual)
     )
     plain = {"weights": (), "requires_grad": True, "own_gradient": False, "print": [2e6]}
     calls = [("input", ()), ("mul", (0,)), ("detach", (1,))]

@@ -122,7 +122,9 @@ def test_the_first_call_with_an_infinite_derivative_is_explained(wheres, zero, w
 
 
 def test_a_call_that_repairs_nothing_is_no_cause():
-    """All gradients may agree, or none."""
+    """A call is not a cause if replacing it changes no gradient, or if all gradients agreed
+    before.
+    """
     assert infinite_derivatives.explain(Infinite({"a": [1.0]}, {"a": ""}, "")) is None
     whole = infinite_derivatives.explain(Infinite({"a": [1.0]}, {"a": "xy"}, ""))
     assert whole is not None and whole.complete

@@ -246,7 +246,7 @@ def test_a_wrong_cotangent_is_larger_than_rounding(change, noise, size, differs)
 
 
 def test_a_cotangent_of_one_framework_is_wrong():
-    """A value without a cotangent in torch has one of zeros, and no values have none."""
+    """If torch has no cotangent for a value, JAX's is compared with zeros."""
     record = run(value("input"), value("tanh", 0))
     record.values[0].cotangent = None
     spots = {i: Spot((i,), 0) for i in range(2)}

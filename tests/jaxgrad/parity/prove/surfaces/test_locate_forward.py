@@ -5,6 +5,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 from jaxgrad.parity.prove.align.align import Alignment
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
@@ -72,7 +73,7 @@ def test_a_trivial_value_ends_the_region():
 
 
 def test_the_divergence_begins_where_all_inputs_are_matched():
-    """Of a lost chain, only its first value is an origin."""
+    """Only the first value of a lost chain is an origin."""
     aligned = alignment(FOUND, FOUND, LOST, LOST, LOST)
     assert locate_forward.origins(CHAIN, aligned, [2, 3, 4], {"w", "v"}) == [2]
 
@@ -220,3 +221,14 @@ def test_an_origin_that_jax_lacks_too_comes_first():
 
     assert locate_forward.likely(record, lost, weights(), [2, 3]) == [3, 2]
     assert locate_forward.likely(record, lost, weights(), [3, 2]) == [3, 2]
+
+
+def test_a_scan_takes_rows_without_an_equation():
+    """An element of a matched value is not lost if the port has a scan; that of another one is."""
+    record = run(value("input"), value("getitem", 0), value("exp", 0), value("getitem", 2))
+    matched = alignment([0], [], [], [])
+    scans = traced(lambda p, x: lax.scan(lambda c, y: (c + y, c), p["w"], x)[1], {"w": W}, W)
+    plain = traced(lambda p, x: p["w"] + x, {"w": W}, W)
+
+    assert locate_forward.rows_of_scans(record, matched, scans.program) == {1}
+    assert locate_forward.rows_of_scans(record, matched, plain.program) == set()

@@ -84,6 +84,29 @@ def test_a_port_that_needs_float64_is_mentioned(arguments: dict[str, Any]):
     assert "I need float64" in report.surfaces["forward"].text
 
 
+def test_a_module_that_needs_float64_is_mentioned():
+    """A module with a float64 constant cannot run in float32, and its port still passes."""
+
+    class Constant(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear, self.table = nn.Linear(3, 2), torch.arange(6.0).double().reshape(2, 3)
+
+        def forward(self, x):
+            return self.linear(x) + x @ self.table.T
+
+    module = Constant().double()
+
+    def port(p: Any, x: Any) -> Any:
+        table = jnp.arange(6.0).reshape(2, 3)
+        return x @ p["linear.weight"].T + p["linear.bias"] + x @ table.T
+
+    x = np.random.default_rng(0).standard_normal((4, 3))
+    report = prove(module, port, arrays(module), (x,))
+    assert report.verdict == "pass", report
+    assert "float32 is not compared: torch rejects it: " in report.surfaces["forward"].text
+
+
 def test_nan_in_both_precisions_is_no_error():
     """NaN equals NaN, and where torch's own error is infinite there is nothing to compare."""
     nan = np.array([np.nan, 1.0])

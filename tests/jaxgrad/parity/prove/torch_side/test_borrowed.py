@@ -53,6 +53,19 @@ def test_hooks_on_parameters_count(add):
     assert (report.first.surface, report.first.torch) == ("gradients", "weight")
 
 
+def test_a_hook_that_a_forward_pass_registers_counts_once():
+    """Each run starts without the hooks that an earlier run registered on a parameter."""
+
+    class Hooked(nn.Linear):
+        def forward(self, input: Any) -> Any:
+            self.weight.register_hook(lambda grad: grad / 2)
+            return super().forward(input)
+
+    module = Hooked(3, 2)
+    prove(module, halved, arrays(module), (X,)).check()
+    assert not module.weight._backward_hooks
+
+
 def test_functions_that_refer_to_the_module_see_its_weights():
     """A replaced forward, and an optimizer factory that names the module, use the weights."""
     module: Any = nn.Linear(3, 2)

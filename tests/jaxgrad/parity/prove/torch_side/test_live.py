@@ -359,7 +359,9 @@ def test_an_idle_module_is_widened_at_once_if_a_run_is_kept():
 
 
 def test_an_idle_module_runs_in_its_own_dtypes_and_in_float32():
-    """Neither run needs its float64 weights, or changes the user's."""
+    """An unused module runs in its own dtypes and in float32 without its float64 weights, and the
+    user's weights stay as they are.
+    """
     module = Layer()
     with opened(module) as side:
         draw = Draw({**side.state, "weight": np.full(2, 2.0)}, (X,), 1)

@@ -80,7 +80,7 @@ def test_a_loss_of_constants_has_no_gradient():
     ],
 )
 def test_a_loss_must_be_one_number(loss, words):
-    """The message says what it is."""
+    """If a loss returns anything but one number, the error names what it returned."""
     with pytest.raises(ProofError, match=words):
         run(Scale(), (X,), loss=loss, cotangents=ones)
 

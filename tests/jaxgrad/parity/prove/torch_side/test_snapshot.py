@@ -163,7 +163,7 @@ def test_a_module_that_refers_to_itself_is_visited_once():
 
 
 def test_functions_and_classes_are_left_alone():
-    """Their attributes are not the module's state."""
+    """Attributes of functions and classes are not part of the module's state."""
 
     function: Any = lambda: None  # noqa: E731  # it gets an attribute
     function.count = 0

@@ -131,7 +131,7 @@ def test_values_of_a_scripted_function_are_recorded():
 
 
 def test_the_wrong_consumer_of_a_value_is_located():
-    """Of several consumers of a value, the one with the wrong gradient is located."""
+    """If several consumers read a value, the one with the wrong gradient is located."""
     first = recurrence(stop_skip=lax.stop_gradient).first
     assert first is not None
     assert (first.surface, first.op) == ("backward", "mul")

@@ -85,7 +85,7 @@ def test_a_plain_bias_has_no_offset():
 
 
 def test_the_unused_zeros_of_the_other_bias_are_added():
-    """Of the other bias, only elements that no leaf holds are added."""
+    """Only elements of the other bias that no leaf holds are added."""
     held = Piece(1, ALL, "r.bias_ih_l0", np.arange(8))
     alone = Piece(2, ALL, "r.bias_hh_l0", np.arange(6, 8))
     (piece,) = summed_zeros(ZEROS, [held, alone])

@@ -254,7 +254,7 @@ def test_a_stack_is_matched_in_chunks():
 
 
 def test_the_likelier_of_two_equal_tensors_is_tried_first():
-    """Of two tensors with equal values the one whose name is like the path comes first."""
+    """If two tensors have equal values, the one whose name is like the path comes first."""
     tensors = Tensors({"target.weight": A, "online.weight": A})
 
     assert tensors.like(A, "online/kernel") == ["online.weight", "target.weight"]

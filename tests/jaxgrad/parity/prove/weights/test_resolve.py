@@ -156,7 +156,7 @@ class Wide(Side):
 
 
 def test_at_most_eight_of_each_are_listed():
-    """Of nine leaves and nine weights without a counterpart eight are named, and no buffer."""
+    """The message names eight of nine unmatched leaves and weights, and no buffer."""
     params = {f"p{n}": np.linspace(3, 4, 3 + n) for n in range(9)}
     with pytest.raises(ProofError) as error:
         weight_map(Wide(), lambda params, x: x, params, None)  # pyright: ignore[reportArgumentType]

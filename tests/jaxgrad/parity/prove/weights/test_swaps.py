@@ -37,7 +37,7 @@ def test_the_names_of_the_leaves_come_first():
 
 
 def test_exchanges_that_names_do_not_suggest_are_apart():
-    """Of leaves with the right names, modules are exchanged before single tensors."""
+    """If all names are right, whole modules are exchanged before single tensors."""
     right = mapped({0: 0, 1: 1, 2: 2})
     found = list(orders(right, named=False))
 

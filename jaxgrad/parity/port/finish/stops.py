@@ -1,0 +1,42 @@
+"""Leave out `lax.stop_gradient` around what is computed from stopped values alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.scope import Written
+
+
+MODULES = frozenset({"F", "jax", "jaxgrad", "jnp", "lax", "math"})
+
+
+def with_few_stops(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions without the stops that change no gradient.
+
+    torch's `no_grad` region of several statements is one `lax.stop_gradient`, where its values
+    come in.
+    """
+    for written in functions:
+        if isinstance(written.node, ast.FunctionDef):
+            _visit(written.node.body)
+    return list(functions)
+
+
+def _visit(body: list[ast.stmt]) -> None:
+    stopped: set[str] = set()
+    for statement in body:
+        new = syntax.assigned(statement)
+        if not isinstance(statement, ast.Assign) or not _is_stop(statement.value):
+            stopped -= new
+            continue
+        inner = statement.value.args[0]
+        reads = set(syntax.names_in(inner)) - MODULES
+        if reads and reads <= stopped:
+            statement.value = inner
+        stopped |= {x.id for x in statement.targets if isinstance(x, ast.Name)}
+
+
+def _is_stop(code: ast.expr) -> bool:
+    return isinstance(code, ast.Call) and syntax.text(code.func) == "lax.stop_gradient"

@@ -1,0 +1,97 @@
+"""Check a reader's answer to an exercise against torch, which runs at that moment.
+
+check("hooks/once_or_per_use", once, per_use)    calls `checks.hooks.once_or_per_use(once, per_use)`
+
+A rule of `checks` yields triples: a noun phrase, the reader's value and torch's value. If torch's
+value is True, the phrase is a statement that must hold.
+"""
+
+import importlib
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from parity_tests.notebook import checks
+
+
+Rows = Iterable[tuple[str, Any, Any]]
+RTOL = 1e-4  # torch computes in float32 where a reader does not ask for more
+DIGITS = 4
+UNFINISHED = "Not yet: replace each `...` in the cell above, run it, and run this cell again."
+
+
+def check(name: str, *answers: Any) -> None:
+    """Print whether an answer is right, or how it differs from torch.
+
+    Args:
+        name: The exercise, as in `exercise(name)`.
+        *answers: The names that the reader has defined.
+    """
+    theme, _, stem = name.partition("/")
+    print(verdict(getattr(importlib.import_module(f"{checks.__name__}.{theme}"), stem), answers))
+
+
+def verdict(rule: Callable[..., Rows], answers: Iterable[Any]) -> str:
+    """Return a sentence that begins with "Right" or with "Not yet"."""
+    facts = []
+    try:
+        for what, answer, wanted in rule(*answers):
+            fault = _fault(what, as_numbers(answer), as_numbers(wanted))
+            if fault:
+                return fault
+            facts.append(what if wanted is True else f"{what} is {_written(as_numbers(wanted))}")
+    except Exception as error:  # the reader's code may raise anything
+        if any(word in str(error) for word in ("llipsis", "'...'")):
+            return UNFINISHED
+        reason = str(error).strip().partition("\n")[0]
+        return f"Not yet: your code raises {type(error).__name__}: {reason}"
+    return f"Right: {', '.join(facts)}."
+
+
+def _fault(what: str, found: Any, wanted: Any) -> str:
+    """Return what is wrong with a value of the reader, or nothing."""
+    right = found is True if wanted is True else same(found, wanted)
+    if right:
+        return ""
+    if "Ellipsis" in str(found):
+        return UNFINISHED
+    if wanted is True:
+        return f"Not yet: it is not true that {what}."
+    return f"Not yet: {what} is {_written(found)}, in torch {_written(wanted)}."
+
+
+def as_numbers(value: Any) -> Any:
+    """Return a tree with numbers, lists, dicts and None in place of tensors and arrays."""
+    if isinstance(value, Mapping):
+        return {key: as_numbers(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_numbers(item) for item in value]
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    return value
+
+
+def same(found: Any, wanted: Any) -> bool:
+    """Return whether two trees have the same structure and, up to rounding, the same numbers."""
+    if isinstance(wanted, Mapping):
+        return (
+            isinstance(found, Mapping)
+            and found.keys() == wanted.keys()
+            and all(same(found[key], item) for key, item in wanted.items())
+        )
+    if isinstance(wanted, list):
+        return (
+            isinstance(found, list) and len(found) == len(wanted) and all(map(same, found, wanted))
+        )
+    if isinstance(wanted, int | float) and isinstance(found, int | float):
+        both_nan = math.isnan(wanted) and math.isnan(found)
+        return both_nan or math.isclose(found, wanted, rel_tol=RTOL, abs_tol=1e-6)
+    return found is wanted or (isinstance(wanted, str) and found == wanted)
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_written(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,38 @@
+"""Checks of the exercises in the notebook memory."""
+
+import jax
+import jax.numpy as jnp
+import torch
+
+import jaxgrad
+from parity_tests.notebook.live_torch import leaf
+
+
+def two_segments(in_segments):
+    h, w = torch.ones(2, 3), leaf([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    for _ in range(8):
+        h = torch.tanh(h @ w)
+    h.sum().backward()
+
+    def whole(w):
+        h = jnp.ones((2, 3))
+        for _ in range(8):
+            h = jnp.tanh(h @ w)
+        return jnp.sum(h)
+
+    eye = jnp.eye(3)
+    yield "the value", in_segments(eye), h.sum()
+    yield "the gradient of w", jax.grad(in_segments)(eye), w.grad
+    kept, before = (int(jaxgrad.saved_bytes(fun, eye)) for fun in (in_segments, whole))
+    yield f"fewer bytes are kept than the {before} without segments", kept < before, True
+
+
+def uneven_micro_batches(weights):
+    w = leaf(2.0)
+    ((w * torch.tensor([1.0, 2.0, 3.0, 4.0, 10.0])) ** 2).mean().backward()
+
+    def grad(x):
+        return jax.grad(lambda w: jnp.mean((w * jnp.array(x)) ** 2))(2.0)
+
+    first, second = grad([1.0, 2.0, 3.0]), grad([4.0, 10.0])
+    yield "the weighted sum of the two gradients", weights[0] * first + weights[1] * second, w.grad

@@ -1,0 +1,30 @@
+"""Checks of the exercises in the notebook mutation."""
+
+import jax
+import jax.numpy as jnp
+import torch
+
+from parity_tests.notebook.live_torch import leaf
+
+
+def which_one_raises(sin_raises, exp_raises, square_raises):
+    answers = {"sin": sin_raises, "exp": exp_raises, "square": square_raises}
+    for name, answer in answers.items():
+        y = getattr(torch, name)(leaf(0.0))
+        y += 1
+        try:
+            y.backward()
+            raised = False
+        except RuntimeError:
+            raised = True
+        right = answer if answer is ... else answer is raised
+        yield f"torch does for `{name}` what you predict", right, True
+
+
+def keep_the_activation(loss):
+    w = leaf([1.0, 2.0])
+    h = 2 * w
+    (h**2).sum().backward()
+    grad, kept = jax.jit(jax.grad(loss, has_aux=True))(jnp.array([1.0, 2.0]))
+    yield "the activation", kept, h
+    yield "the gradient", grad, w.grad

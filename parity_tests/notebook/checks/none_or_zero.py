@@ -1,0 +1,28 @@
+"""Checks of the exercises in the notebook none_or_zero."""
+
+import jax.numpy as jnp
+import torch
+
+import jaxgrad
+from parity_tests.notebook.live_torch import leaf
+
+
+def one_of_each(loss):
+    tensors = {name: leaf(2.0) for name in "abc"}
+    loss(tensors).backward()
+    grads = {name: tensor.grad for name, tensor in tensors.items()}
+    yield "torch's gradient of `a` is a number other than 0", bool(grads["a"]), True
+    zero = grads["b"] is not None and grads["b"].item() == 0
+    yield "torch's gradient of `b` is 0", zero, True
+    yield "torch's gradient of `c` is None", grads["c"] is None, True
+    found = jaxgrad.grad(loss)({name: jnp.array(2.0) for name in "abc"})
+    yield "what `jaxgrad.grad` returns", found, grads
+
+
+def decay_that_skips_none(step):
+    used, zero, _ = tensors = [leaf(1.0) for _ in range(3)]
+    (used + 0 * zero).backward()
+    grads = [None if p.grad is None else jnp.array(p.grad.item()) for p in tensors]
+    torch.optim.SGD(tensors, lr=0.1, weight_decay=0.5).step()
+    for name, p, grad in zip(("1", "0", "None"), tensors, grads, strict=True):
+        yield f"the parameter after a gradient of {name}", step(jnp.array(1.0), grad), p
