@@ -155,39 +155,18 @@ EXERCISES = {
         "`jax.grad` of the whole program with respect to `c`",
         "`c` is not an argument there. Make it one: differentiate the program that starts at `c`.",
     ),
-    "backward/weighted_outputs": WrongAnswer(
-        "`jax.grad(lambda x: x**2)(x)`",
-        "It raises, as `jax.grad` needs a scalar. Which scalar has this gradient? The weighted "
-        "sum.",
-    ),
     "clipping/by_hand": WrongAnswer(
         "each array is clipped by its own norm",
         "The norm is taken over all gradients together: 13, not 5 and 12.",
-    ),
-    "clipping/norm_or_value": WrongAnswer(
-        "both keep the direction",
-        "Compare the ratio of the two numbers before and after.",
     ),
     "control_flow/branch_on_a_value": WrongAnswer(
         "`if` inside of `jit`, or `jnp.where` without a reason",
         "The `if` raises. `jnp.where` works here, and fails where the other branch is NaN or "
         "infinite.",
     ),
-    "control_flow/halve_until_small": WrongAnswer(
-        "`lax.while_loop`",
-        "It has no reverse mode, since the number of iterations is unknown. `scan` has a length.",
-    ),
     "custom/slower_gradient": WrongAnswer(
         "`0.1 * x` in the forward pass",
         "That scales the value as well. The rule changes the backward pass only.",
-    ),
-    "custom/binary_weights": WrongAnswer(
-        "`stop_gradient(sign(w))`",
-        "Its gradient is zero, as that of the plain sign: the identity has to be added.",
-    ),
-    "distributed/average_the_loss": WrongAnswer(
-        "the mean over the devices of the gradients of each one's own loss, as in DDP",
-        "It is 30: `shard_map` has already summed the gradients of the shared weight.",
     ),
     "distributed/norm_of_a_sharded_gradient": WrongAnswer(
         "the sum of both norms, 7",
@@ -218,17 +197,9 @@ EXERCISES = {
         "both lists in the same order",
         "torch's nodes lead from the result to the leaf, a jaxpr from the argument to the result.",
     ),
-    "higher_order/hessian_times_vector": WrongAnswer(
-        "`jax.hessian(f)(x) @ v`",
-        "Right, and it computes the whole matrix. Ask what it costs for a million parameters.",
-    ),
     "higher_order/norm_at_zero": WrongAnswer(
         "one `jnp.where` around the root",
         "The backward pass multiplies zero by the infinite slope: NaN. Mask the argument as well.",
-    ),
-    "hooks/print_the_norm": WrongAnswer(
-        "`print` inside of the hook",
-        "Under `jit` it prints a tracer, once, while compiling. Use `jax.debug.print`.",
     ),
     "hooks/once_or_per_use": WrongAnswer(
         "the same gradient for both",
@@ -298,5 +269,37 @@ EXERCISES = {
     "prove_your_port/default_of_gelu": WrongAnswer(
         "a looser tolerance: three digits agree",
         "Rounding in float64 is near 1e-16. An error of 1e-3 comes from a different function.",
+    ),
+    "grad_modes/same_value_other_gradient": WrongAnswer(
+        "`lax.stop_gradient(a * b) + a`",
+        "It has the value, and the gradient 1 for a. Stop b in the product, and a in the other term.",
+    ),
+    "backward/jacobian_by_rows": WrongAnswer(
+        "one call of the pull-back, with a cotangent of ones",
+        "That adds the rows. A cotangent that selects one output is 1 there and 0 elsewhere.",
+    ),
+    "clipping/each_its_own": WrongAnswer(
+        "`jaxgrad.clip_grad_norm(grads, 1.0)`, and the direction stays the same",
+        "That takes the common norm. Clipped one by one, 5 and 12 both become 1.",
+    ),
+    "hooks/unit_gradient": WrongAnswer(
+        "`h / jnp.linalg.norm(h)` in the loss",
+        "That changes the value, and the loss with it. A hook changes the gradient alone.",
+    ),
+    "custom/clipped_straight_through": WrongAnswer(
+        "`x + lax.stop_gradient(jnp.round(jnp.clip(x, -1, 1)) - x)`",
+        "The gradient then passes where x was clamped too. Clamp first, outside of the stop.",
+    ),
+    "higher_order/penalty_on_curvature": WrongAnswer(
+        "`jax.grad(jax.grad(f))` without `argnums`",
+        "It differentiates twice with respect to w, the first argument: name x with `argnums`.",
+    ),
+    "control_flow/terms_until_small": WrongAnswer(
+        "`lax.while_loop`",
+        "It has no reverse mode, since the number of iterations is unknown. `scan` has a length.",
+    ),
+    "distributed/only_real_rows": WrongAnswer(
+        "the `pmean` of the means of both devices",
+        "The devices have two rows and one. Sum totals and counts over the devices, then divide.",
     ),
 }
