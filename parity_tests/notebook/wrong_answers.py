@@ -272,7 +272,7 @@ EXERCISES = {
     ),
     "grad_modes/same_value_other_gradient": WrongAnswer(
         "`lax.stop_gradient(a * b) + a`",
-        "It has the value, and the gradient 1 for a. Stop b in the product, and a in the other term.",
+        "The gradient of a is then 1. Stop b in the product, and a in the other term.",
     ),
     "backward/jacobian_by_rows": WrongAnswer(
         "one call of the pull-back, with a cotangent of ones",
