@@ -94,12 +94,14 @@ def answer(setting: str) -> str:
     _, _, rest = STEPPER.read_text(encoding="utf-8").partition('id="data">')
     data: Any = json.loads(rest.partition("</script>")[0])
     cells: tuple[dict[str, Any], dict[str, Any]] = {}, {}
+    spoilt = ""  # which saved tensors an in-place change spoils
     for _, *places in data["scenarios"][setting]["steps"]:
         for side, place in zip(cells, places, strict=True):
             entry = data["sides"][place]
             if "error" in entry:
                 error = entry["error"]
-                return f"{entry['say']} {error['why']} In JAX: {error['instead']}"
+                return f"{spoilt}{entry['say']} {error['why']} In JAX: {error['instead']}"
+            spoilt = f"{entry['say']} " if "was saved for" in entry["say"] else spoilt
             side.update(entry.get("set", {}))
     return " ".join(
         f"`{name}`: torch `{cells[0][name]}`, JAX `{cells[1][name]}`."

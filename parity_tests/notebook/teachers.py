@@ -82,7 +82,11 @@ def _question(name: str, text: str, rest: list[str]) -> str:
     *rows, because = rest
     answer = "; ".join(_answer(*row.strip().split(": ", 1)) for row in rows)
     return "\n".join(
-        [f"**Predict.** {text}\n", f"- **Answer.** {answer}. {because}", _wrong(QUESTIONS[name])]
+        [
+            f"**Predict.** {text}\n",
+            f"- **Answer.** {answer}. {because}",
+            _wrong(QUESTIONS.get(name)),
+        ]
     )
 
 
@@ -101,7 +105,7 @@ def _exercise(name: str, text: str, rest: list[str]) -> str:
     return "\n".join(
         [
             f"**Exercise.** {text}\n",
-            _wrong(EXERCISES[name]),
+            _wrong(EXERCISES.get(name)),
             "<details>\n<summary>Model answer</summary>\n",
             f"```python\n{code}\n```\n",
             "It prints:\n",
@@ -111,8 +115,9 @@ def _exercise(name: str, text: str, rest: list[str]) -> str:
     )
 
 
-def _wrong(answer: WrongAnswer) -> str:
-    return f"- **Expect** “{answer.says}”. {answer.thinks}\n"
+def _wrong(answer: WrongAnswer | None) -> str:
+    """Return the wrong answer to expect; a test names a question or exercise that has none."""
+    return f"- **Expect** “{answer.says}”. {answer.thinks}\n" if answer else ""
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ def test_every_question_of_the_course_is_answered():
 def test_an_answer_is_recorded():
     """An answer is the stepper's reason of an exception, or the gradients of both frameworks."""
     assert answer("second_backward").startswith("torch raises a `RuntimeError` in `PowBackward0`")
+    assert "saved for the `ReluBackward0` of `h` and the `MmBackward0` of `y`" in answer("in_place")
     assert "`vjp` keeps its residuals" in answer("second_backward")
     assert answer("detach").startswith("`W1.grad`: torch `None`, JAX `[[0.0, 0.0], [0.0, 0.0]]`.")
     halved, whole = (re.findall(r"torch `(.*?)`", answer(name)) for name in ("hook", ""))
