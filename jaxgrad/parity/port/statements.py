@@ -36,6 +36,7 @@ from jaxgrad.parity.port.values import (
     Tensor,
     Value,
     code_of,
+    has_list,
     is_dynamic,
     real_of,
     renamed,
@@ -183,6 +184,8 @@ def _is_coded(value: Value) -> bool:
 def _unpack_names(target: Any, value: Value, parts: list[Value], scope: Scope) -> None:
     """Write `a, b = value`; parts that are configuration get the name `_`."""
     names = [t.id for t in target.elts]
+    if value.code is None:
+        names, parts = _after_lists(names, parts, scope)
     elements: list[ast.expr] = []
     codes: list[ast.expr] = []
     for name, part in zip(names, parts, strict=True):
@@ -211,6 +214,19 @@ def _unpack_names(target: Any, value: Value, parts: list[Value], scope: Scope) -
         else ast.Tuple(elements, ast.Store())
     )
     scope.emit(ast.Assign([place], code))
+
+
+def _after_lists(
+    names: list[str], parts: list[Value], scope: Scope
+) -> tuple[list[str], list[Value]]:
+    """Give new lists their names, as in `h, outs = x, []`, and return the other parts."""
+    lists = {n: x for n, x in zip(names, parts, strict=True) if x.code is None and has_list(x)}
+    if set(names) & {n for x in lists.values() for n in syntax.names_in(code_of(x))}:
+        return names, parts
+    for name, value in lists.items():
+        bind(name, value, scope)
+    others = [(n, x) for n, x in zip(names, parts, strict=True) if n not in lists]
+    return [n for n, _ in others], [x for _, x in others]
 
 
 def _stops(value: Value, scope: Scope) -> bool:
