@@ -207,7 +207,9 @@ def _combined(function: Any) -> Special:
         rows = list(itertools.islice(function(*given, **keywords), LONGEST))
         if len(rows) == LONGEST:
             raise site.refuse(f"{function.__name__} of more than {LONGEST} elements")
-        made = [Items(tuple, None, list(x)) if isinstance(x, tuple) else x for x in rows]
+        made: list[Value] = [
+            Items(tuple, None, list(x)) if isinstance(x, tuple) else x for x in rows
+        ]
         return Items(list, None, made)
 
     return combine

@@ -17,7 +17,7 @@ class Cube(torch.autograd.Function):
         return x**3
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx, grad):  # pyright: ignore[reportIncompatibleMethodOverride]
         (x,) = ctx.saved_tensors
         return 2 * CubeBackward.apply(x, grad)
 
@@ -29,7 +29,7 @@ class CubeBackward(torch.autograd.Function):
         return 3 * x**2 * grad
 
     @staticmethod
-    def backward(ctx, cotangent):
+    def backward(ctx, cotangent):  # pyright: ignore[reportIncompatibleMethodOverride]
         x, grad = ctx.saved_tensors
         return cotangent * 5 * x * grad, cotangent * 3 * x**2
 
