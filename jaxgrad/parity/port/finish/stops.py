@@ -39,5 +39,6 @@ def _visit(body: list[ast.stmt]) -> None:
 
 
 def _inside_stop(code: ast.expr) -> ast.expr | None:
-    is_stop = isinstance(code, ast.Call) and syntax.text(code.func) == "lax.stop_gradient"
-    return code.args[0] if is_stop else None
+    if isinstance(code, ast.Call) and syntax.text(code.func) == "lax.stop_gradient":
+        return code.args[0]
+    return None
