@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+from collections.abc import Sequence
 
 from jaxgrad.parity.port import conditions, syntax
 from jaxgrad.parity.port.refusals import PortError
@@ -47,7 +48,7 @@ def _all(node: ast.BoolOp, operands: list[Value], scope: Scope) -> Value:
     return _after_sizes(node, sizes, last, scope)
 
 
-def _after_sizes(node: ast.BoolOp, before: list[Value], last: Value, scope: Scope) -> Value:
+def _after_sizes(node: ast.BoolOp, before: Sequence[Value], last: Value, scope: Scope) -> Value:
     """Return an operand that decides, unless a size before it does at another size."""
     sizes = [x for x in before if isinstance(x, Size)]
     if not sizes or (isinstance(last.real, bool) and _are_tests(sizes)):
@@ -93,11 +94,11 @@ def _is_number(node: ast.AST) -> bool:
     return not isinstance(node, ast.NamedExpr | ast.Lambda | ast.ListComp | ast.GeneratorExp)
 
 
-def _are_tests(sizes: list[Value]) -> bool:
+def _are_tests(sizes: Sequence[Value]) -> bool:
     return all(isinstance(x.real, bool) for x in sizes)
 
 
-def _written(node: ast.BoolOp, operands: list[Value]) -> Value:
+def _written(node: ast.BoolOp, operands: Sequence[Value]) -> Value:
     if len(operands) == 1:
         return operands[0]
     return Size(operands[-1].real, ast.BoolOp(node.op, [code_of(x) for x in operands]))

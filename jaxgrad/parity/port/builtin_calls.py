@@ -11,7 +11,7 @@ import torch.overrides
 from torch import nn
 from torch.jit._trace import is_tracing
 
-from jaxgrad.parity.port import attributes, iteration_calls, source, syntax
+from jaxgrad.parity.port import attributes, conditions, iteration_calls, source, syntax
 from jaxgrad.parity.port.lengths import is_counted, pinned
 from jaxgrad.parity.port.scope import CallSite, Special
 from jaxgrad.parity.port.values import (
@@ -82,6 +82,10 @@ def _number(kind: Any) -> Special:
     def convert(site: CallSite) -> Value:
         if kind is float and _is_count(site.args[0]):
             return Tensor(site.args[0].real.double(), code_of(site.args[0]))
+        if kind is bool and isinstance(site.args[0], Tensor) and site.args[0].real.numel() == 1:
+            if conditions.is_fixed_test(site.args[0]):
+                return Folded(conditions.truth(site.args[0], site.node, site.scope))
+            return Tensor(site.args[0].real.bool(), code_of(site.args[0]))
         if any(isinstance(x, Tensor) for x in site.args):
             raise site.refuse(
                 f"{kind.__name__}() of a tensor: its value is not known when JAX traces; keep it "

@@ -11,6 +11,7 @@ from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.scope import Returned, Scope
 from jaxgrad.parity.port.values import (
     Closure,
+    Differentiated,
     Fields,
     Folded,
     Items,
@@ -104,7 +105,7 @@ def interpret(node: ast.FunctionDef | ast.Lambda, scope: Scope) -> Value:
 
 def captured(closure: Closure) -> dict[str, Value]:
     """Return the variables of the function around a nested function that it reads."""
-    if isinstance(closure, Mapped):
+    if isinstance(closure, Mapped | Differentiated):
         return captured(closure.function) if isinstance(closure.function, Closure) else {}
     own = {a.arg for a in closure.real.args.args}
     values = closure.scope.values | closure.captured
@@ -124,7 +125,7 @@ def moved(closure: Closure, scope: Scope, carry: Callable[[str, Value], Value]) 
         carry: Takes the name and the value of a captured variable, and returns its value in
             `scope`.
     """
-    if isinstance(closure, Mapped):
+    if isinstance(closure, Mapped | Differentiated):
         function = closure.function
         if isinstance(function, Closure):
             function = moved(function, scope, carry)

@@ -11,6 +11,7 @@ from typing import Any
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.fixed import is_fixed
 from jaxgrad.parity.port.lengths import depends_on_sizes, pinned
+from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
@@ -110,7 +111,10 @@ def _compared(left: Value, op: ast.cmpop, right: Value, scope: Scope, node: ast.
             raise scope.refuse("`in` on a tensor depends on its values", node)
         answer = (real_of(left) in keys) == isinstance(op, ast.In)
         if depends_on_sizes(left) or depends_on_sizes(right):
-            return Size(answer, ast.Compare(code_of(left), [op], [code_of(right)]))
+            try:
+                return Size(answer, ast.Compare(code_of(left), [op], [code_of(right)]))
+            except PortError:  # a set has no literal
+                pinned(left, scope, node)
         return Folded(answer)
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return operators.compare(op, left, right, scope)

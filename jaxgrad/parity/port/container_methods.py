@@ -6,7 +6,7 @@ import ast
 import math
 
 from jaxgrad.parity.port import attributes, syntax
-from jaxgrad.parity.port.binding import stop_all
+from jaxgrad.parity.port.binding import kept, stop_all
 from jaxgrad.parity.port.lengths import is_counted, pinned
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import Fields, Folded, Items, Size, Value, code_of, renamed
@@ -57,7 +57,9 @@ def call_method(
 def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node: ast.AST) -> Value:
     if name in ("append", "extend"):
         added = stop_all(args[0]) if scope.no_grad else args[0]
-        if name == "append":
+        if name == "append" and owner.code is None:
+            owner.items.append(kept("item", added, scope, lasting=True))
+        elif name == "append":
             owner.items.append(added)
         elif owner.code is None:
             owner.items += attributes.iterate(added, scope, node)

@@ -24,8 +24,10 @@ from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.values import (
     Fields,
     Folded,
+    Items,
     Size,
     Tensor,
+    TensorMethod,
     Value,
     code_of,
     folded,
@@ -94,7 +96,7 @@ def _call(node: ast.Call, scope: Scope) -> Value:
     function = evaluate(node.func, scope)
     if function.real in _MESSAGES and isinstance(function, Folded):
         return Folded(None)  # a message about a shape does not bind the port to it
-    args = displays.elements(node.args, scope)
+    args = _arguments(node.args, function, scope)
     keywords: dict[str, Value] = {}
     for keyword in node.keywords:
         value = evaluate(keyword.value, scope)
@@ -107,6 +109,17 @@ def _call(node: ast.Call, scope: Scope) -> Value:
     return scope.run.call(function, args, keywords, scope, node)
 
 
+def _arguments(nodes: list[ast.expr], function: Value, scope: Scope) -> list[Value]:
+    """Return the arguments of a call; `x.view(-1, *ones)` passes sizes of any number as a tuple."""
+    label = function.real if isinstance(function, TensorMethod) else ""
+    if label in _TAKE_SIZES and any(isinstance(x, ast.Starred) for x in nodes):
+        sizes = displays.tuple_display(ast.Tuple(nodes, ast.Load()), scope)
+        if isinstance(sizes, Items) and sizes.counted:
+            return [sizes]
+    return displays.elements(nodes, scope)
+
+
+_TAKE_SIZES = ("view", "reshape", "expand", "repeat", "permute")
 _MESSAGES = (print, warnings.warn)
 
 

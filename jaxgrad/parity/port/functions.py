@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import types
 
-from jaxgrad.parity.port import closures, draws, state, syntax
+from jaxgrad.parity.port import closures, draws, generators, state, syntax
 from jaxgrad.parity.port.cleaning import cleaned
 from jaxgrad.parity.port.naming import base_name, snake
 from jaxgrad.parity.port.parameters import Arguments, bound_arguments
@@ -49,7 +49,7 @@ def call_function(
     inner.stateful = (function.__code__, _path(inner)) in run.other_mode.stateful
     run.scopes.append(inner)
     try:
-        result = closures.interpret(source.node, inner)
+        result = closures.interpret(generators.as_list(source.node), inner)
     except PortError as error:
         if error.place is None:
             raise PortError(error.reason, inner.place()) from error

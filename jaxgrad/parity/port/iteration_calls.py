@@ -6,6 +6,7 @@ import ast
 import collections
 import copy
 import functools
+import itertools
 from typing import Any
 
 import torch
@@ -185,7 +186,43 @@ def _range(site: CallSite) -> Value:
     return Items(list, code, items, counted=True)
 
 
+def _sorted(site: CallSite) -> Value:
+    """Return the sorted list of numbers or texts of the configuration, such as keys."""
+    values = attributes.iterate(site.args[0], site.scope, site.node)
+    if any(map(is_dynamic, [*values, *site.keywords.values()])):
+        raise site.refuse("`sorted` of tensors or sizes; write them in the order that they have")
+    return Folded(sorted(map(real_of, values), **{k: real_of(v) for k, v in site.keywords.items()}))
+
+
+def _combined(function: Any) -> Special:
+    """Return how `itertools.product` and its like are interpreted, on the elements themselves."""
+
+    def combine(site: CallSite) -> Value:
+        sequences = [
+            x if isinstance(x, Folded) and isinstance(x.real, int)
+            else attributes.iterate(x, site.scope, site.node) for x in site.args
+        ]  # fmt: skip
+        given = [x.real if isinstance(x, Folded) else x for x in sequences]
+        keywords = {k: v if k == "fillvalue" else real_of(v) for k, v in site.keywords.items()}
+        rows = list(itertools.islice(function(*given, **keywords), LONGEST))
+        if len(rows) == LONGEST:
+            raise site.refuse(f"{function.__name__} of more than {LONGEST} elements")
+        made: list[Value] = [
+            Items(tuple, None, list(x)) if isinstance(x, tuple) else x for x in rows
+        ]
+        return Items(list, None, made)
+
+    return combine
+
+
+LONGEST = 10_000
+_COMBINED = (
+    itertools.chain, itertools.product, itertools.combinations, itertools.permutations,
+    itertools.zip_longest, itertools.pairwise,
+)  # fmt: skip
+
 SPECIAL: dict[Any, Special] = {
+    **{f: _combined(f) for f in _COMBINED}, sorted: _sorted,
     range: _range, divmod: _divmod,
     next: _next, iter: _iter,
     sum: _sum, tuple: _container(tuple), list: _container(list), dict: _dict,

@@ -34,11 +34,10 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
         objects.store(owner, name, value, scope, node)
     elif isinstance(owner, Module) and isinstance(value, Folded | Size):
         _set_on_module(owner, name, value, scope, node)
-    elif isinstance(owner, Module) and isinstance(value, Module | Tensor):
-        if getattr(owner.real, name, None) is not value.real:
-            kind = "tensor" if isinstance(value, Tensor) else "module"
-            hint = "; return it instead of storing it" if kind == "tensor" else ""
-            raise scope.refuse(f"the {kind} `{name}` is replaced while the module runs{hint}", node)
+    elif isinstance(owner, Module) and getattr(owner.real, name, None) is value.real:
+        return  # it is set to what it is
+    elif isinstance(owner, Module) and isinstance(value, Module):
+        raise scope.refuse(f"the module `{name}` is replaced while the module runs", node)
     elif isinstance(owner, Fields) and name in owner.fields:
         _set_field(owner, name, stop_all(value) if scope.no_grad else value, scope)
     else:

@@ -16,6 +16,7 @@ AXES: dict[Any, str] = {  # usual letters of the sizes, by rank
     1: "N", 2: "ND", (2, " int"): "NL", (2, " bool"): "NL", 3: "NLD", 4: "NCHW", 5: "NCTHW",
 }  # fmt: skip
 SPARE = "LMKSTDEGHPQRUVW"
+MORE = "..."  # the other elements of a list of equal arrays
 LONGEST = 8  # characters of a size that is computed from others, as `2*N`
 
 
@@ -42,6 +43,8 @@ class Letters:
     def text(self, shapes: Sequence[Any], new: bool = False) -> str:
         """Return the text of a shape in every call, or nothing if the calls differ in more."""
         first = shapes[0]
+        if first == MORE:
+            return MORE
         if isinstance(first, dict):
             if not all(isinstance(x, dict) and x.keys() == first.keys() for x in shapes):
                 return ""

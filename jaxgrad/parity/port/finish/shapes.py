@@ -16,7 +16,7 @@ from jaxgrad._core import compat
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port import draws
 from jaxgrad.parity.port.finish import sizes
-from jaxgrad.parity.port.finish.letters import Letters, names_of_sizes, result_names
+from jaxgrad.parity.port.finish.letters import MORE, Letters, names_of_sizes, result_names
 from jaxgrad.parity.port.mode_expressions import TRAINING
 from jaxgrad.parity.port.scope import Written
 
@@ -164,7 +164,9 @@ def _named(shape: Any, found: sizes.Sizes) -> Any:
     if isinstance(shape, dict):
         return {k: _named(x, found) for k, x in shape.items()}
     if isinstance(shape, list):
-        return [_named(x, found) for x in shape]
+        parts = [_named(x, found) for x in shape]
+        many = len(parts) > 4 and parts.count(parts[0]) == len(parts)
+        return [parts[0], MORE] if many else parts
     if isinstance(shape, tuple):
         return tuple(map(found.text, shape[0])), shape[1]
     return shape
@@ -178,6 +180,7 @@ def _text(calls: Sequence[Call], letters: Letters, names: Sequence[str]) -> str:
     before = ", ".join(f"{name} {text}" for name, text in arguments.items() if text)
     results = [c.result for c in calls]
     several = all(isinstance(x, list) and len(x) == len(results[0]) for x in results)
+    several = several and MORE not in results[0]
     if several:
         parts = [letters.text([x[n] for x in results], new=True) for n in range(len(results[0]))]
         named = len(names) == len(parts)

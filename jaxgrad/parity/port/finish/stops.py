@@ -28,15 +28,17 @@ def _visit(body: list[ast.stmt]) -> None:
     stopped: set[str] = set()
     for statement in body:
         new = syntax.assigned(statement)
-        if not isinstance(statement, ast.Assign) or not _is_stop(statement.value):
+        inner = _inside_stop(statement.value) if isinstance(statement, ast.Assign) else None
+        if inner is None or not isinstance(statement, ast.Assign):
             stopped -= new
             continue
-        inner = statement.value.args[0]
         reads = set(syntax.names_in(inner)) - MODULES
         if reads and reads <= stopped:
             statement.value = inner
         stopped |= {x.id for x in statement.targets if isinstance(x, ast.Name)}
 
 
-def _is_stop(code: ast.expr) -> bool:
-    return isinstance(code, ast.Call) and syntax.text(code.func) == "lax.stop_gradient"
+def _inside_stop(code: ast.expr) -> ast.expr | None:
+    if isinstance(code, ast.Call) and syntax.text(code.func) == "lax.stop_gradient":
+        return code.args[0]
+    return None

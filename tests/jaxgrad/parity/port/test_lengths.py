@@ -287,3 +287,15 @@ class Printed(Layer):
 def test_a_message_binds_no_size():
     assert not _ported(Printed)[1].assumptions
     assert all(_matches(Printed, x) for x in OTHERS)
+
+
+class OnesOfARank(Layer):
+    def forward(self, x):
+        scale = torch.arange(x.size(0), dtype=x.dtype)
+        return self.linear(x) * scale.view(-1, *[1] * (x.dim() - 1))
+
+
+def test_a_number_of_sizes_is_computed():
+    """`x.view(-1, *ones)` holds for each rank."""
+    assert not _ported(OnesOfARank)[1].assumptions
+    assert all(_matches(OnesOfARank, x) for x in (X, X[0], X[None]))

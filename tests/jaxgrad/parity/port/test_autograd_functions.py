@@ -1,0 +1,50 @@
+"""An `autograd.Function` whose backward is differentiated is ported with its second derivative."""
+
+import numpy as np
+import torch
+from torch import nn
+
+from tests.jaxgrad.parity.port._ports import agrees
+
+
+X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad):  # pyright: ignore[reportIncompatibleMethodOverride]
+        (x,) = ctx.saved_tensors
+        return 2 * CubeBackward.apply(x, grad)
+
+
+class CubeBackward(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, grad):
+        ctx.save_for_backward(x, grad)
+        return 3 * x**2 * grad
+
+    @staticmethod
+    def backward(ctx, cotangent):  # pyright: ignore[reportIncompatibleMethodOverride]
+        x, grad = ctx.saved_tensors
+        return cotangent * 5 * x * grad, cotangent * 3 * x**2
+
+
+class Twice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        h = self.first(x)
+        (grad,) = torch.autograd.grad(Cube.apply(h).sum(), h, create_graph=True)
+        return self.second(grad)
+
+
+def test_the_gradient_of_a_function_is_differentiated():
+    assert agrees(Twice(), X)
+    assert not agrees(Twice(), X, without="cotangent * 5", instead="cotangent * 6")
