@@ -69,3 +69,11 @@ def test_eigenvectors_of_equal_eigenvalues_have_gradient_nan(name):
     for which, expected in ((0, 2 * np.eye(2)), (1, np.full((2, 2), np.nan))):
         for gradient in gradients(which):
             np.testing.assert_array_equal(gradient, expected)
+
+
+def test_the_condition_number_of_an_empty_matrix_is_zero():
+    """`cond` of matrices without rows is 0 for every numeric order, as in torch."""
+    for shape in ((0, 0), (2, 0, 3)):
+        for p in (None, 1, -2):
+            expected = torch.linalg.cond(torch.zeros(shape), p).numpy()
+            np.testing.assert_array_equal(functional.linalg.cond(jnp.zeros(shape), p), expected)
