@@ -56,9 +56,10 @@ def transform_nd(
         )
     if not axes and fun is not jnp.fft.fftn and fun is not jnp.fft.ifftn:
         raise RuntimeError(f"{fun.__name__.strip('_')} must transform at least one axis")
+    if not axes:
+        return input.astype(jnp.promote_types(input.dtype, jnp.complex64))
     lengths = [input.shape[a] for a in axes]
-    if axes:
-        lengths[-1] = _length(fun, lengths[-1])
+    lengths[-1] = _length(fun, lengths[-1])
     sizes = tuple(default if n == -1 else n for default, n in zip(lengths, sizes, strict=True))
     _check_sizes(sizes)
     return normalize(fun, fun(input, sizes, axes), sizes, norm)

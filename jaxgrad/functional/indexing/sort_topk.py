@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, canonical_dim
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional._core.order import stable_order
 from jaxgrad.functional.reduction.amax_max import ValuesIndices
 
 
@@ -39,8 +38,12 @@ def sort(
     axis = canonical_dim(dim, input.ndim)
     if not input.ndim:
         return ValuesIndices(input, jnp.zeros((), int))
-    at = stable_order(input, axis, descending)
-    return ValuesIndices(jnp.take_along_axis(input, at, axis), at)
+    positions = jax.lax.broadcasted_iota(int, input.shape, axis)
+    operands = (input, positions)
+    if descending:  # twice reversed, so that ties keep their order
+        operands = tuple(jnp.flip(x, axis) for x in operands)
+    ordered = jax.lax.sort(operands, dimension=axis, is_stable=True, num_keys=1)
+    return ValuesIndices(*(jnp.flip(x, axis) for x in ordered) if descending else ordered)
 
 
 def argsort(

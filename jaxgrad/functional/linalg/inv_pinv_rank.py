@@ -127,6 +127,8 @@ def cond(A: Array, p: float | str | None = None) -> Array:
     Torch: `torch.linalg.cond`.
     """
     A = matrix("linalg.cond", A)
+    if 0 in A.shape[-2:] and not isinstance(p, str):
+        return jnp.zeros(A.shape[:-2], A.real.dtype)
     if p is None or p in (2, -2):
 
         def ratio(x: Array) -> Array:

@@ -130,7 +130,7 @@ def lstsq(
 
     Args:
         A: `(*, m, n)`.
-        B: `(*, m, k)`.
+        B: `(*, m, k)`, or `(*, m)` for one right-hand side.
         rcond: Cutoff relative to the largest singular value, at or below which values count as 0.
         driver: The results besides X that are not empty: `"gelsy"` (or None): the rank; `"gelsd"`
             and `"gelss"`: the rank, the singular values and the residuals; `"gels"`: the residuals.
@@ -157,7 +157,11 @@ def lstsq(
             f"not {driver!r}"
         )
     require_same_dtype("linalg.lstsq", A=A, B=B)
-    A, B = matrix("linalg.lstsq", A), matrix("linalg.lstsq", B)
+    A, B = matrix("linalg.lstsq", A), array(B, "B")
+    if B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]:
+        solution, *others = lstsq(A, B[..., None], rcond, driver=driver)
+        return LstsqResult(solution[..., 0], *others)
+    B = matrix("linalg.lstsq", B)
     m, n = A.shape[-2:]
     if B.shape[-2] != m:
         raise RuntimeError(

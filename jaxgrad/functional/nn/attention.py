@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import jax
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
@@ -107,8 +106,10 @@ def _safe_softmax(scores: Array) -> Array:
     """Return the softmax over the last dim, or zeros where all scores are -inf."""
     if not scores.shape[-1]:
         return scores
-    masked = jnp.all(scores == -jnp.inf, -1, keepdims=True)
-    return jnp.where(masked, 0, jax.nn.softmax(jnp.where(masked, 0, scores), -1))
+    largest = jnp.max(scores, -1, keepdims=True)
+    powers = jnp.exp(scores - jnp.where(largest == -jnp.inf, 0, largest))
+    total = powers.sum(-1, keepdims=True)  # 0 only in a fully masked row
+    return powers / jnp.where(total == 0, 1, total)
 
 
 def _repeat_heads(x: Array, heads: int) -> Array:

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.typing import Array, ArrayLike
-from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating
+from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating, together
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 
@@ -89,7 +89,8 @@ def heaviside(input: Array, values: Array) -> Array:
     """Return 0 for negative elements, 1 for positive ones and `values` at 0, without a gradient.
 
     Raises:
-        RuntimeError: The dtypes differ, or the function is differentiated.
+        RuntimeError: The dtypes differ, the shapes do not broadcast, or the function is
+            differentiated.
 
     Example:
         >>> import jax.numpy as jnp
@@ -103,7 +104,7 @@ def heaviside(input: Array, values: Array) -> Array:
     """
     input, values = array(input), array(values, "values")
     require_same_dtype("heaviside", input=input, values=values)
-    return _heaviside(input, values)
+    return _heaviside(*together(input, values))
 
 
 @derivative(not_differentiable("heaviside"), not_differentiable("heaviside"))

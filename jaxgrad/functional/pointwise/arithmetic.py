@@ -8,17 +8,18 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array, ArrayLike
-from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
+from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
-from jaxgrad.functional.pointwise.rounding_remainder import floor_quotient
+from jaxgrad.functional.pointwise.rounding_remainder import floor_quotient, require_divisor
 
 
 def add(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> Array:
     """Return `input + alpha * other`.
 
     Raises:
-        RuntimeError: `alpha` is a float and the result's dtype is not floating.
+        RuntimeError: `alpha` is a float and the result's dtype is not floating, or complex and the
+            result is real.
 
     Example:
         >>> import jax.numpy as jnp
@@ -62,6 +63,11 @@ def sub(input: ArrayLike, other: ArrayLike, *, alpha: float = 1) -> Array:
 
 
 def _check_alpha(alpha: float, x: Array) -> None:
+    if isinstance(alpha, complex) and not is_complex(x):
+        raise RuntimeError(
+            "For non-complex input tensors, argument alpha must not be a complex number, but alpha "
+            f"is {alpha} and the result is {x.dtype}"
+        )
     if isinstance(alpha, float) and not is_floating(x):
         raise RuntimeError(
             "For integral input tensors, argument alpha must not be a floating point number, but "
@@ -92,7 +98,8 @@ def div(input: ArrayLike, other: ArrayLike, *, rounding_mode: str | None = None)
         rounding_mode: None, `"trunc"` (toward zero) or `"floor"` (down).
 
     Raises:
-        RuntimeError: `rounding_mode` is not None, `"trunc"` or `"floor"`.
+        RuntimeError: `rounding_mode` is not None, `"trunc"` or `"floor"`, or a rounded quotient
+            of integers has the divisor 0 (under `jit` this is not checked).
 
     Example:
         >>> import jax.numpy as jnp
@@ -111,6 +118,7 @@ def div(input: ArrayLike, other: ArrayLike, *, rounding_mode: str | None = None)
     reject(f"div of rounding_mode '{rounding_mode}'", "bool complex", input, other)
     x, y = together(input, other)
     if not is_floating(x):
+        require_divisor(y)
         return (
             jnp.floor_divide(x, y) if rounding_mode == "floor" else jax.lax.div(*_broadcast(x, y))
         )

@@ -29,7 +29,7 @@ def atan2(input: Array, other: Array) -> Array:
 
 def _over_square(numerator: Array, x: Array, y: Array) -> Array:
     square = x * x + y * y
-    return jnp.where(square == 0, 0, numerator * (1 / square))
+    return jnp.where(square == 0, 0, numerator / square)
 
 
 @derivative(

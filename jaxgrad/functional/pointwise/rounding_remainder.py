@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array, ArrayLike
-from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, together
+from jaxgrad.functional._core.arguments import array, in_opmath, is_floating, require, together
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 
@@ -102,6 +102,9 @@ def _frac(x: Array) -> Array:
 def fmod(input: Array, other: ArrayLike) -> Array:
     """Return the remainder of the division, with the sign of the dividend `input`.
 
+    Raises:
+        RuntimeError: A divisor of integers is 0.
+
     Example:
         >>> import jax.numpy as jnp
         >>> print(fmod(jnp.array(-3.0), 2.0))
@@ -110,7 +113,15 @@ def fmod(input: Array, other: ArrayLike) -> Array:
     Torch: `torch.fmod`.
     """
     reject("fmod", "bool", input, other)
-    return _fmod(*together(array(input), other))
+    x, y = together(array(input), other)
+    require_divisor(y)
+    return _fmod(x, y)
+
+
+def require_divisor(y: Array) -> None:
+    """Raise torch's error if an integer divisor is 0; under `jit` the values are unknown."""
+    if not is_floating(y):
+        require(jnp.all(y != 0), RuntimeError("ZeroDivisionError: an integer divisor is 0"))
 
 
 @derivative(lambda t, *_: t, lambda t, _, x, y: t * -jnp.trunc(x / y))
@@ -120,6 +131,9 @@ def _fmod(x: Array, y: Array) -> Array:
 
 def remainder(input: ArrayLike, other: ArrayLike) -> Array:
     """Return the remainder of the division, with the sign of the divisor `other`.
+
+    Raises:
+        RuntimeError: A divisor of integers is 0.
 
     Example:
         >>> import jax.numpy as jnp
@@ -132,7 +146,9 @@ def remainder(input: ArrayLike, other: ArrayLike) -> Array:
         1. The gradient with respect to `other` is NaN where `input` is infinite.
     """
     reject("remainder", "bool", input, other)
-    return _remainder(*together(input, other))
+    x, y = together(input, other)
+    require_divisor(y)
+    return _remainder(x, y)
 
 
 def floor_quotient(x: Array, y: Array) -> Array:

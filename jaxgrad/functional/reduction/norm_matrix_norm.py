@@ -125,6 +125,7 @@ def matrix_norm(
         dtype: Dtype to cast the input to first, of the same dtype class and not narrower.
 
     Raises:
+        IndexError: The least of no singular values, rows or columns is needed.
         RuntimeError: The `ord` is not supported, `dim` is not two different dims, or the input
             cannot be cast to `dtype` without narrowing.
 
@@ -156,9 +157,15 @@ def matrix_norm(
 
 
 def _matrix_norm(x: Array, *, ord: Any, dims: tuple[int, int], keepdim: bool) -> Array:
+    least_of = {-2: dims, -1: dims[1:], -math.inf: dims[:1]}.get(ord, ())
+    if any(not x.shape[d] for d in least_of):
+        raise IndexError(
+            f"linalg.matrix_norm: Expected the dims of order {ord} to have non-zero size, but the "
+            f"shape is {list(x.shape)}"
+        )
     if ord in ("nuc", 2, -2):
         values = jnp.linalg.svd(nan_if_infinite(jnp.moveaxis(x, dims, (-2, -1))), compute_uv=False)
-        if ord == "nuc":
+        if ord == "nuc" or (ord == 2 and not values.shape[-1]):
             result = jnp.sum(values, -1)
         else:
             result = jnp.max(values, -1) if ord > 0 else jnp.min(values, -1)

@@ -164,7 +164,8 @@ _FIRST, _LAST = slice(1), slice(-1, None)
 def _nan_after_infinity(x: jax.Array, axes: Any) -> jax.Array:
     """Return NaN if a value follows an infinity: torch's running mean then computes inf - inf."""
     infinite = jnp.isinf(jax.lax.stop_gradient(x))
-    follows = jnp.sum(infinite, axes, keepdims=True) > _first_or_last(infinite, axes, _LAST)
+    last = jnp.sum(_first_or_last(infinite, axes, _LAST), axes, keepdims=True)
+    follows = jnp.sum(infinite, axes, keepdims=True) > last
     return jnp.where(follows, jnp.nan, 0).astype(x.dtype)
 
 

@@ -69,3 +69,37 @@ def test_eigenvectors_of_equal_eigenvalues_have_gradient_nan(name):
     for which, expected in ((0, 2 * np.eye(2)), (1, np.full((2, 2), np.nan))):
         for gradient in gradients(which):
             np.testing.assert_array_equal(gradient, expected)
+
+
+def test_the_condition_number_of_an_empty_matrix_is_zero():
+    """`cond` of matrices without rows is 0 for every numeric order, as in torch."""
+    for shape in ((0, 0), (2, 0, 3)):
+        for p in (None, 1, -2):
+            expected = torch.linalg.cond(torch.zeros(shape), p).numpy()
+            np.testing.assert_array_equal(functional.linalg.cond(jnp.zeros(shape), p), expected)
+
+
+@pytest.mark.parametrize("driver", ["gelsy", "gelsd", "gels"])
+@pytest.mark.parametrize("batch", [(), (3,)], ids=["one", "batch"])
+def test_lstsq_takes_one_right_hand_side(driver, batch):
+    """A right-hand side without columns gives solutions without columns, as in torch."""
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((*batch, 4, 2)), rng.standard_normal((*batch, 4))
+    expected = torch.linalg.lstsq(torch.from_numpy(a), torch.from_numpy(b), driver=driver)
+    ours = functional.linalg.lstsq(jnp.asarray(a), jnp.asarray(b), driver=driver)
+    for x, y in zip(ours, expected, strict=True):
+        np.testing.assert_allclose(x, y.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("ord", [2, -2, 1, -1, float("inf"), -float("inf"), "fro", "nuc"])
+def test_norms_of_empty_matrices_are_torchs(ord):
+    """Norms of empty matrices are 0, except for the least of nothing, which raises IndexError."""
+    for shape in ((0, 3), (3, 0), (2, 0, 0)):
+        try:
+            expected = torch.linalg.matrix_norm(torch.zeros(shape), ord)
+        except IndexError:
+            with pytest.raises(IndexError, match="non-zero size"):
+                functional.linalg.matrix_norm(jnp.zeros(shape), ord)
+        else:
+            ours = functional.linalg.matrix_norm(jnp.zeros(shape), ord)
+            np.testing.assert_array_equal(ours, expected.numpy())

@@ -62,3 +62,23 @@ def test_functions_of_real_numbers_reject_complex_numbers(name):
     label = "hardtanh" if name == "relu6" else name
     with pytest.raises(NotImplementedError, match=f"{label} is not implemented for complex64"):
         operator.attrgetter(name)(functional)(jnp.ones(1, "complex64"))
+
+
+@pytest.mark.parametrize("name", ["remainder", "fmod", "floor", "trunc"])
+def test_integers_cannot_be_divided_by_zero(name):
+    """An integer divisor of 0 raises torch's error in eager calls; floats give NaN or infinity."""
+    for package in (torch, functional):
+        array = torch.tensor if package is torch else jnp.array
+        rounding = {"rounding_mode": name} if name in ("floor", "trunc") else {}
+        function = package.div if rounding else getattr(package, name)
+        with pytest.raises(RuntimeError, match="ZeroDivisionError"):
+            function(array([1, 2]), array([1, 0]), **rounding)
+
+
+def test_a_complex_factor_needs_a_complex_result():
+    """`add` of real arrays rejects a complex `alpha`, and `heaviside` shapes that do not fit."""
+    for package, ones in ((torch, torch.ones), (functional, jnp.ones)):
+        with pytest.raises(RuntimeError, match="alpha must not be a complex number"):
+            package.add(ones(2), ones(2), alpha=1j)
+        with pytest.raises(RuntimeError):
+            package.heaviside(ones((2, 3)), ones(4))
