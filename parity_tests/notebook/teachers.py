@@ -101,7 +101,7 @@ def _answer(place: str, values: str) -> str:
 def _exercise(name: str, text: str, rest: list[str]) -> str:
     """Return an exercise with the usual mistake, and the model answer folded."""
     theme, _, stem = name.partition("/")
-    code = solution(getattr(importlib.import_module(f"{SOLUTIONS}.{theme}"), stem)).strip()
+    code = spaced(solution(getattr(importlib.import_module(f"{SOLUTIONS}.{theme}"), stem)).strip())
     return "\n".join(
         [
             f"**Exercise.** {text}\n",
@@ -113,6 +113,12 @@ def _exercise(name: str, text: str, rest: list[str]) -> str:
             "</details>\n",
         ]
     )
+
+
+def spaced(code: str) -> str:
+    """Return a script with two blank lines around its functions and classes, as ruff wants them."""
+    before = re.sub(r"\n\n+(?=(?:def|class) |@)", "\n\n\n", code)
+    return re.sub(r"(\n +\S[^\n]*)\n\n(?=\S)", r"\1\n\n\n", before)
 
 
 def _wrong(answer: WrongAnswer | None) -> str:

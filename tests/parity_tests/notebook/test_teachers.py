@@ -6,7 +6,7 @@ import pytest
 
 from parity_tests.notebook.practice import exercises
 from parity_tests.notebook.questions import QUESTIONS as ASKED
-from parity_tests.notebook.teachers import PATH, notebooks, page, practice
+from parity_tests.notebook.teachers import PATH, notebooks, page, practice, spaced
 from parity_tests.notebook.wrong_answers import EXERCISES, QUESTIONS
 
 
@@ -47,3 +47,11 @@ def test_a_model_answer_is_the_one_that_the_suite_runs():
 
     assert "    momentum = 0.9 * momentum + jax.grad(lambda w: w**2)(param)\n" in text
     assert "```text\n" + "\n".join(rest) + "\n```" in text
+
+
+def test_functions_have_two_blank_lines_around_them():
+    """Code of the page is spaced as `make lint` requires it of markdown."""
+    code = "x = 1\n\ndef f():\n    return 1\n\nprint(f())\n\ny = 2"
+
+    assert spaced(code) == "x = 1\n\n\ndef f():\n    return 1\n\n\nprint(f())\n\ny = 2"
+    assert spaced(spaced(code)) == spaced(code)
