@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch import Tensor
@@ -94,14 +94,16 @@ def binary(call: TorchCall) -> Mistakes:
             )  # a mask of zeros and ones: not a minimum, but one of the operands
             missing = wrong._replace(mistake=f"torch's {call.op} is missing", setting="skip")
             yield missing if picks else wrong
-    for n in [n for n, v in enumerate((x, y)) if name == "mul" and _is_square_mask(v)]:
-        both = [v.mT if k == n else v for k, v in enumerate((x, y))]
+    for n, mask in enumerate((x, y) if name == "mul" else ()):
+        if not _is_square_mask(mask):
+            continue
+        both = [mask.mT if k == n else v for k, v in enumerate((x, y))]
         yield call.called("the mask is transposed", *both, **call.kwargs)
     if name in ("sub", "div", "pow"):
         yield call.called(f"the operands of {name} are swapped", y, x, **call.kwargs)
 
 
-def _is_square_mask(x: Any) -> bool:
+def _is_square_mask(x: Any) -> TypeGuard[Tensor]:
     """Whether an operand is a square matrix of zeros and ones."""
     square = isinstance(x, Tensor) and x.ndim > 1 and x.shape[-1] == x.shape[-2]
     return square and set(x.unique().tolist()) == {0, 1}
@@ -233,8 +235,14 @@ def losses(call: TorchCall) -> Mistakes:
         if other != used:
             text = f"the loss is reduced by {other}, torch uses {used}"
             yield call.replaced(text, reduction=other)
-    labels, ignored = call.bound.get("target"), call.bound.get("ignore_index", -100)
-    if used == "mean" and call.op in ("cross_entropy", "nll_loss") and (labels == ignored).any():
+    if used == "mean" and call.op in ("cross_entropy", "nll_loss"):
+        yield from _all_labels(call)
+
+
+def _all_labels(call: TorchCall) -> Mistakes:
+    """Divide by the number of all labels, where torch leaves out the ignored ones."""
+    labels = call.bound["target"]
+    if (labels == call.bound.get("ignore_index", -100)).any():
         text = "the loss is divided by the number of all labels, torch leaves out the ignored ones"
         wrong = call.replaced(text, reduction="sum")
         yield wrong.then(text, lambda total: total / labels.numel())

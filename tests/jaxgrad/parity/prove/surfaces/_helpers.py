@@ -30,11 +30,13 @@ class Made(Case):
         self.stops = self.uses = self.ties = gates
         self.repeated: Any = []
 
-    def rerun(self, settings: Any) -> Any:
+    def rerun(self, settings: Any, draw: Any = None) -> Any:
+        del draw
         self.left -= 1
         return settings
 
-    def differing(self, actual: Any, run: Any) -> frozenset[str]:
+    def differing(self, actual: Any, run: Any, near: Any = None) -> frozenset[str]:
+        del near
         assert run is None and set(actual.values()) <= {self.number}
         good = {name for gate in actual for name in self.repairs[gate.path]}
         broken = {name.upper() for name in good if name.isdigit()}

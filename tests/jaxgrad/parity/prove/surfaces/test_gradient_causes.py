@@ -246,7 +246,7 @@ def test_ties_get_none_or_all_of_the_gradient(number, torchs):
     """JAX splits it in two halves."""
 
     class Ties(Made):
-        def differing(self, actual: Any, run: Any) -> frozenset[str]:
+        def differing(self, actual: Any, run: Any, near: Any = None) -> frozenset[str]:
             right = set(actual.values()) == {number}
             return frozenset() if right else self.wrong
 
