@@ -8,6 +8,7 @@ import dataclasses
 import jax
 
 from jaxgrad.parity.port import (
+    assignments,
     attributes,
     binding,
     branches,
@@ -25,7 +26,6 @@ from jaxgrad.parity.port import (
     recurrent_modules,
     regions,
     state,
-    statements,
     syntax,
 )
 from jaxgrad.parity.port.params import Layout
@@ -272,7 +272,7 @@ FAULTS: tuple[Fault, ...] = (
         "late_binding_lost",
         "nested",
         replaced(
-            statements,
+            assignments,
             "bind",
             lambda f: (
                 lambda name, value, scope: (
