@@ -210,7 +210,11 @@ FAULTS: tuple[Fault, ...] = (
         replaced(
             inner_gradients,
             "_gradient",
-            lambda f: lambda label, names, output, _: f(label, names, output, Folded(None)),
+            lambda f: (
+                lambda label, names, output, _, summed: f(
+                    label, names, output, Folded(None), summed=summed
+                )
+            ),
         ),
     ),
     # changes in place
