@@ -8,6 +8,7 @@ import dataclasses
 import jax
 
 from jaxgrad.parity.port import (
+    assignments,
     attributes,
     binding,
     branches,
@@ -25,7 +26,6 @@ from jaxgrad.parity.port import (
     recurrent_modules,
     regions,
     state,
-    statements,
     syntax,
 )
 from jaxgrad.parity.port.params import Layout
@@ -210,7 +210,11 @@ FAULTS: tuple[Fault, ...] = (
         replaced(
             inner_gradients,
             "_gradient",
-            lambda f: lambda label, names, output, _: f(label, names, output, Folded(None)),
+            lambda f: (
+                lambda label, names, output, _, summed: f(
+                    label, names, output, Folded(None), summed=summed
+                )
+            ),
         ),
     ),
     # changes in place
@@ -272,7 +276,7 @@ FAULTS: tuple[Fault, ...] = (
         "late_binding_lost",
         "nested",
         replaced(
-            statements,
+            assignments,
             "bind",
             lambda f: (
                 lambda name, value, scope: (

@@ -286,7 +286,8 @@ def lift(real: Any, code: ast.expr) -> Value:
     if isinstance(real, list | tuple):
         items = [lift(x, syntax.item(code, n)) for n, x in enumerate(real)]
         kind = list if isinstance(real, list) else tuple
-        return Items(kind, code if any(map(is_dynamic, items)) else None, items)
+        counted = code.__dict__.get("counted", False)
+        return Items(kind, code if any(map(is_dynamic, items)) else None, items, counted)
     if isinstance(real, Mapping):
         fields = {k: lift(x, syntax.item(code, k)) for k, x in real.items()}
         return Fields(dict, code, fields)

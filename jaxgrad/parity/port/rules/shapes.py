@@ -135,19 +135,18 @@ def _stack(op: Operation) -> ast.expr:
     return syntax.call("jnp.stack", op.code(0, "tensors"), axis=dim)
 
 
-def _unbind(op: Operation) -> Value:
+def _unbind(op: Operation) -> ast.expr:
     return _parts_of(op, syntax.call("jnp.unstack", op.input, axis=op.code(1, "dim", 0)))
 
 
-def _parts_of(op: Operation, code: ast.expr) -> Value:
-    """Return the parts of a tensor, whose number depends on a size."""
-    parts = lift(op.real, code)
-    assert isinstance(parts, Items)
-    parts.counted = is_counted(op.args[0] if op.args else op.keywords["input"], op.scope)
-    return parts
+def _parts_of(op: Operation, code: ast.expr) -> ast.expr:
+    """Mark the parts of a tensor, whose number depends on a size."""
+    whole = op.args[0] if op.args else op.keywords["input"]
+    code.__dict__["counted"] = is_counted(whole, op.scope)
+    return code
 
 
-def _chunk(op: Operation) -> Value | ast.expr:
+def _chunk(op: Operation) -> ast.expr:
     assert op.shape is not None
     dim, count = op.get(2, "dim", 0), op.value(1, "chunks")
     assert count is not None
@@ -161,7 +160,7 @@ def _chunk(op: Operation) -> Value | ast.expr:
     return _parts_of(op, code) if isinstance(count, Size) else code
 
 
-def _split(op: Operation) -> Value | ast.expr:
+def _split(op: Operation) -> ast.expr:
     assert op.shape is not None
     dim = op.get(2, "dim", 0)
     value = op.value(1, "split_size") or op.value(1, "split_size_or_sections")
