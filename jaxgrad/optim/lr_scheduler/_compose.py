@@ -69,7 +69,9 @@ def sequential_lr(
 
 
 @argument_names.checked
-def chained_scheduler(schedulers: Sequence[Schedule], lr: Rates | None = None) -> Schedule:
+def chained_scheduler(
+    schedulers: Sequence[Schedule], lr: Rates | Sequence[Schedule] | None = None
+) -> Schedule:
     """Apply all schedules in every step, each to the previous one's learning rate.
 
     If all schedules multiply the learning rate, or one sets it outright, a step is as cheap as its
