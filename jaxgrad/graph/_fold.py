@@ -1,8 +1,8 @@
 """Merge the graphs of several settings into one diagram with shared lanes, boxes and edges.
 
 A lane is a module. If a lane has too many operations, transposes and casts of a parameter first
-move into the box of their consumer; then each submodule becomes one box, and finally the whole
-lane does.
+move into the box of their consumer; then each submodule becomes one box, then the operations with
+the same states in all settings do, and finally the whole lane does.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from jaxgrad.graph._keys import Indexed, Key, index_graphs
 from jaxgrad.graph._lanes import Assigned, ModulePath, module_path
 from jaxgrad.graph._model import ABSENT, Op, distinct
 from jaxgrad.graph._runs import Run, runs
+from jaxgrad.graph._split import by_states, without
 from jaxgrad.graph._states import BoxEdge, ParamBadge, View, view
 
 
@@ -78,6 +79,7 @@ def fold(
             for choice in _choices(lane, mine, indexed)[0 if rearranging else 1 :]
             if len(set(choice.values())) <= max_boxes(name) and _acyclic(choice, indexed)
         )
+    indexed = without(indexed, box_of)
     badges = _badges(indexed, lane_of, depth, max_badges)
     end_of = box_of | {name: key for key, badge in badges.items() for name in badge.leaves}
     views = tuple(view(each, end_of, badges) for each in indexed)
@@ -93,6 +95,8 @@ def _choices(lane: int, keys: list[Key], indexed: list[Indexed]) -> list[dict[Ke
         paths, shorter = ({key[1][:d] for key in keys} for d in (depth, depth - 1))
         if depth == 1 or len(paths) > len(shorter):  # else the boxes stay the same
             choices.append({key: (lane, key[1][:depth]) if key[1] else key for key in keys})
+    if len(indexed) > 1:
+        choices.append(by_states(lane, keys, indexed))
     return [*choices, dict.fromkeys(keys, (lane, ()))]
 
 
@@ -135,10 +139,15 @@ def _boxes(indexed: list[Indexed], box_of: Mapping[Key, Key]) -> dict[Key, Box]:
     return {key: _box(key, ops, key in relayouts) for key, ops in members.items()}
 
 
+def counted(count: int) -> str:
+    """Return the text of a box that only says how many operations it has."""
+    return "1 op" if count == 1 else f"{count} ops"
+
+
 def _box(key: Key, ops: Mapping[Key, Op], is_relayout: bool) -> Box:
     names = tuple(op.name for op in ops.values())
-    if len(key) == 2:
-        text = ".".join(key[1]) or f"{len(ops)} ops"
+    if len(key) < 4:  # a box of several operations
+        text = ".".join(key[1]) or counted(len(ops))
         text = f".{text}" if key[1] and text.isdigit() else text
         return Box(key[0], text, names, folded=len(ops) > 1, is_relayout=False)
     op = ops[key]

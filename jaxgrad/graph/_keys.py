@@ -11,7 +11,7 @@ from jaxgrad.graph._model import Graph
 
 
 # An operation's key is (lane, path within the lane, kind, count); a box of several operations has
-# (lane, path). The same operation has the same key in every setting.
+# (lane, path) or (lane, path, number). The same operation has the same key in every setting.
 Key = tuple[Any, ...]
 
 

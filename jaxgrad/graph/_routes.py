@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from jaxgrad.graph._keys import Key
-from jaxgrad.graph._layout import GAP_X, Rect
+from jaxgrad.graph._layout import GAP_X, GAP_Y, Rect
 from jaxgrad.graph._sheet import number
 from jaxgrad.graph._states import BoxEdge
 
@@ -146,6 +146,8 @@ def _back(a: Rect, b: Rect) -> Route:
 def _over(boxes: Mapping[Key, Rect], source: Key, target: Key, y: float, end: float) -> Route:
     """Route an edge above all boxes; it comes down on its target, or right of its lane."""
     a, b = boxes[source], boxes[target]
+    if a.y == b.y > min(o.y for o in boxes.values()) and b.right < a.x:
+        return _between_rows(a, b)
     low = any(o.x < b.right - 8 < o.right and o.y < b.y for o in boxes.values())
     x1, x2 = a.x + 10, end + 6 if low else b.right - 8
     if any(o.x < x1 < o.right and o.y < a.y for o in boxes.values()):  # leave to the left
@@ -166,6 +168,16 @@ def _over(boxes: Mapping[Key, Rect], source: Key, target: Key, y: float, end: fl
     pen.curve((x2, middle), (x2 - 6, middle))
     pen.to(b.right + 5, middle)
     return pen.route(b.right, middle, 0)
+
+
+def _between_rows(a: Rect, b: Rect) -> Route:
+    """Route an edge of a lower row through the gap above that row."""
+    x1, x2, y = a.x + 10, b.right - 8, a.y - GAP_Y / 2
+    pen = _Pen(x1, a.y)
+    pen.curve((x1, y), (x1 - 5, y))
+    pen.to(x2 + 3, y)
+    pen.curve((x2, y), (x2, b.y - 4))
+    return pen.route(x2, b.y, -90)
 
 
 def _down(a: Rect, b: Rect, x2: float, others: Iterable[Rect]) -> Route:

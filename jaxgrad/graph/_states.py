@@ -36,6 +36,7 @@ class View(NamedTuple):
     failed: Key | None  # the box that raised
     inside: Mapping[Key, tuple[str, ...]]  # the tooltip of a box: its operations
     leaves: Mapping[Key, tuple[str, ...]]  # the parameters of each badge
+    computed: Mapping[Key, int]  # the number of a box's operations that are in the graph
 
 
 def view(each: Indexed, end_of: Mapping[Any, Key], badges: Mapping[Key, ParamBadge]) -> View:
@@ -49,6 +50,7 @@ def view(each: Indexed, end_of: Mapping[Any, Key], badges: Mapping[Key, ParamBad
     graph = each.graph
     states: dict[Key, str] = {}
     inside: dict[Key, list[str]] = {}
+    computed: collections.Counter[Key] = collections.Counter()
     flows: dict[BoxEdge, str] = {}
     cuts: dict[BoxEdge, str] = {}
     hidden: dict[Key, str] = {}  # boxes that contain a cut
@@ -63,6 +65,7 @@ def view(each: Indexed, end_of: Mapping[Any, Key], badges: Mapping[Key, ParamBad
         box = end_of[key]
         states[box] = min(states.get(box, ABSENT), op.state, key=_BEST.index)
         inside.setdefault(box, []).append(_about(op))
+        computed[box] += op.state != ABSENT
     at = graph.failure.op if graph.failure else None
     failed = None if at is None else end_of.get(each.keys[at])
     for i, (op, key) in reversed([*enumerate(zip(graph.ops, each.keys, strict=True))]):
@@ -89,7 +92,7 @@ def view(each: Indexed, end_of: Mapping[Any, Key], badges: Mapping[Key, ParamBad
     cuts = {edge: cut for edge, cut in cuts.items() if edge not in flows}
     tooltips = {box: tuple(lines) for box, lines in inside.items()}
     names = {key: badge.leaves for key, badge in badges.items()}
-    return View(graph, states, flows, cuts, stubs, labels, failed, tooltips, names)
+    return View(graph, states, flows, cuts, stubs, labels, failed, tooltips, names, computed)
 
 
 def _about(op: Op) -> str:

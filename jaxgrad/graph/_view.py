@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from jaxgrad.graph._differences import MISSING, WRONG, differing
 from jaxgrad.graph._flows import arcs, flows
+from jaxgrad.graph._fold import counted
 from jaxgrad.graph._keys import Key
 from jaxgrad.graph._layout import ARC, LANE_GAP, Rect
 from jaxgrad.graph._legend import badge_kind
@@ -133,7 +134,9 @@ class Drawing:
         if key == self.view.failed:
             self.sheet.rect(rect, "err", radius)
         x, y = rect.middle
-        self.sheet.text(x, y + 4.2, box.text, f"{'t' if state == REACHED else 'dim'} m mid")
+        count = self.view.computed.get(key, 0) or len(box.members)  # an outline: of the others
+        text = counted(count) if box.text == counted(len(box.members)) else box.text
+        self.sheet.text(x, y + 4.2, text, f"{'t' if state == REACHED else 'dim'} m mid")
 
     def badge(self, key: Key) -> None:
         rect, badge = self.badges[key], self.diagram.badges[key]

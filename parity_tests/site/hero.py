@@ -1,7 +1,8 @@
 """Draw the picture at the top of README.md and of the docs: `python -m parity_tests.site.hero`.
 
 It shows the critic of the README's first block: torch, the port, and the port with the fix. A phone
-shows a narrow variant, which merges the operations of a module into one box.
+shows a narrow variant of the same graphs: a module has one box for the operations of the wrong
+port alone and one for the others.
 """
 
 import re
@@ -9,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from jaxgrad.graph import side_by_side
+from jaxgrad.graph import Setting, side_by_side
 from parity_tests.runner.settings import ROOT, configure
 from parity_tests.site.traps.drawing import compared
 
 
 FOLDER = ROOT / "docs" / "_static"
 WIDE = 1100  # pixels; below that the boxes of the ports would be merged
-NARROW = 380  # pixels; a phone shrinks it to 358
+NARROW = 400  # pixels; a phone shrinks it to 358
 TITLE = "The critic: torch, the wrong port and the right one"
 
 
@@ -35,15 +36,20 @@ def programs() -> tuple[dict[str, Any], dict[str, Any]]:
     return _names(block), _names(fixed)
 
 
-def pictures() -> dict[str, str]:
-    """Return the SVGs by their file names."""
+def rows() -> dict[str, Setting]:
+    """Return the rows of the pictures: torch, the wrong port and the right one."""
     wrong, right = programs()
     state, next_state = (np.float32(wrong[name]) for name in ("state", "next_state"))
     inputs = (state, np.ones((5, 1), np.float32), next_state)
-    rows = compared(wrong["model"], wrong["critic"], right["critic"], inputs)
+    return compared(wrong["model"], wrong["critic"], right["critic"], inputs)
+
+
+def pictures() -> dict[str, str]:
+    """Return the SVGs by their file names."""
+    drawn = rows()
     return {
-        "critic.svg": side_by_side(rows, title=TITLE, width=WIDE),
-        "critic-narrow.svg": side_by_side(rows, title=TITLE, width=NARROW),
+        "critic.svg": side_by_side(drawn, title=TITLE, width=WIDE),
+        "critic-narrow.svg": side_by_side(drawn, title=TITLE, width=NARROW),
     }
 
 

@@ -2,7 +2,9 @@
 
 import re
 
+from jaxgrad.graph._model import ABSENT, SUM, Equation
 from parity_tests.site import hero
+from parity_tests.site.traps.drawing import RIGHT, WRONG
 
 
 VERSIONS = re.compile(r"\b(torch|JAX) \d\S*|\bjaxgrad-[0-9a-f]{8}\b")
@@ -35,3 +37,35 @@ def test_the_narrow_variant_fits_a_phone_and_the_other_does_not():
     )
 
     assert narrow <= hero.NARROW < wide
+
+
+def test_the_narrow_variant_shows_the_cut_and_the_wrong_path():
+    """On a phone the ports differ at the path: red edges in one, scissors in the other."""
+    svg = hero.pictures()["critic-narrow.svg"]
+    wrong = svg.index("✗ differs from torch")
+    right = svg.index("✓ the same gradients")
+
+    assert svg.count('class="bad"', wrong, right) > 3
+    assert 'class="bad"' not in svg[:wrong] + svg[right:]
+    assert "stop_gradient" not in svg[wrong:right]
+    assert "stop_gradient" in svg[right:]
+    assert 'class="cut"' in svg[right:] and 'class="cut"' not in svg[wrong:right]
+
+
+def test_the_narrow_variant_counts_the_operations_of_each_port():
+    """The boxes that are not outlines have the equations of the VJP; their last sums have none."""
+    rows, svg = hero.rows(), hero.pictures()["critic-narrow.svg"]
+    start, end = svg.index("✗ differs from torch"), svg.index("✓ the same gradients")
+
+    for name, part in ((WRONG, svg[start:end]), (RIGHT, svg[end:])):
+        shown = sum(map(int, re.findall(r'class="t m mid"[^>]*>(\d+) ops<', part)))
+        port = rows[name].jax
+        assert port is not None
+        computed = [each for each in port.equations if each.state != ABSENT]
+        last = [each for each in computed if each.names == (SUM,) and _at_leaf(each)]
+        assert shown == len(computed) - len(last)
+        assert bool(last) == (name == WRONG)
+
+
+def _at_leaf(equation: Equation) -> bool:
+    return all(isinstance(edge.to, str) for edge in equation.edges)

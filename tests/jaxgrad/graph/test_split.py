@@ -1,0 +1,86 @@
+"""A full lane is split by the settings that compute its operations."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from jaxgrad.graph import Setting, backward_graph, side_by_side
+from jaxgrad.graph._fold import fold
+from jaxgrad.graph._runs import assign_all
+from tests.jaxgrad.graph.programs import texts
+
+
+PARAMS = {"l1": {"w": jnp.ones((2, 2)), "b": jnp.ones(2)}}
+
+
+def program(stop):
+    """Return a loss that uses one layer twice; `stop` surrounds the second use."""
+
+    def layer(p, x):
+        return jnp.tanh(x @ p["w"] + p["b"])
+
+    def loss(params):
+        p, x = params["l1"], jnp.ones((1, 2))
+        return jnp.sum((layer(p, x) - 0.9 * stop(layer(p, 2 * x))) ** 2)
+
+    return loss
+
+
+GRAPHS = {
+    "wrong": backward_graph(program(lambda h: h), PARAMS),
+    "right": backward_graph(program(lax.stop_gradient), PARAMS),
+}
+
+
+def test_operations_with_the_same_states_share_a_box():
+    """One box has the operations of both programs, and the other those of the wrong one alone."""
+    diagram = fold(assign_all([*GRAPHS.values()]), 1, lambda lane: 2, 1)
+    wrong, right = diagram.views
+
+    boxes = [key for key, box in diagram.boxes.items() if diagram.lanes[box.lane] == "l1"]
+    assert len(boxes) == 2
+    assert [key for key in boxes if right.computed[key]] == [
+        key for key in boxes if right.computed[key] == wrong.computed[key]
+    ]
+    assert sorted(bool(right.computed[key]) for key in boxes) == [False, True]
+
+
+def test_a_sum_of_a_parameters_gradients_has_no_box():
+    """What the sum adds leads to the badge itself, so neither box leads to the other."""
+    diagram = fold(assign_all([*GRAPHS.values()]), 1, lambda lane: 2, 1)
+    (badge,) = diagram.badges
+
+    inside = [
+        edge for edge in diagram.edges if {diagram.boxes[key].lane for key in edge[:1]} == {0}
+    ]
+    assert {target for _, target in inside} == {badge}
+    assert len({source for source, _ in inside}) == 2
+
+
+def test_a_box_says_how_many_operations_are_computed():
+    """A lane in a single box has the number of this program, not that of all programs."""
+    diagram = fold(assign_all([*GRAPHS.values()]), 1, lambda lane: 1, 1)
+    svg = side_by_side({name: Setting(jax=graph) for name, graph in GRAPHS.items()}, width=1)
+
+    computed = {f"{view.computed[key]} ops" for view in diagram.views for key in diagram.boxes}
+    shown = set(re.findall(r"\d+ ops", " ".join(texts(svg))))
+    assert shown == computed
+    assert len(shown) > len(diagram.boxes)
+
+
+def test_a_gradient_of_the_split_programs_is_compared():
+    """The red edges and the cut of the two programs survive the split."""
+    assert not jnp.allclose(
+        jax.grad(program(lambda h: h))(PARAMS)["l1"]["b"],
+        jax.grad(program(lax.stop_gradient))(PARAMS)["l1"]["b"],
+    )
+    svg = side_by_side(
+        {
+            "wrong": Setting(jax=GRAPHS["wrong"], expected="right"),
+            "right": Setting(jax=GRAPHS["right"]),
+        },
+        width=300,
+    )
+    assert "wrong" in texts(svg) and "stop_gradient" in texts(svg)
