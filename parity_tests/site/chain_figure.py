@@ -101,7 +101,7 @@ class Frame(NamedTuple):
         lines = words.split("\n")
         return [
             line(ends, "plain thin"),
-            labelled(middle, 96, "", "kept", height=7 + 17 * len(lines)),
+            labelled(middle, 108, "", "kept", height=7 + 17 * len(lines)),
             *(
                 text(middle.x, middle.y + 4.5 + 17 * (k - (len(lines) - 1) / 2), each, "middle")
                 for k, each in enumerate(lines)

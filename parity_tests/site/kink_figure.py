@@ -14,9 +14,11 @@ import torch
 PATH = pathlib.Path(__file__).resolve().parents[2] / "docs" / "_static" / "clamp_slope.svg"
 BOUND, END = 1.0, 2.0
 INSIDE = 1e-3  # distance from a bound at which a segment ends
-LEFT, BOTTOM, X_UNIT, Y_UNIT = 210, 190, 85, 130  # pixels: the origin, and the units of the axes
+LEFT, BOTTOM, X_UNIT, Y_UNIT = 235, 195, 85, 125  # pixels: the origin, and the units of the axes
+WIDTH = 440
 STYLE = """\
 text { font: 15px system-ui, sans-serif; fill: #1f2328 } .middle { text-anchor: middle }
+.end { text-anchor: end }
 path { fill: none; stroke: #57606a } .slope { stroke: #57606a; stroke-width: 3 }
 .torch { fill: #b5401a; stroke: #b5401a } .jax { fill: #0b62c4; stroke: #0b62c4 }
 text.torch, text.jax { stroke: none }
@@ -53,17 +55,23 @@ def figure() -> str:
         f'<text class="middle" x="{_x(x)}" y="{BOTTOM + 24}">{x:g}</text>'
         for x in (-END, -BOUND, 0, BOUND, END)
     ]
+    ticks += [
+        f'<text class="end" x="{_x(-END) - 12}" y="{_y(y) + 5}">{y:g}</text>'
+        f'<path d="M{_x(-END) - 6} {_y(y)}h6"/>'
+        for y in (0, 0.5, 1)
+    ]
     labels = [
         _label("torch", f"torch: {in_torch[1]:g}", in_torch[1]),
         _label("jax", f"JAX: {in_jax[1]:g}", in_jax[1]),
     ]
     title = "The slope of clamp to [-1, 1]: at a bound it is 1 in torch and 0.5 in JAX"
-    axis = f'<path d="M{_x(-END)} {BOTTOM}H{_x(END)}"/>'
+    axes = f'<path d="M{_x(-END)} {_y(1) - 12}V{BOTTOM}H{_x(END)}"/>'
+    both = f'<text class="middle" x="{_x(0)}" y="{_y(1) - 12}">grey: torch and JAX</text>'
     return (
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 420 235" role="img">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} 235" role="img">'
         f"<title>{title}</title><style>{STYLE}</style>"
         f'<text x="{_x(-END)}" y="24">slope of clamp(x, -1, 1)</text>'
-        f'{axis}<path class="slope" d="{"".join(segments)}"/>'
+        f'{axes}<path class="slope" d="{"".join(segments)}"/>{both}'
         f"{''.join([*dots, *ticks, *labels])}</svg>\n"
     )
 
