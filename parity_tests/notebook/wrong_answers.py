@@ -68,11 +68,13 @@ QUESTIONS = {
     ),
     "graph/parameter_of_intermediate": WrongAnswer(
         "both: f was computed from w",
-        "`nn.Parameter` copies the value into a new leaf and forgets where it came from.",
+        "`nn.Parameter` makes a new leaf. It shares the memory of `f`, and forgets where the value "
+        "came from.",
     ),
     "higher_order/gradient_penalty_flat": WrongAnswer(
         "NaN",
-        "That is the derivative of the square root at 0, and what `jnp.linalg.norm` gives.",
+        "So `jnp.linalg.norm` has it: the slope of the root at 0 is infinite, and the chain rule "
+        "multiplies it by 0. torch's `norm` defines 0 there.",
     ),
     "hooks/tensor_hook": WrongAnswer(
         "4: each of the two uses is clamped to 1",

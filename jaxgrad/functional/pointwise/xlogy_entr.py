@@ -24,7 +24,8 @@ def xlogy(input: ArrayLike, other: ArrayLike) -> Array:
     Torch: `torch.xlogy`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
-        1. At input 0 and other <= 0 the gradient is 0 (`jax.scipy.special.xlogy`: -inf, NaN).
+        1. At input 0 and other <= 0 the input's gradient is 0 (`jax.scipy.special.xlogy`: -inf,
+           NaN).
     """
     reject("xlogy", "complex", input, other)
     return in_opmath(xlogy_kernel, input, other)
@@ -72,7 +73,8 @@ def xlog1py(input: ArrayLike, other: ArrayLike) -> Array:
     Torch: `torch.special.xlog1py`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
-        1. At input 0 and other <= -1 the gradient is 0 (`jax.scipy.special.xlog1py`: -inf or NaN).
+        1. At input 0 and other <= -1 the input's gradient is 0 (`jax.scipy.special.xlog1py`: -inf
+           or NaN).
     """
     reject("special.xlog1py", "complex", input, other)
     return in_opmath(_xlog1py, input, other)
