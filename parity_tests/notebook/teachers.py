@@ -15,6 +15,7 @@ from parity_tests.notebook import course
 from parity_tests.notebook.practice import SOLUTIONS, solution
 from parity_tests.notebook.wrong_answers import EXERCISES, QUESTIONS, WrongAnswer
 from parity_tests.runner.settings import ROOT
+from parity_tests.site.links import slug
 
 
 PATH = ROOT / "docs" / "teachers.md"
@@ -47,7 +48,15 @@ def notebooks() -> list[pathlib.Path]:
 def page() -> str:
     """Return the text of the page."""
     lessons = [part for path in notebooks() for part in _notebook(path)]
-    return "\n".join([HEAD, course.section(), *lessons])
+    text = "\n".join([course.section(), *lessons])
+    return "\n".join([HEAD, contents(text), text])
+
+
+def contents(text: str) -> str:
+    """Return a list of links to the sections of a page."""
+    titles = re.findall(r"^## (?:\[(.+?)\]\(|(.+)$)", text, re.MULTILINE)
+    names = [linked or plain for linked, plain in titles]
+    return "\n".join([*(f"- [{name}](#{slug(name)})" for name in names), ""])
 
 
 def _notebook(path: pathlib.Path) -> Iterator[str]:

@@ -32,6 +32,7 @@ from parity_tests.site import conventions as docs_conventions
 from parity_tests.site import operators as docs_operators
 from parity_tests.site.api import boxed, code, prose, table, toctree
 from parity_tests.site.conventions import link
+from parity_tests.site.links import slug
 
 
 SETUP = "# Setup: "  # the first words of a notebook's setup cell
@@ -198,13 +199,8 @@ def _contents(cells: list[Any]) -> str:
     """Return links to the sections of a notebook, as the page has no room for a sidebar."""
     texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
     titles = [title for text in texts for title in re.findall(r"^## (.+)$", text, re.MULTILINE)]
-    links = [f"[{title}](#{_slug(title)})" for title in titles]
+    links = [f"[{title}](#{slug(title)})" for title in titles]
     return f"**On this page:** {' · '.join(links)}" if len(links) > 2 else ""
-
-
-def _slug(title: str) -> str:
-    """Return the anchor of a heading, as GitHub and myst write it."""
-    return re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
 
 
 def _within_site(match: re.Match[str]) -> str:

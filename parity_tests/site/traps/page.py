@@ -12,6 +12,7 @@ from parity_tests.runner.settings import ROOT
 from parity_tests.site.api import table, toctree
 from parity_tests.site.cheat_sheet.page import number
 from parity_tests.site.cheat_sheet.row import jax_result, torch_result
+from parity_tests.site.links import slug
 from parity_tests.site.traps import backward, operators, stopping, training
 from parity_tests.site.traps.card import IMPORTS, SIMPLE, Card
 from parity_tests.site.traps.drawing import NARROW, picture
@@ -192,11 +193,6 @@ def within_site(page: str) -> str:
     page = page.replace("](../README.md#prove-your-own-port)", "](notebooks/prove_your_port.ipynb)")
     rooms = toctree(path(room).removesuffix(".md") for room in ROOMS)
     return f"{page}\n{rooms}\n" if "## Run a card" in page else page
-
-
-def slug(title: str) -> str:
-    """Return the anchor of a heading, as GitHub and myst write it."""
-    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _figures(card: Card) -> str:

@@ -6,7 +6,7 @@ import pytest
 
 from parity_tests.notebook.practice import exercises
 from parity_tests.notebook.questions import QUESTIONS as ASKED
-from parity_tests.notebook.teachers import PATH, notebooks, page, practice, spaced
+from parity_tests.notebook.teachers import PATH, contents, notebooks, page, practice, spaced
 from parity_tests.notebook.wrong_answers import EXERCISES, QUESTIONS
 
 
@@ -47,6 +47,19 @@ def test_a_model_answer_is_the_one_that_the_suite_runs():
 
     assert "    momentum = 0.9 * momentum + jax.grad(lambda w: w**2)(param)\n" in text
     assert "```text\n" + "\n".join(rest) + "\n```" in text
+
+
+def test_the_page_begins_with_a_list_of_its_sections():
+    """Each section has a link to its anchor, above the first section."""
+    text = page()
+    head, _, rest = text.partition("\n## ")
+
+    assert head.count("\n- [") == rest.count("\n## ") + 1
+    assert "- [Hooks: observing and changing a gradient during the backward pass]" in head
+    assert "(#where-gradients-stop-detach-no_grad-inference_mode)\n" in head
+    assert contents("## [A `b`, c](d.ipynb)\n### e\n## F-g\n") == (
+        "- [A `b`, c](#a-b-c)\n- [F-g](#f-g)\n"
+    )
 
 
 def test_functions_have_two_blank_lines_around_them():

@@ -6,6 +6,7 @@ import pytest
 
 from parity_tests.case import load
 from parity_tests.runner.settings import ROOT
+from parity_tests.site.links import slug
 from parity_tests.site.traps import page
 from tests._helpers import ALL
 
@@ -24,14 +25,14 @@ def test_a_room_has_its_cards(room):
     anchors = re.findall(r"\]\(#([^)]+)\)", ROOMS[room])
 
     assert re.findall(r"^## (.+)$", ROOMS[room], re.MULTILINE) == names
-    assert anchors == list(map(page.slug, names))
+    assert anchors == list(map(slug, names))
 
 
 def test_the_index_has_every_card_once_under_a_symptom():
     """Each card is in the table of what a person sees, with a link to its section."""
     links = re.findall(r"^\| \[([^\]]+)\]\(([^)#]+)#([^)]+)\) \|", TEXT, re.MULTILINE)
     wanted = {
-        (card.name, page.path(room), page.slug(card.name))
+        (card.name, page.path(room), slug(card.name))
         for room, cards in page.ROOMS.items()
         for card in cards
     }
