@@ -21,6 +21,7 @@ from parity_tests.operators._harness import conventions  # noqa: E402 - the path
 from parity_tests.site import api as docs_api  # noqa: E402 - likewise
 from parity_tests.site import links as docs_links  # noqa: E402 - likewise
 from parity_tests.site import pages as docs_pages  # noqa: E402 - likewise
+from parity_tests.site.cheat_sheet import page as docs_cheat_sheet  # noqa: E402 - likewise
 from parity_tests.site.traps import page as docs_traps  # noqa: E402 - likewise
 
 
@@ -158,6 +159,8 @@ def within_site(_app: Sphinx, name: str, source: list[str]) -> None:
     """Point the links of pages that GitHub also shows at pages of the site."""
     if name.partition("/")[0] == "traps":
         source[0] = docs_traps.within_site(source[0])
+    elif name == "cheat_sheet":
+        source[0] = docs_cheat_sheet.within_site(docs_links.within_site(source[0]))
     elif "/" not in name:
         source[0] = docs_links.within_site(source[0])
 

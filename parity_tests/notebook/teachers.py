@@ -14,8 +14,8 @@ from typing import Any
 from parity_tests.notebook import course
 from parity_tests.notebook.practice import SOLUTIONS, solution
 from parity_tests.notebook.wrong_answers import EXERCISES, QUESTIONS, WrongAnswer
+from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
-from parity_tests.site.links import slug
 
 
 PATH = ROOT / "docs" / "teachers.md"

@@ -26,11 +26,6 @@ def within_site(page: str) -> str:
     return _LINK.sub(lambda match: f"{match[1]}({_target(match[2])})", page)
 
 
-def slug(title: str) -> str:
-    """Return the anchor of a heading, as GitHub and myst write it."""
-    return re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
-
-
 def _target(link: str) -> str:
     notebook = _NOTEBOOK.match(link)
     return notebook[1] if notebook else PAGES.get(link, link)

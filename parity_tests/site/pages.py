@@ -24,6 +24,7 @@ from typing import Any
 
 from parity_tests.case import Case, load
 from parity_tests.pictures.draw_case import picture
+from parity_tests.report.slug import slug
 from parity_tests.report.source_text import text_of
 from parity_tests.report.text import markdown
 from parity_tests.runner.settings import ROOT, configure
@@ -32,7 +33,6 @@ from parity_tests.site import conventions as docs_conventions
 from parity_tests.site import operators as docs_operators
 from parity_tests.site.api import boxed, code, prose, table, toctree
 from parity_tests.site.conventions import link
-from parity_tests.site.links import slug
 
 
 SETUP = "# Setup: "  # the first words of a notebook's setup cell

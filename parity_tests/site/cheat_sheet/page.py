@@ -4,7 +4,9 @@ The page is committed, so that the README can link to it; a test runs each row a
 line.
 """
 
+import html
 import pathlib
+import re
 from typing import Any
 
 import jax
@@ -24,6 +26,11 @@ SECTIONS = {
 }
 ROWS = tuple(row for rows in SECTIONS.values() for row in rows)
 HEAD = ("", "torch", "plain JAX", "jaxgrad", "the trap")
+_ROLE = "```{eval-rst}\n.. role:: html(raw)\n   :format: html\n```\n"
+_LINE = re.compile(r"(?P<margin>(?:&nbsp;)*)`(?P<code>[^`]+)`(?P<figures>(?: \(.*\))?)")
+# Before an argument, a long value of a keyword, or an attribute.
+_POINTS = re.compile(r"(?<=[(\[{])(?=[^)\]}])|(?<=\w=)(?=\w{4})|(?=\.[^\W\d])")
+_LONG = re.compile(r"\w{30,}")  # a name that is wider than a column
 SMALL = 4  # results of more numbers are not printed
 INTRO = """\
 <!-- written by `make pages` -->
@@ -65,6 +72,45 @@ def code(text: str) -> str:
     lines = text.splitlines()
     margins = ["&nbsp;" * min(4, len(line) - len(line.lstrip())) for line in lines]
     return "<br>".join(f"{m}`{line.lstrip()}`" for m, line in zip(margins, lines, strict=True))
+
+
+def within_site(text: str) -> str:
+    """Return the page with a block for each line of code, which is wrapped with a hanging indent.
+
+    GitHub shows the code as it is; the site wraps it at spaces and punctuation, not inside names.
+    """
+    rows = [_row(line) if line.startswith("| ") else line for line in text.split("\n")]
+    return "\n".join([_ROLE, *rows])
+
+
+def _row(line: str) -> str:
+    name, *cells = line[2:-2].split(" | ")
+    name = re.sub("`([^`]+)`", lambda match: _html(match[1], "<code>"), name)
+    return f"| {' | '.join([name, *map(_cell, cells)])} |"
+
+
+def _cell(text: str) -> str:
+    """Return a cell with its lines of code as HTML."""
+    cell = ""
+    for part in text.split("<br>"):
+        line = _LINE.fullmatch(part)
+        begins = not cell or cell.endswith("</code>`")
+        cell += _block(line) if line else part if begins else f"<br>{part}"
+    return cell
+
+
+def _block(line: re.Match[str]) -> str:
+    """Return a line of code as HTML, with the points at which it may be wrapped."""
+    margin = line["margin"].count("&nbsp;")
+    style = f' style="margin-left: {margin}ch"' if margin else ""
+    return _html(line["code"], f'<code class="line"{style}>') + line["figures"]
+
+
+def _html(code: str, tag: str) -> str:
+    """Return code as HTML, with the points at which a browser may wrap it."""
+    words = "<wbr>".join(html.escape(part, quote=False) for part in _POINTS.split(code))
+    words = _LONG.sub(lambda name: name[0].replace("_", "_<wbr>"), words)
+    return f"{{html}}`{tag}{words}</code>`"
 
 
 def number(result: Any) -> str:

@@ -8,11 +8,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.api import table, toctree
 from parity_tests.site.cheat_sheet.page import number
 from parity_tests.site.cheat_sheet.row import jax_result, torch_result
-from parity_tests.site.links import slug
 from parity_tests.site.traps import backward, operators, stopping, training
 from parity_tests.site.traps.card import IMPORTS, SIMPLE, Card
 from parity_tests.site.traps.drawing import NARROW, picture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity_tests.site.links import slug, within_site
+from parity_tests.site.links import within_site
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,3 @@ from parity_tests.site.links import slug, within_site
 def test_a_link_is_adapted_to_the_site(github, site):
     """A link to a file that the site shows under another name leads to that page."""
     assert within_site(f"see [the `page`]({github}), and") == f"see [the `page`]({site}), and"
-
-
-def test_an_anchor_is_that_of_github():
-    """A slug has lower case, hyphens for spaces, and no other punctuation than underscores."""
-    assert slug(" torch's `no_grad`: a (first) look ") == "torchs-no_grad-a-first-look"

@@ -1,5 +1,6 @@
 """The committed cheat sheet has every row, in order, and its cells are Python."""
 
+import html
 import re
 
 import numpy as np
@@ -48,3 +49,28 @@ def test_code_keeps_its_indentation():
     """An indented line of a cell is indented by spaces that browsers keep."""
     assert page.code("if a:\n  b") == "`if a:`<br>&nbsp;&nbsp;`b`"
     assert page.code("") == ""
+
+
+def test_the_site_wraps_code_at_punctuation():
+    """Each line of code is a block of its own, and a name in it has no point to wrap at."""
+    table = "| `a` | `if a:`<br>&nbsp;&nbsp;`b.cd(e < 1)` ([1] instead of [2])<br>Say `c`. |  |"
+    (line,) = page.within_site(table).splitlines()[-1:]
+
+    assert line == (
+        """| {html}`<code>a</code>` | {html}`<code class="line">if a:</code>`"""
+        """{html}`<code class="line" style="margin-left: 2ch">b<wbr>.cd(<wbr>e &lt; 1)</code>`"""
+        """ ([1] instead of [2])<br>Say `c`. |  |"""
+    )
+
+
+def test_the_site_has_every_line_of_code():
+    """Without its tags the page of the site has the code of each row, character by character."""
+    site = html.unescape(page.within_site(page.PATH.read_text()).replace("<wbr>", ""))
+    shown = re.findall(r"<code class=\"line\"[^>]*>(.*?)</code>`", site)
+    cells = [
+        line.lstrip()
+        for row in page.ROWS
+        for code in (row.torch, row.jax, row.jaxgrad, row.wrong)
+        for line in code.splitlines()
+    ]
+    assert shown == cells

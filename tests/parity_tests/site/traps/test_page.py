@@ -5,8 +5,8 @@ import re
 import pytest
 
 from parity_tests.case import load
+from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
-from parity_tests.site.links import slug
 from parity_tests.site.traps import page
 from tests._helpers import ALL
 
