@@ -45,11 +45,15 @@ def _formula(run: TorchRun, x: Operand, y: Operand) -> str:
     value = run.values[y] if isinstance(y, int) else None
     of_x = value is not None and (*value.inputs, *value.weights) == (x,)
     if value is not None and of_x and callable(getattr(jnp, value.op, None)):
-        return f"x + lax.stop_gradient(jnp.{value.op}(x) - x), where x is {_named(run, x)}"
-    return (
-        "x + lax.stop_gradient(y - x), where x is "
-        f"{_named(run, x)} and y is {_named(run, y)}"
-    )  # fmt: skip
+        return f"x + lax.stop_gradient(jnp.{value.op}(x) - x){_where(run, x=x)}"
+    return f"x + lax.stop_gradient(y - x){_where(run, x=x, y=y)}"
+
+
+def _where(run: TorchRun, **letters: Operand) -> str:
+    """Say what the letters of a formula are; a parameter of the same name needs no word."""
+    named = {letter: _named(run, x) for letter, x in letters.items() if x != letter}
+    clauses = [f"{letter} is {name}" for letter, name in named.items()]
+    return f", where {' and '.join(clauses)}" if clauses else ""
 
 
 def _named(run: TorchRun, x: Operand) -> str:

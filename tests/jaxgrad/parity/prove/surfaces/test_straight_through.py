@@ -61,6 +61,22 @@ def test_a_value_that_jax_names_otherwise_is_y():
     assert text.endswith("y is the output of torch's (softmax)")
 
 
+@pytest.mark.parametrize(
+    ("name", "end"),
+    [("x", "jnp.round(x) - x)"), ("w", "jnp.round(x) - x), where x is the parameter w")],
+)
+def test_a_parameter_named_like_the_letter_is_named_once(name, end):
+    """A parameter called x is the x of the formula; another one is named after it."""
+    module = nn.Module()
+    module.register_parameter(name, nn.Parameter(torch.tensor([0.4, 1.7])))
+    weight = module.get_parameter(name)
+    module.forward = lambda s: (s * (weight + (weight.round() - weight).detach()) ** 2).sum(1)
+    params = {name: weight.detach().numpy()}
+
+    first = prove(module, lambda p, s: (s * jnp.round(p[name]) ** 2).sum(1), params, (X,)).first
+    assert first is not None and first.cause.endswith(f"write x + lax.stop_gradient({end}")
+
+
 def test_another_detach_asks_for_a_stop_gradient():
     """A detached factor is not a straight-through estimator, nor is a sum of another value."""
     for middle, fn in (
