@@ -22,7 +22,7 @@ from jaxgrad.parity.prove.page import number, template
 from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
 from parity_tests.report.rows import disagreement, shown
-from parity_tests.report.source_text import source
+from parity_tests.report.source_text import helpers, source
 from parity_tests.report.text import SIGNS, changes
 from parity_tests.runner.engine import Result
 
@@ -110,6 +110,9 @@ def write(
         changed_without=changed,
         largest=largest,
         distance=distance,
+        distances_of=has_distance,
+        ratios_of=lambda result: any(_has_ratio(x) for x in shown_leaves(result)),
+        helpers=helpers,
         allowed=allowed,
         raises=lambda x: isinstance(x, BaseException),
         tool=lambda case: ", ".join(case.control or ()),
@@ -138,12 +141,15 @@ class Later:
     """Markup that is compressed to a tenth of its size, and unpacked by the browser."""
 
     def __init__(self) -> None:
-        self.texts: list[str] = []
+        self._places: dict[str, int] = {}
 
     def __call__(self, markup: str) -> int:
-        """Store some markup and return its index."""
-        self.texts.append(str(markup).strip())
-        return len(self.texts) - 1
+        """Store some markup and return its index; equal texts are stored once."""
+        return self._places.setdefault(str(markup).strip(), len(self._places))
+
+    @property
+    def texts(self) -> list[str]:
+        return list(self._places)
 
     def packed(self) -> str:
         """Return all stored markup, compressed reproducibly and encoded as base64."""
@@ -249,6 +255,11 @@ def distance(result: Result, leaf: Leaf) -> str:
     if result.verdict == "deviation" and leaf.verdict == "fail":
         return "differs"
     return number(leaf.ulp_at_scale) if leaf.kind in ("", "value") else ""
+
+
+def has_distance(result: Result) -> bool:
+    """Return whether any listed leaf has a difference to show."""
+    return any(distance(result, leaf) for leaf in shown_leaves(result))
 
 
 def allowed(case: Case, result: Result) -> str:

@@ -17,9 +17,24 @@ def text_of(program: Callable[..., Any]) -> str:
     return "\n\n".join(source(piece, claim=piece is not program) for piece in pieces)
 
 
-def _used(program: Callable[..., Any]) -> list[Any]:
-    """Return the functions and classes of the program's module that it needs, transitively."""
+def helpers(program: Callable[..., Any]) -> dict[str, str]:
+    """Return the source of each function and class of the test suite that a program uses.
+
+    The keys are their names. A helper may be in another file of the program's package.
+    """
+    package = program.__module__.rpartition(".")[0]
+    pieces = _used(program, package)
+    pieces.sort(key=lambda piece: (piece.__module__, inspect.getsourcelines(piece)[1]))
+    return {piece.__name__: source(piece) for piece in pieces}
+
+
+def _used(program: Callable[..., Any], package: str = "") -> list[Any]:
+    """Return the functions and classes of a module or package that a program needs, transitively.
+
+    Without a package they are those of the program's own module.
+    """
     needed: dict[str, Any] = {}
+    place = package or program.__module__
 
     def visit(code: types.CodeType, space: dict[str, Any]) -> None:
         for const in code.co_consts:
@@ -34,7 +49,9 @@ def _used(program: Callable[..., Any]) -> list[Any]:
         if isinstance(value, types.FunctionType) and name == "<lambda>":
             visit(value.__code__, value.__globals__)  # its source is the statement around it
             return
-        if not own or value.__module__ != program.__module__ or name in needed or value is program:
+        if not own or name in needed or value is program:
+            return
+        if place not in (value.__module__, value.__module__.rpartition(".")[0]):
             return
         needed[name] = value
         methods = [value] if inspect.isfunction(value) else vars(value).values()

@@ -3,6 +3,7 @@
 import dataclasses
 import pathlib
 import re
+import tempfile
 import types
 from typing import Any
 
@@ -112,12 +113,14 @@ def test_deviations_show_what_torch_did(browser, tmp_path):
             assert re.search(r"raises|backward\(\)", case.idiom[0]), f"{case.id}: show what raises"
         fresh = flatten(split(run_torch(case, cell.dtype, 0, "cpu").observed)[0])
         tab.goto(f"{path.as_uri()}#{page.anchor(case.id)}")
-        lines = tab.locator(f"#{page.anchor(case.id)} table.leaves tr").all_inner_texts()[1:]
+        head, *lines = tab.locator(f"#{page.anchor(case.id)} table.leaves tr").all_inner_texts()
+        columns = head.split("\t")
         leaves = {leaf.path: leaf for leaf in page.shown_leaves(cell)}
         assert len(lines) == len(leaves) > 0
         signs, before = [], ""
         for line in lines:
-            name, _, torch_text, jax_text, *_ = line.split("\t")
+            row = dict(zip(columns, line.split("\t"), strict=True))
+            name, torch_text, jax_text = row["leaf"], row["torch"], row["JAX"]
             leaf = leaves[name.removesuffix(" (zero)")]
             parts = leaf.path.split("/")  # torch may raise in place of a whole tree
             above = ["/".join(parts[:n]) for n in range(len(parts), -1, -1)]
@@ -133,6 +136,46 @@ def test_deviations_show_what_torch_did(browser, tmp_path):
             assert not signs[-1] or page.distance(cell, leaf) == "differs"
         assert signs[0] and signs == sorted(signs, reverse=True), case.id
     tab.close()
+
+
+def _table(case, result) -> str:
+    """Return the packed markup of a page with one cell."""
+    unpacked: list[str] = []
+    packed = page.Later.packed
+
+    def keep(self: page.Later) -> str:
+        unpacked.extend(self.texts)
+        return packed(self)
+
+    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
+        patch.setattr(page.Later, "packed", keep)
+        page.write(f"{folder}/report.html", [case], [result], VERSIONS)
+    return "".join(unpacked)
+
+
+def test_a_case_has_the_functions_that_its_programs_call(tab, report):
+    """Both programs can be run with what is folded in below them; each function is stored once."""
+    section = tab.locator("#grad_modes-detach")
+    tab.goto(f"{report.as_uri()}#grad_modes-detach")
+    folded = section.locator("details.helpers")
+    folded.locator("summary").click()
+    left, right = folded.locator(".two > div").all_inner_texts()
+
+    assert all(f"{name}(" in left for name in ("class Net", "def mse", "def grads"))
+    assert all(f"def {name}(" in right for name in ("linear", "mse"))
+    packed = page.Later()
+    assert [packed("<pre>a</pre>"), packed("b"), packed("<pre>a</pre>")] == [0, 1, 0]
+
+
+def test_a_table_has_no_empty_column_and_explains_its_headings():
+    """A float64 cell has no oracle ratio; the other columns say on hover what they are."""
+    case = load()["grad_modes/detach"]
+    tables = {dtype: _table(case, run(case, dtype, "eager")) for dtype in ("float64", "float32")}
+
+    assert "oracle ratio" not in tables["float64"]
+    assert "oracle ratio" in tables["float32"]
+    for heading in ("worst at", "ULP at leaf scale"):
+        assert re.search(f'<th scope="col" title="[^"]+">{heading}', tables["float64"])
 
 
 def test_equal_cells_share_a_table():

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from parity_tests.case import load
-from parity_tests.report.source_text import text_of
+from parity_tests.report.source_text import helpers, text_of
 
 
 @pytest.mark.parametrize("side", ["reference", "fun"])
@@ -32,3 +32,15 @@ def test_a_lambda_that_is_a_default_is_not_repeated():
 
     assert re.findall(r"^def (\w+)", text, re.MULTILINE) == ["helper", "program"]
     assert program(1) == 3
+
+
+def test_helpers_are_taken_from_every_file_of_the_package():
+    """A program's helpers include those that its helpers call, and not the program itself."""
+    case = load()["grad_modes/detach"]
+
+    assert set(helpers(case.reference)) == {"Net", "grads", "linear", "mse", "nested"}
+    assert set(helpers(case.fun)) == {"linear", "mse", "requires_grad_of"}
+    assert helpers(program) == {"helper": "def helper(x):\n    return 2 * x"}
+    for one in load().values():
+        for side in (one.reference, one.fun):
+            assert all(name in text for name, text in helpers(side).items())
