@@ -146,7 +146,7 @@ def counted(count: int) -> str:
 
 def _box(key: Key, ops: Mapping[Key, Op], is_relayout: bool) -> Box:
     names = tuple(op.name for op in ops.values())
-    if len(key) < 4:  # a box of several operations
+    if not isinstance(key[-2], str):  # a box of several operations
         text = ".".join(key[1]) or counted(len(ops))
         text = f".{text}" if key[1] and text.isdigit() else text
         return Box(key[0], text, names, folded=len(ops) > 1, is_relayout=False)

@@ -129,8 +129,14 @@ class Picture:
                 if mark == "double":
                     self.sheet.rect(Rect(x + 2, y - 4, 18, 8), "thin clear", 2)
                 self.sheet.end()
-            self.sheet.text(x + 27 * bool(mark), y + 4, words, "dim s")
-            x += wide
+            indent = 27 * bool(mark)
+            room = (self.width - x - indent) / max(text_width(words), 1) * len(words)
+            first, *rest = textwrap.wrap(words, max(12, int(room)))
+            self.sheet.text(x + indent, y + 4, first, "dim s")
+            for line in rest:
+                y += 16
+                self.sheet.text(x + indent, y + 4, line, "dim s")
+            x = self.width if rest else x + wide
         return y + 20
 
     def panel_title(self, panel: Panel, x: float, y: float) -> None:

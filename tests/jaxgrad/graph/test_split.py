@@ -9,6 +9,7 @@ from jax import lax
 from jaxgrad.graph import Setting, backward_graph, side_by_side
 from jaxgrad.graph._fold import fold
 from jaxgrad.graph._runs import assign_all
+from jaxgrad.graph._sheet import text_width
 from tests.jaxgrad.graph.programs import texts
 
 
@@ -84,3 +85,16 @@ def test_a_gradient_of_the_split_programs_is_compared():
         width=300,
     )
     assert "wrong" in texts(svg) and "stop_gradient" in texts(svg)
+
+
+def test_a_long_entry_of_the_legend_is_wrapped():
+    """In a narrow picture no line of the legend is wider than the picture."""
+    svg = side_by_side(
+        {"wrong": Setting(jax=GRAPHS["wrong"]), "right": Setting(jax=GRAPHS["right"])}, width=200
+    )
+    width = float(re.findall(r'width="([\d.]+)"', svg)[0])
+    legend = re.findall(r'<text x="([\d.]+)"[^>]*class="dim s"[^>]*>([^<]*)<', svg)
+
+    assert "computed only in the other program" not in texts(svg)
+    assert len(legend) > 5
+    assert all(float(x) + text_width(words) <= width + 1 for x, words in legend)
