@@ -277,7 +277,7 @@ for _ in range(60):
 # %% [markdown]
 # In JAX a training step is a function that takes the parameters, the optimizer state and a batch,
 # and returns new parameters and a new state. `jax.jit` compiles it once for each combination of
-# input shapes. An optimizer is a pair of functions, `init` and `update`.
+# input shapes and dtypes. An optimizer is a pair of functions, `init` and `update`.
 
 
 # %%

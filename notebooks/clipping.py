@@ -198,8 +198,9 @@ figure("clipping_ball")
 # %% [markdown]
 # ## Mixed precision
 #
-# `autocast` computes linear layers in bfloat16; the loss and the gradients are float32. A bfloat16
-# has 8 significant bits, so it holds every integer up to 256, but not 257.
+# `autocast` computes linear layers in bfloat16, and their result stays bfloat16. Losses such as
+# `mse_loss` are computed in float32, and a float32 parameter has a float32 gradient. A bfloat16 has
+# 8 significant bits, so it holds every integer up to 256, but not 257.
 
 # %%
 # torch

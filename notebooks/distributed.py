@@ -144,10 +144,11 @@ figure("ring")
 # %% [markdown]
 # ## Three traps
 #
-# The usual `pmap` recipe is a `pmean` of the gradients. In `shard_map` with `check_vma=True`, its
-# default, it changes nothing. JAX has already summed the gradients of replicated parameters, so
-# every device has the same sum, and the mean of equal sums is that sum: on 4 devices, 4 times the
-# mean. The last column shows the fix, the gradient of the `pmean` of the loss.
+# **1. A mean of gradients that are summed already.** The usual `pmap` recipe is a `pmean` of the
+# gradients. In `shard_map` with `check_vma=True`, its default, it changes nothing. JAX has already
+# summed the gradients of replicated parameters, so every device has the same sum, and the mean of
+# equal sums is that sum: on 4 devices, 4 times the mean. The last column shows the fix, the
+# gradient of the `pmean` of the loss.
 #
 # With `check_vma=False` nothing is summed, and it is the other way round: the `pmean` of the
 # gradients is right, and the gradient of the `pmean` of the loss is each device's own.
@@ -156,7 +157,7 @@ figure("ring")
 show("distributed/ddp_pmean_of_grads", claim=False)
 
 # %% [markdown]
-# **A sum over ranks inside the loss.** torch sums with the differentiable `all_reduce` of
+# **2. A sum over ranks inside the loss.** torch sums with the differentiable `all_reduce` of
 # `torch.distributed.nn.functional`, JAX with `lax.psum` in a `vmap` over the ranks.
 
 # %%
@@ -197,11 +198,10 @@ print("check_vma=True, own w     ", on_devices(own, P("ranks"), True))
 print("check_vma=True, replicated", on_devices(replicated, P(), True))
 
 # %% [markdown]
-# ## Uneven shards, and ranks that run out of data
-#
-# The mean of the shards' means is not the mean over all rows; weighting by the number of rows makes
-# it correct. In the second table a rank that has run out of data either still counts in the mean,
-# as in torch's `Join`, or does not.
+# **3. Shards of different sizes, and ranks that run out of data.** The mean of the shards' means is
+# not the mean over all rows; weighting by the number of rows makes it correct. In the second table
+# a rank that has run out of data either still counts in the mean, as in torch's `Join`, or does
+# not.
 
 # %%
 show("distributed/uneven_shards", claim=False)

@@ -230,18 +230,29 @@ def page(programs: dict[str, dict[int, list[Collective]]]) -> str:
     for name, by_count in programs.items():
         law = laws(by_count)
         held = law is not None and [one.of(CHECK) for one in law] == by_count[CHECK]
-        cells = [_cell(by_count[n]) for n in (*COUNTS, CHECK)]
-        rows.append([name, PROGRAMS[name].about, *cells, "yes" if held else "no"])
+        cells = _cells({n: _cell(by_count[n]) for n in (*COUNTS, CHECK)})
+        rows.append([name, PROGRAMS[name].about, cells, "yes" if held else "no"])
         if law is not None and held:
             sent = [sum(one.of(n).sent for one in law) / parameters() for n in MANY]
             calls = sum(one.of(MANY[-1]).count for one in law)
             plan.append([name, *map(_multiple, sent), str(calls)])
-    head = ["step", "", *(f"{n} devices" for n in (*COUNTS, CHECK)), f"linear up to {CHECK}"]
+    counts = ", ".join(map(str, COUNTS))
+    head = ["step", "", f"on {counts} and {CHECK} devices", f"linear up to {CHECK}"]
     many = ["step", *(f"{n} devices" for n in MANY), "operations"]
     return TEMPLATE.format(
         layers=LAYERS, width=WIDTH, rows=ROWS, parameters=f"{parameters():,}", check=CHECK,
         table=_table(head, rows), plan=_table(many, plan), micro=MICRO, version=jax.__version__,
     )  # fmt: skip
+
+
+def _cells(of: dict[int, str]) -> str:
+    """Return the collectives for all numbers of devices, each distinct text once."""
+    if len(set(of.values())) == 1:
+        return next(iter(of.values()))
+    groups: dict[str, list[int]] = {}
+    for devices, text in of.items():
+        groups.setdefault(text, []).append(devices)
+    return "<br>".join(f"on {', '.join(map(str, n))}: {text}" for text, n in groups.items())
 
 
 def _cell(operations: list[Collective]) -> str:

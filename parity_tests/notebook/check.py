@@ -57,7 +57,7 @@ def _fault(what: str, found: Any, wanted: Any) -> str:
         return UNFINISHED
     if wanted is True:
         return f"Not yet: it is not true that {what}."
-    return f"Not yet: {what} is {_written(found)}, in torch {_written(wanted)}."
+    return f"Not yet: {what} is {_written(found)}; it should be {_written(wanted)}."
 
 
 def as_numbers(value: Any) -> Any:

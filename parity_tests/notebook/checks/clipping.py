@@ -13,6 +13,11 @@ def by_hand(clip):
         clipped = {"a": tensors[0].grad, "b": tensors[1].grad}
         found = clip({"a": jnp.array(a), "b": jnp.array(b)}, 1.0)
         yield f"the result for {a} and {b}, whose norm is {norm:.3g},", found, clipped
+    tiny = torch.zeros(1)
+    tiny.grad = torch.tensor([5e-6])
+    clip_grad_norm_([tiny], 5e-6)
+    found = clip({"a": jnp.array([5e-6])}, 5e-6)["a"]
+    yield "1e6 times the result for [5e-6] and a bound of 5e-6", 1e6 * found, 1e6 * tiny.grad
 
 
 def each_its_own(clip_each):
