@@ -98,6 +98,7 @@ OTHER_KINDS = {
     **_named("bool", "JAX raises and says to convert: torch's sum is a logical or", "addr"),
     **_named("int64", "the noise in the record is float64", "gumbel_softmax"),
     **_named("int64", "JAX raises: a second step would mix dtypes", "rnn_tanh"),
+    **_named("int64", "torch rounds integers, but raises if `decimals=0` is written", "round"),
 }  # fmt: skip
 
 

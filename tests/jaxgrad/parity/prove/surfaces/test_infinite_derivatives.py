@@ -93,7 +93,7 @@ class Infinite(Made):
         self.unbounded: Any = [Use(path) for path in cotangents]
         arrays = {(path, 0): np.array(x) for path, x in cotangents.items()}
         self.gated: Any = SimpleNamespace(
-            gradients=lambda settings, keys: SimpleNamespace(
+            gradients=lambda draw, settings, keys: SimpleNamespace(
                 cotangents={key: arrays[key] for key in keys}
             )
         )

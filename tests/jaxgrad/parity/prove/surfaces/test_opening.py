@@ -48,8 +48,8 @@ def recurrent(
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"gate": jax.nn.hard_sigmoid}, "the update gate of layer 0 at step 0"),
-        ({"new": jax.nn.soft_sign}, "the new gate of layer 0 at step 0"),
+        ({"gate": lambda x: jax.nn.sigmoid(1.1 * x)}, "the update gate of layer 0 at step 0"),
+        ({"new": lambda x: jnp.tanh(1.1 * x)}, "the new gate of layer 0 at step 0"),
     ],
 )
 def test_a_wrong_gate_is_located(changes, part):
