@@ -88,7 +88,7 @@ def cosine_annealing_warm_restarts(
     lr: Rates,
     T_0: int,  # noqa: N803  # torch's name
     T_mult: int = 1,  # noqa: N803  # torch's name
-    eta_min: float = 0.0,
+    eta_min: int | float = 0.0,
     last_epoch: int = -1,
 ) -> Schedule:
     """Cosine annealing with warm restarts.

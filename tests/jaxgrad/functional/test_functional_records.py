@@ -102,6 +102,7 @@ UNDRAWN = {
     "fractional_max_pool2d": {"key"},  # the samples are passed directly
     "fractional_max_pool3d": {"key"},
     "linear_cross_entropy": {"options"},  # a torch object that changes no result
+    "scatter": {"reduce"},  # torch has no derivative of it
     "topk": {"sorted"},  # with sorted=False the order is unspecified
 }
 
