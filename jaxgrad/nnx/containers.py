@@ -232,11 +232,10 @@ class ModuleDict(Container):
 
     def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Add modules, or replace those with the same names."""
-        if not isinstance(modules, Mapping) and not all(
-            isinstance(x, tuple | list) for x in modules
-        ):
+        pairs: list[Any] = list(modules.items() if isinstance(modules, Mapping) else modules)
+        if not all(isinstance(pair, tuple | list) for pair in pairs):
             raise TypeError("ModuleDict takes a dict of modules, or pairs of a name and a module")
-        for name, module in dict(modules).items():
+        for name, module in pairs:
             self._add(name, module)
 
     def pop(self, key: str) -> Any:

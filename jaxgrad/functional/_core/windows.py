@@ -21,7 +21,9 @@ def window_arguments(
 ) -> tuple[tuple[int, ...], ...]:
     """Return a pool's kernel size, stride, padding and dilation for each spatial dim."""
     kernel = at_least(1, "kernel_size", name, sizes(kernel_size, spatial, "kernel_size"))
-    steps = kernel if _is_default(stride) else sizes(stride, spatial, "stride")
+    steps = kernel
+    if stride is not None and not _is_default(stride):
+        steps = sizes(stride, spatial, "stride")
     steps = at_least(1, "stride", name, steps)
     pads = at_least(0, "padding", name, sizes(padding, spatial, "padding"))
     dilations = at_least(1, "dilation", name, sizes(dilation, spatial, "dilation"))

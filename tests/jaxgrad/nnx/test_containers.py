@@ -186,19 +186,20 @@ def test_deleting_the_eleventh_module_keeps_the_first():
     assert lists[0] == lists[1]
 
 
+wrong: Any = layers  # whose arguments have wrong types
 WRONG = {
     "list": (
         lambda x: layers.Sequential([x]),
         r"pass the modules one by one, as in Sequential\(\*mo",
     ),
     "module": (layers.ModuleList, "ModuleList takes a list of modules, but got Linear"),
-    "values": (lambda x: layers.ModuleDict([x]), "a dict of modules, or pairs of a name and a mod"),
+    "values": (lambda x: wrong.ModuleDict([x]), "a dict of modules, or pairs of a name and a mod"),
     "copies": (
-        lambda x: layers.TransformerEncoder(3, 2),
+        lambda x: wrong.TransformerEncoder(3, 2),
         "the layer to copy must be a module, but",
     ),
     "cutoffs": (
-        lambda x: layers.AdaptiveLogSoftmaxWithLoss(4, 9, 5, rngs=rngs()),
+        lambda x: wrong.AdaptiveLogSoftmaxWithLoss(4, 9, 5, rngs=rngs()),
         "a list of classes, but got 5",
     ),
 }

@@ -88,12 +88,18 @@ def test_a_model_trains_under_flax_transformations():
     assert after["norm.num_batches_tracked"] == 20
 
 
+FRACTION: Any = 3.0
+
+
 @pytest.mark.parametrize(
     ("construct", "message"),
     [
         (lambda: layers.Linear(3, -4, rngs=rngs()), r"Linear: .* a negative dimension: \[-4, 3\]"),
         (lambda: layers.Conv1d(-3, 4, 3, rngs=rngs()), r"Conv1d: .* dimension: \[4, -3, 3\]"),
-        (lambda: layers.Linear(3.0, 4, rngs=rngs()), r"Linear: sizes must be ints, but weight wou"),
+        (
+            lambda: layers.Linear(FRACTION, 4, rngs=rngs()),
+            r"Linear: sizes must be ints, but weight wou",
+        ),
         (lambda: layers.LayerNorm(-3), r"LayerNorm: .* a weight with a negative dimension: \[-3\]"),
         (lambda: layers.GroupNorm(0, 6), "num_groups must not be 0"),
     ],
@@ -106,7 +112,7 @@ def test_impossible_sizes_are_named(construct, message):
 
 def test_sizes_of_numpy_are_sizes():
     """A NumPy integer is a size, as in torch."""
-    two = np.int64(2)
+    two: Any = np.int64(2)
     x = jnp.ones((1, 2, 4, 4), "float32")
     layer = layers.Conv2d(two, two, two, stride=two, rngs=rngs())
     assert layer(x).shape == layers.MaxPool2d(two)(x).shape == (1, 2, 2, 2)
