@@ -35,11 +35,5 @@ def test_scatter_combines_elements_with_the_input(reduce, src):
         warnings.simplefilter("ignore", UserWarning)  # torch deprecates it for arrays
         expected = torch.from_numpy(x).scatter(0, torch.from_numpy(index), theirs, reduce=reduce)
     given: Any = jnp.asarray(src) if np.ndim(src) else src
-    ours = functional.scatter(
-        jnp.asarray(x),
-        0,
-        jnp.asarray(index),
-        jnp.asarray(src) if np.ndim(src) else src,
-        reduce=reduce,
-    )
+    ours = functional.scatter(jnp.asarray(x), 0, jnp.asarray(index), given, reduce=reduce)
     np.testing.assert_allclose(ours, expected.numpy(), rtol=1e-6)
