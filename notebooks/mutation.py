@@ -83,7 +83,9 @@ show("mutation/inplace_not_saved", asked=True)
 
 # %% [markdown]
 # A sum saves nothing, so nothing was overwritten, and every gradient is right. Whether an in-place
-# change raises depends on what the backward pass has saved. Both programs with numbers:
+# change of an intermediate value raises depends on what the backward pass has saved. (A parameter
+# refuses at once, outside of `no_grad`: "a leaf Variable that requires grad is being used in an
+# in-place operation".) Both programs with numbers:
 
 # %%
 # torch
@@ -295,7 +297,8 @@ check("mutation/keep_the_activation", loss)
 # %% [markdown]
 # ## What to take away
 #
-# - Whether an in-place change raises depends on what the backward pass has saved.
+# - Whether an in-place change of an intermediate value raises depends on what the backward pass has
+#   saved. A parameter can be changed in place only under `no_grad`.
 # - A change through `.data` is not noticed, and the gradient is silently wrong.
 # - A JAX array cannot be changed, and a `vjp` function can be called as often as you like.
 # - A tracer must not leave the function: return the value instead.

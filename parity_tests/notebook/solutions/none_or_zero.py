@@ -9,8 +9,7 @@ import jaxgrad
 
 def one_of_each():
     """Write a loss of `a`, `b` and `c`, for torch and JAX alike, for which torch's `.grad` is a
-    number, zero and `None`, without the factor 0. Predict what `jax.grad` and `jaxgrad.grad` return
-    for it."""
+    number, zero and `None`. Predict what `jax.grad` and `jaxgrad.grad` return for it."""
 
     def loss(params):
         return params["a"] ** 2 + params["b"] - params["b"]

@@ -48,8 +48,8 @@ SYMPTOMS = {
 }
 PICTURES = (
     *("`detach`", "a target that is not detached", "straight-through"),
-    *("a stopped spread in a reparameterized sample", "a tied weight as two leaves"),
-    *("hook on a parameter", "gradient reversal", "write in place"),
+    *("a stopped spread in a reparameterized sample", "hook on a parameter"),
+    *("gradient reversal", "write in place"),
 )
 INTRO = """\
 <!-- written by `make pages` -->
