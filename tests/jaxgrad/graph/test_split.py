@@ -36,7 +36,7 @@ GRAPHS = {
 
 
 def test_operations_with_the_same_states_share_a_box():
-    """One box has the operations of both programs, and the other those of the wrong one alone."""
+    """One box contains the operations of both programs, the other only those of the wrong one."""
     diagram = fold(assign_all([*GRAPHS.values()]), 1, lambda lane: 2, 1)
     wrong, right = diagram.views
 

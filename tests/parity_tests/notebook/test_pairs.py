@@ -96,7 +96,7 @@ def test_values_are_read_from_what_both_frameworks_print():
 
 
 def test_the_change_is_read_from_the_sentence():
-    """Texts to replace or to delete are applied to the cells that have them."""
+    """Each suggested edit is applied to the cells that contain its text."""
     pair = Pair("a = b", "a == b", "Replace `=` by `+`, and delete ` b` in JAX. What is printed?")
 
     assert pair.changed() == Pair("a + b", "a ++")

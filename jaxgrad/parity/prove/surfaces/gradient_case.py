@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from jaxgrad.parity.prove.torch_side.values import Change, TorchRun
 from jaxgrad.parity.ulp import scale_of
 
 
+T = TypeVar("T")
 MOST = 48  # gates of one kind
 _FEWEST, _RERUNS = 8, 150
 _WORK = 2e8  # numbers in all reruns together
@@ -106,15 +107,22 @@ class Case:
         names -= self.evidence.masks
         return frozenset(names)
 
-    def differing_without(self, changes: Sequence[Change]) -> frozenset[str]:
-        """Return the names of the gradients that differ after a change of torch that breaks none.
+    def best_in_torch(
+        self, trials: Iterable[tuple[T, Sequence[Change]]]
+    ) -> tuple[T, frozenset[str]] | None:
+        """Return the trial whose changes of torch repair most gradients, and what they repair.
 
-        If it breaks one, all that differ before it are returned.
+        They break none, on every draw.
         """
-        self.left -= 1
         side, draw = self.evidence.torch_side, self.evidence.draws[self.draw]
-        left = self.differing(self.actual, side.run(draw, changes=changes))
-        return left if left < self.wrong else self.wrong
+        best: tuple[T, frozenset[str]] | None = None
+        left = self.wrong
+        for trial, changes in trials if self.left > 0 else ():
+            self.left -= 1
+            after = self.differing(self.actual, side.run(draw, changes=changes))
+            if after < left and self.holds(self.wrong - after, changes=changes):
+                best, left = (trial, self.wrong - after), after
+        return best
 
     def best(
         self, groups: Sequence[Sequence[Gate]], number: float
@@ -140,7 +148,8 @@ class Case:
             elif left - after:
                 joint = dict.fromkeys((g for other in (*kept, group) for g in other), number)
                 rest = self.differing(self.rerun(joint), run)
-                kept, left = ([*kept, group], rest) if rest < left else (kept, left)
+                if rest < left and self.holds(self.wrong - rest, joint):
+                    kept, left = [*kept, group], rest
         return kept, self.wrong - left
 
     def holds(

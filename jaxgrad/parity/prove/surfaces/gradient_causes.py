@@ -16,10 +16,10 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.gates import Gate
 from jaxgrad.parity.prove.surfaces import infinite_derivatives, straight_through
 from jaxgrad.parity.prove.surfaces.gradient_case import Case, Explanation
-from jaxgrad.parity.prove.torch_side.values import Change
+from jaxgrad.parity.prove.torch_side.values import Change, Hook
 
 
-_DETACHES = 16
+_CALLS = 16  # detaches or hooks of torch that are taken out, one at a time
 
 
 def explain(evidence: Evidence) -> Explanation | None:
@@ -100,21 +100,19 @@ def _missing_hook(case: Case) -> Explanation | None:
     """Rerun torch without one of its hooks: its gradients should then be JAX's."""
     from torch.utils.hooks import RemovableHandle
 
-    evidence, best = case.evidence, None
-    for call in evidence.runs[case.draw].hooks[:_DETACHES]:
-        if case.left <= 0:
-            break
-        changes = [Change(call.call_number, lambda *_: RemovableHandle(collections.OrderedDict()))]
-        fixed = case.wrong - case.differing_without(changes)
-        if len(fixed) > (0 if best is None else len(best.fixed)) and case.holds(
-            fixed, changes=changes
-        ):
-            text = (
-                f"torch runs a hook on {call.of} (registered at {call.line}), JAX does not "
-                f"(rerunning torch without it, {case.names(fixed)}); wrap the value in jaxgrad.hook"
-            )
-            best = Explanation(text, fixed, fixed == case.wrong)
-    return best
+    def without(call: Hook) -> Change:
+        return Change(call.call_number, lambda *_: RemovableHandle(collections.OrderedDict()))
+
+    hooks = case.evidence.runs[case.draw].hooks[:_CALLS]
+    best = case.best_in_torch((call, [without(call)]) for call in hooks)
+    if best is None:
+        return None
+    call, fixed = best
+    text = (
+        f"torch runs a hook on {call.of} (registered at {call.line}), JAX does not (rerunning "
+        f"torch without it, {case.names(fixed)}); wrap the value in jaxgrad.hook"
+    )
+    return Explanation(text, fixed, fixed == case.wrong)
 
 
 def _missing_stops(case: Case) -> Explanation | None:
@@ -163,17 +161,16 @@ def _in_torch(case: Case) -> Explanation | None:
     padded = [i for i in changed if run.values[i].op == "embedding"]
     stops = [i for i in changed if i not in padded]
     together = [group for group in (stops, padded) if len(group) > 1]  # may share a weight
-    groups = [*([i] for i in changed[:_DETACHES]), *together]
-    best: tuple[list[int], frozenset[str]] = [], case.wrong
-    for group in groups if case.left > 0 else ():
-        values = [run.values[i] for i in group]
-        changes = [Change(value.call_number, _CHANGES[value.op]) for value in values]
-        left = case.differing_without(changes)
-        if left < best[1] and case.holds(case.wrong - left, changes=changes):
-            best = group, left
-    if not best[0]:
+    groups = [*([i] for i in changed[:_CALLS]), *together]
+
+    def change(i: int) -> Change:
+        return Change(run.values[i].call_number, _CHANGES[run.values[i].op])
+
+    best = case.best_in_torch((group[0], [change(i) for i in group]) for group in groups)
+    if best is None:
         return None
-    value, fixed = run.values[best[0][0]], case.wrong - best[1]
+    first, fixed = best
+    value = run.values[first]
     if value.op == "embedding":
         text = (
             "torch gives the embedding's padding_idx no gradient, JAX gives it one (rerunning "
@@ -181,10 +178,10 @@ def _in_torch(case: Case) -> Explanation | None:
         )
     else:
         kept = evidence.torch_side.run(evidence.draws[case.draw], keep=True).values
-        line = f"{kept[best[0][0]].line} " if len(kept) == len(run.values) else ""
+        line = f"{kept[first].line} " if len(kept) == len(run.values) else ""
         text = (
             f"torch stops the gradient at {line}{value.name}, JAX does not (rerunning torch "
-            f"without it, {case.names(fixed)}); {straight_through.remedy(run, best[0][0])}"
+            f"without it, {case.names(fixed)}); {straight_through.remedy(run, first)}"
         )
     return Explanation(text, fixed, fixed == case.wrong)
 

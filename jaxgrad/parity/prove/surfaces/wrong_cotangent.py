@@ -31,7 +31,8 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
     key = _correct_copy(evidence, draw, number, value.cotangent, bool(np.any(actual)))
     if evidence.rerunnable or value.cotangent is None:
         consumer, cause = _culprit(evidence, draw, number, spot, run)
-        if why is None and not _same_elsewhere(evidence, draw, number, (consumer, cause)):
+        unsure = bool(cause) and why is None and evidence.rerunnable
+        if unsure and not _same_elsewhere(evidence, draw, number, (consumer, cause)):
             cause = ""
     else:  # a dump does not record the cotangent through each consumer
         consumer, cause = locate_backward.first_consumer(run, number), ""
@@ -87,9 +88,9 @@ def _same_elsewhere(
     On one draw, a clipped cotangent can be a multiple of torch's by coincidence.
     """
     for other in range(len(evidence.draws)):
-        spot = evidence.spots(other).get(number)
         failed = any(j.verdict == "fail" for j in evidence.judged_gradients[other])
-        if other != draw and failed and spot is not None and evidence.rerunnable and culprit[1]:
+        spot = evidence.spots(other).get(number) if failed and other != draw else None
+        if spot is not None:
             run = evidence.torch_side.run(evidence.draws[other], keep=True, split=number)
             if _culprit(evidence, other, number, spot, run) != culprit:
                 return False

@@ -33,10 +33,22 @@ def test_the_fewest_gates_that_repair_most_gradients_are_kept(repairs, kept, fix
 
 
 def test_a_gate_that_repairs_gradients_on_one_draw_only_is_not_kept():
-    """A coincidence is not a cause."""
+    """A gate that repairs no gradient on the other draws repairs this draw's by coincidence."""
     case = Made("x", {"a": "x"}, 0.0)
     case.elsewhere = False
     assert case.best([(gate,) for gate in case.uses], 0.0) == ([], frozenset())
+
+
+def test_two_gates_together_are_tested_on_every_draw():
+    """Each of two gates may repair a gradient on every draw, and both together on one alone."""
+
+    class Apart(Made):
+        def holds(self, fixed: Any, settings: Any = None, changes: Any = ()) -> bool:
+            return len(settings) == 1
+
+    case = Apart("xy", {"a": "x", "b": "y"}, 0.0)
+    found, names = case.best([(gate,) for gate in case.uses], 0.0)
+    assert paths(found) == ["a"] and names == {"x"}
 
 
 def test_no_gate_is_tried_without_reruns_left():

@@ -18,7 +18,7 @@ def spot(number: int) -> Any:
 
 
 def test_the_copies_of_a_value_are_at_most_nine():
-    """Leaves and closed programs have no cotangent, and equal keys are asked for once."""
+    """Leaves and closed programs have no cotangent, and equal keys are requested once."""
     asked: list[Any] = []
 
     def gradients(_: Any, keys: Any) -> Any:
