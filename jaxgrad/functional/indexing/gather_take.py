@@ -98,8 +98,9 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
     """Select slices along a dim by index.
 
     Raises:
-        RuntimeError: An index is negative or out of range.
-        IndexError: The index has more than one dim, or is out of range for the first dim.
+        RuntimeError: The index is not of an integer dtype, or is out of range for dim 1.
+        IndexError: The index has more than one dim, or is out of range for another dim. A
+            negative index is out of range.
 
     Example:
         >>> import jax.numpy as jnp
@@ -114,13 +115,17 @@ def index_select(input: Array, dim: int, index: Array) -> Array:
             f"index_select(): Index is supposed to be a vector, its shape is {list(index.shape)}"
         )
     dim = canonical_dim(dim, input.ndim)
+    if index.dtype not in (jnp.int32, jnp.int64):
+        raise RuntimeError(
+            f"index_select(): Expected dtype int32 or int64 for index, got {index.dtype}"
+        )
     if not input.ndim:
         if index.size != 1:
             raise RuntimeError(
                 f"index_select(): Index to scalar can have only 1 value, got {index.size} value(s)"
             )
         return index_select(input[None], 0, index)[0]
-    _check_range(index, input.shape[dim], IndexError if dim == 0 else RuntimeError, dim)
+    _check_range(index, input.shape[dim], RuntimeError if dim == 1 else IndexError, dim)
     return jnp.take(input, index.reshape(-1), dim)
 
 

@@ -11,7 +11,14 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
-from jaxgrad.functional._core.arguments import array, in_opmath, reduce, require, require_floating
+from jaxgrad.functional._core.arguments import (
+    array,
+    in_opmath,
+    is_floating,
+    reduce,
+    require,
+    require_floating,
+)
 from jaxgrad.functional._core.derivative import derivative, not_differentiable
 from jaxgrad.functional._core.dtypes import reject, require_same_dtype
 from jaxgrad.functional.activation.sigmoid_tanh_softplus import logsigmoid_kernel
@@ -101,8 +108,13 @@ def binary_cross_entropy_with_logits(
         reduction: `"none"`, `"mean"` or `"sum"`.
         pos_weight: Weight of positive targets, which broadcasts; not differentiable.
 
+    Returns:
+        The loss, in the dtype of `target`; a scalar unless `reduction` is `"none"`.
+
     Raises:
         ValueError: The shapes differ, or `reduction` is not one of the three.
+        RuntimeError: `target` is not floating.
+        NotImplementedError: `input` is not floating.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -114,9 +126,15 @@ def binary_cross_entropy_with_logits(
 
     Differs from jax in:
         1. `optax.sigmoid_binary_cross_entropy` takes neither weight.
+        2. If the dtypes differ, optax's result has the promoted dtype, not the target's.
     """
     input = require_floating(input, "binary_cross_entropy_with_logits")
-    target = require_floating(target, "binary_cross_entropy_with_logits", "target")
+    target = array(target, "target")
+    if not is_floating(target):
+        raise RuntimeError(
+            f"result type {input.dtype} can't be cast to the dtype of target, {target.dtype}; "
+            "convert target to a float"
+        )
     if input.shape != target.shape:
         raise ValueError(
             f"Target size ({list(target.shape)}) must be the same as input size "
@@ -128,7 +146,7 @@ def binary_cross_entropy_with_logits(
         value = _logits(x, y) if pos_weight is None else _weighted_logits(x, y, w[-1])
         return reduce(weighted(value, *w[: int(weight is not None)]), reduction)
 
-    return in_opmath(loss, input, target, *weights)
+    return in_opmath(loss, input, target, *weights).astype(target.dtype)
 
 
 @derivative(lambda t, _, x, y: t * (jax.lax.logistic(x) - y), lambda t, _, x, __: t * -x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import jax
@@ -186,6 +187,9 @@ def _prod(x: Array, *, axes: Any) -> Array:
 def logsumexp(input: Array, dim: Dim, keepdim: bool = False) -> Array:
     """Return the logarithm of the sum of exponentials over the given dims.
 
+    Raises:
+        RuntimeError: `dim` is `()` without `keepdim`, as in torch.
+
     Example:
         >>> import jax.numpy as jnp
         >>> print(logsumexp(jnp.zeros(2), 0).round(4))
@@ -195,6 +199,12 @@ def logsumexp(input: Array, dim: Dim, keepdim: bool = False) -> Array:
     """
     input = array(input)
     axes = canonical_dims(dim, input.ndim)
+    if input.ndim and not keepdim and isinstance(dim, Sequence) and not dim:
+        ones = [1] * input.ndim
+        raise RuntimeError(
+            f"output with shape [] doesn't match the broadcast shape {ones}: logsumexp() takes "
+            f"dim=() only with keepdim=True; name the dims, as in dim={tuple(range(input.ndim))}"
+        )
 
     def total(x: Array) -> Array:
         out = _logsumexp(x, axes=axes)

@@ -67,7 +67,9 @@ def take_along_dim(draw):
         RaisesFor(call(X, 1, np.array([-1])), RuntimeError, torch="INDICES", jax=BOUNDS),
         RaisesFor(call(X, 1, np.array([5])), RuntimeError, torch="INDICES", jax=BOUNDS),
         RaisesFor(call(X, 0, np.array([5])), IndexError, torch="out of range", jax=BOUNDS),
+        RaisesFor(call(X[None], 2, np.array([-1])), IndexError, torch="out of range", jax=BOUNDS),
         RaisesFor(call(X, 1, np.array([[0]])), IndexError, "vector"),
+        RaisesFor(call(X, 0, np.array([0.5])), RuntimeError, "int32 or int64"),
     ],
     source="P071",
 )

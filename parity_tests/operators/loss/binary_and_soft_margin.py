@@ -113,6 +113,8 @@ LOGIT_PAIRS = pairs(LOGITS, LABELS)
     raises=[
         UNKNOWN_REDUCTION,
         RaisesFor(call([0.5], [0.5, 1.0]), ValueError, "Target size"),
+        RaisesFor(call([0.5], np.array([1])), RuntimeError, "can't be cast"),
+        RaisesFor(call(np.array([1]), [0.5]), NotImplementedError, "not implemented for"),
         RaisesFor(
             call([0.5], [0.5], pos_weight=[1.0]),
             RuntimeError,

@@ -77,7 +77,10 @@ def prod(draw):
         call([[1.0, -inf, 2.0], [-inf, -inf, -inf], [1e308, -1e308, 0.0]], 1),
         call([[inf, 1.0, 2.0], [nan, 1.0, 2.0], [inf, inf, -inf]], 1),
         call(INTEGERS, 0),
+        call([[1.0, 2.0], [3.0, 5.0]], (), True),
+        call(np.array(0.5), ()),
     ],
+    raises=[RaisesFor(call([[1.0, 2.0]], ()), RuntimeError, "doesn't match the broadcast shape")],
     differences=[
         PinnedDifference(
             call(EMPTY, 0),

@@ -50,3 +50,26 @@ def test_linear_cross_entropy_ignores_options_that_only_save_memory():
     np.testing.assert_allclose(
         gradient, torch.autograd.grad(theirs, tensor)[0], rtol=1e-12, atol=1e-15
     )
+
+
+@pytest.mark.parametrize(
+    ("logits", "labels"),
+    [
+        ("float64", "float32"),
+        ("float32", "float64"),
+        ("bfloat16", "float32"),
+        ("float32", "float16"),
+    ],
+)
+def test_bce_with_logits_of_two_dtypes_returns_the_dtype_of_the_target(logits, labels):
+    x, y = jnp.array([0.3, -1.2], logits), jnp.array([1.0, 0.0], labels)
+    loss, gradient = jax.value_and_grad(functional.binary_cross_entropy_with_logits)(x, y)
+    leaf, target = to_torch([np.asarray(x), np.asarray(y)])
+    leaf.requires_grad_()
+    want = torch.nn.functional.binary_cross_entropy_with_logits(leaf, target)
+    want.backward()
+    assert (str(loss.dtype), str(gradient.dtype)) == (labels, logits)
+    assert (want.dtype, leaf.grad.dtype) == (getattr(torch, labels), getattr(torch, logits))
+    rtol = float(max(jnp.finfo(logits).eps, jnp.finfo(labels).eps))  # torch rounds in between
+    np.testing.assert_allclose(float(loss), want.item(), rtol=rtol)
+    np.testing.assert_allclose(gradient.astype(float), leaf.grad.double(), rtol=rtol)
