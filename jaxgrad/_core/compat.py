@@ -35,6 +35,14 @@ def open_jaxpr(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
     return getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ())
 
 
+def contains_jaxpr(eqn: jex_core.JaxprEqn) -> bool:
+    """Return whether a parameter of the equation is a jaxpr or a tuple with one."""
+    # `jax.extend.core.jaxprs_in_params` lists them since JAX 0.10.
+    values = [v if isinstance(v, tuple) else (v,) for v in eqn.params.values()]
+    kinds = jex_core.Jaxpr, jex_core.ClosedJaxpr
+    return any(isinstance(x, kinds) for value in values for x in value)
+
+
 @contextlib.contextmanager
 def equation_context(eqn: jex_core.JaxprEqn) -> Iterator[None]:
     """Restore the name stack, source line and settings under which `eqn` was traced."""

@@ -48,7 +48,7 @@ def as_traced(eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
 
 def in_float32(eqn: jex_core.JaxprEqn, args: list[Any]) -> list[Any]:
     """Run an equation in float32, or in its traced dtypes if it has jaxprs among its params."""
-    if list(jex_core.jaxprs_in_params(eqn.params)):
+    if compat.contains_jaxpr(eqn):
         return as_traced(eqn, args)
     ins = each(eqn.invars, args, jnp.float32)
     return compat.bind(eqn, ins, **accumulator(eqn, jnp.float32))

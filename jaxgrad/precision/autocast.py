@@ -177,7 +177,7 @@ class _Rule:
             return binding.in_float32(eqn, args)
 
         dtype = self.widest(args, eqn.invars)
-        if name in lists.ROUNDED_ONCE or list(jex_core.jaxprs_in_params(eqn.params)):
+        if name in lists.ROUNDED_ONCE or compat.contains_jaxpr(eqn):
             return binding.each(eqn.outvars, binding.in_float32(eqn, args), dtype)
         if dtype == jnp.float32:
             return binding.in_float32(eqn, args)

@@ -252,9 +252,9 @@ def _inputs(size: int) -> dict[str, Any]:
     idiom=("p.requires_grad = False", "jaxgrad.partition(params, predicate)"),
     control=dict(requires_grad=also_last_block),
     tolerance=Tolerance(
-        1e-6,
-        "with JAX 0.7 one float32 running mean, features.12.conv.1.1, is 5 ULP off (4.6e-7 of "
-        "scale): that XLA adds the numbers of a batch in another order",
+        2e-6,
+        "with JAX 0.7 float32 running means differ by up to 16 ULP (1.2e-6 of scale, "
+        "features.5.conv.1.1): that XLA adds the numbers of a batch in a different order",
         "float32",
     ),
     heavy=True,

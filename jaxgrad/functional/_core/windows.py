@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -53,6 +54,11 @@ def out_sizes(
     name: str, x: Array, windows: tuple[tuple[int, ...], ...], ceil_mode: bool
 ) -> tuple[int, ...]:
     """Return the spatial output sizes of a pool."""
+    if not math.prod(x.shape[1:]):
+        raise RuntimeError(
+            f"{name}() Expected input's non-batch dimensions to have positive length, but input "
+            f"has the shape {list(x.shape)}"
+        )
     size = x.shape[2:]
     counts = tuple(_pooled(*each, ceil_mode=ceil_mode) for each in zip(size, *windows, strict=True))
     if min(counts) < 1:

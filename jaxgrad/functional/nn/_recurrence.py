@@ -113,7 +113,7 @@ def _scan(
         return new, new[0]
 
     # As in torch, dtypes are promoted, so the first step may change the dtype of the state.
-    after = jax.eval_shape(cell, x[0], start, weights) if x.shape[0] else start
+    after = jax.eval_shape(cell, x[0], start, weights)
     start = tuple(s.astype(new.dtype) for s, new in zip(start, after, strict=True))
     steps = None if exists is None else jnp.asarray(exists)
     return jax.lax.scan(body, start, (x, steps), reverse=reverse)
@@ -135,6 +135,8 @@ def _split(
 
 
 def _check(name: str, x: Array, states: State, runs: int) -> None:
+    if not x.shape[0]:
+        raise RuntimeError(f"{name}: Expected sequence length to be larger than 0 in RNN")
     for state in states:
         if state.ndim != 3 or state.shape[:2] != (runs, x.shape[1]):
             raise RuntimeError(

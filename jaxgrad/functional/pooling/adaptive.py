@@ -144,7 +144,7 @@ def _adaptive_max(
     if all(count and n % count == 0 for n, count in zip(x.shape[2:], out, strict=True)):
         values = _equal_bins(constant, out)
     else:
-        flat = constant.reshape(*x.shape[:2], -1)
+        flat = constant.reshape(*x.shape[:2], math.prod(x.shape[2:]))
         values = jnp.where(exists, flat[:, :, members], -jnp.inf)
     at = _first_of_largest(values, exists)
     index = jnp.asarray(members)[np.arange(members.shape[0]), at].astype(jnp.int32)
@@ -156,7 +156,8 @@ def _equal_bins(x: Array, counts: tuple[int, ...]) -> Array:
     split = [(count, n // count) for n, count in zip(x.shape[2:], counts, strict=True)]
     axes = [2 + 2 * i + part for part in (0, 1) for i in range(len(split))]
     parts = x.reshape(*x.shape[:2], *(n for pair in split for n in pair)).transpose(0, 1, *axes)
-    return parts.reshape(*x.shape[:2], math.prod(counts), -1)
+    members = math.prod(n for _, n in split)
+    return parts.reshape(*x.shape[:2], math.prod(counts), members)
 
 
 def _first_of_largest(values: Array, exists: np.ndarray) -> Array:

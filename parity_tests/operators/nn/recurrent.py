@@ -99,7 +99,7 @@ def _dropped(name):
 
 
 def _raises(rows, both=False):
-    """Return calls with a missing weight and with a state of another batch."""
+    """Return calls with a missing weight, a state of another batch, and an empty sequence."""
     w = np.ones((rows, 1))
     hx = (H, H) if both else H
     other = np.ones((1, 3, 1))
@@ -107,6 +107,7 @@ def _raises(rows, both=False):
     return [
         RaisesFor(call(X, hx, [w], *OPTIONS), RuntimeError, jax="cells with 2 weights each"),
         RaisesFor(call(X, wrong, [w, w], *OPTIONS), RuntimeError, jax="must have the shape"),
+        RaisesFor(call(X[:0], hx, [w, w], *OPTIONS), RuntimeError, "sequence length"),
     ]
 
 

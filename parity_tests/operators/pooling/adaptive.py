@@ -69,7 +69,11 @@ def adaptive_max_pool1d(draw):
     return _drawn(draw, 1, return_indices=draw(st.booleans()))
 
 
-@operator("adaptive_max_pool2d", points=[call(np.ones((1, 3, 3)), 2)], source="P073")
+@operator(
+    "adaptive_max_pool2d",
+    points=[call(np.ones((1, 3, 3)), 2), *(call(np.zeros((0, 1, 4, 4)), n) for n in (2, 3))],
+    source="P073",
+)
 def adaptive_max_pool2d(draw):
     return _drawn(draw, 2, return_indices=draw(st.booleans()))
 

@@ -33,6 +33,7 @@ def _avg(draw, places):
     raises=[
         RaisesFor(call(SAME, 3, 2, 2), RuntimeError, "at most half"),
         RaisesFor(call(SAME, 5), RuntimeError, "too small"),
+        RaisesFor(call(np.zeros((2, 0, 4)), 2), RuntimeError, "batch"),
     ],
     jax_idioms={
         "flax.linen.avg_pool(x, ..., padding)": lambda x, k, s=None, p=0, *_, **__: (

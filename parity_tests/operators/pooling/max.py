@@ -64,6 +64,7 @@ POINTS = [
         RaisesFor(call(SAME, 2, dilation=0), RuntimeError, "greater than zero"),
         RaisesFor(call(SAME, 5), RuntimeError, "Invalid computed"),
         RaisesFor(call(SAME[0, 0], 2), RuntimeError, "Expected 2D or 3D"),
+        RaisesFor(call(np.zeros((2, 0, 4)), 2), RuntimeError, "batch"),
         RaisesFor(
             call(SAME.astype(int), 2), NotImplementedError, torch="not implemented", jax="int64"
         ),
@@ -97,6 +98,11 @@ def max_pool2d(draw):
     return _max(draw, 2)
 
 
-@operator("max_pool3d", points=[call(np.ones((1, 1, 2, 2, 2)), 2)], source="P073")
+@operator(
+    "max_pool3d",
+    points=[call(np.ones((1, 1, 2, 2, 2)), 2)],
+    raises=[RaisesFor(call(np.zeros((2, 0, 2, 2, 2)), 2), RuntimeError, "positive length")],
+    source="P073",
+)
 def max_pool3d(draw):
     return _max(draw, 3)
