@@ -12,7 +12,7 @@
 # **You will be able to** translate a torch training loop to JAX, say which of torch's habits do not
 # carry over, and read the comparisons in all other notebooks.
 #
-# **Time** 20 minutes · **Level** first steps · **Read first:** nothing, if you have used torch
+# **Time** 25 minutes · **Level** first steps · **Read first:** nothing, if you have used torch
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -140,6 +140,16 @@ print(jax.tree.map(lambda p, g: p - 0.1 * g, tree, tree_grads))
 # %%
 show("backward/simple_nn", claim=False)
 
+# %% [markdown]
+# **How to read the pictures.** The next one shows the graphs of this program. Read the headers from
+# left to right as the forward pass, and the boxes from right to left as the backward pass. A box on
+# torch's side is a node of the graph, named after the operation that it differentiates: `Addmm` is
+# a linear layer. A box on JAX's side is an equation of the program that computes the gradients (the
+# *VJP*, short for vector-Jacobian product): `dot` multiplies matrices, `reduce_sum` computes the
+# gradient of a bias. The pills at the bottom are the parameters with the norms of their gradients.
+# In later pictures scissors mark where a gradient is stopped, a dotted box was not recorded, and
+# `0/None` means that `jax.grad` returns 0 and `jaxgrad.grad` returns `None`.
+
 # %%
 graph("backward/simple_nn")
 
@@ -187,8 +197,8 @@ for _ in range(2):
 # Try it: in both cells replace `range(2)` by `range(4)`. After which call is the second number 12?
 
 # %% [markdown]
-# Gradients of a whole network are trees, some of whose leaves may be `None`. `jaxgrad.accumulate`
-# adds two such trees.
+# Gradients of a whole network are trees, and a leaf is `None` if the parameter has no gradient (see
+# section 4). `jaxgrad.accumulate` adds two such trees.
 
 # %%
 plain("accumulate")
@@ -277,7 +287,8 @@ for _ in range(60):
 # %% [markdown]
 # In JAX a training step is a function that takes the parameters, the optimizer state and a batch,
 # and returns new parameters and a new state. `jax.jit` compiles it once for each combination of
-# input shapes and dtypes. An optimizer is a pair of functions, `init` and `update`.
+# input shapes and dtypes. The optimizers here come from optax: each is a pair of functions, `init`
+# and `update`.
 
 
 # %%

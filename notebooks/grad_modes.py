@@ -15,7 +15,7 @@
 # **You will be able to** choose between `detach`, `no_grad`, `inference_mode` and
 # `requires_grad_(False)`, predict which gradients each of them leaves, and write the same in JAX.
 #
-# **Time** 20 minutes · **Level** first steps ·
+# **Time** 35 minutes · **Level** first steps ·
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
@@ -156,6 +156,10 @@ print(value, grad)
 # Try it: replace `torch.no_grad()` by `torch.enable_grad()`, and
 # `jaxgrad.no_grad(lambda x: x**2)(x)` by `x**2`. Does the loss change, or the gradient, or both?
 
+# %% [markdown]
+# The same as a picture, with a vector of ten ones for x, so that the norms of the gradients are √10
+# times 5, 3 and 2. (Section 2 of [00_ten_minutes](00_ten_minutes.ipynb) says how to read it.)
+
 # %%
 graph("grad_modes/no_grad_part")
 
@@ -230,8 +234,9 @@ show("grad_modes/inference_clone", prints="grads", claim=False)
 # %% [markdown]
 # ## Leaving the graph: `detach`, `numpy`, `item`, `tolist`
 #
-# Each of these returns a value that autograd treats as a constant. In JAX `lax.stop_gradient` does
-# the same.
+# Each of these returns a value that autograd treats as a constant. In JAX write
+# `lax.stop_gradient`. A conversion to Python or numpy is no substitute for it: under `jit`,
+# `float(x)`, `x.item()` and `numpy.asarray(x)` raise, because a traced array has no numbers yet.
 
 # %%
 show("grad_modes/leave_graph", claim=False)
@@ -269,13 +274,7 @@ show("grad_modes/detach_backward", claim=False)
 # was never recorded. L1 is fully in the graph if you merely leave it out of the optimizer or zero
 # its gradient by hand.
 #
-# Read the headers from left to right as the forward pass, and the boxes from right to left as the
-# backward pass. A box on torch's side is a node of the graph, named after the operation that it
-# differentiates: `Addmm` is a linear layer. A box on JAX's side is an equation of the VJP, the
-# program that computes the gradients: `dot` multiplies matrices, `reduce_sum` computes the gradient
-# of a bias. At the bottom are the parameters with the norms of their gradients. `0/None` means that
-# `jax.grad` returns 0 and `jaxgrad.grad` returns `None`. [The stepper](../docs/stepper.md) shows
-# these cases one operation at a time.
+# [The stepper](../docs/stepper.md) shows these cases one operation at a time.
 
 # %%
 graph("grad_modes/recorded")

@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Port a model in five minutes
+# # Port a model
 #
 # `jaxgrad.port` takes a torch module and example inputs. It writes the module as a Python file of
 # pure JAX functions, and then proves that the gradients of this file are torch's. The file imports
@@ -11,7 +11,7 @@
 # **You will be able to** port your own module and its training step, and check the file after you
 # have changed it.
 #
-# **Time** 5 minutes · **Level** first steps ·
+# **Time** 15 minutes · **Level** first steps ·
 # **Read first:** [prove_your_port](prove_your_port.ipynb)
 
 # %%

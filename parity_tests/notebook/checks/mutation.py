@@ -28,6 +28,10 @@ def keep_the_activation(loss):
     (h**2).sum().backward()
     leak = holds("kept" not in names_in(loss), "`loss` still stores a tracer in the list `kept`")
     yield "`loss` stores nothing outside", leak, True
+    result = jax.eval_shape(loss, jnp.array([1.0, 2.0]))
+    fault = "return the pair of the loss and the activation, as `has_aux=True` expects"
+    pair = isinstance(result, tuple) and len(result) == 2
+    yield "`loss` returns a pair", holds(pair, fault), True
     grad, kept = jax.jit(jax.grad(loss, has_aux=True))(jnp.array([1.0, 2.0]))
     yield "the activation", kept, h
     yield "the gradient", grad, w.grad
