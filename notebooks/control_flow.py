@@ -154,6 +154,9 @@ show(
 # shares storage (the row `detach_shares_storage`). The cost of `detach` is the graph of L1, which
 # is recorded and discarded; `no_grad` and `inference_mode` never record it. JAX saves no residuals
 # for a stopped value, so all three keep the same number of bytes.
+#
+# The rows `bytes` and `seconds` are only measured. Layers of this size take less time than the
+# calls around them, so the times are mostly overhead and noise: do not rank the three by them.
 
 # %%
 show(

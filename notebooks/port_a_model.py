@@ -127,8 +127,8 @@ print("def loss_fn" + step_code.rstrip())
 # %% [markdown]
 # ## Write it, and train with it
 #
-# `write` stores the file, with what is needed to prove it again beside it. From here on torch is
-# not needed. `ported.params` converts a `state_dict` to params.
+# `write` stores the file, with what is needed to prove it again beside it. `ported.params` converts
+# torch's `state_dict` to params once; training itself needs no torch.
 
 # %%
 folder = pathlib.Path(tempfile.mkdtemp())
