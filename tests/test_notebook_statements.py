@@ -11,6 +11,7 @@ import torch
 
 import jaxgrad
 from benchmarks import growth, networks
+from parity_tests.audits import memory_growth
 from parity_tests.runner.settings import ROOT
 
 
@@ -322,6 +323,22 @@ def test_the_peak_of_segments_approaches_the_root_of_the_depth():
     few, many = (growth.slope(depths[part], peaks[part]) for part in (slice(4), slice(3, 6)))
 
     assert 0.5 < many < few < 0.7
+
+
+def test_layers_that_are_left_over_are_not_checkpointed():
+    """At 32 layers two are left over and keep all their residuals; at 64 none is left over."""
+    assert "of 32 layers, six segments of five leave two over" in prose("memory")
+    (kept_32, more_32), (kept_64, _) = (
+        [
+            int(jaxgrad.saved_bytes(fun, *memory_growth.arguments(depth)))
+            for fun in (memory_growth.in_segments, memory_growth.plain)
+        ]
+        for depth in (32, 64)
+    )
+    hidden = 4 * memory_growth.WIDTH * memory_growth.BATCH  # bytes of one layer's input
+
+    assert kept_64 == 8 * hidden  # the inputs of eight segments
+    assert kept_32 == 7 * hidden + 2 * more_32 // 32  # six segments, and what two layers keep
 
 
 def test_optax_has_the_schedules_that_the_notebook_names():
