@@ -51,8 +51,8 @@ jax.config.update("jax_enable_x64", True)  # float64, explained at the end of se
 # ## 1. A gradient
 #
 # Differentiate z = x² + y³ at (2, 3). In torch you create leaf tensors, compute, call `backward()`
-# and read `.grad`. Cells that begin with `# torch` or `# JAX` run in any Python session: change
-# them as the cell below them suggests.
+# and read `.grad`. Cells that begin with `# torch` or `# JAX` run in any Python session that has
+# torch, JAX and jaxgrad: change them as the cell below them suggests.
 
 # %%
 # torch

@@ -8,7 +8,7 @@
 # |---|---|---|
 # | a path of the gradient | `detach`, `no_grad`, `inference_mode` | `lax.stop_gradient` |
 # | the differentiated leaves | `requires_grad_(False)` | `jaxgrad.partition` |
-# | the parameters that move | the optimizer's parameter list | a mask, or `optax.partition` |
+# | the parameters that move | the optimizer's parameter list | labels, as in `optax.partition` |
 #
 # This notebook is about the first row. [freezing](freezing.ipynb) covers the other two.
 #
@@ -376,4 +376,5 @@ check("grad_modes/same_value_other_gradient", loss)
 # - `requires_grad_(False)` freezes parameters and lets the gradient pass to the input; `no_grad`
 #   does not.
 # - In JAX `lax.stop_gradient` stops a path, `jaxgrad.partition` selects the leaves that are
-#   differentiated, and the optimizer's mask selects the parameters that move.
+#   differentiated, and the labels of `optax.partition` select the parameters that move. (Not
+#   `optax.masked`: [param_groups](param_groups.ipynb) says why.)
