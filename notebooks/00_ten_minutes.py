@@ -131,7 +131,7 @@ print(jax.tree.map(lambda p, g: p - 0.1 * g, tree, tree_grads))
 # three digits; below the table all digits are folded. Each comparison draws its own inputs, unless
 # the text says that several share them.
 #
-# JAX's side calls `jaxgrad.value_and_grad`, which is `jax.value_and_grad` except that it returns
+# JAX's side calls `jaxgrad.value_and_grad`, which works like `jax.value_and_grad`, but returns
 # `None` where torch does (section 4).
 #
 # **Every gradient of a small network.** Two linear layers with a ReLU between them, and the mean
@@ -147,8 +147,9 @@ show("backward/simple_nn", claim=False)
 # a linear layer. A box on JAX's side is an equation of the program that computes the gradients (the
 # *VJP*, short for vector-Jacobian product): `dot` multiplies matrices, `reduce_sum` computes the
 # gradient of a bias. The pills at the bottom are the parameters with the norms of their gradients.
-# In later pictures scissors mark where a gradient is stopped, a dotted box was not recorded, and
-# `0/None` means that `jax.grad` returns 0 and `jaxgrad.grad` returns `None`.
+# In later pictures scissors mark where a gradient is stopped, a dotted box stands for an operation
+# that only another row of the picture has, and `0/None` means that `jax.grad` returns 0 and
+# `jaxgrad.grad` returns `None`.
 
 # %%
 graph("backward/simple_nn")

@@ -161,11 +161,12 @@ show("custom/broadcast_gradient", claim=False)
 # %% [markdown]
 # ## Other arguments: numbers, strings, integers
 #
-# torch's `backward` returns one value for each argument of `forward`, and `None` for those that are
-# not differentiable. The same class works in `jaxgrad.from_function`.
+# Numbers, strings and defaults reach `forward` unchanged. torch's `backward` returns one value for
+# each argument of `forward`, and `None` for those that are not differentiable. The same class works
+# in `jaxgrad.from_function`.
 
 # %%
-show("custom/non_tensor_arguments")
+show("custom/non_tensor_arguments", claim=False)
 
 # %%
 show("custom/integer_argument")
@@ -201,7 +202,7 @@ show("custom/double_backward", claim=False)
 # before the backward pass ([mutation](mutation.ipynb) explains it).
 
 # %%
-show("custom/saved_tensor_modified")
+show("custom/saved_tensor_modified", claim=False)
 
 # %% [markdown]
 # ## Straight-through estimator

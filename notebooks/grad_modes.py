@@ -42,8 +42,8 @@ from parity_tests.notebook.show import figure, graph, network, show
 # %% [markdown]
 # The programs below use the following network, and all of them have the same parameters, inputs and
 # targets, so that you can compare their losses and gradients. In JAX they call
-# `jaxgrad.value_and_grad`, which is `jax.value_and_grad` except that it returns `None` where
-# torch's `.grad` is `None`. (Exceptions are in [none_or_zero](none_or_zero.ipynb).)
+# `jaxgrad.value_and_grad`, which works like `jax.value_and_grad`, but returns `None` where torch's
+# `.grad` is `None`. (Exceptions are in [none_or_zero](none_or_zero.ipynb).)
 
 # %%
 network()

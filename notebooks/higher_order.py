@@ -169,7 +169,7 @@ print(jax.grad(jnp.linalg.norm)(jnp.array([0.0, 0.0])))
 show("higher_order/hessian")
 
 # %%
-show("higher_order/hvp")
+show("higher_order/hvp", claim=False)
 
 # %% [markdown]
 # ## Gradients of single samples
@@ -177,7 +177,7 @@ show("higher_order/hvp")
 # The gradient is a function of one sample, and `vmap` applies it to every row of the batch.
 
 # %%
-show("higher_order/per_sample_gradients")
+show("higher_order/per_sample_gradients", claim=False)
 
 # %% [markdown]
 # ## Exercises

@@ -154,10 +154,11 @@ plot("bytes that each kind of checkpointing keeps, torch beside JAX")
 # %% [markdown]
 # **Segments.** `checkpoint_sequential` keeps the inputs of a few segments and, during the backward
 # pass, all residuals of the one segment that is being recomputed. With √depth segments of √depth
-# layers both parts, and their sum, grow as √depth.
+# layers both parts, and their sum, grow as √depth. The last segment is not checkpointed: its
+# backward pass comes first. So with one segment nothing is recomputed.
 
 # %%
-show("checkpointing/checkpoint_sequential", only="*keep* */loss")
+show("checkpointing/checkpoint_sequential", only="*keep* */loss", claim=False)
 
 # %% [markdown]
 # **Where the bytes are.** Nine layers `sin(h @ w)`, each computed by a product and a sine. A
