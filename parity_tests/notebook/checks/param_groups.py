@@ -9,7 +9,7 @@ import torch
 from parity_tests.notebook.check import holds
 
 
-def _after(tx, names):
+def _after(tx, names) -> Any:
     """Take a step from parameters of 1 with gradients of 1, with jaxgrad's optimizer or optax's."""
     params: Any = {name: jnp.array(1.0) for name in names}
     if hasattr(tx, "step"):
