@@ -12,7 +12,7 @@
 # **You will be able to** translate a torch training loop to JAX, say which of torch's habits do not
 # carry over, and read the comparisons in all other notebooks.
 #
-# **Time** 20 minutes · **Level** first steps · **Read first:** nothing, if you have used torch
+# **Time** 25 minutes · **Level** first steps · **Read first:** nothing, if you have used torch
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -51,8 +51,8 @@ jax.config.update("jax_enable_x64", True)  # float64, explained at the end of se
 # ## 1. A gradient
 #
 # Differentiate z = x² + y³ at (2, 3). In torch you create leaf tensors, compute, call `backward()`
-# and read `.grad`. Cells that begin with `# torch` or `# JAX` run in any Python session: change
-# them as the cell below them suggests.
+# and read `.grad`. Cells that begin with `# torch` or `# JAX` run in any Python session that has
+# torch, JAX and jaxgrad: change them as the cell below them suggests.
 
 # %%
 # torch
@@ -131,7 +131,7 @@ print(jax.tree.map(lambda p, g: p - 0.1 * g, tree, tree_grads))
 # three digits; below the table all digits are folded. Each comparison draws its own inputs, unless
 # the text says that several share them.
 #
-# JAX's side calls `jaxgrad.value_and_grad`, which is `jax.value_and_grad` except that it returns
+# JAX's side calls `jaxgrad.value_and_grad`, which works like `jax.value_and_grad`, but returns
 # `None` where torch does (section 4).
 #
 # **Every gradient of a small network.** Two linear layers with a ReLU between them, and the mean
@@ -139,6 +139,17 @@ print(jax.tree.map(lambda p, g: p - 0.1 * g, tree, tree_grads))
 
 # %%
 show("backward/simple_nn", claim=False)
+
+# %% [markdown]
+# **How to read the pictures.** The next one shows the graphs of this program. Read the headers from
+# left to right as the forward pass, and the boxes from right to left as the backward pass. A box on
+# torch's side is a node of the graph, named after the operation that it differentiates: `Addmm` is
+# a linear layer. A box on JAX's side is an equation of the program that computes the gradients (the
+# *VJP*, short for vector-Jacobian product): `dot` multiplies matrices, `reduce_sum` computes the
+# gradient of a bias. The pills at the bottom are the parameters with the norms of their gradients.
+# In later pictures scissors mark where a gradient is stopped, a dotted box stands for an operation
+# that only another row of the picture has, and `0/None` means that `jax.grad` returns 0 and
+# `jaxgrad.grad` returns `None`.
 
 # %%
 graph("backward/simple_nn")
@@ -187,8 +198,8 @@ for _ in range(2):
 # Try it: in both cells replace `range(2)` by `range(4)`. After which call is the second number 12?
 
 # %% [markdown]
-# Gradients of a whole network are trees, some of whose leaves may be `None`. `jaxgrad.accumulate`
-# adds two such trees.
+# Gradients of a whole network are trees, and a leaf is `None` if the parameter has no gradient (see
+# section 4). `jaxgrad.accumulate` adds two such trees.
 
 # %%
 plain("accumulate")
@@ -277,7 +288,8 @@ for _ in range(60):
 # %% [markdown]
 # In JAX a training step is a function that takes the parameters, the optimizer state and a batch,
 # and returns new parameters and a new state. `jax.jit` compiles it once for each combination of
-# input shapes and dtypes. An optimizer is a pair of functions, `init` and `update`.
+# input shapes and dtypes. The optimizers here come from optax: each is a pair of functions, `init`
+# and `update`.
 
 
 # %%

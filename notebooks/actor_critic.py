@@ -9,7 +9,7 @@
 # **You will be able to** write the two losses of an actor-critic method so that each of them trains
 # only its own network.
 #
-# **Time** 10 minutes · **Level** intermediate · **Read first:** [freezing](freezing.ipynb)
+# **Time** 15 minutes · **Level** intermediate · **Read first:** [freezing](freezing.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -37,8 +37,8 @@ from parity_tests.notebook.show import graph, show
 # %% [markdown]
 # ## The critic's loss
 #
-# Here the action is computed on line, by the actor plus noise, inside the critic's loss; the target
-# is computed by the target networks.
+# Here the critic's loss computes the action itself, by the actor plus noise; the target is computed
+# by the target networks.
 
 # %%
 question("actor_critic/critic_loss")

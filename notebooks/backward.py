@@ -3,13 +3,13 @@
 #
 # `backward()` fills the `.grad` of the leaves. In JAX you choose the arguments to differentiate
 # with respect to, and the gradients are returned in the same tree structure.
-# `jaxgrad.value_and_grad` differs from `jax.value_and_grad` in one respect: it returns `None` where
-# torch's `.grad` is `None` (with two exceptions; see [none_or_zero](none_or_zero.ipynb)).
+# `jaxgrad.value_and_grad` works like `jax.value_and_grad`, but returns `None` where torch's `.grad`
+# is `None` (with two exceptions; see [none_or_zero](none_or_zero.ipynb)).
 #
 # **You will be able to** compute gradients with respect to any value of a program, of outputs that
 # are not scalars, and predict what `.grad` holds afterwards.
 #
-# **Time** 20 minutes · **Level** first steps ·
+# **Time** 30 minutes · **Level** first steps ·
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%

@@ -7,7 +7,7 @@
 # **You will be able to** clip gradients exactly as torch does, and use autocast and a gradient
 # scaler in a compiled step.
 #
-# **Time** 20 minutes · **Level** intermediate ·
+# **Time** 30 minutes · **Level** intermediate ·
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
@@ -74,7 +74,8 @@ print(norm, clipped)
 # it made longer?
 
 # %% [markdown]
-# For a network all gradients share one norm. The last column clips each element by itself instead.
+# For a network all gradients share one norm. In the last column the norm is only measured, and
+# nothing is clipped.
 
 # %%
 show("clipping/clip_grad_norm", claim=False)
@@ -160,7 +161,7 @@ question("clipping/clip_grad_value")
 show("clipping/clip_grad_value", asked=True)
 
 # %% [markdown]
-# Each element is clamped independently, which changes the direction of the gradient.
+# Each element is clamped by itself, which in general changes the direction of the gradient.
 
 # %%
 # torch
@@ -340,9 +341,10 @@ plt.legend(fontsize=8)
 plot("the gradient scaler's scale after each step, torch and JAX")
 
 # %% [markdown]
-# On a GPU there is one more difference: by default JAX multiplies float32 matrices in TF32, whereas
-# torch uses TF32 only for convolutions. Set `jax.default_matmul_precision("highest")` before
-# comparing; `python -m parity_tests precision/tf32` shows the difference.
+# On an NVIDIA GPU that has TF32 (Ampere or newer) there is one more difference: by default JAX
+# multiplies float32 matrices in TF32, whereas torch uses TF32 only for convolutions. Set
+# `jax.default_matmul_precision("highest")` before comparing; `python -m parity_tests
+# precision/tf32` shows the difference.
 
 # %% [markdown]
 # ## Exercises

@@ -7,7 +7,7 @@
 # **You will be able to** write programs whose path depends on data in JAX, and say what static and
 # dynamic graphs cost.
 #
-# **Time** 15 minutes · **Level** intermediate ·
+# **Time** 20 minutes · **Level** intermediate ·
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
@@ -33,8 +33,11 @@ from parity_tests.notebook.show import figure, graph, show
 # %% [markdown]
 # ## One condition for each element
 #
-# `where` computes both values and selects one of them; the gradient is that of the selected one.
-# It works on arrays, under `jit` and under `vmap`.
+# `where` computes both values and selects one of them; the gradient is that of the selected one. It
+# works on arrays, under `jit` and under `vmap`. One trap is the same in both frameworks: the other
+# value's backward pass runs too, with a gradient of zero. If its derivative is infinite there, 0 ·
+# ∞ makes the gradient NaN, as in `where(x > 0, sqrt(x), 0)` at 0;
+# [higher_order](higher_order.ipynb) shows the remedy.
 
 # %%
 # torch
@@ -61,7 +64,7 @@ x = jnp.array([-3.0, 2.0])
 print(f(x), jax.grad(lambda x: jnp.sum(f(x)))(x))
 
 # %%
-# Try it: replace `x > 0` by `x < 0` in both cells. Which of the four numbers are what you expect?
+# Try it: replace `x > 0` by `x < 0` in both cells. Work out the four numbers before you run.
 
 # %% [markdown]
 # ## A graph that depends on the data
@@ -151,6 +154,9 @@ show(
 # shares storage (the row `detach_shares_storage`). The cost of `detach` is the graph of L1, which
 # is recorded and discarded; `no_grad` and `inference_mode` never record it. JAX saves no residuals
 # for a stopped value, so all three keep the same number of bytes.
+#
+# The rows `bytes` and `seconds` are only measured. Layers of this size take less time than the
+# calls around them, so the times are mostly overhead and noise: do not rank the three by them.
 
 # %%
 show(

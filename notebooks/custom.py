@@ -10,7 +10,7 @@
 # **You will be able to** port an `autograd.Function`, and write straight-through estimators and
 # gradient reversal whose second derivatives are right.
 #
-# **Time** 20 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
+# **Time** 30 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -160,9 +160,13 @@ show("custom/broadcast_gradient", claim=False)
 
 # %% [markdown]
 # ## Other arguments: numbers, strings, integers
+#
+# Numbers, strings and defaults reach `forward` unchanged. torch's `backward` returns one value for
+# each argument of `forward`, and `None` for those that are not differentiable. The same class works
+# in `jaxgrad.from_function`.
 
 # %%
-show("custom/non_tensor_arguments")
+show("custom/non_tensor_arguments", claim=False)
 
 # %%
 show("custom/integer_argument")
@@ -193,9 +197,12 @@ show("custom/double_backward", claim=False)
 
 # %% [markdown]
 # ## A saved tensor that was changed
+#
+# `save_for_backward` also stores the version of a tensor, so that torch notices an in-place change
+# before the backward pass ([mutation](mutation.ipynb) explains it).
 
 # %%
-show("custom/saved_tensor_modified")
+show("custom/saved_tensor_modified", claim=False)
 
 # %% [markdown]
 # ## Straight-through estimator

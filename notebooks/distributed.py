@@ -8,7 +8,7 @@
 # **You will be able to** translate DDP, SyncBatchNorm and FSDP to `shard_map` and sharded arrays,
 # and avoid three traps that scale gradients.
 #
-# **Time** 25 minutes · **Level** advanced · **Read first:** [control_flow](control_flow.ipynb)
+# **Time** 30 minutes · **Level** advanced · **Read first:** [control_flow](control_flow.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -92,8 +92,8 @@ print("w", on_devices(jnp.array(1.0), jnp.array([1.0, 3.0, 5.0, 7.0])))
 # differ: is the result a sum, a mean, or the gradient of one rank?
 
 # %% [markdown]
-# **Without naming any device.** Under `jit` an array carries its own sharding. The program is that
-# of one device, and XLA inserts the communication.
+# **Without `shard_map`.** Under `jit` an array carries its own sharding. The program is that of one
+# device, and XLA inserts the communication.
 
 # %%
 # torch
@@ -246,8 +246,9 @@ show("distributed/sync_batch_norm_sharding", only="mean */norm/*", claim=False)
 # ## Sharded parameters
 #
 # FSDP's `clip_grad_norm_` uses the norm of the whole gradient. In `shard_map` you name the axis for
-# that; under `jit` with sharded arrays the code does not change. The page `docs/distributed.md`
-# lists the communication of all of these, for several numbers of devices.
+# that; under `jit` with sharded arrays the code does not change. [The page on
+# distributed training](../docs/distributed.md) lists the communication of all of these, for several
+# numbers of devices.
 
 # %%
 show("distributed/clip_sharded", only="norm */l2/bias", claim=False)

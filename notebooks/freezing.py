@@ -9,7 +9,7 @@
 # **You will be able to** train part of a network, choose the right one of three places to restrict
 # training, and see why `eval()` is none of them.
 #
-# **Time** 20 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
+# **Time** 25 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -85,7 +85,7 @@ grads, dx = jaxgrad.grad(loss, (0, 1))(trained, 1.0)
 print("x", dx, "w1", grads["w1"], "w2", grads["w2"])
 
 # %%
-# Try it: freeze by stopping the output instead: `(w1 * x)` by `(w1 * x).detach()` in torch,
+# Try it: freeze by stopping the output instead: replace `(w1 * x)` by `(w1 * x).detach()` in torch,
 # `(p["w1"] * x)` by `lax.stop_gradient(p["w1"] * x)` in JAX. Which gradient is lost?
 
 # %%

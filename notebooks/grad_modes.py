@@ -8,14 +8,14 @@
 # |---|---|---|
 # | a path of the gradient | `detach`, `no_grad`, `inference_mode` | `lax.stop_gradient` |
 # | the differentiated leaves | `requires_grad_(False)` | `jaxgrad.partition` |
-# | the parameters that move | the optimizer's parameter list | a mask, or `optax.partition` |
+# | the parameters that move | the optimizer's parameter list | labels, as in `optax.partition` |
 #
 # This notebook is about the first row. [freezing](freezing.ipynb) covers the other two.
 #
 # **You will be able to** choose between `detach`, `no_grad`, `inference_mode` and
 # `requires_grad_(False)`, predict which gradients each of them leaves, and write the same in JAX.
 #
-# **Time** 20 minutes · **Level** first steps ·
+# **Time** 35 minutes · **Level** first steps ·
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
@@ -42,8 +42,8 @@ from parity_tests.notebook.show import figure, graph, network, show
 # %% [markdown]
 # The programs below use the following network, and all of them have the same parameters, inputs and
 # targets, so that you can compare their losses and gradients. In JAX they call
-# `jaxgrad.value_and_grad`, which is `jax.value_and_grad` except that it returns `None` where
-# torch's `.grad` is `None`. (Exceptions are in [none_or_zero](none_or_zero.ipynb).)
+# `jaxgrad.value_and_grad`, which works like `jax.value_and_grad`, but returns `None` where torch's
+# `.grad` is `None`. (Exceptions are in [none_or_zero](none_or_zero.ipynb).)
 
 # %%
 network()
@@ -156,6 +156,10 @@ print(value, grad)
 # Try it: replace `torch.no_grad()` by `torch.enable_grad()`, and
 # `jaxgrad.no_grad(lambda x: x**2)(x)` by `x**2`. Does the loss change, or the gradient, or both?
 
+# %% [markdown]
+# The same as a picture, with a vector of ten ones for x, so that the norms of the gradients are √10
+# times 5, 3 and 2. (Section 2 of [00_ten_minutes](00_ten_minutes.ipynb) says how to read it.)
+
 # %%
 graph("grad_modes/no_grad_part")
 
@@ -230,8 +234,9 @@ show("grad_modes/inference_clone", prints="grads", claim=False)
 # %% [markdown]
 # ## Leaving the graph: `detach`, `numpy`, `item`, `tolist`
 #
-# Each of these returns a value that autograd treats as a constant. In JAX `lax.stop_gradient` does
-# the same.
+# Each of these returns a value that autograd treats as a constant. In JAX write
+# `lax.stop_gradient`. A conversion to Python or numpy is no substitute for it: under `jit`,
+# `float(x)`, `x.item()` and `numpy.asarray(x)` raise, because a traced array has no numbers yet.
 
 # %%
 show("grad_modes/leave_graph", claim=False)
@@ -269,13 +274,7 @@ show("grad_modes/detach_backward", claim=False)
 # was never recorded. L1 is fully in the graph if you merely leave it out of the optimizer or zero
 # its gradient by hand.
 #
-# Read the headers from left to right as the forward pass, and the boxes from right to left as the
-# backward pass. A box on torch's side is a node of the graph, named after the operation that it
-# differentiates: `Addmm` is a linear layer. A box on JAX's side is an equation of the VJP, the
-# program that computes the gradients: `dot` multiplies matrices, `reduce_sum` computes the gradient
-# of a bias. At the bottom are the parameters with the norms of their gradients. `0/None` means that
-# `jax.grad` returns 0 and `jaxgrad.grad` returns `None`. [The stepper](../docs/stepper.md) shows
-# these cases one operation at a time.
+# [The stepper](../docs/stepper.md) shows these cases one operation at a time.
 
 # %%
 graph("grad_modes/recorded")
@@ -377,4 +376,5 @@ check("grad_modes/same_value_other_gradient", loss)
 # - `requires_grad_(False)` freezes parameters and lets the gradient pass to the input; `no_grad`
 #   does not.
 # - In JAX `lax.stop_gradient` stops a path, `jaxgrad.partition` selects the leaves that are
-#   differentiated, and the optimizer's mask selects the parameters that move.
+#   differentiated, and the labels of `optax.partition` select the parameters that move. (Not
+#   `optax.masked`: [param_groups](param_groups.ipynb) says why.)

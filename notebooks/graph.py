@@ -9,7 +9,7 @@
 # **You will be able to** read torch's graph and a jaxpr, and say which tensors the backward pass
 # saves.
 #
-# **Time** 20 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
+# **Time** 25 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.

@@ -7,7 +7,7 @@
 # **You will be able to** differentiate gradients, write a gradient penalty that trains, and avoid
 # the NaN of a norm at zero.
 #
-# **Time** 15 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
+# **Time** 20 minutes · **Level** advanced · **Read first:** [backward](backward.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -161,18 +161,23 @@ print(jax.grad(jnp.linalg.norm)(jnp.array([0.0, 0.0])))
 
 # %% [markdown]
 # ## The Hessian, and its product with a vector
+#
+# `jax.hessian(f)` is the whole matrix. Its product with a vector v needs no matrix: it is the
+# derivative of the gradient in the direction v, so in JAX it is a `jvp` of the gradient.
 
 # %%
 show("higher_order/hessian")
 
 # %%
-show("higher_order/hvp")
+show("higher_order/hvp", claim=False)
 
 # %% [markdown]
 # ## Gradients of single samples
+#
+# The gradient is a function of one sample, and `vmap` applies it to every row of the batch.
 
 # %%
-show("higher_order/per_sample_gradients")
+show("higher_order/per_sample_gradients", claim=False)
 
 # %% [markdown]
 # ## Exercises

@@ -8,7 +8,7 @@
 # **You will be able to** watch, keep and change gradients in the middle of a program, also under
 # `jit`.
 #
-# **Time** 15 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
+# **Time** 25 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -163,6 +163,13 @@ for numbers in ([1.0, 2.0], [3.0, 4.0]):
 show("hooks/hook_watch")
 
 # %% [markdown]
+# `retain_grad` gets the gradient of h without a hook: it differentiates with respect to a zero that
+# is added to h.
+
+# %%
+plain("retain_grad")
+
+# %% [markdown]
 # **Order.** torch runs hooks in the order of registration. In JAX the hook applied last runs first,
 # because the backward pass traverses the program in reverse.
 
@@ -202,9 +209,6 @@ print(jax.grad(loss)(1.0))
 # the steps, and a hook in the loop body changes the gradient between steps.
 
 # %%
-plain("retain_grad")
-
-# %%
 show("hooks/retain_grad", claim=False)
 
 # %% [markdown]
@@ -219,8 +223,9 @@ show("hooks/hook_every_step")
 # %% [markdown]
 # ## Module hooks
 #
-# A module's backward hook sees the gradient of the module's input. In JAX it is a hook on that
-# input, applied before the layer.
+# A module's full backward hook receives the gradients of the module's inputs and outputs; what it
+# returns takes the place of the inputs' gradients. In JAX it is a hook on that input, applied
+# before the layer.
 
 # %%
 # torch

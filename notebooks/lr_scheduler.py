@@ -9,7 +9,7 @@
 # **You will be able to** use torch's learning-rate schedules and weight averages in JAX, and see
 # where the obvious optax choice differs.
 #
-# **Time** 15 minutes · **Level** reference · **Read first:** [optim](optim.ipynb)
+# **Time** 20 minutes · **Level** reference · **Read first:** [optim](optim.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.

@@ -9,7 +9,7 @@
 # **You will be able to** explain torch's errors about in-place changes and freed graphs, and avoid
 # the leaked tracers of JAX.
 #
-# **Time** 20 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
+# **Time** 30 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -34,8 +34,9 @@ from parity_tests.notebook.show import figure, show
 # %% [markdown]
 # ## Changing a tensor after its use
 #
-# torch saved `a` itself and detects the change through its version counter: `backward` raises. JAX
-# saved the value of `a` at the time of its use.
+# The integers a = (1, 2, 3) are used in a·b + b, and then a[0] is changed. torch saved `a` itself
+# and detects the change through its version counter: `backward` raises. JAX saved the value of `a`
+# at the time of its use.
 
 # %%
 show("mutation/inplace_after_use", claim=False)
@@ -43,9 +44,9 @@ show("mutation/inplace_after_use", claim=False)
 # %% [markdown]
 # ## Changing a tensor before its use
 #
-# It may look as if the gradient (1, 3, 4) were wrong here. It is right: `A` is an integer tensor,
-# so `.1` was truncated to 0, and the gradient of the sum of A·B + B with respect to B is A + 1 for
-# the value of A at the time of its use, (0, 2, 3).
+# It may look as if the gradient (1, 3, 4) were wrong here. It is right: `a` is an integer tensor,
+# so 0.1 was truncated to 0, and the gradient of the sum of a·b + b with respect to b is a + 1 for
+# the value of a at the time of its use, (0, 2, 3).
 
 # %%
 show("mutation/inplace_before_use", claim=False)
@@ -83,9 +84,14 @@ show("mutation/inplace_not_saved", asked=True)
 
 # %% [markdown]
 # A sum saves nothing, so nothing was overwritten, and every gradient is right. Whether an in-place
-# change of an intermediate value raises depends on what the backward pass has saved. (A parameter
-# refuses at once, outside of `no_grad`: "a leaf Variable that requires grad is being used in an
-# in-place operation".) Both programs with numbers:
+# change of an intermediate value raises depends on what the backward pass has saved.
+#
+# A parameter is different: torch refuses to change it in place outside of `no_grad` ("a leaf
+# Variable that requires grad is being used in an in-place operation"). Under `no_grad`, as in an
+# optimizer's step, the change is allowed and counted: if a graph has saved the parameter, its
+# `backward` raises.
+#
+# Both programs with numbers:
 
 # %%
 # torch
@@ -298,7 +304,7 @@ check("mutation/keep_the_activation", loss)
 # ## What to take away
 #
 # - Whether an in-place change of an intermediate value raises depends on what the backward pass has
-#   saved. A parameter can be changed in place only under `no_grad`.
+#   saved. torch refuses to change a parameter in place outside of `no_grad`.
 # - A change through `.data` is not noticed, and the gradient is silently wrong.
 # - A JAX array cannot be changed, and a `vjp` function can be called as often as you like.
 # - A tracer must not leave the function: return the value instead.

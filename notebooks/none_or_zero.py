@@ -8,7 +8,7 @@
 # **You will be able to** predict whether a gradient is `None`, zero or a number, say why the
 # difference matters to an optimizer, and keep it in JAX.
 #
-# **Time** 15 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
+# **Time** 25 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -79,8 +79,8 @@ for name in "abcd":
     print(name, grads[name])
 
 # %%
-# Try it: replace `0 * p["b"]` by `(p["b"] > 1)` in both cells. A comparison is piecewise constant,
-# like a product with 0. Is the gradient of b still zero?
+# Try it: replace `0 * p["b"]` by `(p["b"] > 1)` in both cells. Near 2 the comparison is constant,
+# as the product with 0 is. Is the gradient of b still zero?
 
 # %% [markdown]
 # **The same eight ways as a matrix.** `jax.grad` fills every cell, so a missing path and a
@@ -151,8 +151,12 @@ print("other", dother)
 # %% [markdown]
 # **A rule that returns `None`.** A second place is a raw `jax.custom_vjp`, a function with a
 # backward pass of its own. JAX replaces a `None` that its rule returns by zeros before `jaxgrad`
-# can see it. `jaxgrad.from_function` keeps it. [custom](custom.ipynb) runs both.
-#
+# can see it. (`jaxgrad.from_function` keeps the `None`; see [custom](custom.ipynb).)
+
+# %%
+show("none_or_zero/rule_returns_none", claim=False)
+
+# %% [markdown]
 # ## What an optimizer does with each
 #
 # SGD with weight decay, where one gradient is zero and the other is `None`. `jaxgrad.optim.sgd` has

@@ -7,7 +7,7 @@
 # **You will be able to** give groups of parameters their own settings, change gradients by hand,
 # and skip steps without changing a parameter by accident.
 #
-# **Time** 15 minutes · **Level** intermediate · **Read first:** [none_or_zero](none_or_zero.ipynb)
+# **Time** 20 minutes · **Level** intermediate · **Read first:** [none_or_zero](none_or_zero.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.

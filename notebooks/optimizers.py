@@ -8,7 +8,7 @@
 # **You will be able to** recognize the optimizers that train differently in optax and torch under
 # the same name.
 #
-# **Time** 10 minutes · **Level** reference · **Read first:** [optim](optim.ipynb)
+# **Time** 20 minutes · **Level** reference · **Read first:** [optim](optim.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -174,8 +174,12 @@ question("optim/muon_of_a_vector")
 # %%
 show("optim/muon_of_a_vector", asked=True)
 
+# %% [markdown]
+# **L-BFGS.** One step of torch's runs up to `max_iter` iterations, here 3, and may compute the loss
+# several times in each. One update of `optax.lbfgs`, in the last column, is one iteration.
+
 # %%
-show("optim/lbfgs")
+show("optim/lbfgs", claim=False)
 
 # %% [markdown]
 # ## Exercises

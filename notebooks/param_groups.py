@@ -7,7 +7,7 @@
 # **You will be able to** port torch's parameter groups, freeze a group without moving it, and
 # continue training from torch's optimizer state.
 #
-# **Time** 15 minutes · **Level** intermediate · **Read first:** [optim](optim.ipynb)
+# **Time** 20 minutes · **Level** intermediate · **Read first:** [optim](optim.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.

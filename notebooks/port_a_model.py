@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Port a model in five minutes
+# # Port a model
 #
 # `jaxgrad.port` takes a torch module and example inputs. It writes the module as a Python file of
 # pure JAX functions, and then proves that the gradients of this file are torch's. The file imports
@@ -11,7 +11,7 @@
 # **You will be able to** port your own module and its training step, and check the file after you
 # have changed it.
 #
-# **Time** 5 minutes · **Level** first steps ·
+# **Time** 15 minutes · **Level** first steps ·
 # **Read first:** [prove_your_port](prove_your_port.ipynb)
 
 # %%
@@ -127,8 +127,8 @@ print("def loss_fn" + step_code.rstrip())
 # %% [markdown]
 # ## Write it, and train with it
 #
-# `write` stores the file, with what is needed to prove it again beside it. From here on torch is
-# not needed. `ported.params` converts a `state_dict` to params.
+# `write` stores the file, with what is needed to prove it again beside it. `ported.params` converts
+# torch's `state_dict` to params once; training itself needs no torch.
 
 # %%
 folder = pathlib.Path(tempfile.mkdtemp())

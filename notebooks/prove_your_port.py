@@ -1,5 +1,5 @@
 # %% [markdown]
-# # Prove your port in ten minutes
+# # Prove your port
 #
 # You have a torch module and your own JAX function, and you want to know whether their gradients
 # agree. `jaxgrad.parity.prove` takes both unchanged. It gives both the same weights and the same
@@ -15,7 +15,7 @@
 # **You will be able to** check your own JAX port against its torch module, and read the report when
 # they differ.
 #
-# **Time** 10 minutes · **Level** first steps ·
+# **Time** 15 minutes · **Level** first steps ·
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%

@@ -10,6 +10,8 @@ import pytest
 import torch
 
 import jaxgrad
+from benchmarks import growth, networks
+from parity_tests.audits import memory_growth
 from parity_tests.runner.settings import ROOT
 
 
@@ -147,6 +149,31 @@ def momentum_without_a_gradient(w):
     assert w.grad.tolist() == [0, 0]
 
 
+def changed_under_no_grad(w):
+    loss = (w**2).sum()
+    with torch.no_grad():
+        w -= 0.1
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        loss.backward()
+
+
+def infinite_derivative_of_the_other_value(w):
+    x = torch.tensor([0.0, 4.0], requires_grad=True)
+    torch.where(x > 0, x.sqrt(), torch.zeros(2)).sum().backward()
+    np.testing.assert_array_equal(x.grad, [np.nan, 0.25])
+
+    def loss(x):
+        return jnp.sum(jnp.where(x > 0, jnp.sqrt(x), 0.0))
+
+    np.testing.assert_array_equal(jax.grad(loss)(jnp.array([0.0, 4.0])), [np.nan, 0.25])
+
+
+def conversions(w):
+    for convert in (float, lambda x: x.item(), np.asarray):
+        with pytest.raises(TypeError):  # both of JAX's errors are of this type
+            jax.jit(lambda x, convert=convert: x * convert(x))(2.0)
+
+
 def hook_for_each_use(w):
     grads = []
     h = 2 * w
@@ -209,6 +236,9 @@ def micro_batches(w):
         ("optim", "A momentum buffer of 1 stays 1", momentum_without_a_gradient),
         ("hooks", "give each use its own tensor", hook_for_each_use),
         ("backward", "divide the loss of each part by 4", micro_batches),
+        ("mutation", "Under `no_grad`, as in an optimizer's step", changed_under_no_grad),
+        ("control_flow", "0 · ∞ makes the gradient NaN", infinite_derivative_of_the_other_value),
+        ("grad_modes", "is no substitute for it: under `jit`", conversions),
     ],
 )
 def test_a_notebook_states_what_torch_does(name, words, program):
@@ -282,6 +312,33 @@ def test_where_jaxgrad_returns_zeros_for_torchs_none():
     assert "a branch of `lax.cond` that is not taken and a `jax.custom_vjp` that returns" in prose(
         "00_ten_minutes"
     )
+
+
+def test_the_peak_of_segments_approaches_the_root_of_the_depth():
+    """The exponent is above 1/2 for 8 to 64 layers, and nearer to 1/2 for more layers."""
+    assert "with more layers it approaches 1/2" in prose("memory")
+    depths = (8, 16, 32, 64, 128, 256)
+    nets = [networks.mlp(depth=depth, width=8, batch=16) for depth in depths]
+    peaks = [growth.peak_bytes(net, net.built()[1]) for net in nets]
+    few, many = (growth.slope(depths[part], peaks[part]) for part in (slice(4), slice(3, 6)))
+
+    assert 0.5 < many < few < 0.7
+
+
+def test_layers_that_are_left_over_are_not_checkpointed():
+    """At 32 layers two are left over and keep all their residuals; at 64 none is left over."""
+    assert "of 32 layers, six segments of five leave two over" in prose("memory")
+    (kept_32, more_32), (kept_64, _) = (
+        [
+            int(jaxgrad.saved_bytes(fun, *memory_growth.arguments(depth)))
+            for fun in (memory_growth.in_segments, memory_growth.plain)
+        ]
+        for depth in (32, 64)
+    )
+    hidden = 4 * memory_growth.WIDTH * memory_growth.BATCH  # bytes of one layer's input
+
+    assert kept_64 == 8 * hidden  # the inputs of eight segments
+    assert kept_32 == 7 * hidden + 2 * more_32 // 32  # six segments, and what two layers keep
 
 
 def test_optax_has_the_schedules_that_the_notebook_names():

@@ -3,12 +3,14 @@
 check("hooks/once_or_per_use", once, per_use)    calls `checks.hooks.once_or_per_use(once, per_use)`
 
 A rule of `checks` yields triples: a noun phrase, the reader's value and torch's value. If torch's
-value is True, the phrase is a statement that must hold.
+value is True, the phrase is a statement that must hold; `holds` takes the sentence that is shown if
+it does not.
 """
 
 import importlib
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import CodeType
 from typing import Any
 
 from parity_tests.notebook import checks
@@ -17,6 +19,7 @@ from parity_tests.notebook import checks
 Rows = Iterable[tuple[str, Any, Any]]
 RTOL = 1e-4  # torch computes in float32 where a reader does not ask for more
 DIGITS = 4
+FACTS = 4  # facts of a right answer that are listed
 UNFINISHED = "Not yet: replace each `...` in the cell above, run it, and run this cell again."
 
 
@@ -45,7 +48,8 @@ def verdict(rule: Callable[..., Rows], answers: Iterable[Any]) -> str:
             return UNFINISHED
         reason = str(error).strip().partition("\n")[0]
         return f"Not yet: your code raises {type(error).__name__}: {reason}"
-    return f"Right: {', '.join(facts)}."
+    more = f", and {len(facts) - FACTS} more" if len(facts) > FACTS + 1 else ""
+    return f"Right: {', '.join(facts[:FACTS] if more else facts)}{more}."
 
 
 def _fault(what: str, found: Any, wanted: Any) -> str:
@@ -56,8 +60,26 @@ def _fault(what: str, found: Any, wanted: Any) -> str:
     if "Ellipsis" in str(found):
         return UNFINISHED
     if wanted is True:
-        return f"Not yet: it is not true that {what}."
+        return f"Not yet: {found}."
     return f"Not yet: {what} is {_written(found)}; it should be {_written(wanted)}."
+
+
+def holds(condition: Any, otherwise: str) -> bool | str:
+    """Return True if a condition holds, and otherwise the sentence that says what is wrong."""
+    return bool(condition) or otherwise
+
+
+def names_in(function: Any) -> set[str]:
+    """Return the names of the globals and attributes that a function reads."""
+
+    def inside(code: CodeType) -> Iterator[str]:
+        yield from code.co_names
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                yield from inside(constant)
+
+    code = getattr(function, "__code__", None)
+    return set(inside(code)) if code else set()
 
 
 def as_numbers(value: Any) -> Any:

@@ -101,7 +101,7 @@ QUESTIONS = {
     "custom/none_gradient": Question(
         "`backward` returns `None` for the input b. What is b's gradient?",
         "grads/b",
-        "`from_function` hands the `None` on; a plain `custom_vjp` would turn it into zeros.",
+        "`from_function` keeps the `None`; a plain `custom_vjp` would turn it into zeros.",
     ),
     "surrogate/straight_through_twice": Question(
         "The loss is the square of a rounded value, with the straight-through rule. Is its "

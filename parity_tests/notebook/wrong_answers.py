@@ -302,8 +302,9 @@ EXERCISES = {
         "`optax.masked` passes the raw gradient through, and `apply_updates` adds it: 1 + 1.",
     ),
     "port_a_model/without_item": WrongAnswer(
-        "`if largest > 1` on the tensor, without `item()`",
-        "`if` reads the value as `item()` does. A traced program has no value to read.",
+        "`x / x.abs().max()`, without the condition",
+        "That also rescales an input below 1. `port` proves it nevertheless: it compares the file "
+        "with the module that it is given.",
     ),
     "prove_your_port/default_of_gelu": WrongAnswer(
         "a looser tolerance: three digits agree",

@@ -11,10 +11,11 @@ def train_the_actor_only(loss):
     def in_torch(w, v):
         return -v.detach() * (w * 3)
 
-    yield "the loss", loss(2.0, 5.0), in_torch(torch.tensor(2.0), torch.tensor(5.0))
-    found, wanted = jaxgrad.grad(loss, (0, 1))(2.0, 5.0), grads_of(in_torch, 2.0, 5.0)
-    for name, left, right in zip("wv", found, wanted, strict=True):
-        yield f"the gradient of {name}", left, right
+    for at in ((2.0, 5.0), (-1.0, 4.0)):
+        yield f"the loss at {at}", loss(*at), in_torch(*map(torch.tensor, at))
+        found, wanted = jaxgrad.grad(loss, (0, 1))(*at), grads_of(in_torch, *at)
+        for name, left, right in zip("wv", found, wanted, strict=True):
+            yield f"the gradient of {name} at {at}", left, right
 
 
 def follow_slowly(follow):

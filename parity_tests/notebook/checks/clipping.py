@@ -4,8 +4,13 @@ import jax.numpy as jnp
 import torch
 from torch.nn.utils import clip_grad_norm_
 
+from parity_tests.notebook.check import holds, names_in
+
 
 def by_hand(clip):
+    library = names_in(clip) & {"clip_grad_norm", "clip_by_global_norm", "global_norm", "optax"}
+    fault = f"write the norm yourself, without `{min(library, default='')}`"
+    yield "no library is used", holds(not library, fault), True
     for a, b in (([3.0, 4.0], [12.0]), ([0.3, 0.4], [0.0])):
         tensors = [torch.zeros(2), torch.zeros(1)]
         tensors[0].grad, tensors[1].grad = torch.tensor(a), torch.tensor(b)
@@ -17,7 +22,8 @@ def by_hand(clip):
     tiny.grad = torch.tensor([5e-6])
     clip_grad_norm_([tiny], 5e-6)
     found = clip({"a": jnp.array([5e-6])}, 5e-6)["a"]
-    yield "1e6 times the result for [5e-6] and a bound of 5e-6", 1e6 * found, 1e6 * tiny.grad
+    what = "the result for a gradient of 5e-6 and a bound of 5e-6, multiplied by 1e6,"
+    yield what, 1e6 * found, 1e6 * tiny.grad
 
 
 def each_its_own(clip_each):

@@ -7,7 +7,7 @@ from parity_tests.notebook.live_torch import leaf
 
 
 def branch_on_a_value(f):
-    for point in (3.0, -3.0):
+    for point in (3.0, -3.0, 0.0):
         x = leaf(point)
         y = x**2 if x > 0 else -x
         y.backward()
@@ -16,7 +16,7 @@ def branch_on_a_value(f):
 
 
 def terms_until_small(total):
-    for point in (8.0, 1.0):
+    for point in (8.0, 1.0, 300.0):  # 300 has ten terms
         x = leaf(point)
         term, wanted = x, torch.tensor(0.0)
         while term > 0.5:

@@ -28,7 +28,7 @@ def clipped_straight_through(quantize):
         bounded = x.clamp(-1, 1)
         return bounded + (bounded.round() - bounded).detach()
 
-    x = [0.4, -0.7, 3.0]
+    x = [0.4, -0.7, 3.0, -2.0]
     yield f"the value at {x}", quantize(jnp.array(x)), in_torch(torch.tensor(x))
     wanted = grads_of(lambda x: (5 * in_torch(x)).sum(), x)[0]
     found = jax.grad(lambda x: jnp.sum(5 * quantize(x)))(jnp.array(x))

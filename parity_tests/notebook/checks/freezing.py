@@ -1,8 +1,12 @@
 """Checks of the exercises in the notebook freezing."""
 
+from collections.abc import Mapping
+
 import jax
 import jax.numpy as jnp
 import torch
+
+from parity_tests.notebook.check import holds
 
 
 def only_biases(grads):
@@ -13,14 +17,20 @@ def only_biases(grads):
     (net(torch.tensor([[1.0, 2.0]])) ** 2).mean().backward()
     wanted = {name: p.grad for name, p in net.named_parameters()}
     for layer, number in (("l1", "0"), ("l2", "1")):
-        for leaf in ("weight", "bias"):
-            yield f"the gradient of {layer}.{leaf}", grads[layer][leaf], wanted[f"{number}.{leaf}"]
+        found = grads[layer]
+        fault = f'return a tree like `net`, in which `grads["{layer}"]["bias"]` is a gradient'
+        yield f"`{layer}` has its own gradients", holds(isinstance(found, Mapping), fault), True
+        for leaf in ("weight", "bias"):  # a weight that is left out has no gradient either
+            yield f"the gradient of {layer}.{leaf}", found.get(leaf), wanted[f"{number}.{leaf}"]
 
 
 def frozen_is_not_stopped(frozen, stopped):
-    w, x = torch.tensor([2.0, 3.0]), torch.ones(2, requires_grad=True)
-    ((w * x) ** 2).sum().backward()
-    ones = jnp.ones(2)
-    yield "the gradient of x with a frozen layer", jax.grad(frozen)(ones), x.grad
-    yield "the value with a stopped output", stopped(ones), ((w * x) ** 2).sum()
-    yield "the gradient of x with a stopped output", jax.grad(stopped)(ones), torch.zeros(2)
+    w = torch.tensor([2.0, 3.0])
+    for at in ([1.0, 1.0], [1.0, -2.0]):
+        x, point = torch.tensor(at, requires_grad=True), jnp.array(at)
+        value = ((w * x) ** 2).sum()
+        value.backward()
+        yield f"the value of `frozen` at {at}", frozen(point), value
+        yield f"the gradient of `frozen` at {at}", jax.grad(frozen)(point), x.grad
+        yield f"the value of `stopped` at {at}", stopped(point), value
+        yield f"the gradient of `stopped` at {at}", jax.grad(stopped)(point), torch.zeros(2)

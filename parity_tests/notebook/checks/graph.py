@@ -2,6 +2,8 @@
 
 import torch
 
+from parity_tests.notebook.check import holds
+
 
 def bytes_that_are_kept(by_exp, by_sum):
     for name, answer, fun in (("exp(x)", by_exp, torch.exp), ("x + 1", by_sum, lambda x: x + 1)):
@@ -13,8 +15,8 @@ def bytes_that_are_kept(by_exp, by_sum):
 
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
             fun(torch.ones(100, requires_grad=True))
-        right = answer if answer is ... else answer == sum(sizes)
-        yield f"torch keeps that many bytes for {name}", right, True
+        fault = f"torch does not keep {answer} bytes for {name}"
+        yield f"torch keeps {answer} bytes for {name}", holds(answer == sum(sizes), fault), True
 
 
 def read_both_graphs(names, primitives):
@@ -23,7 +25,8 @@ def read_both_graphs(names, primitives):
     while node is not None:
         wanted.append(node.name())
         node = node.next_functions[0][0] if node.next_functions else None
-    yield "the list of torch's nodes", names, wanted
+    found = [name if isinstance(name, str) else name.name() for name in names]  # names or nodes
+    yield "the list of torch's nodes", found, wanted
     # Each node but the last, which stores the gradient, belongs to an operation of the program.
     operations = [name.removesuffix("Backward0").lower() for name in wanted[-2::-1]]
-    yield "the list of JAX's primitives, compared with the operations", primitives, operations
+    yield "the list of JAX's primitives", [str(primitive) for primitive in primitives], operations

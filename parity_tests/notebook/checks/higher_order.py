@@ -17,7 +17,8 @@ def penalty_on_curvature(penalty):
         (curvature,) = torch.autograd.grad(slope, x, create_graph=True)
         (curvature**2).backward()
         yield f"the penalty at w = {w_:g}, x = {x_:g}", penalty(f, w_, x_), curvature**2
-        yield "its gradient with respect to w", jax.grad(penalty, argnums=1)(f, w_, x_), w.grad
+        what = f"the gradient of the penalty with respect to w at w = {w_:g}, x = {x_:g}"
+        yield what, jax.grad(penalty, argnums=1)(f, w_, x_), w.grad
 
 
 def norm_at_zero(norm):
@@ -26,4 +27,4 @@ def norm_at_zero(norm):
         length = torch.linalg.vector_norm(tensor)
         length.backward()
         yield f"the norm of {x}", norm(jnp.array(x)), length
-        yield "its gradient", jax.grad(norm)(jnp.array(x)), tensor.grad
+        yield f"the gradient of the norm at {x}", jax.grad(norm)(jnp.array(x)), tensor.grad

@@ -3,18 +3,19 @@
 import jax
 import jax.numpy as jnp
 
+from parity_tests.notebook.check import holds
 from parity_tests.notebook.live_torch import leaf
 
 
 def unit_gradient(loss):
-    w = leaf([3.0, 4.0])
-    h = 2 * w
-    h.register_hook(lambda grad: grad / grad.norm())
-    (h**2).sum().backward()
-    point = jnp.array([3.0, 4.0])
-    yield "the loss", loss(point), (h**2).sum()
-    yield "the gradient of w", jax.grad(loss)(point), w.grad
-    yield "the gradient of w under `jit`", jax.jit(jax.grad(loss))(point), w.grad
+    for at in ([3.0, 4.0], [-5.0, 12.0]):
+        w, point = leaf(at), jnp.array(at)
+        h = 2 * w
+        h.register_hook(lambda grad: grad / grad.norm())
+        (h**2).sum().backward()
+        yield f"the loss at {at}", loss(point), (h**2).sum()
+        yield f"the gradient at {at}", jax.grad(loss)(point), w.grad
+        yield f"the gradient at {at} under `jit`", jax.jit(jax.grad(loss))(point), w.grad
 
 
 def once_or_per_use(once, per_use):
@@ -26,5 +27,5 @@ def once_or_per_use(once, per_use):
             use.register_hook(lambda grad: grad.clamp(-1, 1))
         (3 * uses[0] - 5 * uses[1]).backward()
         wanted = x.grad.item() if x.grad is not None else None
-        right = answer if answer is ... else float(answer) == wanted
-        yield f"`{name}` is torch's gradient", right, True
+        fault = f"torch's gradient is not `{name}` = {answer}"
+        yield f"`{name}` is torch's gradient", holds(float(answer) == wanted, fault), True

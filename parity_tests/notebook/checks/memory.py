@@ -31,15 +31,15 @@ def two_segments(in_segments):
     kept, before, segments = (
         int(jaxgrad.saved_bytes(fun, eye)) for fun in (in_segments, whole, two)
     )
-    yield f"the bytes that are kept ({before} without segments)", kept, segments
+    yield f"the number of bytes that are kept ({before} without segments)", kept, segments
 
 
 def uneven_micro_batches(weights):
-    w = leaf(2.0)
-    ((w * torch.tensor([1.0, 2.0, 3.0, 4.0, 10.0])) ** 2).mean().backward()
-
     def grad(x):
         return jax.grad(lambda w: jnp.mean((w * jnp.array(x)) ** 2))(2.0)
 
-    first, second = grad([1.0, 2.0, 3.0]), grad([4.0, 10.0])
-    yield "the weighted sum of the two gradients", weights[0] * first + weights[1] * second, w.grad
+    for rows in ([1.0, 2.0, 3.0, 4.0, 10.0], [5.0, 1.0, 1.0, 1.0, 1.0]):
+        w = leaf(2.0)
+        ((w * torch.tensor(rows)) ** 2).mean().backward()
+        found = weights[0] * grad(rows[:3]) + weights[1] * grad(rows[3:])
+        yield f"the weighted sum of the two gradients for the rows {rows}", found, w.grad

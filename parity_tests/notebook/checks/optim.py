@@ -5,8 +5,12 @@ import jax.numpy as jnp
 import optax
 import torch
 
+from parity_tests.notebook.check import holds, names_in
+
 
 def momentum_by_hand(step):
+    library = holds("optax" not in names_in(step), "write the momentum yourself, without optax")
+    yield "no library is used", library, True
     w = torch.nn.Parameter(torch.tensor(1.0))
     optimizer = torch.optim.SGD([w], lr=0.1, momentum=0.9)
     param, momentum = 1.0, 0.0

@@ -6,10 +6,15 @@ import jax.numpy as jnp
 import optax
 import torch
 
+from parity_tests.notebook.check import holds
 
-def _after(tx, names):
-    params = {name: jnp.array(1.0) for name in names}
-    return tx.step(params, tx.init(params), params)[0]  # all gradients are 1
+
+def _after(tx, names) -> Any:
+    """Take a step from parameters of 1 with gradients of 1, with jaxgrad's optimizer or optax's."""
+    params: Any = {name: jnp.array(1.0) for name in names}
+    if hasattr(tx, "step"):
+        return tx.step(params, tx.init(params), params)[0]
+    return optax.apply_updates(params, tx.update(params, tx.init(params), params)[0])
 
 
 def biases_without_decay(tx):
@@ -30,8 +35,9 @@ def frozen_but_moving(l1_of_colleague, tx):
     masked = optax.masked(optax.sgd(0.1), {"l1": False, "l2": True})
     updates, _ = masked.update(ones, masked.init(ones))
     wrong: Any = optax.apply_updates(ones, updates)
-    right = l1_of_colleague if l1_of_colleague is ... else bool(l1_of_colleague == wrong["l1"])
-    yield "your colleague's `l1` goes there", right, True
+    fault = f"your colleague's `l1` is not {l1_of_colleague} after the step"
+    right = holds(bool(l1_of_colleague == wrong["l1"]), fault)
+    yield "your prediction for your colleague's `l1` is right", right, True
     after = _after(tx, ("l1", "l2"))
     yield "l1 after a step", after["l1"], l1
     yield "l2 after a step", after["l2"], l2

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 
 import jaxgrad
+from parity_tests.notebook.check import holds
 
 
 def without_item(module):
@@ -12,4 +13,5 @@ def without_item(module):
     yield "the result for numbers up to 3", module(x), x / 3
     yield "the result for numbers below 1", module(x / 4), x / 4
     ported = jaxgrad.port(module, inputs)
-    yield "`port` writes it, and proves it", bool(ported.report), True
+    proved = holds(ported.report, "`port` writes the module, but its proof fails")
+    yield "`port` writes the module and proves it", proved, True

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import torch
 
+from parity_tests.notebook.check import holds
 from parity_tests.notebook.live_torch import grads_of, leaf
 
 
@@ -11,16 +12,21 @@ def two_batches(total):
     w = leaf([1.0, 2.0])
     for x in ([1.0, 1.0], [0.0, 3.0]):
         ((w * torch.tensor(x)).sum() ** 2).backward()
+    own = holds(
+        not isinstance(total, torch.Tensor), "`total` is a tensor: compute it with `jax.grad`"
+    )
+    yield "the sum is computed in JAX", own, True
     yield "the accumulated gradient", total, w.grad
 
 
 def bootstrapped_target(loss):
-    w, now, after = [0.5, 0.5], [1.0, 2.0], [3.0, -1.0]
+    now, after = [1.0, 2.0], [3.0, -1.0]
 
     def in_torch(w):
         target = 1 + 0.9 * (w * torch.tensor(after)).sum().detach()
         return ((w * torch.tensor(now)).sum() - target).square()
 
-    arrays = [jnp.array(value) for value in (w, now, after)]
-    yield "the loss", loss(*arrays), in_torch(torch.tensor(w))
-    yield "the gradient of w", jax.grad(loss)(*arrays), grads_of(in_torch, w)[0]
+    for w in ([0.5, 0.5], [-1.0, 2.0]):
+        arrays = [jnp.array(value) for value in (w, now, after)]
+        yield f"the loss at w = {w}", loss(*arrays), in_torch(torch.tensor(w))
+        yield f"the gradient at w = {w}", jax.grad(loss)(*arrays), grads_of(in_torch, w)[0]

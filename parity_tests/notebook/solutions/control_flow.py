@@ -9,13 +9,13 @@ from jax import lax
 
 
 def branch_on_a_value():
-    """`x**2 if x > 0 else -x` cannot be compiled in JAX as it stands. Mend it with `lax.cond`, and
-    compare the gradients at 3 and at -3 with torch's."""
+    """`x**2 if x > 0 else -x` cannot be compiled in JAX as it stands. Mend it, for example with
+    `lax.cond`, so that its gradients at 3, -3 and 0 are torch's."""
 
     def f(x):
         return lax.cond(x > 0, lambda x: x**2, lambda x: -x, x)
 
-    for point, expected in ((3.0, 6), (-3.0, -1)):
+    for point, expected in ((3.0, 6), (-3.0, -1), (0.0, -1)):
         x = torch.tensor(point, requires_grad=True)
         (x**2 if x > 0 else -x).backward()
         grad = jax.jit(jax.grad(f))(point)

@@ -7,8 +7,8 @@ import jaxgrad
 
 
 def only_biases():
-    """Train only the biases of a network (as in BitFit): differentiate with respect to them, and
-    show that every weight has no gradient."""
+    """Train only the biases of a network (as in BitFit): differentiate with respect to them, so
+    that `grads`, a tree like `net`, has no gradient for any weight."""
     net = {
         "l1": {"weight": jnp.ones((3, 2)), "bias": jnp.zeros(3)},
         "l2": {"weight": jnp.ones((1, 3)), "bias": jnp.zeros(1)},

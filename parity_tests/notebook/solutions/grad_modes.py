@@ -11,8 +11,8 @@ import jaxgrad
 
 
 def one_term_of_a_sum():
-    """At x = 1 the derivative of x² + x³ is 5. Stop one term in both frameworks, without
-    `no_grad`, so that the derivative is 3 and the value stays 2."""
+    """At x = 1 the derivative of x² + x³ is 5. Stop one term in both frameworks, so
+    that the derivative is 3x², which is 3, and the value stays 2."""
 
     def in_torch(x):
         return (x**2).detach() + x**3

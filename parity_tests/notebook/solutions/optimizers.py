@@ -35,7 +35,7 @@ def adamw_with_torchs_decay():
 
 
 def rmsprop_with_torchs_defaults():
-    """Call `optax.rmsprop` so that its first step agrees with `torch.optim.RMSprop([w], lr=0.1,
+    """Call `optax.rmsprop` so that its steps agree with `torch.optim.RMSprop([w], lr=0.1,
     eps=0.1)`. Two arguments besides `eps` have other defaults."""
     w = torch.nn.Parameter(torch.tensor(1.0))
     w.grad = torch.tensor(2.0)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import pytest
 import torch
 
-from parity_tests.notebook.check import UNFINISHED, verdict
+from parity_tests.notebook.check import UNFINISHED, holds, names_in, verdict
 from parity_tests.notebook.practice import exercises, solve
 from tests.parity_tests.notebook._lessons import cells
 
@@ -96,11 +96,33 @@ def test_an_exception_and_a_false_statement_are_explained():
     """The type and the first line of an exception are shown; a statement must hold."""
 
     def rule(answer):
-        yield "`port` passes", answer(), True
+        yield "`port` passes", holds(answer(), "the proof fails"), True
 
     def fails():
         raise ValueError("no such axis\nmore")
 
     assert verdict(rule, [fails]) == "Not yet: your code raises ValueError: no such axis"
-    assert verdict(rule, [lambda: False]) == "Not yet: it is not true that `port` passes."
+    assert verdict(rule, [lambda: False]) == "Not yet: the proof fails."
     assert verdict(rule, [lambda: True]) == "Right: `port` passes."
+
+
+def test_a_right_answer_lists_only_some_of_the_facts():
+    """With many facts the sentence has the first four and the number of the others."""
+
+    def rule(*answers):
+        for number, answer in enumerate(answers):
+            yield f"fact {number}", answer, number
+
+    assert verdict(rule, range(5)).endswith("fact 3 is 3, fact 4 is 4.")
+    assert verdict(rule, range(6)).endswith("fact 3 is 3, and 2 more.")
+
+
+def test_the_names_that_a_function_reads():
+    """Globals and attributes are listed, those of inner functions too, but no local names."""
+
+    def fun(x):
+        kept = [x]
+        return lambda: jnp.linalg.norm(kept[0])
+
+    assert names_in(fun) == {"jnp", "linalg", "norm"}
+    assert names_in(3) == set()

@@ -1,0 +1,67 @@
+"""The checks accept right answers that are written differently, and reject plausible wrong ones."""
+
+import contextlib
+import io
+import linecache
+import textwrap
+
+import pytest
+
+from parity_tests.notebook.practice import exercises
+from tests.parity_tests.notebook._lessons import cells
+from tests.parity_tests.notebook.answers import (
+    derivatives,
+    first_steps,
+    optimizers,
+    scale,
+    training,
+)
+
+
+HEAD = """
+import functools
+import jax, jax.numpy as jnp, numpy as np, optax, torch
+import jaxgrad
+from jax import lax
+from jaxgrad import optim
+from torch import nn
+from parity_tests.notebook.check import check
+"""
+ANSWERS = {
+    name: answers
+    for module in (first_steps, training, optimizers, derivatives, scale)
+    for name, answers in module.ANSWERS.items()
+}
+
+
+def verdict(name: str, answer: str) -> str:
+    """Run the cell of the notebook, an answer below it, and the cell that checks it."""
+    for texts in cells().values():
+        if f'exercise("{name}")' in texts:
+            at = texts.index(f'exercise("{name}")')
+            out, names = io.StringIO(), {"__name__": "notebook"}
+            with contextlib.redirect_stdout(out):
+                for number, code in enumerate((HEAD, texts[at + 1], textwrap.dedent(answer))):
+                    file = f"<{name} {number}>"  # `port` reads the source
+                    linecache.cache[file] = (len(code), None, code.splitlines(True), file)
+                    exec(compile(code, file, "exec"), names)
+                start = out.tell()
+                exec(texts[at + 2], names)
+            return out.getvalue()[start:].strip()
+    raise AssertionError(f"no notebook has the exercise {name}")
+
+
+def test_every_exercise_has_answers():
+    """Each exercise has at least one right answer besides the solution, and two wrong ones."""
+    assert sorted(ANSWERS) == sorted(exercises())
+    assert all(right and len(wrong) >= 2 for right, wrong in ANSWERS.values())
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_a_check_accepts_right_answers_and_rejects_wrong_ones(name):
+    """The verdict does not depend on how an answer is written, and says what is wrong."""
+    right, wrong = ANSWERS[name]
+    for answer in right:
+        assert verdict(name, answer).startswith("Right: "), (answer, verdict(name, answer))
+    for answer in wrong:
+        assert verdict(name, answer).startswith("Not yet: "), answer
