@@ -23,6 +23,7 @@ SHORT = {
     "conv_general_dilated": "conv",
     "convert_element_type": "cast",
     "dot_general": "dot",
+    "reverse_gradient": "reverse",
     "transpose": "T",
 }
 
@@ -151,7 +152,11 @@ def _box(key: Key, ops: Mapping[Key, Op], is_relayout: bool) -> Box:
         text = f".{text}" if key[1] and text.isdigit() else text
         return Box(key[0], text, names, folded=len(ops) > 1, is_relayout=False)
     op = ops[key]
-    text = op.folded or SHORT.get(op.name) or op.name.split("::")[-1].split("Backward")[0]
+    text = (
+        SHORT.get(op.folded, op.folded)
+        or SHORT.get(op.name)
+        or op.name.split("::")[-1].split("Backward")[0]
+    )
     folded = bool(op.folded) and not op.folded.startswith("hook")
     return Box(key[0], text, names, folded, is_relayout)
 

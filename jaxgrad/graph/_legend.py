@@ -83,7 +83,7 @@ def _absent(panels: Iterable[Panel]) -> str:
 
 
 def _stands_for(box: Box, name: str) -> bool:
-    return box.text == SHORT[name] and name in box.members
+    return box.text == SHORT[name] and (name in box.members or box.folded)
 
 
 def badge_kind(view: View, key: Key) -> str:
