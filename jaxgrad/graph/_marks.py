@@ -13,7 +13,7 @@ from jaxgrad.graph._routes import Point
 CHAR, LINE_H = 8.0, 13.0  # of a bold word of 12 pixels
 _FAR = 120  # from a mark to its word
 _BEHIND = 60.0  # an edge between a mark and its word is as bad as so many pixels
-_OWN = 6.0  # points of the marked edge itself are as near as this
+_OWN = 6.0  # the marked edge itself runs at the height of its mark
 
 
 class Marks:
@@ -23,6 +23,7 @@ class Marks:
         self.bounds = bounds
         self.taken = list(taken)
         self.points: list[Point] = []
+        self.strong: list[Point] = []  # those of the edges that are no outlines
 
     def place(self, anchors: Sequence[Point], words: str) -> Rect | None:
         """Reserve the free place for a word that is nearest to any anchor, or return None."""
@@ -51,8 +52,9 @@ class Marks:
             inside
             and not any(room.meets(other) for other in self.taken)
             and not any(
-                spot.x - near < x < spot.right + near and spot.y - near < y < spot.y + spot.h + near
-                for x, y in self.points
+                spot.x - gap < x < spot.right + gap and spot.y - gap < y < spot.y + spot.h + gap
+                for gap, points in ((near, self.strong), (1.0, self.points))
+                for x, y in points
             )
         )
 
@@ -62,10 +64,10 @@ class Marks:
         near = min(max(x, left), spot.right), min(max(y, top), top + spot.h)
         across, along = sorted((x, near[0])), sorted((y, near[1]))
         return any(
-            across[0] - 3 <= a <= across[1] + 3
+            across[0] - 8 <= a <= across[1] + 8  # the points of a curve are up to 15 apart
             and along[0] <= b <= along[1]
-            and math.dist((a, b), anchor) > _OWN
-            for a, b in self.points
+            and (abs(b - y) if near[1] != y else abs(a - x)) > _OWN
+            for a, b in self.strong
         )
 
     def on(self, route: Sequence[Point], others: Iterable[Point]) -> Point:

@@ -57,6 +57,9 @@ class Drawing:
         self.marks.points = [p for route in self.routes.values() for p in route.points]
         self.wrong = {} if expected is None else differing(panel.diagram, view, expected)
         self.expected = expected
+        drawn = {*view.flows, *self.wrong, *self.cut_edges}
+        strong = [route for edge, route in self.routes.items() if edge in drawn]
+        self.marks.strong = [point for route in strong for point in route.points]
 
     def shifted(self, rect: Rect) -> Rect:
         return rect._replace(x=rect.x + self.x, y=rect.y + self.y)
