@@ -100,6 +100,7 @@ def write(
         failed=[result for result in results if not result.passed],
         verdict=verdict(results),
         cells_run=counted(len(results), "cell"),
+        not_run=counted(n, "behaviour") if (n := len(cases) - len(by_case)) else "",
         counts=collections.Counter(result.verdict for result in results),
         controls=collections.Counter(result.control for result in results if result.passed),
         disagreement=disagreement,
