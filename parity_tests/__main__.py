@@ -168,7 +168,7 @@ def _report(
     if options.json:
         report.write_json(options.json, report.document(results, about, interrupted=bool(stopped)))
     if options.html:
-        drawn = {case.id: picture(case) for case in chosen if case.picture}
+        drawn = {case.id: picture(case, claim=False) for case in chosen if case.picture}
         page.write(options.html, chosen, results, about, old=old, pictures=drawn)
     if options.junit_xml:
         report.write_junit(options.junit_xml, results)

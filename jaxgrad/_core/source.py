@@ -74,6 +74,12 @@ def user_lines(eqn: jex_core.JaxprEqn) -> list[str]:
     return [f"{pathlib.Path(path).name}:{line}" for path, line, _ in frames if _is_users(path)]
 
 
+def user_place(eqn: jex_core.JaxprEqn) -> tuple[str, int] | None:
+    """Return the path and the line of the innermost user frame of `eqn`, or None."""
+    frames = ((path, line) for path, line, _ in _frames(eqn) if _is_users(path))
+    return next(frames, None)
+
+
 class Span(NamedTuple):
     """The expression of the user's code that created an equation; columns are 0-based."""
 

@@ -7,7 +7,7 @@ trace that the first lacks are the outlines behind a cut.
 from __future__ import annotations
 
 import collections
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from jaxgrad.graph._forward import Place
@@ -54,6 +54,7 @@ def equations(
     number = {n: i for i, n in enumerate(order)}
     position = {place: i for i, place in enumerate(ops)}
     first = {box.place: n for n, box in sorted(enumerate(every), key=lambda item: -item[0])}
+    before_sum = _before_sums(every, set(range(len(every))).difference(of), cuts)
     result = []
     for n in order:
         box = every[n]
@@ -64,6 +65,7 @@ def equations(
         for end in (*others, *sorted(open_ends.difference(others), key=str)):
             ahead = every[end].place if isinstance(end, int) else end
             cut = "" if end in open_ends else cuts.between(box.place, ahead)
+            cut = before_sum.get((n, end), cut)
             flows = not cut and (end in open_ends or alive is None)
             if flows or cut or end not in of:
                 edges.append(Edge(number[end] if isinstance(end, int) else end, flows, cut))
@@ -161,6 +163,28 @@ def _sorted(feeds: Sequence[Sequence[int]]) -> list[int]:
                 seen.add(n)
                 todo += [(n, True), *((other, False) for other in sorted(feeds[n]))]
     return order
+
+
+def _before_sums(
+    boxes: Sequence[_Box], absent: Collection[int], cuts: _Cuts
+) -> dict[tuple[int, int | str], str]:
+    """Move the cuts behind an absent sum to the absent boxes whose results it would add.
+
+    Returns:
+        The cut of each edge that changes; an empty string for the edges of the sum.
+    """
+    moved: dict[tuple[int, int | str], str] = {}
+    for n in absent:
+        box = boxes[n]
+        if box.names != (SUM,):
+            continue
+        feeders = [i for i in absent if n in boxes[i].feeds and boxes[i].names != (SUM,)]
+        for end in (*box.feeds, *box.leaves):
+            ahead = boxes[end].place if isinstance(end, int) else end
+            found = {i: cut for i in feeders if (cut := cuts.between(boxes[i].place, ahead))}
+            if found:
+                moved |= {(i, n): cut for i, cut in found.items()} | {(n, end): ""}
+    return moved
 
 
 def _leads_to(n: int, boxes: Sequence[_Box]) -> str:

@@ -2,7 +2,8 @@
 
 A lane is a module. If a lane has too many operations, transposes and casts of a parameter first
 move into the box of their consumer; then each submodule becomes one box, then the operations with
-the same states in all settings do, and finally the whole lane does.
+the same states in all settings do, then all but the hooks and gradient reversals, and finally the
+whole lane does.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ SHORT = {
     "conv_general_dilated": "conv",
     "convert_element_type": "cast",
     "dot_general": "dot",
+    "reverse_gradient": "reverse",
     "transpose": "T",
 }
 
@@ -97,6 +99,14 @@ def _choices(lane: int, keys: list[Key], indexed: list[Indexed]) -> list[dict[Ke
             choices.append({key: (lane, key[1][:depth]) if key[1] else key for key in keys})
     if len(indexed) > 1:
         choices.append(by_states(lane, keys, indexed))
+    rules = {
+        key
+        for each in indexed
+        for op, key in zip(each.graph.ops, each.keys, strict=True)
+        if op.name.startswith("attach ")  # a hook or a reversal: the point of the program
+    }
+    if not rules.isdisjoint(keys):
+        choices.append({key: key if key in rules else (lane, ()) for key in keys})
     return [*choices, dict.fromkeys(keys, (lane, ()))]
 
 
@@ -151,7 +161,11 @@ def _box(key: Key, ops: Mapping[Key, Op], is_relayout: bool) -> Box:
         text = f".{text}" if key[1] and text.isdigit() else text
         return Box(key[0], text, names, folded=len(ops) > 1, is_relayout=False)
     op = ops[key]
-    text = op.folded or SHORT.get(op.name) or op.name.split("::")[-1].split("Backward")[0]
+    text = (
+        SHORT.get(op.folded, op.folded)
+        or SHORT.get(op.name)
+        or op.name.split("::")[-1].split("Backward")[0]
+    )
     folded = bool(op.folded) and not op.folded.startswith("hook")
     return Box(key[0], text, names, folded, is_relayout)
 

@@ -15,13 +15,15 @@ from typing import Any, NamedTuple
 from jaxgrad.graph._flows import arcs, flows
 from jaxgrad.graph._fold import Diagram
 from jaxgrad.graph._grid import grid
-from jaxgrad.graph._states import BoxEdge, badge_text
+from jaxgrad.graph._model import REACHED
+from jaxgrad.graph._states import BoxEdge, View, badge_text
 from jaxgrad.graph._words import status_of
 
 
 CHAR, BOX_H, GAP_X, GAP_Y, PAD, LANE_GAP = 7.25, 24.0, 19.0, 10.0, 8.0, 19.0
 HEADER_H, BADGE_H, TRACK, ARC = 36.0, 26.0, 9.0, 8.0
 BADGE_CHAR = 7.7
+WORD = 16.0  # for a red word above the boxes
 
 
 class Rect(NamedTuple):
@@ -54,12 +56,18 @@ class Layout(NamedTuple):
     height: float
 
 
-def arrange(diagram: Diagram, places: Mapping[str, tuple[float, float]] | None = None) -> Layout:
+def arrange(
+    diagram: Diagram,
+    places: Mapping[str, tuple[float, float]] | None = None,
+    *,
+    compared: bool = False,
+) -> Layout:
     """Compute the rectangle of every lane, box and badge of a diagram.
 
     Args:
         diagram: The boxes, badges and edges to place.
         places: Maps a lane's name to its left edge and width, to align several diagrams.
+        compared: Whether a setting is compared with another one, so that words are among the boxes.
     """
     columns, rows = grid(diagram)
     widths = {key: len(text) * BADGE_CHAR + 15 for key, text in _widest_badges(diagram).items()}
@@ -69,6 +77,7 @@ def arrange(diagram: Diagram, places: Mapping[str, tuple[float, float]] | None =
     rise = ARC * (max(levels) + 1) + 4 * (max(levels) >= 0)  # of the arrows above the headers
     lanes = [lane._replace(y=rise) for lane in lanes]
     top = rise + HEADER_H + 14 + count * TRACK + 5 * bool(count)
+    top += WORD if compared or any(_cut_inside(diagram, view) for view in diagram.views) else 0
     boxes = {
         key: Rect(x, top + rows[key] * (BOX_H + GAP_Y), width, BOX_H)
         for key, (x, width) in across.items()
@@ -83,6 +92,20 @@ def arrange(diagram: Diagram, places: Mapping[str, tuple[float, float]] | None =
     height = bottom + (BADGE_H + PAD if badges else 0)
     lines = {edge: rise + HEADER_H + 15 + track * TRACK for edge, track in tracks.items()}
     return Layout(tuple(lanes), boxes, badges, lines, lanes[-1].right, height)
+
+
+def _cut_inside(diagram: Diagram, view: View) -> bool:
+    """Return whether the name of a stop is among the boxes: a gradient passes beside the stop."""
+
+    def lane(key: Any) -> int:
+        return (diagram.boxes.get(key) or diagram.badges[key]).lane
+
+    passed = {(lane(a), lane(b)) for (a, b), state in view.flows.items() if state == REACHED}
+    return any(
+        target in diagram.boxes
+        and (lane(source) == lane(target) or any(b < lane(source) <= a for a, b in passed))
+        for source, target in (*view.cuts, *view.stubs)
+    )
 
 
 def _across(

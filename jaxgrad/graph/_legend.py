@@ -56,6 +56,7 @@ def legend(panels: Sequence[Panel], *, compared: bool = False) -> list[Entry]:
         ("noted" in badges, Entry("full", "∇ not applied", pill=True)),
         ("zero" in badges, Entry("thin hollow", "∇ of zeros", pill=True)),
         (bool(badges & {"none", "no slot"}), Entry("none", "no ∇", pill=True)),
+        ("no slot" in badges, Entry("", "no slot: not an argument of the derivative")),
         (
             any(words == ZERO_OR_NONE for _, view in shown for _, words in view.badges.values()),
             Entry("", f"{ZERO_OR_NONE}: jax.grad returns 0, jaxgrad.grad None"),
@@ -83,7 +84,7 @@ def _absent(panels: Iterable[Panel]) -> str:
 
 
 def _stands_for(box: Box, name: str) -> bool:
-    return box.text == SHORT[name] and name in box.members
+    return box.text == SHORT[name] and (name in box.members or box.folded)
 
 
 def badge_kind(view: View, key: Key) -> str:

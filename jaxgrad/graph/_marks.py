@@ -12,6 +12,8 @@ from jaxgrad.graph._routes import Point
 
 CHAR, LINE_H = 8.0, 13.0  # of a bold word of 12 pixels
 _FAR = 120  # from a mark to its word
+_BEHIND = 60.0  # an edge between a mark and its word is as bad as so many pixels
+_OWN = 6.0  # the marked edge itself runs at the height of its mark
 
 
 class Marks:
@@ -21,6 +23,7 @@ class Marks:
         self.bounds = bounds
         self.taken = list(taken)
         self.points: list[Point] = []
+        self.strong: list[Point] = []  # those of the edges that are no outlines
 
     def place(self, anchors: Sequence[Point], words: str) -> Rect | None:
         """Reserve the free place for a word that is nearest to any anchor, or return None."""
@@ -33,7 +36,8 @@ class Marks:
             # the distance from the anchor to the nearest point of the word
             far = math.hypot(max(0.0, abs(right) - width / 2), max(0.0, abs(down) - LINE_H / 2))
             if (best is None or far < best[0]) and far >= 3 and self.free(spot):
-                best = far, spot
+                far += _BEHIND if self.behind_an_edge((x, y), spot) else 0.0
+                best = (far, spot) if best is None or far < best[0] else best
         if best is None:
             return None
         self.taken.append(best[1])
@@ -48,9 +52,22 @@ class Marks:
             inside
             and not any(room.meets(other) for other in self.taken)
             and not any(
-                spot.x - near < x < spot.right + near and spot.y - near < y < spot.y + spot.h + near
-                for x, y in self.points
+                spot.x - gap < x < spot.right + gap and spot.y - gap < y < spot.y + spot.h + gap
+                for gap, points in ((near, self.strong), (1.0, self.points))
+                for x, y in points
             )
+        )
+
+    def behind_an_edge(self, anchor: Point, spot: Rect) -> bool:
+        """Return whether an edge runs between a word and its anchor, and would seem to have it."""
+        (x, y), (left, top) = anchor, (spot.x, spot.y)
+        near = min(max(x, left), spot.right), min(max(y, top), top + spot.h)
+        across, along = sorted((x, near[0])), sorted((y, near[1]))
+        return any(
+            across[0] - 8 <= a <= across[1] + 8  # the points of a curve are up to 15 apart
+            and along[0] <= b <= along[1]
+            and (abs(b - y) if near[1] != y else abs(a - x)) > _OWN
+            for a, b in self.strong
         )
 
     def on(self, route: Sequence[Point], others: Iterable[Point]) -> Point:

@@ -34,6 +34,7 @@ class Panel(NamedTuple):
     diagram: Diagram
     layout: Layout
     views: Mapping[str, View]  # keyed by setting
+    compared: bool = False  # with another setting
 
     @property
     def width(self) -> float:
@@ -51,6 +52,7 @@ def fit(
     rearranging: bool = False,
     room: float = ROOM,
     beside: Sequence[Graph] = (),
+    compared: bool = False,
 ) -> Panels:
     """Return panels that fit the page, reducing the detail until they do.
 
@@ -61,6 +63,7 @@ def fit(
         rearranging: Whether operations that only change a layout or dtype get their own boxes.
         room: The width for lanes.
         beside: Graphs of the other framework that are drawn elsewhere.
+        compared: Whether a setting is compared with another one.
     """
     assigned = [
         assign_all(
@@ -70,7 +73,7 @@ def fit(
         for graphs in sides
     ]
     depths = depths_for(assigned)
-    fitted = functools.partial(_fitted, sides, assigned, rearranging, room)
+    fitted = functools.partial(_fitted, sides, assigned, rearranging, room, compared)
     return next(filter(None, map(fitted, depths)), None) or fitted(depths[0], anyway=True)
 
 
@@ -79,6 +82,7 @@ def _fitted(
     assigned: Sequence[Sequence[Assigned]],
     rearranging: bool,
     room: float,
+    compared: bool,
     depth: int,
     *,
     anyway: bool = False,
@@ -97,7 +101,10 @@ def _fitted(
             )
             for each in assigned
         ]
-        return [_panel(graphs, diagram) for graphs, diagram in zip(sides, diagrams, strict=True)]
+        return [
+            _panel(graphs, diagram, compared)
+            for graphs, diagram in zip(sides, diagrams, strict=True)
+        ]
 
     panels = draw(ALL)
     widths = [panel.width if len(panels) > 1 else panel.layout.width for panel in panels]
@@ -122,10 +129,17 @@ def _fitted(
     return Panels(panels, stacked=len(panels) > 1)
 
 
-def _panel(graphs: Mapping[str, Graph], diagram: Diagram) -> Panel:
+def _panel(graphs: Mapping[str, Graph], diagram: Diagram, compared: bool) -> Panel:
     first = next(iter(graphs.values()))
     views = dict(zip(graphs, diagram.views, strict=True))
-    return Panel(first.framework, first.version, diagram, arrange(diagram), views)
+    return Panel(
+        first.framework,
+        first.version,
+        diagram,
+        arrange(diagram, compared=compared),
+        views,
+        compared,
+    )
 
 
 def _fits(panels: Sequence[Panel], room: float) -> bool:
@@ -153,4 +167,7 @@ def _aligned(panels: list[Panel]) -> list[Panel]:
             widths[lane] = max(widths[lane], rect.w)
     starts = itertools.accumulate((w + LANE_GAP for w in widths.values()), initial=0.0)
     places = {lane: (x, widths[lane]) for lane, x in zip(order, starts, strict=False)}
-    return [panel._replace(layout=arrange(panel.diagram, places)) for panel in panels]
+    return [
+        panel._replace(layout=arrange(panel.diagram, places, compared=panel.compared))
+        for panel in panels
+    ]

@@ -74,11 +74,17 @@ def side_by_side(
             panel
             for side, other in (sides, sides[::-1])
             for panel in fit(
-                [side], rearranging=rearranging, room=room, beside=list(other.values())
+                [side],
+                rearranging=rearranging,
+                room=room,
+                beside=list(other.values()),
+                compared=any(rows[name].expected for name in side),
             ).panels
         ]
         return Beside(rows, Panels(panels, stacked=True), title, room, margin).text()
-    fitted = fit([side for side in sides if side], rearranging=rearranging, room=room)
+    compared = any(row.expected for row in rows.values())
+    sides = [side for side in sides if side]
+    fitted = fit(sides, rearranging=rearranging, room=room, compared=compared)
     return Picture(rows, fitted, title, room, margin).text()
 
 

@@ -25,6 +25,7 @@ _BOX = {REACHED: "full", RECORDED: "thin hollow", ABSENT: "none"}
 _EDGE = {REACHED: "w", RECORDED: "rec"}
 _DIFFERENT = {WRONG: "bad", MISSING: "gone"}
 _BADGE = {"value": ("solid", "on b"), "zero": ("thin hollow", "t"), "noted": ("full", "t")}
+NOT_STOPPED = "not stopped"
 _LISTED = 12  # operations in a box's tooltip
 
 
@@ -56,6 +57,9 @@ class Drawing:
         self.marks.points = [p for route in self.routes.values() for p in route.points]
         self.wrong = {} if expected is None else differing(panel.diagram, view, expected)
         self.expected = expected
+        drawn = {*view.flows, *self.wrong, *self.cut_edges}
+        strong = [route for edge, route in self.routes.items() if edge in drawn]
+        self.marks.strong = [point for route in strong for point in route.points]
 
     def shifted(self, rect: Rect) -> Rect:
         return rect._replace(x=rect.x + self.x, y=rect.y + self.y)
@@ -178,10 +182,17 @@ class Drawing:
             self.scissors(self.marks.on(route.points, rest), cut)
 
     def differences(self) -> None:
-        """Label the first edge of each kind that differs from the expected graph."""
+        """Label the first edge of each kind that differs from the expected graph.
+
+        If that graph stops a gradient that flows here, this edge is labelled instead.
+        """
         first = {word: edge for edge, word in reversed(self.wrong.items())}
+        stop = self.missing_stop()
         for word, edge in first.items():
-            self.label(self.routes[edge].points, word)
+            if word == WRONG and stop is not None:  # where the other setting stops the gradient
+                self.label(_middle(self.routes[stop].points), NOT_STOPPED)
+            else:
+                self.label(self.routes[edge].points, word)
         for key, rect in self.badges.items():
             if self.expected and self.view.badges[key] != self.expected.badges[key]:
                 self.sheet.rect(rect, "err", rect.h / 2)
@@ -196,6 +207,12 @@ class Drawing:
             if best in self.tracks or (not is_badge and self.rise(edge) < self.rise(best)):
                 chosen[value] = edge
         return {edge: self.view.cuts[edge] for edge in chosen.values()}
+
+    def missing_stop(self) -> BoxEdge | None:
+        """Return the wrong edge on which the expected graph has scissors."""
+        cuts = self.expected.cuts if self.expected else {}
+        stopped = [edge for edge in self.wrong if edge in cuts and edge[1] in self.boxes]
+        return min(stopped, key=self.rise, default=None)
 
     def rise(self, edge: BoxEdge) -> float:
         return abs(self.boxes[edge[0]].y - self.boxes[edge[1]].y)
@@ -237,6 +254,10 @@ class Drawing:
         lines = textwrap.wrap(f"✗ {failure.text}", room, max_lines=3, placeholder=" …")
         for i, line in enumerate(lines):
             self.sheet.text(strip.x + 10 + 11 * (i > 0), strip.y + 14 + 14 * i, line, "red s")
+
+
+def _middle(points: Sequence[Point]) -> list[Point]:
+    return [points[len(points) // 2]]
 
 
 def _every(start: float, end: float) -> list[float]:

@@ -51,7 +51,7 @@ def draw(record: Record) -> str:
     """Draw the loss above its gradient."""
     # The axis begins left of -3, so that this label does not touch the 0 of the vertical axis.
     parts, xs = [], Scale(-3.4, 3.4, "prediction − target", [-3, -2, -1, 0, 1, 2, 3])
-    for top, title in ((50, "loss"), (254, "gradient")):
+    for top, title in ((62, "loss"), (266, "gradient")):
         torch_side, jax_side = (side.losses if title == "loss" else side.grads for side in record)
         axes = Axes(56, top, 366, 130, xs, linear(torch_side, title, 3))
         parts.append(frame(axes))
@@ -59,5 +59,5 @@ def draw(record: Record) -> str:
         some = range(0, len(ERRORS), 4)
         parts.append(dots(axes, [ERRORS[i] for i in some], [jax_side[i] for i in some], "jax"))
     parts.append(text(14, 22, f"The gradient is the error, cut off at ±{number(DELTA)}", "bold"))
-    parts.append(key(56, 442, (("line", "torch wide", "torch"), ("dot", "jax", "JAX"))))
-    return svg("The Huber loss is quadratic near zero and linear beyond delta", parts, 456)
+    parts.append(key(56, 454, (("line", "torch wide", "torch"), ("dot", "jax", "JAX"))))
+    return svg("The Huber loss is quadratic near zero and linear beyond delta", parts, 468)

@@ -31,13 +31,14 @@ PAGE = 816.0  # pixels of a page of the docs, and of GitHub
 MOST = 6  # rows; a longer picture (of a training loop) keeps only its first and last row
 
 
-def picture(case: Case, seed: int = 0, width: float = PAGE) -> str:
+def picture(case: Case, seed: int = 0, width: float = PAGE, *, claim: bool = True) -> str:
     """Draw the backward graphs of a case in torch and in JAX, side by side.
 
     Args:
         case: A case from `parity_tests.case.load()`.
         seed: The seed of its inputs.
         width: The largest width in pixels; 400 suits a phone.
+        claim: Whether the title has the claim; without it if the page shows the claim itself.
 
     Returns:
         The text of an SVG.
@@ -47,8 +48,8 @@ def picture(case: Case, seed: int = 0, width: float = PAGE) -> str:
             programs cannot be paired, the case is about bytes or retained gradients, which no
             graph shows, or a row, a lane or a parameter would have no name of the program.
     """
-    claim = " ".join(case.claim.replace("`", "").split())
-    return side_by_side(settings(case, seed), title=f"{case.id}: {claim}", width=width)
+    words = " ".join(case.claim.replace("`", "").split()) if claim else "the backward graphs"
+    return side_by_side(settings(case, seed), title=f"{case.id}: {words}", width=width)
 
 
 def settings(case: Case, seed: int = 0) -> dict[str, Setting]:

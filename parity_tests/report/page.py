@@ -18,7 +18,7 @@ import markupsafe
 import numpy as np
 
 from jaxgrad.parity.compare import FLOAT64_RTOL, FLOOR_ULP, TORCH_ERRORS, Leaf
-from jaxgrad.parity.prove.page import number, template
+from jaxgrad.parity.prove.page import counted, number, template
 from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
 from parity_tests.report.rows import disagreement, shown
@@ -99,6 +99,8 @@ def write(
         compared=old is not None,
         failed=[result for result in results if not result.passed],
         verdict=verdict(results),
+        cells_run=counted(len(results), "cell"),
+        not_run=counted(n, "behaviour") if (n := len(cases) - len(by_case)) else "",
         counts=collections.Counter(result.verdict for result in results),
         controls=collections.Counter(result.control for result in results if result.passed),
         disagreement=disagreement,
@@ -158,14 +160,18 @@ class Later:
 
 
 def verdict(results: Sequence[Result]) -> str:
-    """Return the summary sentence at the top of the page, which counts only cells that ran."""
+    """Return the summary sentence at the top of the page, which counts behaviours that ran.
+
+    A behaviour fails if any of its cells does, and differs if any of its cells does.
+    """
     if not results:
         return "No cell was run."
-    failed = sum(not result.passed for result in results)
-    pinned = sum(result.verdict == "deviation" for result in results)
+    ran = {result.id for result in results}
+    failed = {result.id for result in results if not result.passed}
+    pinned = {result.id for result in results if result.verdict == "deviation"} - failed
     return (
-        f"{failed} failed; {len(results) - failed - pinned} agree with torch; "
-        f"{pinned} differ as documented."
+        f"{counted(len(ran), 'behaviour')}: {len(failed)} failed, "
+        f"{len(ran - failed - pinned)} agree with torch, {len(pinned)} differ as documented."
     )
 
 

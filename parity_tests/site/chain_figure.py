@@ -22,6 +22,7 @@ FUNS = (functools.partial(jnp.multiply, X), jnp.tanh, jnp.square)
 NODES = ("MulBackward0", "TanhBackward0", "PowBackward0")
 VALUES = ("w", "a", "h", "ℓ")
 OPS = ("× x", "tanh", "square")
+SLOPES = ("x", "1−h²", "2h")  # the derivative of each operation
 WIDE, NARROW = 850.0, 374.0  # a page of the docs has about 816 pixels, a phone 358
 
 
@@ -129,7 +130,7 @@ def figures() -> dict[str, str]:
 def tape(frame: Frame) -> str:
     """Draw torch's nodes with what they keep, and the walk through them."""
     values, _, cotangents = numbers()
-    factors = [f"{node}\n× {number(t)}" for node, t in zip(NODES, _local(), strict=True)]
+    factors = [f"{node}\n{factor}" for node, factor in zip(NODES, _factors(), strict=True)]
     forward = Lane(46 if frame.wide else 60, VALUES, values, OPS)
     backward = Lane(
         164 if frame.wide else 312, _cotangents(), cotangents, factors, "torch", back=True
@@ -166,7 +167,7 @@ def vjp(frame: Frame) -> str:
     _, tangents, cotangents = numbers()
     linear = Lane(46 if frame.wide else 90, _tangents(), tangents, _factors(), "jax")
     backward = Lane(
-        120 if frame.wide else 284, _cotangents(), cotangents, _factors(), "torch", back=True
+        120 if frame.wide else 284, _cotangents(), cotangents, _factors(), "jax", back=True
     )
     parts = [*frame.draw(linear), *frame.draw(backward)]
     return _svg(frame, "The VJP: the linear part runs backward", parts, 150)
@@ -177,7 +178,7 @@ def residuals(frame: Frame) -> str:
     values, _, cotangents = numbers()
     forward = Lane(46 if frame.wide else 60, VALUES, values, OPS)
     backward = Lane(
-        158 if frame.wide else 312, _cotangents(), cotangents, _factors(), "torch", back=True
+        158 if frame.wide else 312, _cotangents(), cotangents, _factors(), "jax", back=True
     )
     parts = frame.draw(forward)
     for i, words in enumerate(kept()):
@@ -203,7 +204,7 @@ def _tangents() -> tuple[str, ...]:
 
 
 def _factors() -> tuple[str, ...]:
-    return tuple(f"× {number(t)}" for t in _local())
+    return tuple(f"× {number(t)} ({s})" for t, s in zip(_local(), SLOPES, strict=True))
 
 
 def numbers() -> tuple[list[float], ...]:

@@ -87,7 +87,7 @@ class _Places(NamedTuple):
 
 def _places(width: float) -> _Places:
     if width == NARROW:
-        return _Places(35, 98, 168, 270, 340, 40)
+        return _Places(37, 100, 174, 257, 342, 53)
     return _Places(60, 180, 395, 610, 790, 60)
 
 
@@ -104,7 +104,7 @@ def _forward(run: Record, top: float, width: float) -> list[str]:
         *_around(Point(p.fork, y), Point(p.join, y + 13), low, "plain"),
         circle(Point(p.join, y), 11, "plain"),
         text(p.join, y + 5, "+", "middle big"),
-        arrow(Point(p.join + 11, y), Point(p.loss - _half(width), y), "plain"),
+        arrow(Point(p.join + 11, y), Point(p.loss - _half(width) + 2, y), "plain"),
         text(p.loss, y + 4.5, _pair("ℓ", run.loss), "middle"),
     ]
 
@@ -112,11 +112,10 @@ def _forward(run: Record, top: float, width: float) -> list[str]:
 def _tape(run: Record, top: float, width: float) -> list[str]:
     """Draw torch's walk: AddBackward0, PowBackward0, and the sum at h."""
     add, power = run.nodes
-    names = (add, power) if width == WIDE else ("Add\nBackward0", "Pow\nBackward0")
     words = "← torch's walk: the gradients of all uses are added"
     return [
         text(4, top + 18, words, "faint"),
-        *_backward(run, top, width, names, "torch", run.torch_grad, "+"),
+        *_backward(run, top, width, (add, power), "torch", run.torch_grad, "+"),
     ]
 
 
@@ -145,18 +144,17 @@ def _backward(
     join, power = names
     half = 11 if total == "+" else 32
     parts = _named("∂ℓ/∂ℓ", 1.0, Point(p.loss, y))
-    end = p.loss - 24
+    end = p.loss - (18 if width == NARROW else 24)
     if join:
-        size = 74 if width == NARROW else 120
-        tall = 20 if "\n" in join else 14
-        parts += _lines(Point(p.join, y), size, join, look)
+        size = 2 * p.half
+        parts.append(labelled(Point(p.join, y), size, join, look, height=28))
         parts.append(arrow(Point(end, y), Point(p.join + size / 2 + 2, y), look))
-        start, edge = Point(p.join, y - tall), Point(p.join, y + tall)
+        start, edge = Point(p.join, y - 14), Point(p.join, y + 14)
     else:
         parts.append(line([Point(end, y), Point(p.join, y)], look))
         start = edge = Point(p.join, y)
     parts += _bent(start, Point(p.op + p.half + 2, high), look)
-    parts += _lines(Point(p.op, high), 2 * p.half, power, look, run.uses[0])
+    parts += _step(Point(p.op, high), 2 * p.half, power, f"× {number(run.uses[0])} (2h)", look)
     parts += _bent(Point(p.fork, y - 13), Point(p.op - p.half, high), look, back=True)
     parts += _around(edge, Point(p.fork, y + 13), low, look)
     first, second = map(number, run.uses)
@@ -168,25 +166,18 @@ def _backward(
     shape = circle(Point(p.fork, y), 11, look) if half == 11 else ""
     parts.append(shape or labelled(Point(p.fork, y), 2 * half, "", look, height=26))
     parts.append(text(p.fork, y + 5, total, "middle" + (" big" if half == 11 else "")))
-    parts.append(arrow(Point(p.fork - half, y), Point(p.h + 22, y), look))
-    parts += _named("∂ℓ/∂h", grad, Point(p.h, y))
+    left = p.h - 10 if width == NARROW else p.h
+    parts.append(arrow(Point(p.fork - half, y), Point(left + 22, y), look))
+    parts += _named("∂ℓ/∂h", grad, Point(left, y))
     return parts
 
 
-def _lines(
-    at: Point, width: float, words: str, look: str, factor: float | None = None
-) -> list[str]:
-    """Draw a box with up to two lines, the last of which may be a factor."""
-    lines = words.split("\n")
-    if factor is not None:
-        lines = [lines[0], f"× {number(factor)}"]
-    tall = 40 if len(lines) > 1 else 28
+def _step(at: Point, width: float, name: str, factor: str, look: str) -> list[str]:
+    """Draw a box with a name and the factor by which it multiplies a gradient."""
     return [
-        labelled(at, width, "", look, height=tall),
-        *(
-            text(at.x, at.y + 4.5 + 16 * (k - (len(lines) - 1) / 2), each, "middle")
-            for k, each in enumerate(lines)
-        ),
+        labelled(at, width, "", look, height=40),
+        text(at.x, at.y - 3.5, name, "middle"),
+        text(at.x, at.y + 12.5, factor, "middle"),
     ]
 
 
@@ -202,7 +193,7 @@ def _pair(name: str, value: float) -> str:
 
 
 def _half(width: float) -> float:
-    return 36 if width == NARROW else 46
+    return 39 if width == NARROW else 46
 
 
 def _bent(start: Point, end: Point, look: str, *, back: bool = False) -> list[str]:

@@ -125,13 +125,22 @@ def _stop_name(tree: ast.Module) -> str:
 
 def function_lines(file: str, line: int) -> list[int]:
     """Return the lines of the innermost function that contains a line."""
+    return _lines_around(file, line, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+
+
+def class_lines(file: str, line: int) -> list[int]:
+    """Return the lines of the innermost class that contains a line."""
+    return _lines_around(file, line, (ast.ClassDef,))
+
+
+def _lines_around(file: str, line: int, kinds: tuple[type[ast.AST], ...]) -> list[int]:
     tree = _parsed(file)
     if not tree.body:
         return []
     spans = [
         (node.lineno, node.end_lineno or node.lineno)
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        if isinstance(node, kinds) and isinstance(node, ast.stmt | ast.expr)
     ]
     inside = [(first, last) for first, last in spans if first <= line <= last]
     first, last = min(inside, key=lambda span: span[1] - span[0], default=(line, line))

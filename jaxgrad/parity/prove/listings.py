@@ -13,7 +13,7 @@ from typing import Any
 from jax.extend import core as jex_core
 
 from jaxgrad._core import source
-from jaxgrad.parity.prove.edits import function_lines
+from jaxgrad.parity.prove.edits import class_lines, function_lines
 
 
 LINES = 40  # of a program; of a longer one those around the first marked line
@@ -78,6 +78,40 @@ def of_jax(fn: Any, equations: Iterable[jex_core.JaxprEqn] = (), line: str = "")
         return _cut(path, function_lines(path, int(number)), (int(number),))
     file, numbers = _place(fn if inspect.isroutine(fn) else vars(type(fn)).get("__call__"))
     return _cut(file, numbers, ())
+
+
+def with_class(listing: Listing | None, module: Any) -> Listing | None:
+    """Extend a listing of a torch program to the class that contains it, if that is short."""
+    if listing is None or not listing.file:
+        return listing
+    for kind in dict.fromkeys(map(type, module.modules())):
+        file, numbers = _place(getattr(kind, "forward", None))
+        if listing.file == pathlib.Path(file).name and listing.start in numbers:
+            return _widened(listing, file, class_lines(file, listing.start))
+    return listing
+
+
+def with_callees(listing: Listing | None, equations: Iterable[jex_core.JaxprEqn]) -> Listing | None:
+    """Extend a listing of a port to its other functions in the same file, if that is short."""
+    if listing is None or not listing.file:
+        return listing
+    places = {place for eqn in equations if (place := source.user_place(eqn)) is not None}
+    for file, number in sorted(places):
+        shown = range(listing.start, listing.start + len(listing.lines))
+        is_same = pathlib.Path(file).name == listing.file and number not in shown
+        if is_same and linecache.getline(file, listing.start).rstrip("\n") == listing.lines[0]:
+            listing = _widened(listing, file, function_lines(file, number))
+    return listing
+
+
+def _widened(listing: Listing, file: str, numbers: list[int]) -> Listing:
+    """Return a listing with further lines of its file, or as it is if it would become long."""
+    end = listing.start + len(listing.lines)
+    numbers = list(range(min([listing.start, *numbers]), max([end, *(n + 1 for n in numbers)])))
+    if len(numbers) > LINES:
+        return listing
+    lines = tuple(linecache.getline(file, n).rstrip("\n") for n in numbers)
+    return dataclasses.replace(listing, start=numbers[0], lines=lines)
 
 
 def _cut(file: str, numbers: list[int], marked: tuple[int, ...]) -> Listing | None:

@@ -173,9 +173,11 @@ def _listings(
     equations = evidence.port.program.equations.values()
     finding = first or Finding("", "", "", "")
     line = ":".join(finding.source.split(":")[:2])
+    module = evidence.torch_side.module
+    torch_listing = listings.of_torch(module, finding.torch, finding.torch_line)
     pair = {
-        "torch": listings.of_torch(evidence.torch_side.module, finding.torch, finding.torch_line),
-        "jax": listings.of_jax(request.fn, equations, line),
+        "torch": listings.with_class(torch_listing, module),
+        "jax": listings.with_callees(listings.of_jax(request.fn, equations, line), equations),
     }
     named = f"{finding.cause} {finding.edit or ''}"
     return {name: x.marking(named) for name, x in pair.items() if x is not None}

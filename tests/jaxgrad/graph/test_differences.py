@@ -1,5 +1,6 @@
 """A setting is compared with the one that it should equal, edge by edge."""
 
+import math
 import re
 
 import jax
@@ -8,6 +9,8 @@ import jax.numpy as jnp
 from jaxgrad.graph import Setting, backward_graph, side_by_side
 from jaxgrad.graph._differences import MISSING, WRONG, differing
 from jaxgrad.graph._panels import fit
+from tests.jaxgrad.graph.reading import collisions
+from tests.jaxgrad.graph.reading import edges as edges_of
 
 
 X = jnp.arange(3.0)
@@ -53,13 +56,30 @@ def test_a_gradient_that_is_stopped_by_mistake_is_missing():
 
 def test_a_picture_labels_differences_only_if_a_row_is_expected():
     """Without `expected` nothing is red; with it, the first wrong edge has the word beside it."""
-    wrong, right = graph(lambda x: x), graph(jax.lax.stop_gradient)
+    wrong = backward_graph(lambda x: jnp.sum(x**2), X)
+    right = backward_graph(lambda x: jnp.sum(jnp.sin(x) ** 2), X)
 
     def words(expected):
         rows = {"a": Setting(jax=wrong, expected=expected), "b": right}
-        return re.findall(r">(wrong|missing)<", side_by_side(rows))
+        return re.findall(r">(wrong|missing|not stopped)<", side_by_side(rows))
 
-    assert words("") == [] and words("b") == ["wrong"]
+    assert words("") == [] and sorted(words("b")) == ["missing", "wrong"]
+
+
+def test_a_gradient_that_is_not_stopped_is_labelled_where_the_scissors_are():
+    """The word of the one row and the scissors of the other are at the same place of the layout."""
+    rows = {
+        "a": Setting(jax=graph(lambda x: x), expected="b"),
+        "b": Setting(jax=graph(jax.lax.stop_gradient)),
+    }
+    svg = side_by_side(rows, width=600)
+    (word,) = re.findall(r'<text x="([\d.]+)" y="([\d.]+)"[^>]*>not stopped<', svg)
+    *_, scissors = re.findall(r'class="cut sc" transform="translate\(([\d.]+) ([\d.]+)\)"', svg)
+    (x, y), (at, _) = map(float, word), map(float, scissors)
+
+    assert abs(x - at) < 70
+    assert min(math.dist((x, y - 4), point) for point in edges_of(svg, "bad")) < 30
+    assert ">wrong<" not in svg and collisions(svg) == []
 
 
 def test_an_empty_vjp_has_no_gradient_flowing():

@@ -50,3 +50,18 @@ def test_a_frozen_parameter_has_no_equation():
     assert feeders(graph, "bias") == [("broadcast_in_dim",)]
     edges = [e for each in graph.equations for e in each.edges]
     assert not any(e.flows for e in edges if isinstance(e.to, str) and "constant" in e.to)
+
+
+def test_a_stopped_use_is_cut_before_the_sum_of_the_uses():
+    """The sum would add both uses, so that no cut may be behind it."""
+    graph = backward_graph(lambda x: jnp.sum(jnp.sin(x) * lax.stop_gradient(x)), jnp.ones(3))
+    cuts = [
+        (each.names, graph.equations[edge.to].names)
+        for each in graph.equations
+        for edge in each.edges
+        if edge.cut and isinstance(edge.to, int)
+    ]
+
+    assert cuts == [(("mul",), ("add_any",))]
+    (total,) = [each for each in graph.equations if each.names == ("add_any",)]
+    assert total.state == ABSENT and not any(edge.cut for edge in total.edges)

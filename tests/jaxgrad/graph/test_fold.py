@@ -49,3 +49,13 @@ def test_a_cut_inside_a_folded_box_is_shown():
     assert texts(svg).count("stop_gradient") == 2
     svg = side_by_side({"": Setting(torch=stopped.torch)})
     assert texts(svg).count("detach") == 2
+
+
+def test_a_gradient_reversal_keeps_its_box_in_a_lane_with_few_boxes():
+    """The rest of the lane shares a box; the reversal is what the case is about."""
+    rows = pictures.settings(CASES["surrogate/gradient_reversal"])
+    graphs = [row.jax for row in rows.values() if row.jax is not None]
+    few, one = (fold(assign_all(graphs), 1, lambda lane, n=n: n, 1) for n in (2, 1))
+
+    assert "reverse" in [box.text for box in few.boxes.values()]
+    assert "reverse" not in [box.text for box in one.boxes.values()]

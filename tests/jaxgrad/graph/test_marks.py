@@ -36,3 +36,16 @@ def test_scissors_avoid_boxes_and_live_edges():
 
     assert (x, y) in route
     assert x - 40 >= 9 and abs(x - 60) >= 9
+
+
+def test_a_word_is_not_placed_behind_another_edge():
+    """A nearer place is behind an edge, which would seem to have the word."""
+    marks = Marks(BOUNDS, [Rect(0, 0, 200, 47)])
+    marks.points = marks.strong = [(float(x), 60.0) for x in range(60, 140, 4)]
+    anchor, under = (100.0, 50.0), Rect(80, 65, 40, 13)
+
+    assert marks.free(under) and marks.behind_an_edge(anchor, under)
+    spot = marks.place([anchor], "wrong")
+    assert spot is not None and not marks.behind_an_edge(anchor, spot)
+    marks.strong = []  # an outline may be between them
+    assert not marks.behind_an_edge(anchor, under)

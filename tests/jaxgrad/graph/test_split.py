@@ -84,7 +84,7 @@ def test_a_gradient_of_the_split_programs_is_compared():
         },
         width=300,
     )
-    assert "wrong" in texts(svg) and "stop_gradient" in texts(svg)
+    assert "not stopped" in texts(svg) and "stop_gradient" in texts(svg)
 
 
 def test_a_long_entry_of_the_legend_is_wrapped():

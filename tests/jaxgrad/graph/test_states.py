@@ -51,4 +51,5 @@ def test_a_partitioned_parameter_has_no_slot():
     rows = pictures.settings(CASES["grad_modes/requires_grad"])
     frozen = next(iter(rows.values())).jax
     assert frozen is not None and not frozen.leaf("l1.weight").slot
-    assert "∇weight no slot" in texts(side_by_side(rows))
+    words = texts(side_by_side(rows))
+    assert "∇weight no slot" in words and "no slot: not an argument of the derivative" in words

@@ -1,6 +1,8 @@
 """Tests of the report page in a real browser: offline use, filter, keyboard, escaped markup."""
 
+import base64
 import dataclasses
+import gzip
 import pathlib
 import re
 import tempfile
@@ -15,6 +17,7 @@ from parity_tests.case import load
 from parity_tests.pictures.draw_case import picture
 from parity_tests.report import page, rows
 from parity_tests.runner.engine import run
+from parity_tests.runner.settings import ROOT
 from parity_tests.runner.torch_side import run_torch, split
 from tests._browser import problems
 
@@ -50,7 +53,7 @@ def report(tmp_path_factory) -> pathlib.Path:
         ]
     }
     path = tmp_path_factory.mktemp("page") / "report.html"
-    drawn = {case.id: picture(case) for case in cases if case.picture}
+    drawn = {case.id: picture(case, claim=False) for case in cases if case.picture}
     page.write(str(path), [*cases, wrong], [*results, failure], VERSIONS, old=old, pictures=drawn)
     return path
 
@@ -193,8 +196,16 @@ def test_equal_cells_share_a_table():
 
 
 def test_opens(tab):
-    """The summary counts the failure, and cells that did not run are not shown as passed."""
-    assert re.match(r"1 failed; \d+ agree with torch; \d+ differ", tab.inner_text(".verdict"))
+    """The summary counts behaviours, the line below it cells; one that did not run is not shown.
+
+    A cell that did not run is not shown as passed.
+    """
+    summary = tab.inner_text(".verdict")
+    counts = re.match(r"(\d+) behaviours: 1 failed, (\d+) agree with torch, (\d+) differ", summary)
+    assert counts is not None
+    ran, *others = map(int, counts.groups())
+    assert ran == 1 + sum(others) == tab.locator("tr.row").count()
+    assert "13 cells (a cell is a behaviour in one dtype and one mode)" in tab.inner_text("body")
     assert tab.locator("td.notrun").count() > 0
     assert tab.locator("td.notrun.v-close, td.notrun.v-bitwise").count() == 0
 
@@ -357,6 +368,53 @@ def test_keyboard(tab):
     assert tab.locator(".case:visible").count() == 1
     tab.keyboard.press("Escape")
     assert tab.locator(".case:visible").count() == 0
+
+
+def test_an_opened_case_leads_to_the_next_one(tab, report):
+    """Links and arrow keys go through the rows that the filter leaves; the lists are hidden."""
+    tab.fill("#filter", "grad_modes")
+    ids = tab.locator("tr.row:visible").evaluate_all("rows => rows.map(x => x.id.slice(4))")
+    tab.locator("td.v-close a").first.click()
+    assert tab.url.endswith(f"#{ids[0]}") and f"1 of {len(ids)}" in tab.inner_text(".case:target")
+    assert tab.locator(".case:target [rel=prev]").count() == 0
+    tab.locator(".case:target [rel=next]").click()
+    assert tab.url.endswith(f"#{ids[1]}") and tab.locator(".case:visible").count() == 1
+    tab.keyboard.press("ArrowRight")
+    assert tab.url.endswith(f"#{ids[2]}")
+    tab.keyboard.press("ArrowLeft")
+    assert tab.url.endswith(f"#{ids[1]}")
+    assert not tab.locator(".after").is_visible()
+
+
+def test_a_phone_shows_a_leaf_as_labelled_lines(browser, report):
+    """No table is wider than a phone, and each value has the heading of its column."""
+    tab = browser.new_page(viewport={"width": 390, "height": 800})
+    tab.goto(f"{report.as_uri()}#grad_modes-detach")
+    tab.wait_for_selector(".case:target table.labelled")
+    table = tab.locator(".case:target table.labelled").first
+    cells = table.locator("tr").nth(1).locator("td")
+
+    assert table.evaluate("t => t.parentElement.scrollWidth <= t.parentElement.clientWidth")
+    headings = [cells.nth(i).get_attribute("data-of") for i in range(cells.count())]
+    assert headings[0] == "leaf" and headings[2:4] == ["torch", "JAX"]
+    assert not table.locator("tr").first.is_visible()
+    tab.close()
+
+
+def test_a_picture_does_not_repeat_the_claim_above_it(report):
+    """The claim of a case is shown once, so that the title of its picture is short."""
+    case = load()["grad_modes/detach"]
+    titles = [
+        re.findall("<title[^>]*>(.*?)</title>", picture(case, claim=claim))[0]
+        for claim in (True, False)
+    ]
+
+    assert titles[0].startswith("grad_modes/detach: detach after L1")
+    assert titles[1] == "grad_modes/detach: the backward graphs"
+    sample = (ROOT / "docs" / "_static" / "report.html").read_text()
+    packed = re.findall(r'<script id="later"[^>]*>(.*?)</script>', sample, re.DOTALL)[0]
+    unpacked = gzip.decompress(base64.b64decode(packed)).decode()
+    assert "grad_modes/detach: the backward graphs" in unpacked and titles[0] not in unpacked
 
 
 def test_markup_stays_text(tab):

@@ -70,12 +70,18 @@ def test_the_kept_values_are_those_of_a_run():
 
 
 def test_each_step_multiplies_by_the_factor_in_its_box():
-    """A cotangent is the next one times the factor of the node between the two."""
-    _, tangents, cotangents = chain_figure.numbers()
+    """A cotangent is the next one times the factor of the node between the two.
+
+    The box also has the formula of the factor, in the values of the figure.
+    """
+    (_, _, h, _), tangents, cotangents = chain_figure.numbers()
     drawn = words(chain_figure.figures()["tape.svg"])
 
-    for i, factor in enumerate(chain_figure._local()):
-        assert f"× {factor:.4g}" in drawn
+    formulas = {"x": chain_figure.X, "1−h²": 1 - h**2, "2h": 2 * h}
+    assert tuple(formulas) == chain_figure.SLOPES
+    for i, (factor, formula) in enumerate(zip(chain_figure._local(), formulas, strict=True)):
+        assert f"× {factor:.4g} ({formula})" in drawn
+        assert math.isclose(factor, formulas[formula], rel_tol=1e-6)
         assert math.isclose(cotangents[i], cotangents[i + 1] * factor, rel_tol=1e-6)
         assert math.isclose(tangents[i + 1], tangents[i] * factor, rel_tol=1e-6)
 

@@ -62,6 +62,32 @@ def test_the_sample_proof_lists_the_cotangents_from_the_loss_backwards():
     assert rows[7]["name"] == "l2 (linear), call 1 of 2, example.py:21 (add)"
 
 
+def test_the_numbers_of_the_first_divergence_are_those_of_a_row():
+    """The box names the call that the gradient comes from; the text and the table name its value.
+
+    The table counts its verdicts, and says why a cotangent may differ in a right port.
+    """
+    report, page = proof(program()), PAGE.read_text(encoding="utf-8")
+    row = report.surfaces["backward"].rows[7]
+    assert report.first is not None and report.first.jax_value is not None
+    assert row["jax"] == pytest.approx(abs(report.first.jax_value))
+    assert "l2 (linear), call 1 of 2" in report.first.text and "l2 (linear), call 1" in row["name"]
+    assert "Numbers: the element of this gradient that differs most" in page
+    assert "cotangent of the output of" in page
+    assert "backward: 10 values compared: 6 pass, 1 harmless, 3 fail" in page
+    assert "1 more differs, but makes no gradient wrong" in page
+    assert "or because torch does not record the operation" in page
+
+
+def test_the_programs_and_gradients_of_a_single_proof_are_open():
+    """A reader of the right port sees both programs and the numbers that agree."""
+    opened = re.findall(
+        "<details open><summary>([^<]*)</summary>", FIXED.read_text(encoding="utf-8")
+    )
+
+    assert opened[0] == "both programs" and opened[1].startswith("gradients: 6 values compared")
+
+
 def test_the_sample_report_has_every_behaviour_of_its_themes():
     """The committed report page shows each behaviour of the themes in `make pages`."""
     page = REPORT.read_text(encoding="utf-8")

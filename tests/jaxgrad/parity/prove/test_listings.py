@@ -139,3 +139,28 @@ def test_the_lines_of_a_cause_are_marked_too():
         12,
     )
     assert Listing("", 1, ("Sequential",)).marking("net.py:1").marked == ()
+
+
+def layer(params, x):
+    return x @ params["w"]
+
+
+def port(params, x):
+    return layer(params, layer(params, x))
+
+
+def test_the_functions_that_a_port_calls_and_the_class_of_a_module_are_shown():
+    """A short listing is extended to what it calls in the same file; a long one is not."""
+    w = np.ones((2, 2))
+    equations = jax.make_jaxpr(port)({"w": w}, w).eqns
+    alone = of_jax(port)
+    whole = listings.with_callees(alone, equations)
+    assert alone is not None and whole is not None and alone.lines[0].startswith("def port")
+    assert whole.lines[0].startswith("def layer") and whole.lines[-2:] == alone.lines
+
+    forward = of_torch(Net(), "scale")
+    whole = listings.with_class(forward, Net())
+    assert forward is not None and whole is not None and whole.marked == forward.marked
+    assert whole.lines[0].startswith("class Net") and whole.lines[-3:] == forward.lines
+    assert listings._widened(forward, __file__, [START + LINES]) == forward
+    assert listings.with_callees(None, equations) is listings.with_class(None, Net()) is None

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jaxgrad.graph._model import SUM
 from parity_tests.pictures.draw_case import PAGE
 from parity_tests.site.traps import drawing, page
 from parity_tests.site.traps.card import IMPORTS
@@ -16,7 +17,7 @@ from tests.jaxgrad.graph.reading import collisions, overlaps
 
 BY_NAME = {card.name: card for card in page.CARDS}
 DRAWN = [card for card in page.CARDS if card.name in page.PICTURES]
-MARKS = re.compile(r'class="red b s mid halo">(wrong|missing)<')
+MARKS = re.compile(r'class="red b s mid halo">(wrong|missing|not stopped)<')
 
 
 def gradients(card, port):
@@ -71,13 +72,17 @@ def test_no_word_lies_on_a_word_a_box_or_an_edge(card, variant):
 
 
 def test_the_stop_of_detach_is_on_the_dead_edge_in_both_frameworks():
-    """torch's graph and the right port's have scissors beside a live edge to x."""
+    """The right port has scissors before the sum, which would add both uses, torch beside x."""
     rows = drawing.rows(BY_NAME["`detach`"])
     svg = drawing.picture(BY_NAME["`detach`"])
 
     assert rows[drawing.TORCH].torch is not None and rows[drawing.TORCH].jax is None
     assert [svg.count(f">{word}<") for word in ("detach", "stop_gradient")] == [1, 1]
-    assert collisions(svg.replace('class="ghost"', 'class="w"')) == []
+    right = rows[drawing.RIGHT].jax
+    assert right is not None
+    ends = [(a.names, e.to) for a in right.equations for e in a.edges if e.cut]
+    cuts = [(names, right.equations[to].names) for names, to in ends if isinstance(to, int)]
+    assert cuts == [(("mul",), (SUM,))] and len(cuts) == len(ends)
 
 
 def test_a_collision_is_found():
