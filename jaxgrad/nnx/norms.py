@@ -256,7 +256,7 @@ class _InstanceNorm(_Running):
         self,
         num_features: int,
         eps: float = 1e-05,
-        momentum: float = 0.1,
+        momentum: float | None = 0.1,
         affine: bool = False,
         track_running_stats: bool = False,
         dtype: Dtype = None,
@@ -295,7 +295,7 @@ class InstanceNorm1d(_InstanceNorm):
     Args:
         num_features: Number of channels C.
         eps: Added to the variance for numerical stability.
-        momentum: Weight of the input in the running statistics.
+        momentum: Weight of the input in the running statistics; None means 0, as in torch.
         affine: Whether the layer has a trainable weight and bias; False by default.
         track_running_stats: Whether to track running statistics and use them in `eval`.
         dtype: Dtype of the parameters; None means float32.

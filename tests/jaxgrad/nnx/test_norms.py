@@ -40,6 +40,9 @@ CASES = {
     "InstanceNorm2d": layer_case(
         "InstanceNorm2d", IMAGES, 2, affine=True, track_running_stats=True, drawn=False
     ),
+    "InstanceNorm2d/no momentum": layer_case(
+        "InstanceNorm2d", IMAGES, 2, momentum=None, track_running_stats=True, drawn=False
+    ),
     "InstanceNorm3d": layer_case("InstanceNorm3d", draw(2, 3, 2, 2, 2), 3, drawn=False),
 }
 
