@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from jaxgrad.parity import Report
+from jaxgrad.parity.prove.surfaces.single_precision import NOTEWORTHY, Float32Error
 from parity_tests.__main__ import main
 from parity_tests.runner.settings import ROOT
 
@@ -163,6 +164,16 @@ def test_the_kill_table_is_quoted_correctly():
         written, quoted = re.search(there, table), re.search(here, README)
         assert written and quoted, (there, here)
         assert written.groups() == quoted.groups()
+
+
+def test_the_note_on_float32_is_quoted_correctly():
+    """README says from which error on a passing report has a note, and that it still passes."""
+    error = Float32Error("the output", 1e-6, 1e-6 * NOTEWORTHY)
+
+    assert f"more than {NOTEWORTHY} times gets a note and still passes" in " ".join(README.split())
+    assert not error.note and error._replace(jax=1.1 * error.jax).note
+    stated = Float32Error("the output", 1e-6, 1.5e-5).clause
+    assert stated.partition(", ")[2] in " ".join(README.split())
 
 
 def test_the_output_of_the_runner_is_quoted_correctly(capsys):

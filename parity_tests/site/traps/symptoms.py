@@ -47,9 +47,8 @@ def figures(card: Card, run: Outcome) -> str:
     assert run.wrong.first is not None
     if run.wrong.first.surface == "precision":
         return ""
-    shown = [
+    return "".join(
         f" The gradient of `{name}` is {number(wrong)} instead of {number(torch)}."
         for name, (torch, wrong) in run.gradients.items()
-        if torch is None or not np.allclose(torch, wrong, equal_nan=True)
-    ]
-    return "".join(shown)
+        if number(wrong) and (torch is None or not np.allclose(torch, wrong, equal_nan=True))
+    )
