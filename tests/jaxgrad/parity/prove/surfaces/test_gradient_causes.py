@@ -224,7 +224,7 @@ def test_a_cotangent_that_stays_different_after_the_cause_is_removed_is_not_blam
     ],
 )
 def test_superfluous_stops_are_opened(repairs, text, complete):
-    """They are explained only if a gradient agrees afterwards."""
+    """A superfluous stop_gradient is the explanation only if a gradient agrees without it."""
     why = gradient_causes._superfluous_stops(Made("x", repairs, 1.0))
     assert (why is None) == (text is None)
     if why is not None:
