@@ -71,13 +71,15 @@ def test_every_deviation_is_shown_with_its_reason(case):
 
 def test_the_page_of_deviations_agrees_with_the_readme():
     """The page names the deviations that the README counts as not run."""
-    counts = re.search(r"(\d+) deviation, (\d+) not run\. ", (ROOT / "README.md").read_text())
+    readme = (ROOT / "README.md").read_text()
+    counts = re.search(r"(\d+) deviation, (\d+) not run\. ", readme)
     absent = [case.id for case in DEVIATIONS if "cpu" not in case.devices]
 
     assert counts and int(counts[1]) + len(absent) == len(DEVIATIONS)
     assert int(counts[2]) == len(absent)
     page = PAGES["deviations.md"]
     assert f"{len(DEVIATIONS)} behaviours" in page and all(f"`{id}`" in page for id in absent)
+    assert f"`not run`: {', '.join(f'`{id}`' for id in absent)}, which needs a GPU" in readme
 
 
 def test_every_numbered_difference_is_a_convention():
