@@ -107,9 +107,9 @@ def quote(records: Mapping[str, Any]) -> str:
     return (
         f"- A training step with jaxgrad takes {hand:.2f} times as long as the same step written "
         f"by hand in JAX (median of {len(steps)} steps), and {eager:.2f} times as long as in torch "
-        f"eager. - An optimizer step takes {optax:.2f} times as long as optax's. - With segmented "
-        f"checkpointing, saved memory grows as depth^{slope:.2f} from {late(sizes)[0]} to "
-        f"{sizes[-1]} layers. In theory it grows as √depth, and deeper networks come closer: "
+        f"eager (geometric mean). - An optimizer step takes {optax:.2f} times as long as optax's. "
+        f"- With segmented checkpointing, saved memory grows as depth^{slope:.2f} from "
+        f"{late(sizes)[0]} to {sizes[-1]} layers. In theory it grows as √depth, and deeper networks come closer: "
         f"{DEEPER}."
     )
 

@@ -186,8 +186,8 @@ operator?*
 
 Each row of a table is a call of torch's operator, with arrays as numbers or lists; `…` stands for
 elements, arguments or calls that are left out. The cotangent is ones, or 1, 2, 3, ... for operators
-whose outputs depend on several elements. Where the JAX expression has no such argument as `margin=`
-or `pos_weight=`, the rows with this argument show what it lacks. The test suite measures every row,
+whose outputs depend on several elements. Where the JAX expression has no such argument as
+`pos_weight=`, the rows with this argument show what it lacks. The test suite measures every row,
 and fails when torch or JAX changes."""
 
 
