@@ -109,8 +109,8 @@ def quote(records: Mapping[str, Any]) -> str:
         f"by hand in JAX (median of {len(steps)} steps), and {eager:.2f} times as long as in torch "
         f"eager (geometric mean). - An optimizer step takes {optax:.2f} times as long as optax's. "
         f"- With segmented checkpointing, saved memory grows as depth^{slope:.2f} from "
-        f"{late(sizes)[0]} to {sizes[-1]} layers. In theory it grows as √depth, and deeper networks come closer: "
-        f"{DEEPER}."
+        f"{late(sizes)[0]} to {sizes[-1]} layers. In theory it grows as √depth, and deeper "
+        f"networks come closer: {DEEPER}."
     )
 
 
