@@ -22,8 +22,8 @@ README_ROWS = {"gpu": "| NVIDIA GPU, Linux |", "tpu": "| TPU VM |"}  # how each 
 UNITS = {**RUNS, "layers": "tests of layers", "prove": "tests of `prove` and `lint`"}
 BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"
 HEAD = (
-    *("entry", "Python", "JAX", "flax", "optax", "torch", "device", "commit", "date"),
-    *("command", "result"),
+    *("entry", "result", "Python", "JAX", "torch", "flax", "optax", "device", "commit", "date"),
+    "command",
 )
 NAMED = 2  # failing tests that a row names
 
@@ -98,9 +98,9 @@ def _devices() -> Iterator[list[str]]:
 
 def _row(name: str, record: dict[str, Any]) -> list[str]:
     versions = collections.defaultdict(lambda: "-", record["versions"])
-    shown = [versions[key] for key in ("python", "jax", "flax", "optax", "torch")]
+    shown = [versions[key] for key in ("python", "jax", "torch", "flax", "optax")]
     where = [record["device"], record["commit"], record["date"], f"`{record['command']}`"]
-    return [name, *shown, *where, result(record)]
+    return [name, result(record), *shown, *where]
 
 
 def short_result(record: dict[str, Any]) -> str:
