@@ -166,11 +166,29 @@ def test_the_kill_table_is_quoted_correctly():
         assert written.groups() == quoted.groups()
 
 
+def test_the_shared_bits_are_quoted_correctly():
+    """README names the optimizers with all of torch's bits, and the range of the others."""
+    table = (ROOT / "benchmarks" / "OPTIM_BITS.md").read_text()
+    lines = [re.split(r" *\| *", line)[1:] for line in table.splitlines() if line[:2] == "| "]
+    after = [(name, hundred) for name, _, _, _, hundred, *_ in lines[1:]]
+    lossy = {name for name, hundred in after if hundred != "all"}
+    exact = [f"`{name}`" for name in dict.fromkeys(name for name, _ in after) if name not in lossy]
+    parts = [re.fullmatch(r"([\d.]+)%, ([\d.]+) ULP", text) for _, text in after if text != "all"]
+    shares = [float(part[1]) for part in parts if part]
+    ulp = max(float(part[2]) for part in parts if part)
+
+    assert "AVX512" in table and len(shares) == len(parts)
+    readme = " ".join(README.split())
+    assert f"There {', '.join(exact[:-1])} and {exact[-1]} still have all" in readme
+    assert f"{min(shares):.0f} to {max(shares):.0f} % of the numbers" in readme
+    assert f"at most {ulp:g} units in the last place ([the table]" in readme
+
+
 def test_the_note_on_float32_is_quoted_correctly():
     """README says from which error on a passing report has a note, and that it still passes."""
     error = Float32Error("the output", 1e-6, 1e-6 * NOTEWORTHY)
 
-    assert f"more than {NOTEWORTHY} times gets a note and still passes" in " ".join(README.split())
+    assert f"More than {NOTEWORTHY} times gets a note and still passes" in " ".join(README.split())
     assert not error.note and error._replace(jax=1.1 * error.jax).note
     stated = Float32Error("the output", 1e-6, 1.5e-5).clause
     assert stated.partition(", ")[2] in " ".join(README.split())
