@@ -102,8 +102,8 @@ def optimizer(params):
 tx = optax.adagrad(0.1)""",
         right="""\
 tx = optim.adagrad(0.1)""",
-        trap="optax starts the sum of squares at 0.1, torch at 0. optax's eps is 1e-7 and inside the "
-        "root, torch's is 1e-10 and outside.",
+        trap="optax starts the sum of squares at 0.1, torch at 0. optax's eps is 1e-7 and inside "
+        "the root, torch's is 1e-10 and outside.",
         behaviours=("optimizers/adagrad",),
     ),
     Card(

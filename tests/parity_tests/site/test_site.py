@@ -149,7 +149,7 @@ def test_every_generated_page_is_ignored_by_git():
 
 
 # Pages that GitHub shows in another form than the site; `docs/conf.py` leaves out or rewrites them.
-ELSEWHERE = {"behaviours.md", "operators.md", "traps.md"}  # and the folder traps/
+ELSEWHERE = {"README.md", "behaviours.md", "operators.md", "traps.md"}  # and the folder traps/
 HAND_WRITTEN = [
     page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in {*ELSEWHERE, *PAGES}
 ]
@@ -166,6 +166,16 @@ def test_a_hand_written_page_links_to_files_of_the_checkout_and_the_site(page, t
         assert link in PAGES or (ROOT / "docs" / link).is_file(), f"{page.name} links to {link}"
         outside = link.startswith("..") or link in {"behaviours.md", "operators.md"}
         assert not outside, f"{page.name} links to {link}, which the site does not have"
+
+
+def test_the_readme_of_the_folder_links_to_every_page(tracked):
+    """docs/README.md, which GitHub shows, leads to each page that is not included from elsewhere."""
+    folder = ROOT / "docs"
+    links = _links((folder / "README.md").read_text(encoding="utf-8"))
+    pages = {path.name for path in tracked if path.parent == folder and path.suffix == ".md"}
+
+    assert {(folder / link).resolve() for link in links} <= tracked
+    assert pages - set(links) == {"README.md", "index.md", "changelog.md", "contributing.md"}
 
 
 @pytest.fixture(scope="module")
