@@ -15,6 +15,7 @@ import torch
 from jaxgrad.parity import Report
 from jaxgrad.parity.prove.surfaces.single_precision import NOTEWORTHY, Float32Error
 from parity_tests.__main__ import main
+from parity_tests.case import load
 from parity_tests.runner.settings import ROOT
 
 
@@ -164,6 +165,15 @@ def test_the_kill_table_is_quoted_correctly():
         written, quoted = re.search(there, table), re.search(here, README)
         assert written and quoted, (there, here)
         assert written.groups() == quoted.groups()
+
+
+def test_the_wider_bounds_are_named():
+    """README names every behaviour whose comparison has a tolerance of its own."""
+    wider = [case for case in load().values() if case.tolerance is not None]
+
+    assert {case.theme for case in wider} == {"mobilenet"} and len(wider) == 2
+    assert all(case.tolerance is not None and case.tolerance.dtype == "float32" for case in wider)
+    assert "two behaviours of `mobilenet` have a wider bound in float32" in " ".join(README.split())
 
 
 def test_the_shared_bits_are_quoted_correctly():
