@@ -46,6 +46,19 @@ def test_the_index_has_every_card_once_under_a_symptom():
     }
 
 
+def test_the_index_counts_what_prove_says_about_causes():
+    """The numbers of cards with a cause, an observation or neither are those of the rooms."""
+    text = "".join(ROOMS.values())
+    said = ("likely cause:", "observation:", "without a cause:")
+    causes, observations, silent = (text.count(words) for words in said)
+
+    intro = " ".join(TEXT.partition("**Find a card**")[0].split())
+    assert f"On {causes} of the {len(page.CARDS)} cards it adds a *likely cause*" in intro
+    assert f"On {observations} cards it adds an *observation*" in intro
+    assert f"On the other {silent} it prints no cause" in intro
+    assert causes + observations + silent == len(page.CARDS)
+
+
 def test_a_card_can_be_pasted_into_a_session():
     """The imports, the blocks of a card and the call, as the page shows them, print the report."""
     imports, call, _ = re.findall(r"```python\n(.*?)```", TEXT.partition("## Run a card")[2], re.S)
