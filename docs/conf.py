@@ -30,6 +30,7 @@ author = "The jaxgrad authors"
 release = importlib.metadata.version("jaxgrad")
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = [
+    "README.md",  # what GitHub shows of this folder
     "_build",  # written by the build
     "behaviours.md",  # the table as GitHub shows it; the site has a page for each theme
     "jupyter_execute",  # written by the build

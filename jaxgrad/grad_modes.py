@@ -70,7 +70,8 @@ def partition(tree: PyTree, predicate: Callable[[str, Any], bool]) -> tuple[PyTr
     Args:
         tree: The parameters, a tree of arrays.
         predicate: `predicate(name, leaf)` returns whether a leaf is trained; names have torch's
-            form, `"features.0.weight"`.
+            form, `"features.0.weight"`. The functions that `jaxgrad.optim.param_groups` takes get
+            the name alone.
 
     Returns:
         `(trainable, frozen)`, two trees of the same structure as `tree`; each has None in place of

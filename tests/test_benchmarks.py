@@ -3,6 +3,7 @@
 import argparse
 import json
 import re
+import statistics
 
 import jax
 import jax.numpy as jnp
@@ -123,6 +124,28 @@ def test_checkpointing_is_sublinear_in_depth():
     ]
 
     assert kept[1] < 8 * kept[0]
+
+
+def test_deeper_networks_come_closer_to_the_root_of_the_depth():
+    """Over 16 to 256 layers the exponent of saved memory is the one that the pages state."""
+    nets = [mlp(depth=n, width=128, batch=64) for n in growth.DEEP]
+    slope = growth.slope(growth.DEEP, [growth.peak_bytes(net, net.built()[1]) for net in nets])
+
+    assert f"{slope:.2f} from {growth.DEEP[0]} to {growth.DEEP[-1]} layers" == growth.DEEPER
+
+
+def test_the_readme_quotes_the_optimizers_on_a_gpu():
+    """README has the range of ratios to optax, plain SGD apart, and the median ratio to torch."""
+    rows = results.load(HERE / "gpu")["optimizers"]["numbers"]
+    ratios = {name: row["time"] for name, row in rows.items()}
+    sgd = ratios.pop("sgd")
+    foreach = statistics.median(row["torch foreach"] for row in rows.values())
+    readme = " ".join((HERE.parent / "README.md").read_text().split())
+
+    assert (
+        f"{min(ratios.values()):.1f} to {max(ratios.values()):.1f} times as long as optax's "
+        f"(plain SGD {sgd:.2f}) and {foreach:.1f} times as long as torch's `foreach`" in readme
+    )
 
 
 def test_the_results_page_is_current(tmp_path):

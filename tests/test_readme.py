@@ -13,7 +13,9 @@ import pytest
 import torch
 
 from jaxgrad.parity import Report
+from jaxgrad.parity.prove.surfaces.single_precision import NOTEWORTHY, Float32Error
 from parity_tests.__main__ import main
+from parity_tests.case import load
 from parity_tests.runner.settings import ROOT
 
 
@@ -163,6 +165,45 @@ def test_the_kill_table_is_quoted_correctly():
         written, quoted = re.search(there, table), re.search(here, README)
         assert written and quoted, (there, here)
         assert written.groups() == quoted.groups()
+
+
+def test_the_wider_bounds_are_named():
+    """README names every behaviour whose comparison has a tolerance of its own."""
+    wider = [case for case in load().values() if case.tolerance is not None]
+
+    assert {case.theme for case in wider} == {"mobilenet"} and len(wider) == 2
+    assert all(case.tolerance is not None and case.tolerance.dtype == "float32" for case in wider)
+    assert "two behaviours of `mobilenet` have a wider bound in float32" in " ".join(README.split())
+
+
+def test_the_shared_bits_are_quoted_correctly():
+    """README names the optimizers with all of torch's bits, and the range of the others."""
+    table = (ROOT / "benchmarks" / "OPTIM_BITS.md").read_text()
+    lines = [re.split(r" *\| *", line)[1:] for line in table.splitlines() if line[:2] == "| "]
+    after = [(name, hundred) for name, _, _, _, hundred, *_ in lines[1:]]
+    lossy = {name for name, hundred in after if hundred != "all"}
+    exact = [f"`{name}`" for name in dict.fromkeys(name for name, _ in after) if name not in lossy]
+    parts = [re.fullmatch(r"([\d.]+)%, ([\d.]+) ULP", text) for _, text in after if text != "all"]
+    shares = [float(part[1]) for part in parts if part]
+    ulp = max(float(part[2]) for part in parts if part)
+
+    assert table.splitlines()[2].startswith("torch 2.13.0+cpu with AVX512 on x86_64")
+    assert len(shares) == len(parts)
+    readme = " ".join(README.split())
+    assert "In torch 2.13 on a CPU with AVX512 it is not." in readme
+    assert f"There {', '.join(exact[:-1])} and {exact[-1]} still have all" in readme
+    assert f"{min(shares):.0f} to {max(shares):.0f} % of the numbers" in readme
+    assert f"at most {ulp:g} units in the last place ([the table]" in readme
+
+
+def test_the_note_on_float32_is_quoted_correctly():
+    """README says from which error on a passing report has a note, and that it still passes."""
+    error = Float32Error("the output", 1e-6, 1e-6 * NOTEWORTHY)
+
+    assert f"More than {NOTEWORTHY} times gets a note and still passes" in " ".join(README.split())
+    assert not error.note and error._replace(jax=1.1 * error.jax).note
+    stated = Float32Error("the output", 1e-6, 1.5e-5).clause
+    assert stated.partition(", ")[2] in " ".join(README.split())
 
 
 def test_the_output_of_the_runner_is_quoted_correctly(capsys):

@@ -43,8 +43,8 @@ def param_groups(
             A list (the labels are 0, 1, ...) or a dict by label.
         labels: The group of each parameter: a tree of labels (a prefix of the parameter tree), a
             function from a path such as `"encoder.0.bias"` to a label, or one predicate on paths
-            per group. A parameter labelled `"frozen"` is in no group: it never changes and has
-            no state.
+            per group (of one argument, where `jaxgrad.partition` calls `predicate(name, leaf)`). A
+            parameter labelled `"frozen"` is in no group: it never changes and has no state.
         **defaults: Options shared by all groups.
 
     Returns:

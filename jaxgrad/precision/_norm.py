@@ -8,7 +8,7 @@ from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
-from jaxgrad.precision._program import SHAPE, Operation, Program, number
+from jaxgrad.precision._program import SHAPE, LinkedProgram, Operation, number
 
 
 # The primitives that compute a mean and a variance.
@@ -16,7 +16,7 @@ _STATISTICS = SHAPE | {"reduce_sum", "div", "mul", "sub", "add", "square", "inte
 _STATISTICS |= {"max", "stop_gradient", *compat.JIT}
 
 
-def norm(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+def norm(program: LinkedProgram, eqn: jex_core.JaxprEqn) -> Operation | None:
     """Match `(x - mean) / sqrt(var + eps)`, with scale and bias, given the equation of `sqrt`."""
     argument = eqn.invars[0] if eqn.primitive.name in ("rsqrt", "sqrt") else None
     shifted = program.find_producer(argument, "add") if argument is not None else None
@@ -52,7 +52,7 @@ def norm(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     return Operation("batch_norm" if over_batch else "layer_norm", (x,), parts, end)
 
 
-def _statistics(program: Program, atom: Any, x: Any, inside: list[Any]) -> set[Any]:
+def _statistics(program: LinkedProgram, atom: Any, x: Any, inside: list[Any]) -> set[Any]:
     """Return the values from which a mean or a variance is computed, stopping at `x`.
 
     The equations on the way are appended to `inside`.
@@ -80,5 +80,5 @@ def _over_batch(eqn: jex_core.JaxprEqn) -> bool:
     )
 
 
-def _has_vector(program: Program, eqn: jex_core.JaxprEqn) -> bool:
+def _has_vector(program: LinkedProgram, eqn: jex_core.JaxprEqn) -> bool:
     return any(program.is_vector(v) for v in eqn.invars)

@@ -15,10 +15,10 @@ from jax.extend import core as jex_core
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad.precision._lists import NAMED, PRODUCTS
 from jaxgrad.precision._norm import norm
-from jaxgrad.precision._program import PART, Operation, Program, contracts, number
+from jaxgrad.precision._program import PART, LinkedProgram, Operation, contracts, number
 
 
-def operations(program: Program) -> dict[Any, Operation]:
+def operations(program: LinkedProgram) -> dict[Any, Operation]:
     """Map the first output of each equation in an operation to that operation."""
     operation_of: dict[Any, Operation] = {}
     for pattern in (named, mean, pool, loss, softmax, logsumexp, gate, linear, norm):
@@ -29,7 +29,7 @@ def operations(program: Program) -> dict[Any, Operation]:
     return operation_of
 
 
-def named(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+def named(program: LinkedProgram, eqn: jex_core.JaxprEqn) -> Operation | None:
     """Match a JAX library function that is a `jit` or custom rule with a known name."""
     name = NAMED.get(eqn.params.get("name", ""))
     arrays = [v for v in eqn.invars if _jaxpr.is_inexact(v) and _jaxpr.abstract(v).shape]
@@ -43,7 +43,7 @@ def named(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     return Operation(name, tuple(arrays), (), eqn)
 
 
-def mean(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+def mean(program: LinkedProgram, eqn: jex_core.JaxprEqn) -> Operation | None:
     """Match a sum divided by its number of terms: a mean, or average pooling over windows."""
     if eqn.primitive.name not in ("div", "mul") or number(eqn.invars[1]) is None:
         return None
@@ -61,7 +61,7 @@ def mean(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     return Operation(name, (total.invars[0],), (total,), eqn) if same else None
 
 
-def pool(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+def pool(program: LinkedProgram, eqn: jex_core.JaxprEqn) -> Operation | None:
     """Match a maximum over windows: max pooling."""
     del program
     if eqn.primitive.name != "reduce_window_max":
@@ -70,7 +70,7 @@ def pool(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     return Operation(f"max_pool{len(sizes)}d", (eqn.invars[0],), (), eqn)
 
 
-def loss(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+def loss(program: LinkedProgram, eqn: jex_core.JaxprEqn) -> Operation | None:
     """Match the sum or mean of all squared or absolute differences: an MSE or L1 loss."""
     if eqn.primitive.name != "reduce_sum" or _jaxpr.abstract(eqn.outvars[0]).shape:
         return None
@@ -87,7 +87,7 @@ def loss(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     return Operation("mse_loss", tuple(difference.invars), (difference, power, eqn), end)
 
 
-def softmax(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+def softmax(program: LinkedProgram, eqn: jex_core.JaxprEqn) -> Operation | None:
     """Match `exp(x - max) / sum(exp(x - max))`."""
     if eqn.primitive.name != "div":
         return None
@@ -101,7 +101,7 @@ def softmax(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     return Operation("softmax", (x,), (*shift, power, total), eqn)
 
 
-def logsumexp(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+def logsumexp(program: LinkedProgram, eqn: jex_core.JaxprEqn) -> Operation | None:
     """Match `log(sum(exp(x - max))) + max`; minus an entry of `x`, it is the cross entropy."""
     size = program.find_producer(eqn.invars[0], "abs") if eqn.primitive.name == "log" else None
     argument = size.invars[0] if size is not None else eqn.invars[0] if eqn.invars else None
@@ -126,7 +126,7 @@ def logsumexp(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     return Operation("logsumexp", (x,), inside, end)
 
 
-def gate(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+def gate(program: LinkedProgram, eqn: jex_core.JaxprEqn) -> Operation | None:
     """Match `x` times a gate that depends on `x` alone: gelu or silu."""
     if eqn.primitive.name != "mul":
         return None
@@ -146,7 +146,7 @@ _GATES = {"tanh", "erf", "erfc", "logistic"}
 _ELEMENTWISE = _GATES | {"mul", "add", "sub", "neg", "div", "integer_pow", "square", "copy"}
 
 
-def _elementwise_sources(program: Program, atom: Any, x: Any, inside: list[Any]) -> set[Any]:
+def _elementwise_sources(program: LinkedProgram, atom: Any, x: Any, inside: list[Any]) -> set[Any]:
     """Return the values from which elementwise equations compute `atom`, stopping at `x`.
 
     The equations are appended to `inside`.
@@ -161,7 +161,7 @@ def _elementwise_sources(program: Program, atom: Any, x: Any, inside: list[Any])
     return set().union(*inputs)
 
 
-def linear(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
+def linear(program: LinkedProgram, eqn: jex_core.JaxprEqn) -> Operation | None:
     """Match a matrix product plus a bias."""
     if eqn.primitive.name != "add":
         return None
@@ -173,7 +173,7 @@ def linear(program: Program, eqn: jex_core.JaxprEqn) -> Operation | None:
     return None
 
 
-def _shift(program: Program, power: Any, *users: Any) -> tuple[Any, tuple[Any, ...]]:
+def _shift(program: LinkedProgram, power: Any, *users: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return the `x` of `exp(x - max)`, and the subtraction if only `users` consume it."""
     shift = program.find_producer(power.invars[0], "sub")
     if shift is None or not program.feeds_only(shift, *users):
@@ -181,7 +181,7 @@ def _shift(program: Program, power: Any, *users: Any) -> tuple[Any, tuple[Any, .
     return shift.invars[0], (shift,)
 
 
-def _is_picked(program: Program, eqn: jex_core.JaxprEqn) -> bool:
+def _is_picked(program: LinkedProgram, eqn: jex_core.JaxprEqn) -> bool:
     """Return whether only indexed entries are used, such as the labels' log-probabilities."""
     negated = program.sole_consumer(eqn, "neg")
     users = program.consumers(negated if negated is not None else eqn)
@@ -192,7 +192,7 @@ def _is_picked(program: Program, eqn: jex_core.JaxprEqn) -> bool:
     )
 
 
-def _same_shapes(program: Program, eqn: jex_core.JaxprEqn) -> bool:
+def _same_shapes(program: LinkedProgram, eqn: jex_core.JaxprEqn) -> bool:
     """Return whether neither input of an equation was broadcast, as a subtracted mean is."""
     broadcasts = [program.find_producer(v, "broadcast_in_dim") for v in eqn.invars]
     arrays = [e for e in broadcasts if e is not None and not program.is_number(e.invars[0])]

@@ -26,7 +26,7 @@ class Operation(NamedTuple):
     end: jex_core.JaxprEqn  # its last equation
 
 
-class Program:
+class LinkedProgram:
     """Every equation of a jaxpr and of its inner jaxprs, with the links between them."""
 
     def __init__(self, jaxpr: Any) -> None:

@@ -11,7 +11,7 @@ from jax.extend import core as jex_core
 from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad.precision._lists import PRODUCTS
-from jaxgrad.precision._program import SHAPE, Operation, Program, contracts
+from jaxgrad.precision._program import SHAPE, LinkedProgram, Operation, contracts
 
 
 Flags = Sequence[bool | None]  # None for an unused variable
@@ -19,7 +19,7 @@ Flags = Sequence[bool | None]  # None for an unused variable
 
 def only_low(
     jaxpr: Any,
-    program: Program,
+    program: LinkedProgram,
     operation_of: Mapping[Any, Operation],
     elsewhere: Collection[_jaxpr.Path],
     path: _jaxpr.Path = (),

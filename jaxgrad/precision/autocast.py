@@ -18,7 +18,7 @@ from jaxgrad._core import tree as _tree
 from jaxgrad.precision import _binding as binding
 from jaxgrad.precision import _lists as lists
 from jaxgrad.precision._operations import operations
-from jaxgrad.precision._program import Operation, Program, contracts
+from jaxgrad.precision._program import LinkedProgram, Operation, contracts
 from jaxgrad.precision._weights import only_low
 
 
@@ -102,7 +102,7 @@ def autocast(
 
         with jax.named_scope(region.name):
             traced = _jaxpr.trace(flat, *inputs)
-            rule = _Rule(traced.jaxpr, region, inputs)
+            rule = _DtypeRule(traced.jaxpr, region, inputs)
             flags = only_low(traced.jaxpr, rule.program, rule.operation_of, rule.elsewhere())
             inputs = [
                 binding.to(x, low) if flag and x.dtype == jnp.float32 else x
@@ -123,11 +123,11 @@ class _Region(NamedTuple):
         return f"autocast_{'off' if self.low is None else self.low}_{self.device_type}"
 
 
-class _Rule:
+class _DtypeRule:
     """The dtype rule for each equation of one program, with the state of one evaluation."""
 
     def __init__(self, jaxpr: Any, region: _Region, args: list[Any]) -> None:
-        self.program = Program(jaxpr)
+        self.program = LinkedProgram(jaxpr)
         self.operation_of = operations(self.program)  # by the first output of an equation
         self._regions: dict[_jaxpr.Path, _Region] = {(): region}
         self._whole: set[_jaxpr.Path] = set()  # equations with a jaxpr that are one operation

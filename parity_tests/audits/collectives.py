@@ -153,7 +153,7 @@ PROGRAMS = {
         "sharded parameters, gathered once and kept", _mapped(P(AXIS), _fsdp), P(AXIS)
     ),
     "FSDP, gathered again": StepProgram(
-        "sharded parameters, gathered again in the backward pass",
+        "sharded parameters; `jax.checkpoint` asks to gather them again in the backward pass",
         _mapped(P(AXIS), _fsdp_again),
         P(AXIS),
     ),

@@ -30,7 +30,7 @@ PACKAGE = "parity_tests.port_collection"
 ROOMS = ("vision", "points", "sequence", "recurrent", "generative", "structured", "agents")
 
 
-class Row(NamedTuple):
+class PortResult(NamedTuple):
     """The result of porting and proving one module."""
 
     name: str
@@ -60,7 +60,7 @@ def example(name: str) -> tuple[nn.Module, Any, list[Any]]:
     return pair["module"], pair["inputs"], list(pair.get("also", []))
 
 
-def judge(name: str) -> Row:
+def judge(name: str) -> PortResult:
     """Port a module and prove its port."""
     start = time.perf_counter()
     room = entries()[name][0] if name in entries() else "ports"
@@ -74,10 +74,10 @@ def judge(name: str) -> Row:
         reason = str(error)
     done = measured is not None
     seconds = time.perf_counter() - start
-    return Row(name, room, done, done and not reason, seconds, measured, reason)
+    return PortResult(name, room, done, done and not reason, seconds, measured, reason)
 
 
-def table(rows: Sequence[Row]) -> str:
+def table(rows: Sequence[PortResult]) -> str:
     """Return the results as a markdown table, followed by the reasons of the refusals."""
     lines = [
         "| module | in | written | proved | seconds | lines torch / port | names kept | "
@@ -99,7 +99,7 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines + (["", "Not proved:", "", *refused] if refused else []))
 
 
-def summary(rows: Sequence[Row]) -> list[str]:
+def summary(rows: Sequence[PortResult]) -> list[str]:
     """Return the counts over all modules."""
     measured = [row.measured for row in rows if row.measured is not None]
     n = len(rows) or 1

@@ -17,7 +17,7 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]  # a function and its argument
 
 
 @dataclasses.dataclass(frozen=True)
-class Program:
+class LoweredProgram:
     """One public function in one dtype, or several calls of it.
 
     Attributes:
@@ -57,7 +57,7 @@ class Refusal:
     calls: tuple[int, int]
 
 
-def refusals(program: Program) -> list[Refusal]:
+def refusals(program: LoweredProgram) -> list[Refusal]:
     """Lower a program for every platform and return what cannot be lowered, which may be nothing.
 
     All calls are lowered together. If that fails, each is lowered alone.

@@ -14,7 +14,7 @@ from parity_tests import case as _case
 from parity_tests import operators as _operators
 from parity_tests.audits.optimizers import OPTIMIZERS
 from parity_tests.devices import layers
-from parity_tests.devices.program import Call, Program
+from parity_tests.devices.program import Call, LoweredProgram
 from parity_tests.inputs import draw
 from parity_tests.operators.calls import calls
 from parity_tests.runner.jax_side import Spec
@@ -62,11 +62,11 @@ def _clipped_values(dtype: str) -> Iterator[Call]:
 AROUND_OPTIMIZERS = {"averages of lists": _averages, "clip_grad_value": _clipped_values}
 
 
-def programs() -> list[Program]:
+def programs() -> list[LoweredProgram]:
     """Return every program, without tracing any."""
     complex_alone = _complex_alone()
     return [
-        Program(group, name, dtype, functools.partial(calls, dtype), differentiate)
+        LoweredProgram(group, name, dtype, functools.partial(calls, dtype), differentiate)
         for group, family, differentiate in (
             ("operators", _operators_calls(), True),
             # These contain their own gradients.
@@ -79,7 +79,7 @@ def programs() -> list[Program]:
         for dtype in (("complex64",) if group == "operators" and name in complex_alone else DTYPES)
     ] + [
         # A schedule has one dtype: that of JAX's default floating numbers.
-        Program("schedules", name, "float32", functools.partial(_schedule_calls, make))
+        LoweredProgram("schedules", name, "float32", functools.partial(_schedule_calls, make))
         for name, make in {**SCHEDULES, "reduce_lr_on_plateau": lr.reduce_lr_on_plateau}.items()
     ]
 

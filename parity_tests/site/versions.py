@@ -21,14 +21,34 @@ DEVICES = {"GPU": "gpu", "TPU": "tpu"}  # entries, and the folders of their reco
 README_ROWS = {"gpu": "| NVIDIA GPU, Linux |", "tpu": "| TPU VM |"}  # how each begins
 UNITS = {**RUNS, "layers": "tests of layers", "prove": "tests of `prove` and `lint`"}
 BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"
-HEAD = ("entry", "Python", "JAX", "flax", "optax", "torch", "device", "date", "command", "result")
-NAMED = 6  # failing tests that a row names
+HEAD = (
+    *("entry", "result", "Python", "JAX", "torch", "flax", "optax", "device", "commit", "date"),
+    "command",
+)
+NAMED = 2  # failing tests that a row names
 
 
 def table() -> str:
-    """Return the table of the page."""
+    """Return the table of the page, and the sentence under it."""
     rows = [*_matrix(), *_devices()]
-    return "\n".join(f"| {' | '.join(row)} |" for row in (HEAD, ["---"] * len(HEAD), *rows))
+    lines = [f"| {' | '.join(row)} |" for row in (HEAD, ["---"] * len(HEAD), *rows)]
+    return "\n".join([*lines, "", not_run()])
+
+
+def not_run() -> str:
+    """Say which runs of the matrix have no record."""
+    done = {(n, r["target"]) for n in ENTRIES for r in read(n) if "error" not in r}
+    lacking = {
+        name: [UNITS[target] for target in RUNS if (name, target) not in done] for name in ENTRIES
+    }
+    never = [f"`{name}`" for name, units in lacking.items() if len(units) == len(RUNS)]
+    partly = [
+        f"the {units[0]} on `{name}`"
+        for name, units in lacking.items()
+        if 0 < len(units) < len(RUNS)
+    ]
+    entries = [f"any of {', '.join(never)}"] if never else []
+    return f"**Without a record:** {'; '.join([*entries, *partly]) or 'none'}."
 
 
 def write() -> None:
@@ -78,9 +98,9 @@ def _devices() -> Iterator[list[str]]:
 
 def _row(name: str, record: dict[str, Any]) -> list[str]:
     versions = collections.defaultdict(lambda: "-", record["versions"])
-    shown = [versions[key] for key in ("python", "jax", "flax", "optax", "torch")]
-    where = [record["device"], record["date"], f"`{record['command']}`"]
-    return [name, *shown, *where, result(record)]
+    shown = [versions[key] for key in ("python", "jax", "torch", "flax", "optax")]
+    where = [record["device"], record["commit"], record["date"], f"`{record['command']}`"]
+    return [name, result(record), *shown, *where]
 
 
 def short_result(record: dict[str, Any]) -> str:

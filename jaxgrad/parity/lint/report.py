@@ -64,7 +64,8 @@ class LintReport:
 
     def __str__(self) -> str:
         if not self.findings:
-            return f"torch's conventions hold at these values ({self.equations} equations)"
+            plural = "s" * (self.equations != 1)
+            return f"torch's conventions hold at these values ({self.equations} equation{plural})"
         count = len(self.findings)
         head = f"{count} place{'s' * (count > 1)} where torch's gradient differs"
         return "\n".join([head, *map(str, self.findings)])

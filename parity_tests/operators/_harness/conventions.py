@@ -184,9 +184,11 @@ INTRO = """\
 *The question: at which inputs does the usual JAX expression have a different gradient from torch's
 operator?*
 
-Each line shows a call, with arrays as numbers or lists. The cotangent is ones, or 1, 2, 3, ... for
-operators whose outputs depend on several elements. The test suite measures every row, and fails
-when torch or JAX changes."""
+Each row of a table is a call of torch's operator, with arrays as numbers or lists; `…` stands for
+elements, arguments or calls that are left out. The cotangent is ones, or 1, 2, 3, ... for operators
+whose outputs depend on several elements. Where the JAX expression has no such argument as
+`pos_weight=`, the rows with this argument show what it lacks. The test suite measures every row,
+and fails when torch or JAX changes."""
 
 
 def as_markdown(rows: Sequence[ConventionRow]) -> str:
@@ -219,7 +221,8 @@ def _section(rows: Sequence[ConventionRow]) -> Iterator[str]:
         )
         yield markdown_table(("at", "with respect to", "torch", "JAX"), lines)
     if more := len(together) - len(chosen):
-        yield f"{more} more rows show differences of the same kinds."
+        rows_show = "rows show differences" if more > 1 else "row shows a difference"
+        yield f"{more} more {rows_show} of the same kinds."
 
 
 def _sides(row: ConventionRow) -> tuple[str, str]:

@@ -49,8 +49,8 @@ ROWS = (
         torch="(x * x).sqrt()",
         jax="jnp.sqrt(x * x)",
         wrong="jnp.sqrt(x * x + 1e-12)",
-        trap="NaN in both frameworks; an epsilon under the root hides it. The faithful port "
-        "returns NaN too: mend both models.",
+        trap="The gradient is NaN in both frameworks; an epsilon under the root hides it. The "
+        "faithful port returns NaN too: mend both models.",
         given=ZEROS,
     ),
     Row(

@@ -25,7 +25,7 @@ SECTIONS = {
     "Training": training.ROWS,
 }
 ROWS = tuple(row for rows in SECTIONS.values() for row in rows)
-HEAD = ("", "torch", "plain JAX", "jaxgrad", "the trap")
+HEAD = ("what", "torch", "plain JAX", "jaxgrad", "the trap")
 _ROLE = "```{eval-rst}\n.. role:: html(raw)\n   :format: html\n```\n"
 _LINE = re.compile(r"(?P<margin>(?:&nbsp;)*)`(?P<code>[^`]+)`(?P<figures>(?: \(.*\))?)")
 # Before an argument, a long value of a keyword, or an attribute.

@@ -13,8 +13,8 @@ ROWS = (
         jax="clipped = optax.clip_by_global_norm(1.0).update(g, None)[0]",
         jaxgrad="clipped, norm = jaxgrad.clip_grad_norm(g, 1.0)",
         wrong="clipped = optax.clip(1.0).update(g, None)[0]",
-        trap="`optax.clip` clips each element. `clip_by_global_norm` clips the norm; it lacks the "
-        "1e-6 that torch adds to it, which is rounding unless the norm is tiny.",
+        trap="`optax.clip` clips each element. `clip_by_global_norm` clips the norm. It lacks the "
+        "1e-6 that torch adds to the norm: a relative difference of 1e-6 divided by the norm.",
         given={"x": array(0.0, 0.0), "g": array(3.0, -4.0)},
         torch_before="x.grad = g",
         read=("x.grad", "clipped"),
@@ -98,7 +98,8 @@ ROWS = (
         jax="half = lambda x: x.astype(jnp.bfloat16)\ny = jnp.exp(half(x) @ half(w)).sum()",
         jaxgrad="y = jaxgrad.autocast(lambda: jnp.exp(x @ w).sum(), jnp.bfloat16)()",
         wrong="y = jnp.exp(x @ w).sum()",
-        trap="Products run in bfloat16; the weights stay in float32.",
+        trap="Without autocast the product is not rounded. Under autocast products run in "
+        "bfloat16, and the weights stay in float32.",
         given={"x": array([1.01, 2.03]), "w": array([0.37], [0.11])},
         read=("y", "y"),
     ),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parity_tests.site.stepper.frame import Frame
-from parity_tests.site.stepper.program import Program
+from parity_tests.site.stepper.program import SteppedProgram
 from parity_tests.site.stepper.sentences import is_zero, listed
 
 
@@ -36,7 +36,7 @@ def why(frame: Frame) -> str:
     return "No weight that requires a gradient leads to the loss, so torch recorded nothing."
 
 
-def instead(frame: Frame, program: Program, last: Mapping[str, Any]) -> str:
+def instead(frame: Frame, program: SteppedProgram, last: Mapping[str, Any]) -> str:
     """Say what JAX does where torch raises.
 
     Args:

@@ -18,7 +18,7 @@ from jax.extend import core as jex_core
 import jaxgrad
 from jaxgrad._core import compat
 from parity_tests.site.stepper.frame import Frame, numbers
-from parity_tests.site.stepper.program import LEAVES, Program
+from parity_tests.site.stepper.program import LEAVES, SteppedProgram
 
 
 SYMBOLS = {"gt": "{0} > {1}", "mul": "{0} · {1}"}
@@ -40,7 +40,7 @@ class _Traced(NamedTuple):
     results: tuple[Any, ...]  # the gradient of each weight
 
 
-def run(program: Program) -> list[Frame]:
+def run(program: SteppedProgram) -> list[Frame]:
     """Return the state after each step of the program."""
     names: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax, "jaxgrad": jaxgrad}
     for line in program.lines:
@@ -76,7 +76,7 @@ def run(program: Program) -> list[Frame]:
     return [*frames, Frame("del", "del", cells)]
 
 
-def _trace(program: Program, names: dict[str, Any]) -> _Traced:
+def _trace(program: SteppedProgram, names: dict[str, Any]) -> _Traced:
     """Trace the function with its VJP, and evaluate every equation of both."""
     body = [line for line in program.lines if line.within]
 
@@ -116,7 +116,7 @@ def _trace(program: Program, names: dict[str, Any]) -> _Traced:
 
 
 def _backward(
-    back: jex_core.ClosedJaxpr, residuals: Sequence[Any], program: Program
+    back: jex_core.ClosedJaxpr, residuals: Sequence[Any], program: SteppedProgram
 ) -> tuple[list[Step], dict[int, str], tuple[Any, ...]]:
     """Evaluate the VJP: its steps, the row that reads each residual, and the gradients."""
     jaxpr = back.jaxpr
@@ -169,7 +169,7 @@ def _label(var: Any, maker: dict[Any, Any], label: dict[Any, str]) -> str:
     return SYMBOLS[eqn.primitive.name].format(*inputs)
 
 
-def _check_that_residuals_die(program: Program) -> None:
+def _check_that_residuals_die(program: SteppedProgram) -> None:
     """Run the script: after `del vjp`, only the program's own variables are alive."""
     names: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax, "jaxgrad": jaxgrad}
     script, _, last = program.script.strip().rpartition("\n")

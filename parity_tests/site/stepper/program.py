@@ -27,7 +27,7 @@ class Line(NamedTuple):
     within: str = ""  # the `with` statement or the function around it
 
 
-class Program(NamedTuple):
+class SteppedProgram(NamedTuple):
     """A program as lines, and the names of the weights that it differentiates."""
 
     lines: tuple[Line, ...]
@@ -50,7 +50,7 @@ def settings() -> list[Setting]:
     return [tuple(itertools.chain(*names)) for names in chosen]
 
 
-def torch_program(on: Setting) -> Program:
+def torch_program(on: Setting) -> SteppedProgram:
     """Return torch's program under a setting."""
     weights = _weights(on)
     within = f"with torch.{on[0]}():" if {"no_grad", "inference_mode"} & set(on) else ""
@@ -75,10 +75,10 @@ def torch_program(on: Setting) -> Program:
         Line("1", f"loss.backward({'retain_graph=True' if 'retain_graph' in on else ''})"),
         *([Line("2", "loss.backward()")] if "second_backward" in on else []),
     ]
-    return Program(tuple(lines), weights)
+    return SteppedProgram(tuple(lines), weights)
 
 
-def jax_program(on: Setting) -> Program:
+def jax_program(on: Setting) -> SteppedProgram:
     """Return JAX's program under a setting: there is nothing to retain, and no array changes."""
     weights = _weights(on)
     arguments = ", ".join(weights)
@@ -103,7 +103,7 @@ def jax_program(on: Setting) -> Program:
     if "second_backward" in on:
         again = "grads = jax.tree.map(jnp.add, grads, vjp(1.0))"
         lines.append(Line("2", again))
-    return Program((*lines, Line("del", "del vjp")), weights)
+    return SteppedProgram((*lines, Line("del", "del vjp")), weights)
 
 
 def _weights(on: Setting) -> tuple[str, ...]:

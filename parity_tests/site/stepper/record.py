@@ -11,7 +11,7 @@ from parity_tests.site.stepper.frame import Frame
 from parity_tests.site.stepper.program import (
     STOPS,
     SWITCHES,
-    Program,
+    SteppedProgram,
     jax_program,
     settings,
     torch_program,
@@ -60,7 +60,9 @@ class _Table:
         return place
 
 
-def scenario(torch: Program, jax: Program) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+def scenario(
+    torch: SteppedProgram, jax: SteppedProgram
+) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
     """Yield the steps of two programs: the key, torch's side and JAX's."""
     frames = {frame.key: frame for frame in torch_side.run(torch)}, dict(_jax_frames(jax))
     for side in frames:
@@ -91,7 +93,7 @@ def scenario(torch: Program, jax: Program) -> Iterator[tuple[str, dict[str, Any]
 
 
 @functools.cache
-def _jax_frames(program: Program) -> tuple[tuple[str, Frame], ...]:
+def _jax_frames(program: SteppedProgram) -> tuple[tuple[str, Frame], ...]:
     return tuple((frame.key, frame) for frame in jax_side.run(program))
 
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from parity_tests.site.stepper.frame import Frame
-from parity_tests.site.stepper.program import Line, Program
+from parity_tests.site.stepper.program import Line, SteppedProgram
 
 
 Cells = Mapping[str, Any]
 
 
-def torch_sentence(program: Program, frame: Frame, before: Cells) -> str:
+def torch_sentence(program: SteppedProgram, frame: Frame, before: Cells) -> str:
     """Say what torch does in a step.
 
     Args:
@@ -89,7 +89,7 @@ def _torch_return(cells: Cells) -> str:
     return "`backward()` is done."
 
 
-def jax_sentence(program: Program, frame: Frame, before: Cells) -> str:
+def jax_sentence(program: SteppedProgram, frame: Frame, before: Cells) -> str:
     """Say what JAX does in a step; the arguments are those of `torch_sentence`."""
     cells, row = frame.cells, frame.row
     if frame.key == "start":
@@ -115,7 +115,7 @@ def jax_sentence(program: Program, frame: Frame, before: Cells) -> str:
     return f"JAX runs {ran}, {gives} the {_gradients('cotangent', _flown(cells, before))}."
 
 
-def _jax_line(program: Program, frame: Frame) -> str:
+def _jax_line(program: SteppedProgram, frame: Frame) -> str:
     row, line = frame.row, _line(program, frame.row)
     constant = "W1" not in program.weights
     if row == "stop":
@@ -135,7 +135,7 @@ def _jax_line(program: Program, frame: Frame) -> str:
     return f"JAX computes `{name}`" + (f" and keeps {listed(kept)} for the VJP." if kept else ".")
 
 
-def _jax_return(program: Program, frame: Frame) -> str:
+def _jax_return(program: SteppedProgram, frame: Frame) -> str:
     if not program.weights:
         return "`vjp` returns an empty tuple: `f` has no arguments."
     zero = [name for name in program.weights if is_zero(frame.cells[f"{name}.grad"])]
@@ -147,7 +147,7 @@ def _jax_return(program: Program, frame: Frame) -> str:
     return text
 
 
-def _where(program: Program, frame: Frame) -> str:
+def _where(program: SteppedProgram, frame: Frame) -> str:
     if ":" in frame.key:
         return f"in `{frame.cells[f'{frame.row}.node']}`, the node of `{frame.row}`"
     return f"at `{_line(program, frame.row).text}`"
@@ -164,7 +164,7 @@ def _gradients(noun: str, names: list[str]) -> str:
     return f"{noun}{'s' if len(names) > 1 else ''} of {listed(names)}"
 
 
-def _line(program: Program, key: str) -> Line:
+def _line(program: SteppedProgram, key: str) -> Line:
     return next(line for line in program.lines if line.key == key)
 
 

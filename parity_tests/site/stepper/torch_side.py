@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from parity_tests.site.stepper.frame import Frame, numbers
-from parity_tests.site.stepper.program import Line, Program
+from parity_tests.site.stepper.program import Line, SteppedProgram
 
 
 KEPT = {"_saved_self": "self", "_saved_mat2": "mat2", "_saved_result": "result"}
@@ -17,7 +17,7 @@ FREED = "Trying to backward through the graph a second time"
 CHANGED = "modified by an inplace operation"
 
 
-def run(program: Program) -> list[Frame]:
+def run(program: SteppedProgram) -> list[Frame]:
     """Run the program until its end or its exception."""
     tape = _Tape(program)
     names: dict[str, Any] = {"torch": torch}
@@ -41,7 +41,7 @@ def run(program: Program) -> list[Frame]:
 class _Tape:
     """Everything of a running program that can be read: tensors, nodes, gradients."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: SteppedProgram) -> None:
         self.leaves = ("x", *program.weights, *({"W1", "W2"} - {*program.weights}))
         self.frames: list[Frame] = []
         self.step: tuple[str, str] | None = None

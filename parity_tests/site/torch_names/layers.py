@@ -50,7 +50,10 @@ REASONS = (
         "batch that is sharded over devices are those of the whole batch.",
         "SyncBatchNorm",
     ),
-    Reason("Shard the batch over the devices; see `docs/distributed.md`.", "DataParallel"),
+    Reason(
+        "Shard the batch over the devices: [the notebook](../notebooks/distributed.ipynb).",
+        "DataParallel",
+    ),
     Reason(
         "Use `flax.nnx.List` or `flax.nnx.Dict` of `flax.nnx.Param`: the keys of the state dict "
         "are torch's.",

@@ -4,6 +4,7 @@ The pages are committed, so that the README can link to them; a test runs the ca
 what they print.
 """
 
+import collections
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -11,12 +12,11 @@ from typing import Any
 from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.api import table, toctree
-from parity_tests.site.cheat_sheet.page import number
-from parity_tests.site.cheat_sheet.row import jax_result, torch_result
 from parity_tests.site.traps import backward, operators, stopping, training
 from parity_tests.site.traps.card import IMPORTS, SIMPLE, Card
 from parity_tests.site.traps.drawing import NARROW, picture
 from parity_tests.site.traps.proof import Outcome, outcome, printed
+from parity_tests.site.traps.symptoms import SYMPTOMS, causes, figures, symptom
 
 
 PATH = ROOT / "docs" / "traps.md"
@@ -34,18 +34,6 @@ ROOMS: Mapping[str, tuple[Card, ...]] = {
 }
 CARDS = tuple(card for cards in ROOMS.values() for card in cards)
 TABLE = '<div class="traps">\n\n{}\n\n</div>'
-# What a person sees who compares the two models by hand, by the surface that fails.
-SYMPTOMS = {
-    "structure": "The outputs agree; the frameworks do not train the same leaves.",
-    "forward": "Nothing raises, and the outputs differ.",
-    "backward": "The outputs agree; the gradients differ.",
-    "gradients": "The outputs agree; the gradients differ.",
-    "updates": "The outputs and the gradients agree; the updates differ.",
-    "buffer": "The outputs and the gradients agree; the new state differs.",
-    "average": "The outputs, the gradients and the updates agree; the average differs.",
-    "schedules": "The outputs, the gradients and the first updates agree; a later rate differs.",
-    "precision": "The models agree in float64; they round different values below float32.",
-}
 PICTURES = (
     *("`detach`", "a target that is not detached", "straight-through"),
     *("a stopped spread in a reparameterized sample", "hook on a parameter"),
@@ -59,14 +47,16 @@ Porting mistakes that raise nothing. Each card has a torch module, a port that l
 not, the right port, and what [`prove`](../README.md#prove-your-own-port) and `lint` print about
 the wrong one. A test runs the cards: the wrong port must fail and the right one must pass.
 
-**How sure `prove` is.** Where it could rerun one of the models with the suspected mistake, or
-without it, the last lines say so in parentheses: "rerunning torch without it, all gradients agree".
-Without such parentheses they are an observation at the first place that differs, and the card's
-*Why* has the cause.
+**How sure `prove` is.** It always names the first place that differs. On {causes} of the {cards}
+cards it adds a *likely cause*: it reran one of the models with the suspected mistake, or without
+it, and says so in parentheses ("rerunning torch without it, all gradients agree"). On
+{observations} cards it adds an *observation* about the difference, such as a factor, which no rerun
+confirmed. On the other {silent} it prints no cause, and the card's *Why* has it.
 
-**The numbers on the cards.** The modules return a loss, so the gradients that `prove` prints are
-those of the loss at the inputs of the card. Only the cards on BatchNorm and on a masked row return
-an array; `prove` multiplies such an output by random numbers, so that no error cancels in the sum.
+**The numbers on the cards.** *What you see* has the gradients of the sum of the output at the
+inputs of the card. Most modules return a loss, so that `prove` differentiates the same. Only the
+cards on BatchNorm and on a masked row return an array; `prove` multiplies such an output by random
+numbers, so that no error cancels in the sum.
 
 **Find a card** by what you see in your own port, or [by subject](#by-subject).
 [How to run a card](#run-a-card) is at the end.
@@ -102,14 +92,29 @@ def pages() -> dict[str, str]:
     """Run every card and return the index and a page for each room, by their path in docs/."""
     runs = {card.name: outcome(card) for card in CARDS}
     return {
-        "traps.md": index({name: symptom(run) for name, run in runs.items()}),
+        "traps.md": index(
+            {name: symptom(run) for name, run in runs.items()},
+            collections.Counter(map(causes, runs.values())),
+        ),
         **{path(room): _room(room, runs) for room in ROOMS},
     }
 
 
-def index(symptoms: Mapping[str, str]) -> str:
-    """Return the index, given what a person sees of each card by its name."""
-    parts = [INTRO.strip()]
+def index(symptoms: Mapping[str, str], counts: Mapping[str, int]) -> str:
+    """Return the index of the cards.
+
+    Args:
+        symptoms: What a person sees of each card, by its name.
+        counts: On how many cards `prove` prints a "likely cause", an "observation" or neither ("").
+    """
+    parts = [
+        INTRO.strip().format(
+            cards=len(symptoms),
+            causes=counts["likely cause"],
+            observations=counts["observation"],
+            silent=counts[""],
+        )
+    ]
     for seen in dict.fromkeys(SYMPTOMS.values()):
         rows = [
             [f"[{card.name}]({path(room)}#{slug(card.name)})", card.trap]
@@ -154,7 +159,7 @@ def section(card: Card, run: Outcome) -> str:
     return "\n\n".join(
         [
             f"## {card.name}",
-            f"**What you see:** {symptom(run)}{_figures(card)}",
+            f"**What you see:** {symptom(run)}{figures(card, run)}",
             f"**Why:** {card.trap}",
             '<div class="side-by-side">',
             "<div>",
@@ -165,21 +170,13 @@ def section(card: Card, run: Outcome) -> str:
             *_program("the right port", "port.py", card.right),
             "</div>",
             "</div>",
-            f"`prove` prints{called}:",
+            f"`prove` prints{called}{'' if causes(run) else ', without a cause'}:",
             _block(printed(run.wrong.first)),
             *lint,
             *([f"Proved in {links(card)}."] if card.behaviours else []),
             *(image if card.name in PICTURES else []),
         ]
     )
-
-
-def symptom(run: Outcome) -> str:
-    """Return what a person sees who runs both models."""
-    first = run.wrong.first
-    assert first is not None, run.wrong
-    words = [word for word in ("buffer", "average", "schedules") if word in first.text]
-    return SYMPTOMS[words[0] if first.surface == "updates" and words else first.surface]
 
 
 def links(card: Card) -> str:
@@ -193,16 +190,6 @@ def within_site(page: str) -> str:
     page = page.replace("](../README.md#prove-your-own-port)", "](notebooks/prove_your_port.ipynb)")
     rooms = toctree(path(room).removesuffix(".md") for room in ROOMS)
     return f"{page}\n{rooms}\n" if "## Run a card" in page else page
-
-
-def _figures(card: Card) -> str:
-    """Return the gradients of a card that is made from a row of the cheat sheet."""
-    if card.row is None:
-        return ""
-    torch, wrong = (
-        number(x) for x in (torch_result(card.row), jax_result(card.row, card.row.wrong))
-    )
-    return f" The gradient is {wrong} instead of {torch}." if torch else ""
 
 
 def pictures() -> dict[str, str]:

@@ -7,11 +7,14 @@ import pathlib
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import ModuleType
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+import torch
 
 from jaxgrad.parity import LintReport, Report, Training, lint, prove
 from parity_tests.site.traps.card import IMPORTS, SIMPLE, Card
@@ -23,11 +26,16 @@ FOLDER = re.compile(r"/[^\s/][^\s]*/(?=(?:model|port|simple)\.py)")
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """The reports of `prove` on both ports of a card, and of `lint` on the wrong one."""
+    """The reports of `prove` on both ports of a card, and of `lint` on the wrong one.
+
+    `gradients` has torch's gradient and the wrong port's, of the sum of the output, for each
+    parameter; it is empty for a card on training.
+    """
 
     wrong: Report
     right: Report
     lint: LintReport
+    gradients: Mapping[str, tuple[np.ndarray | None, np.ndarray]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +70,20 @@ def outcome(card: Card) -> Outcome:
             _proof(of.model, of.wrong, card),
             _proof(of.model, of.right, card),
             lint(of.wrong.port, numpy_params(of.model.Model()), *of.model.inputs),
+            {} if hasattr(of.model, "optimizer") or card.options else gradients(of),
         )
+
+
+def gradients(of: Files) -> dict[str, tuple[np.ndarray | None, np.ndarray]]:
+    """Return torch's gradient and the wrong port's for each parameter."""
+    module, inputs = of.model.Model(), of.model.inputs
+    module(*(torch.as_tensor(x) for x in inputs)).sum().backward()
+    params = {name: jnp.asarray(x) for name, x in numpy_params(module).items()}
+    grads = jax.grad(lambda params: of.wrong.port(params, *map(jnp.asarray, inputs)).sum())(params)
+    return {
+        name: (None if p.grad is None else p.grad.numpy(), np.asarray(grads[name]))
+        for name, p in module.named_parameters()
+    }
 
 
 def _proof(model: ModuleType, port: ModuleType, card: Card) -> Report:

@@ -16,9 +16,9 @@ clip = 1.0""",
 tx = optax.chain(optax.clip_by_global_norm(1.0), optax.sgd(0.1))""",
         right="""\
 tx = optax.chain(optim.clip_grad_norm(1.0), optax.sgd(0.1))""",
-        trap="torch multiplies by `max_norm / (norm + 1e-6)`, optax by `max_norm / norm`. They "
-        "differ by 1e-6 divided by the norm. That does not matter in training unless the norm is "
-        "tiny, but a comparison of digits sees it.",
+        trap="torch multiplies by `max_norm / (norm + 1e-6)`, optax by `max_norm / norm`. The "
+        "relative difference is 1e-6 divided by the norm. That does not matter in training unless "
+        "the norm is tiny, but a comparison of digits sees it.",
         behaviours=("clipping/clip_grad_norm",),
     ),
     Card(
@@ -102,7 +102,8 @@ def optimizer(params):
 tx = optax.adagrad(0.1)""",
         right="""\
 tx = optim.adagrad(0.1)""",
-        trap="optax starts the sum of squares at 0.1, torch at 0.",
+        trap="optax starts the sum of squares at 0.1, torch at 0. optax's eps is 1e-7 and inside "
+        "the root, torch's is 1e-10 and outside.",
         behaviours=("optimizers/adagrad",),
     ),
     Card(

@@ -32,7 +32,7 @@ def test_two_gradients_of_a_badge_end_side_by_side():
 
 
 def test_an_edge_on_a_track_does_not_cross_the_box_above_its_source():
-    """It leaves its source to the left."""
+    """An edge on a track leaves its source to the left, around the box above it."""
     edge: Any = ("c", "a")
     (route,) = _routes([edge], {}, {edge: -10.0}).values()
     b = BOXES["b"]

@@ -61,7 +61,7 @@ def test_a_cast_changes_inexact_leaves_alone(dtype, source, expected):
 
 @pytest.mark.parametrize("move", [interop.to_torch, interop.to_jax, interop.to_numpy])
 def test_leaves_that_are_not_arrays_stay(move):
-    """So does a cast."""
+    """Moving and casting leave values that are not arrays unchanged."""
     leaves = ["a", 3, None, 2.5]
     assert move(leaves) == leaves == interop.cast(leaves, np.float32)
 

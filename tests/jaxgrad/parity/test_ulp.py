@@ -41,7 +41,7 @@ def test_arrays_and_numpy_scalars_are_arrays():
 @pytest.mark.parametrize(("scale", "step"), [(1.0, 1.0), (1.5, 1.0), (2.0, 2.0), (0.75, 0.5)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, BF16, np.complex64])
 def test_the_spacing_is_one_ulp_at_the_scale(scale, step, dtype):
-    """It doubles at each power of two; a complex dtype has the spacing of its parts."""
+    """The spacing doubles at each power of two; a complex dtype has that of its parts."""
     assert ulp.spacing(scale, dtype) == step * ulp.epsilon(dtype)
 
 

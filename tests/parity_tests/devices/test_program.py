@@ -12,7 +12,7 @@ from jax.interpreters import mlir
 
 from parity_tests.case import load
 from parity_tests.devices.exports import unexpected
-from parity_tests.devices.program import Program, Refusal, refusals, with_gradient
+from parity_tests.devices.program import LoweredProgram, Refusal, refusals, with_gradient
 from parity_tests.devices.programs import programs
 from tests._helpers import ALL, sampled
 
@@ -25,7 +25,7 @@ PROGRAMS = [p for p in programs() if ALL or p.group != "helpers" or not load()[p
 
 
 def program(*calls, differentiate=False):
-    return Program("group", "name", "float32", lambda: iter(calls), differentiate)
+    return LoweredProgram("group", "name", "float32", lambda: iter(calls), differentiate)
 
 
 @pytest.mark.parametrize("chosen", sampled(PROGRAMS, every=101, start=7), ids=lambda p: p.id)

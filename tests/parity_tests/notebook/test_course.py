@@ -18,7 +18,30 @@ def test_every_question_of_the_course_is_answered():
     for number, text in zip(map(int, sessions[::2]), sessions[1::2], strict=True):
         asked = re.findall(r"stepper\.html#(\w+)&amp;", text)
         assert asked == [one.setting for one in PREDICTIONS[number]]
-        assert ("To discuss:" in text) == (number in DISCUSSIONS)
+        assert ("\n| discuss | " in text) == (number in DISCUSSIONS)
+
+
+def test_the_minutes_of_a_notebook_are_those_at_its_top():
+    """A row that runs a notebook, and the preparation, give the time that the notebook states."""
+    rows = re.findall(r"^\| run \| .*/notebooks/(\w+)\.ipynb.* \| (\d+) \|$", COURSE, re.MULTILINE)
+    first = re.findall(r"/notebooks/(\w+)\.ipynb\) \((\d+) minutes\)", COURSE)
+
+    assert len(rows) == 3 and len(first) == 1
+    for name, minutes in [*rows, *first]:
+        script = (ROOT / "notebooks" / f"{name}.py").read_text(encoding="utf-8")
+        (time,) = re.findall(r"\*\*Time\*\* (\d+) minutes", script)
+        assert minutes == time, f"docs/course.md gives {minutes} minutes for {name}"
+
+
+def test_a_session_takes_the_time_that_the_course_states():
+    """The minutes of all rows of a session, the discussion among them, add up to its length."""
+    (stated,) = re.findall(r"^Three sessions of (\d+) minutes,", COURSE, re.MULTILINE)
+
+    sessions = re.split(r"^## .*$", COURSE, flags=re.MULTILINE)[1:4]
+    for text in sessions:
+        minutes = re.findall(r" \| (\d+) \|$", text, re.MULTILINE)
+        assert "\n| discuss | " in text
+        assert sum(map(int, minutes)) == int(stated), f"state {sum(map(int, minutes))} minutes"
 
 
 def test_an_answer_is_recorded():

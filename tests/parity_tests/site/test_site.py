@@ -71,13 +71,15 @@ def test_every_deviation_is_shown_with_its_reason(case):
 
 def test_the_page_of_deviations_agrees_with_the_readme():
     """The page names the deviations that the README counts as not run."""
-    counts = re.search(r"(\d+) deviation, (\d+) not run\. ", (ROOT / "README.md").read_text())
+    readme = (ROOT / "README.md").read_text()
+    counts = re.search(r"(\d+) deviation, (\d+) not run\. ", readme)
     absent = [case.id for case in DEVIATIONS if "cpu" not in case.devices]
 
     assert counts and int(counts[1]) + len(absent) == len(DEVIATIONS)
     assert int(counts[2]) == len(absent)
     page = PAGES["deviations.md"]
     assert f"{len(DEVIATIONS)} behaviours" in page and all(f"`{id}`" in page for id in absent)
+    assert f"`not run`: {', '.join(f'`{id}`' for id in absent)}, which needs a GPU" in readme
 
 
 def test_every_numbered_difference_is_a_convention():
@@ -147,7 +149,7 @@ def test_every_generated_page_is_ignored_by_git():
 
 
 # Pages that GitHub shows in another form than the site; `docs/conf.py` leaves out or rewrites them.
-ELSEWHERE = {"behaviours.md", "operators.md", "traps.md"}  # and the folder traps/
+ELSEWHERE = {"README.md", "behaviours.md", "operators.md", "traps.md"}  # and the folder traps/
 HAND_WRITTEN = [
     page for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in {*ELSEWHERE, *PAGES}
 ]
@@ -164,6 +166,16 @@ def test_a_hand_written_page_links_to_files_of_the_checkout_and_the_site(page, t
         assert link in PAGES or (ROOT / "docs" / link).is_file(), f"{page.name} links to {link}"
         outside = link.startswith("..") or link in {"behaviours.md", "operators.md"}
         assert not outside, f"{page.name} links to {link}, which the site does not have"
+
+
+def test_the_readme_of_the_folder_links_to_every_page(tracked):
+    """docs/README.md, which GitHub shows, leads to each page, save those that include another."""
+    folder = ROOT / "docs"
+    links = _links((folder / "README.md").read_text(encoding="utf-8"))
+    pages = {path.name for path in tracked if path.parent == folder and path.suffix == ".md"}
+
+    assert {(folder / link).resolve() for link in links} <= tracked
+    assert pages - set(links) == {"README.md", "index.md", "changelog.md", "contributing.md"}
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,11 @@
 import json
 
 from parity_tests.audits.version_matrix import RECORDS
+from parity_tests.case import load
 from parity_tests.site import versions
 
 
-RECORD = {"target": "parity", "passed": 3, "of": 4, "failed": ["a.b::c"]}
+RECORD = {"target": "parity", "passed": 3, "of": 4, "failed": ["a.b::c"], "commit": "1234567"}
 
 
 def test_the_page_has_the_table_of_the_committed_records():
@@ -28,6 +29,34 @@ def test_a_result_names_what_fails():
     assert versions.result({**RECORD, "passed": 4, "failed": []}) == "4 of 4 cells pass"
     refused = {"target": "install", "error": "No matching distribution found"}
     assert versions.result(refused) == "not installed: No matching distribution found"
+
+
+def test_the_behaviours_that_a_gpu_does_not_run_are_counted():
+    """The page says how many behaviours run on a CPU alone, and which."""
+    absent = [case for case in load().values() if "gpu" not in case.devices]
+    distributed = sum(case.theme == "distributed" for case in absent)
+    others = [case.id for case in absent if case.theme != "distributed"]
+
+    page = " ".join(versions.PAGE.read_text(encoding="utf-8").split())
+    assert (
+        f"{len(absent)} of the {len(load())} behaviours are not run: the {distributed} of" in page
+    )
+    assert others == ["grad_modes/numpy", "grad_modes/detach_shares_storage"], "two, about memory"
+
+
+def test_a_run_without_a_record_is_named(monkeypatch):
+    """The page names the entries that never ran, and the runs that an entry lacks."""
+    records = {"floor": [{**RECORD, "target": "parity"}], "newest": [{"target": "parity"}]}
+    records["newest"] += [{"target": "operators"}]
+    failed = {"pins-3.12": [{"target": "install", "error": "no torch"}]}
+    monkeypatch.setattr(versions, "read", lambda name: (records | failed).get(name, []))
+
+    assert versions.not_run() == (
+        "**Without a record:** any of `pins-3.11`, `pins-3.12`, `pins-3.13`, `nightly`; "
+        "the operators on `floor`."
+    )
+    monkeypatch.setattr(versions, "read", lambda _: records["newest"])
+    assert versions.not_run() == "**Without a record:** none."
 
 
 def test_the_readme_shows_the_last_run_on_a_device():

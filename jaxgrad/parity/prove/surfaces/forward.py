@@ -133,7 +133,7 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         f"{_found(run, alignment, start)} The {names.get(bad.name, f'output {bad.name!r}')} "
         f"is off by {bad.share:.2g} (relative to its scale)",
         **bad.worst,
-        cause=cause,
+        cause=cause or _unused(evidence, draw, start),
         tested=bool(cause),
         op=value.part or value.op,
         torch_line=guess.line if guess is not None else "",
@@ -155,6 +155,21 @@ def _found(run: TorchRun, alignment: Alignment, start: int) -> str:
         f"every input of torch's {value.op} also occurs in the JAX program, but its {output} does "
         "not."
     )
+
+
+def _unused(evidence: Evidence, draw: int, start: int) -> str:
+    """Name an input of a torch call that JAX computes in vain, as a lone `x.at[i].set(y)` does."""
+    flow, alignment = evidence.flow, evidence.alignments[draw]
+    if any(eqn.primitive.name == "while" for eqn in flow.program.equations.values()):
+        return ""  # its condition uses values on which no output depends
+    used = flow.back((key for keys in flow.outputs for key in keys), set())
+    value = evidence.runs[draw].values[start]
+    for i in value.inputs:
+        keys = [alignment.spots[k].key for k in alignment.candidates[i]]
+        if keys and not used & set(keys):
+            where = place(flow.program, keys[0])
+            return f"torch's {value.op} reads the value that JAX computes at {where} and never uses"
+    return ""
 
 
 def _opened(evidence: Evidence, op: str) -> Evidence | None:

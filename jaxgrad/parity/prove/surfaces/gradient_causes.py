@@ -1,25 +1,24 @@
 """Explain wrong gradients: rerun JAX or torch with one part of the backward pass changed.
 
-A hypothesis is a stop_gradient that JAX has and torch does not, a hook that JAX calls for each use
-of a value, a use through which torch stops the gradient and JAX does not, a `detach` of torch, or a
-convention at ties. It is reported only if the gradients agree after the change, on every draw.
+A hypothesis is a stop_gradient that JAX has and torch does not, a use through which torch stops the
+gradient and JAX does not, a `detach` of torch, a convention at ties, or one of `hook_causes`. It is
+reported only if the gradients agree after the change, on every draw.
 """
 
 from __future__ import annotations
 
-import collections
 from collections.abc import Sequence
 from typing import Any
 
 from jaxgrad._core import source
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.gates import Gate
-from jaxgrad.parity.prove.surfaces import infinite_derivatives, straight_through
+from jaxgrad.parity.prove.surfaces import hook_causes, infinite_derivatives, straight_through
 from jaxgrad.parity.prove.surfaces.gradient_case import Case, Explanation
-from jaxgrad.parity.prove.torch_side.values import Change, Hook
+from jaxgrad.parity.prove.torch_side.values import Change
 
 
-_CALLS = 16  # detaches or hooks of torch that are taken out, one at a time
+_CALLS = 16  # detaches of torch that are taken out, one at a time
 
 
 def explain(evidence: Evidence) -> Explanation | None:
@@ -40,7 +39,7 @@ def _chosen(case: Case) -> Explanation | None:
     stop = _superfluous_stops(case)
     if stop is not None and stop.complete:
         return stop
-    hook = _repeated_hooks(case)
+    hook = hook_causes.repeated(case)
     if hook is not None and hook.complete:
         return hook
     use, tie = _missing_stops(case), _ties(case)
@@ -50,8 +49,8 @@ def _chosen(case: Case) -> Explanation | None:
         text = f"{detach.text}{at}{use.through}" if use.through else detach.text
         closed = use.closed if detach.text.endswith(straight_through.STOP) else None
         use = detach._replace(key=use.key, text=text, settings=use.settings, closed=closed)
-    missing = _missing_hook(case) if case.evidence.rerunnable else None
-    found = [x for x in (stop, hook, missing, use or detach, tie) if x is not None]
+    hooks = hook_causes.in_torch(case) if case.evidence.rerunnable else []
+    found = [x for x in (stop, hook, *hooks, use or detach, tie) if x is not None]
     return max(found, key=lambda x: (x.complete, len(x.fixed)), default=None)
 
 
@@ -75,44 +74,6 @@ def _superfluous_stops(case: Case) -> Explanation | None:
     return Explanation(
         text, fixed, fixed == case.wrong, (opened[0].path, 0), fix=fix, settings=settings
     )
-
-
-def _repeated_hooks(case: Case) -> Explanation | None:
-    """Apply a hook once, to the sum over all uses of a value, and not once for each use."""
-    kept, fixed = case.best(case.repeated, 1.0)
-    if not kept:
-        return None
-    first = kept[0][0].first
-    places = [case.place((path, 0)) for path in (first, *(gate.path for gate in kept[0]))]
-    at = " and ".join(dict.fromkeys(places))
-    eqn = case.evidence.port.program.equations[first]
-    what = "hook" if eqn.params.get("name") == "hook" else "custom derivative"
-    text = (
-        f"{len(places)} uses of one value each have a {what} of their own, at {at}; in torch one "
-        f"{what} gets the sum over all uses (rerunning JAX with one {what}, {case.names(fixed)}): "
-        "apply it once, and use its result everywhere"
-    )
-    settings = dict.fromkeys((gate for group in kept for gate in group), 1.0)
-    return Explanation(text, fixed, fixed == case.wrong, (first, 0), settings=settings)
-
-
-def _missing_hook(case: Case) -> Explanation | None:
-    """Rerun torch without one of its hooks: its gradients should then be JAX's."""
-    from torch.utils.hooks import RemovableHandle
-
-    def without(call: Hook) -> Change:
-        return Change(call.call_number, lambda *_: RemovableHandle(collections.OrderedDict()))
-
-    hooks = case.evidence.runs[case.draw].hooks[:_CALLS]
-    best = case.best_in_torch((call, [without(call)]) for call in hooks)
-    if best is None:
-        return None
-    call, fixed = best
-    text = (
-        f"torch runs a hook on {call.of} (registered at {call.line}), JAX does not (rerunning "
-        f"torch without it, {case.names(fixed)}); wrap the value in jaxgrad.hook"
-    )
-    return Explanation(text, fixed, fixed == case.wrong)
 
 
 def _missing_stops(case: Case) -> Explanation | None:

@@ -9,13 +9,13 @@ import torch
 from torch import Tensor, optim
 
 
-Rule = Callable[[dict[str, Any], dict[str, Any], Tensor, Tensor], Tensor]  # to the new update
+UpdateRule = Callable[[dict[str, Any], dict[str, Any], Tensor, Tensor], Tensor]  # to the new update
 
 
 class Formula(optim.Optimizer):
     """An optimizer given by a rule from its group, the state, a weight and its gradient."""
 
-    def __init__(self, groups: list[dict[str, Any]], rule: Rule) -> None:
+    def __init__(self, groups: list[dict[str, Any]], rule: UpdateRule) -> None:
         super().__init__(groups, {})
         self.rule = rule
 

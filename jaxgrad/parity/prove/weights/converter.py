@@ -14,7 +14,7 @@ from jaxgrad.parity.prove.adapters import as_function
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.torch_side.side import TorchSide
 from jaxgrad.parity.prove.users import ProofError, described, running
-from jaxgrad.parity.prove.weights.map import Rule, Tensors
+from jaxgrad.parity.prove.weights.map import ConversionRule, Tensors
 from jaxgrad.parity.prove.weights.stand_in import StandIn, kept_by_numpy, unwrapped
 
 
@@ -58,7 +58,7 @@ class Converter:
 
         return some
 
-    def rule(self, leaves: Sequence[int], paths: Sequence[str], at: Tensors) -> Rule:
+    def rule(self, leaves: Sequence[int], paths: Sequence[str], at: Tensors) -> ConversionRule:
         """Return the rule for leaves that are not linear, which torch or JAX differentiates.
 
         Raises:
@@ -71,7 +71,7 @@ class Converter:
                 continue
             if names is not None:
                 transpose = functools.partial(differentiate, paths)
-                return Rule(names, functools.partial(self._widened, leaves), transpose)
+                return ConversionRule(names, functools.partial(self._widened, leaves), transpose)
         raise ProofError(
             f"weights= computes leaf {paths[leaves[0]]!r} in a way that is not linear and that "
             "neither torch nor JAX can differentiate: write this part with jax.numpy or torch "

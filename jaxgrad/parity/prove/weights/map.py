@@ -88,7 +88,7 @@ class Piece:
 
 
 @dataclasses.dataclass(frozen=True)
-class Rule:
+class ConversionRule:
     """Leaves that a converter computes from torch's tensors, with the transposed derivative."""
 
     names: Mapping[int, tuple[str, ...]]  # leaf -> the tensors that it depends on
@@ -104,7 +104,7 @@ class WeightMap:
     leaves: tuple[np.ndarray, ...]
     tensors: Tensors
     paths: tuple[str, ...]
-    rule: Rule | None = None
+    rule: ConversionRule | None = None
 
     def to_jax(self, tensors: Tensors) -> list[np.ndarray]:
         """Return the leaves that hold these torch tensors."""

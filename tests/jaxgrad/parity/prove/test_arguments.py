@@ -9,7 +9,7 @@ from jaxgrad.parity.prove.report import Surface
 
 
 def forward(state, reward, *, mask=None):
-    """Have two positional arguments."""
+    """Stand for a module with two positional arguments."""
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from parity_tests.case import load
 from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
-from parity_tests.site.traps import page
+from parity_tests.site.traps import page, symptoms
 from tests._helpers import ALL
 
 
@@ -36,14 +36,27 @@ def test_the_index_has_every_card_once_under_a_symptom():
         for room, cards in page.ROOMS.items()
         for card in cards
     }
-    *symptoms, subject, run = re.findall(r"^## (.+)$", TEXT, re.MULTILINE)
+    *titles, subject, run = re.findall(r"^## (.+)$", TEXT, re.MULTILINE)
 
     assert len(links) == len(wanted) >= 25 and set(links) == wanted
-    assert {f"{symptom}." for symptom in symptoms} <= set(page.SYMPTOMS.values())
+    assert {f"{symptom}." for symptom in titles} <= set(symptoms.SYMPTOMS.values())
     assert (subject, run) == ("By subject", "Run a card")
     assert not set(page.PATH.with_suffix("").glob("*.md")) - {
         page.PATH.parent / page.path(room) for room in page.ROOMS
     }
+
+
+def test_the_index_counts_what_prove_says_about_causes():
+    """The numbers of cards with a cause, an observation or neither are those of the rooms."""
+    text = "".join(ROOMS.values())
+    said = ("likely cause:", "observation:", "without a cause:")
+    causes, observations, silent = (text.count(words) for words in said)
+
+    intro = " ".join(TEXT.partition("**Find a card**")[0].split())
+    assert f"On {causes} of the {len(page.CARDS)} cards it adds a *likely cause*" in intro
+    assert f"On {observations} cards it adds an *observation*" in intro
+    assert f"On the other {silent} it prints no cause" in intro
+    assert causes + observations + silent == len(page.CARDS)
 
 
 def test_a_card_can_be_pasted_into_a_session():

@@ -6,6 +6,7 @@ import pytest
 
 from parity_tests.site.traps import page
 from parity_tests.site.traps.proof import outcome, printed
+from parity_tests.site.traps.symptoms import symptom
 from tests._helpers import ALL
 
 
@@ -25,7 +26,7 @@ def test_a_card_holds_and_the_page_is_current(card):
     (room,) = (room for room, cards in page.ROOMS.items() if card in cards)
     shown = (page.PATH.parent / page.path(room)).read_text()
     assert NUMBER.sub("#", page.section(card, run)) in NUMBER.sub("#", shown), "run: make pages"
-    seen = page.PATH.read_text().partition(f"## {page.symptom(run).rstrip('.')}")[2]
+    seen = page.PATH.read_text().partition(f"## {symptom(run).rstrip('.')}")[2]
     assert f"[{card.name}](" in seen.partition("\n## ")[0], "run: make pages"
 
 

@@ -78,7 +78,7 @@ def test_a_large_array_has_the_fingerprint_of_one_chunk(monkeypatch):
 
 
 def test_a_fingerprint_holds_counts_extremes_and_means():
-    """It holds the size, NaN and infinities, the extremes, the means, and bounded means."""
+    """A fingerprint has the size, NaN and infinities, extremes, means and bounded means."""
     x = np.array([3.0, -1.0, 0.5, np.nan, np.inf, -np.inf, np.inf])
     v = np.array([3.0, -1.0, 0.5, 0, 0, 0, 0])
     soft = [

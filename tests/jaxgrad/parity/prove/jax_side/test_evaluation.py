@@ -67,7 +67,7 @@ def test_values_inside_an_equation_come_before_its_results():
 
 
 def test_the_inside_of_a_custom_rule_is_not_recorded():
-    """It is entered to lift its casts, but its values are not the program's."""
+    """Casts inside a custom rule are lifted, but the values inside are not the program's."""
 
     @jax.custom_jvp
     def custom(x: Any) -> Any:

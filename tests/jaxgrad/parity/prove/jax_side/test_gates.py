@@ -129,7 +129,7 @@ def test_the_inside_of_a_custom_rule_and_integers_have_no_gates():
 
 
 def test_integers_are_not_differentiated():
-    """They are passed to the program as they are."""
+    """Integer leaves are passed to the program unchanged, and have no gradient."""
 
     class Indexed(OneLeaf):
         def __init__(self):

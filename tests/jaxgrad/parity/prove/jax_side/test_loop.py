@@ -120,7 +120,7 @@ def test_the_ports_own_state_is_stored():
 
 
 def test_a_schedule_in_float32_is_lifted():
-    """Its rounding is not the port's fault; another difference is."""
+    """The rounding of a schedule is not counted as the port's; the rounding of an update is."""
     steps = loop(optax.sgd(lambda step: jnp.float32(0.1)))
     steps.step(constant(1.0))
     np.testing.assert_allclose(steps.parameters()["w"], STATE["w"] - 0.1, rtol=1e-15)
@@ -151,7 +151,7 @@ def test_a_wrong_transformation_is_one_sentence(tx, words):
 
 
 def test_a_wrong_update_and_average_are_one_sentence():
-    """Both are the user's functions."""
+    """An error in the user's update, or in the user's average, is reported in one sentence."""
     update: Any = lambda *_: 1 / 0  # noqa: E731
     broken = optax.GradientTransformation(lambda params: (), update)
     with pytest.raises(ProofError, match="the update of the optax transformation raised Zero"):

@@ -144,7 +144,7 @@ def test_nested_loops_take_their_numbers_in_the_order_of_execution():
 
 
 def test_a_function_of_the_users_is_no_sampler():
-    """It may have the name of a sampler, but draws no numbers, or returns more than them."""
+    """A user's function with the name of a sampler is not taken for a sampler."""
 
     def _uniform(x: Any) -> Any:
         return x + 1

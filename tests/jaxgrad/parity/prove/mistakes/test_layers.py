@@ -450,7 +450,7 @@ def test_scores_that_are_lowered_little_are_not_masked():
 
 
 def test_a_mask_that_is_not_square_is_not_transposed():
-    """It is inverted instead, which is tried anyway."""
+    """An attention mask that is not square is inverted where a square one is transposed."""
     q = Q[..., :3, :]
     mask = torch.ones(3, 5, dtype=torch.bool).tril(2)
     calls = tried(layers.attention, functional.scaled_dot_product_attention, q, K, V, mask)

@@ -121,7 +121,7 @@ def test_a_tested_cause_is_reported_with_its_place(wrong):
 
 
 def test_a_dump_locates_the_first_consumer(wrong):
-    """It cannot be run again, so the factor is unknown."""
+    """A dump cannot be run again, so that the first consumer is located without a factor."""
     (finding,) = backward.surface(without_module(wrong)).surface.findings
 
     assert (finding.torch, finding.op, finding.cause) == ("norm", "layer_norm", "")

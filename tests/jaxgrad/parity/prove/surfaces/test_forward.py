@@ -3,11 +3,17 @@
 import types
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
+import torch
+from jax import lax
+from torch import nn
 
+from jaxgrad.parity import prove
 from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.surfaces import forward
+from tests.jaxgrad.parity.prove._helpers import arrays
 
 
 Y = np.array([[1.0, -2.0, 3.0]])
@@ -212,6 +218,7 @@ def located(monkeypatch: Any, outputs: Any = (0, 1), wrong: str = "b", **found: 
     monkeypatch.setattr(forward, "_guess", lambda *_: found.get("guess"))
     monkeypatch.setattr(forward, "_opened", lambda evidence, op: found.get("opened"))
     monkeypatch.setattr(forward, "_found", lambda run, alignment, start: f"At {start}.")
+    monkeypatch.setattr(forward, "_unused", lambda *_: "")
     part = forward.locate_forward
     lost = types.SimpleNamespace(
         first=lambda operands: found.get("first", []), in_order=lambda: found.get("order", [])
@@ -325,3 +332,56 @@ def test_torch_is_opened_if_no_mistake_explains_its_call(monkeypatch):
         located(monkeypatch, guess=guessed(2), opened=opened)
     assert located(monkeypatch, guess=guessed(2, "wrong"), opened=opened).cause == "wrong"
     assert located(monkeypatch, opened=opened).cause == ""
+
+
+class Written(nn.Module):
+    """A value of which one element is overwritten."""
+
+    def __init__(self):
+        super().__init__()
+        self.x = nn.Parameter(torch.tensor([-1.0, 0.5, 2.0]))
+
+    def forward(self):
+        y = self.x.clone()
+        y[0] = 0
+        return (y**2).sum()
+
+
+def test_a_value_that_jax_does_not_use_is_observed():
+    """`.at[].set()` without an assignment has torch's new value, which the program never uses."""
+
+    def port(p: Any, again: bool = False) -> Any:
+        y = p["x"]
+        new = y.at[0].set(0)
+        return jnp.sum(y**2) + (jnp.sum(new**3) if again else 0)
+
+    first = prove(Written(), port, arrays(Written()), ()).first
+    assert first is not None and not first.tested
+    assert first.cause.startswith(
+        "torch's pow reads the value that JAX computes at test_forward.py:"
+    )
+    assert first.cause.endswith(" (scatter) and never uses")
+
+    def uses_both(p: Any) -> Any:
+        return port(p, again=True)
+
+    first = prove(Written(), uses_both, arrays(Written()), ()).first
+    assert first is not None and "never uses" not in first.cause, "the control: the value is used"
+
+
+def test_values_of_a_loops_condition_are_not_called_unused():
+    """The condition of a `while_loop` uses values on which no output depends."""
+
+    def port(p: Any) -> Any:
+        y = p["x"]
+        new = y.at[0].set(0)
+        ((total, _), _) = lax.while_loop(
+            lambda state: (state[1] < 1) & (jnp.sum(new) > -9e9),
+            lambda state: ((jnp.sum(y**2), state[0][1]), state[1] + 1),
+            ((jnp.zeros((), y.dtype), jnp.zeros((), y.dtype)), 0),
+        )
+        return total
+
+    first = prove(Written(), port, arrays(Written()), ()).first
+
+    assert first is not None and "never uses" not in first.cause

@@ -173,7 +173,7 @@ def test_a_case_has_gates_for_wrong_and_missing_gradients_and_detached_values(mo
 
 
 def test_only_a_gradient_that_is_not_finite_has_gates_for_infinite_derivatives(monkeypatch):
-    """It must be finite in the other framework."""
+    """Infinite derivatives are tried only if the other framework's gradient is finite."""
     case, _ = opened(monkeypatch, {"a": np.array([np.nan, 1.0]), "b": ONES, "c": ONES})
     assert case.not_finite and len(case.unbounded) == 96
     case, _ = opened(monkeypatch, {"a": None, "b": ONES, "other": np.array([np.nan])})

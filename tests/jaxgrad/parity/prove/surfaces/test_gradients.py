@@ -145,7 +145,7 @@ def judge(*first: Judged, second: Any = (), draw: Any = None) -> Any:
 
 
 def test_gradients_that_agree_are_counted():
-    """Those that are accepted or masks are not counted, and masks on any draw are noted once."""
+    """Accepted gradients and masks are not counted, and masks on any draw are noted once."""
     result = judge(
         judged("w", share=2e-13), judged("input 0", share=1e-13), judged("b", "zero"),
         judged("c", "accepted", 9.0), judged("input 1", "mask", 9.0),
@@ -190,7 +190,7 @@ def test_gradients_that_differ_are_counted_on_their_draw(draw):
 
 
 def test_a_gradient_that_rounding_changes_is_inconclusive():
-    """It is named, and the others are not stated."""
+    """A gradient that rounding changes is named, and the number of others is not stated."""
     result = judge(judged("v"), judged("w", "inconclusive"))
     assert result.surface.verdict == "inconclusive"
     assert result.surface.text == ("w: rounding alone changes its gradient too much to compare")

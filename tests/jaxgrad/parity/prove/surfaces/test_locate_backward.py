@@ -206,13 +206,13 @@ def test_consumers_of_one_op_may_share_a_factor():
 
 
 def test_each_consumer_may_have_its_own_factor():
-    """Those whose contribution is right are left out."""
+    """Consumers with different factors are found, without those whose contribution is right."""
     assert several(("mul", A, 2.0), ("exp", B, 0.0), ("tan", C, -1.0)) == [1, 3]
     assert several(("mul", A, 2.0), ("mul", B, 3.0)) == [1, 2]
 
 
 def test_a_difference_that_no_factors_explain_has_no_consumers():
-    """Neither has a single consumer, nor a value with few elements."""
+    """No consumers are named if no factors explain a difference, or if the value is too small."""
     record = run(value("input"), value("mul", 0), value("exp", 0), v1=A, v2=B)
     index = np.arange(12)
     assert locate_backward._several(record, [1, 2], A + B, C.ravel(), index) == []

@@ -94,7 +94,7 @@ def test_a_weight_that_jax_does_not_hold_is_a_constant():
 
 
 def test_a_value_that_reads_only_trivial_values_is_a_poor_origin():
-    """Its operands say nothing; without another origin it is named all the same."""
+    """A value whose operands are trivial is named only if there is no other origin."""
     chain = run(value("input"), value("sum", 0), value("exp", 1), value("log", 2))
     aligned = alignment(FOUND, LOST, LOST, LOST, trivial=(1,))
 

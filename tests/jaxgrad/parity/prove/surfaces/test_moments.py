@@ -161,7 +161,7 @@ def test_a_moment_is_relative_to_its_scale_and_to_torchs_rounding():
     [((0, 1), (2,), ("b",)), ((0, 0), (2,), ()), ((0, 1), (3,), ()), ((0, 1, 1), (2,), ())],
 )
 def test_a_parameter_that_is_not_held_once_has_no_moments(used, shape, merged):
-    """It is merged with another one, held in part, or held twice."""
+    """Moments of a parameter that JAX merges, holds in part, or holds twice are not compared."""
     assert compared(used=used, shape=shape, merged=merged) == {"a": "pass"}
 
 

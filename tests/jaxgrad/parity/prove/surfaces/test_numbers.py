@@ -153,7 +153,7 @@ def test_only_several_different_numbers_have_a_multiple(x, others, found):
     ],
 )
 def test_numbers_up_to_4096_have_roots_and_reciprocals(x, text):
-    """Other numbers have six digits, or more if they would read as a simple number."""
+    """Roots and reciprocals are written as such; other numbers have six digits or more."""
     assert numbers.as_written(x) == text
 
 

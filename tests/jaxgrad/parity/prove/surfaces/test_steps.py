@@ -82,7 +82,7 @@ def test_the_first_wrong_weight_is_named():
 
 
 def test_weights_without_a_gradient_are_left_out():
-    """They are neither judged nor counted, and the sentence says how many there are."""
+    """Weights without a gradient are not judged, and the text says how many there are."""
     surface = steps._weights(trained(paths(b1=1.0, b3=1.0), zero=["b"]))
     assert surface.verdict == "pass"
     assert surface.text.endswith("; 1 weights left out, whose gradients are zero up to rounding")
@@ -152,7 +152,7 @@ def test_a_weight_that_the_port_does_not_have_is_not_compared():
 
 
 def test_a_weight_that_does_not_move_is_judged_by_the_others():
-    """Its scale is that of the largest change."""
+    """The scale of a weight that does not move is that of the largest change."""
     taken = paths(1)
     still = {1: {**taken.torch[1], "b": BEFORE["b"]}}
     moved = {1: {**taken.jax[1], "b": BEFORE["b"] + 1e-13}}
@@ -276,7 +276,7 @@ def test_weights_that_are_not_comparable_are_counted(reasons, text):
 def test_only_the_first_step_counts_beside_weights_that_are_not_comparable(
     monkeypatch, merged, verdicts
 ):
-    """They change the gradients of all other weights in the second step."""
+    """Weights that are not comparable change all gradients in the second step."""
     monkeypatch.setattr(moments, "compare", lambda *_: [])
     taken = paths(a3=1.0) if merged else paths()
     monkeypatch.setattr(steps.trajectories, "run", lambda *_: taken)

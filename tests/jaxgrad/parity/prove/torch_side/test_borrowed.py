@@ -241,7 +241,7 @@ def test_compiled_modules_are_proved(wrap):
 
 
 def test_the_users_weights_are_read_in_float64():
-    """They are the user's own numbers, also while the borrowed module holds other ones."""
+    """The state has the user's numbers, even while the borrowed module holds others."""
     module = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
     own = arrays(module)
     borrowed = Borrowed(module)
@@ -257,7 +257,7 @@ def test_the_users_weights_are_read_in_float64():
 
 
 def test_a_freed_module_holds_the_users_parameters():
-    """They take no memory of their own until `widen` copies them to float64 again."""
+    """A freed module has the user's memory until `widen` copies it to float64 again."""
     module = nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
     weight, mean = next(module.parameters()), next(module.buffers())
     data, numbers = weight.data_ptr(), weight.tolist()

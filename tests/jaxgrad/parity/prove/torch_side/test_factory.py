@@ -41,7 +41,7 @@ def test_a_path_opens_a_dump(path, kind):
     ids=["inputs", "outputs"],
 )
 def test_a_dump_takes_no_inputs_and_no_outputs_of_torch(path, options, text):
-    """Both were given when the dump was written."""
+    """Inputs and outputs are refused with a dump, because they were given when it was written."""
     with pytest.raises(ProofError, match=text):
         open_torch_side(Request(path, None, **options))
 

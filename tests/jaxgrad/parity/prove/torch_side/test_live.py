@@ -53,7 +53,7 @@ def test_a_module_is_in_float64_until_it_is_given_back():
 
 
 def test_a_module_that_cannot_run_is_given_back():
-    """Its dtype is the user's after the error."""
+    """After an error the module has the user's dtype again."""
     module = Layer()
     with pytest.raises(ProofError), opened(module, np.ones(5)):
         pass
@@ -61,7 +61,7 @@ def test_a_module_that_cannot_run_is_given_back():
 
 
 def test_a_loss_is_no_output():
-    """It does not change the number of cotangents."""
+    """A loss does not change the number of cotangents."""
     with opened(Layer(), loss=lambda y, *_: y.sum()) as side:
         assert side.has_loss and list(side.outputs) == ["", "loss"] and side.output_count == 1
 
@@ -225,7 +225,7 @@ class Plain(nn.Module):
 
 
 def test_a_table_in_a_plain_attribute_is_replaced_too():
-    """It is not a part of the state."""
+    """A table in a plain attribute is replaced, although it is not part of the state."""
     with opened(Plain()) as side:
         (name,) = side.tables([])
         side.replace({name: np.array([2.0, 4.0])})
@@ -331,7 +331,7 @@ def test_values_are_returned_as_a_state_dict():
 
 
 def test_an_idle_module_is_widened_when_torch_is_next_used():
-    """It then has the weights of its last run, whether it is asked for or run again."""
+    """An idle module has the weights of its last run when it is read or run again."""
     module = Layer()
     with opened(module) as side:
         draw = Draw({**side.state, "weight": np.full(2, 2.0)}, (X,), 1)

@@ -63,7 +63,7 @@ def test_micro_batches_are_averaged(gradients, mean):
     "clip", [1.0, lambda parameters: nn.utils.clip_grad_norm_(parameters, 1.0)]
 )
 def test_gradients_are_clipped_by_a_norm_or_a_function(clip):
-    """Both have torch's 1e-6 in the divisor."""
+    """Clipping by a norm and by a function both have torch's 1e-6 in the divisor."""
     layer = module()
     Loop(Training(sgd, clip=clip), layer).step(constant(layer, 4.0))
 

@@ -174,7 +174,7 @@ def test_a_fused_kernel_has_one_result_of_the_user():
 
 
 def test_an_operand_is_copied_before_it_changes_in_place():
-    """Its first value and its later one are both recorded."""
+    """The value before an in-place change and the one after it are both recorded."""
     x = torch.tensor([1.0, 2.0])
     first, second = (v.print for v in recorded(x.mul_, 3.0))
     np.testing.assert_array_equal(first, fingerprint(np.array([1.0, 2.0])))
@@ -217,7 +217,7 @@ def test_a_kernel_that_reads_bits_keeps_its_own_result():
     ],
 )
 def test_a_kernel_without_an_equal_in_float64_keeps_its_own_result(exact, expected):
-    """Its twin must have the same number of results and their shapes."""
+    """A float64 kernel replaces a result only if its results match in number and shape."""
     (result,) = Twins(nn.Module())._run_exactly(exact, (), {}, [torch.tensor([1.0, 2.0])])
     assert result.dtype == F64 and result.tolist() == expected
 

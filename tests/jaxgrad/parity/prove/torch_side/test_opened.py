@@ -63,7 +63,7 @@ def test_attention_step_by_step_has_a_rectangular_mask_and_dropout():
     ("dropout", "train", "opens"), [(0.0, True, True), (0.5, False, True), (0.5, True, False)]
 )
 def test_a_recurrent_layer_with_dropout_keeps_torchs_kernel(dropout, train, opens):
-    """Its random numbers are drawn inside the kernel."""
+    """A recurrent layer with dropout is not opened, as its kernel draws the random numbers."""
     call = (*gru(3)[:5], dropout, train, False, False)
     assert (opened.steps("gru", call, {}, print) is not None) == opens
 

@@ -72,7 +72,7 @@ def test_attention_without_dropout_draws_nothing():
 
 
 def test_normal_numbers_without_a_deviation_have_finite_standard_numbers():
-    """They are all equal to their mean."""
+    """Normal numbers with the deviation 0 have the standard number 0."""
     with Randomness() as record:
         torch.normal(torch.full((3,), 2.0), torch.tensor([0.0, 1.0, 2.0]))
     (noise,) = record.noise
@@ -131,7 +131,7 @@ def test_only_numbers_of_the_same_shape_are_replayed():
 
 
 def test_a_changed_call_draws_the_numbers_of_that_call_alone():
-    """They stay in the record, and nothing else that the change draws is recorded."""
+    """A changed call draws its recorded numbers, and nothing else that it draws is recorded."""
     torch.manual_seed(0)
     with Randomness() as record:
         for number in (3, 4):

@@ -260,7 +260,7 @@ def test_special_values_take_the_end_of_every_second_row(shape, places):
 
 
 def test_a_rare_value_is_drawn_only_if_it_is_given():
-    """It moves to the next row; the values of a row stay in the range."""
+    """A rare value moves to the next row; the other values of a row stay in the range."""
     x = np.array([[1, -100], [2, 3]])
     new = redraws._indices(x, Range(0, 5, rare=(-100, -1)), np.random.default_rng(0))
     np.testing.assert_array_equal(np.argwhere(new == -100), [[1, 1]])
@@ -268,7 +268,7 @@ def test_a_rare_value_is_drawn_only_if_it_is_given():
 
 
 def test_a_range_of_special_values_alone_has_its_first_value():
-    """There is nothing else to draw."""
+    """A range that contains only special values yields the first of them."""
     new = redraws._indices(np.zeros(4, int), Range(0, 1, (0,)), np.random.default_rng(0))
     assert set(new) == {0}
 

@@ -57,7 +57,7 @@ def test_a_run_without_cotangents_is_forward_alone():
 
 
 def test_a_loss_is_an_output_that_is_differentiated():
-    """It is a function of the outputs and the inputs; the cotangents do not count."""
+    """A loss is differentiated as a function of outputs and inputs; the cotangents do not count."""
     result = run(Scale(), (X,), loss=lambda y, x: (3 * y["y"] * x).sum(), cotangents=ones)
     np.testing.assert_array_equal(result.grads["weight"], 3 * (X**2).sum(0))
     assert result.outputs["loss"] == result.loss
@@ -66,7 +66,7 @@ def test_a_loss_is_an_output_that_is_differentiated():
 
 
 def test_a_loss_of_constants_has_no_gradient():
-    """There is nothing to differentiate."""
+    """A loss that depends on no weight gives `None` as the gradient."""
     result = run(Scale(), (X,), loss=lambda *_: torch.tensor(3.0), cotangents=ones)
     assert result.loss == 3.0 and result.grads["weight"] is None
 

@@ -124,7 +124,7 @@ def test_numbers_in_plain_arrays_are_put_back_and_weights_are_left():
 
 
 def test_a_tensor_that_was_resized_keeps_its_numbers():
-    """There is nowhere to copy the old numbers to; a new tensor is put back as an attribute."""
+    """A resized tensor is put back as an attribute, and its numbers stay."""
     module: Any = Module()
     snapshot = Snapshot(module)
     old = module.plain

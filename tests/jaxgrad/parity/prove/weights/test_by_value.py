@@ -107,7 +107,7 @@ def test_a_sum_with_reordered_gates_is_matched():
 @pytest.mark.parametrize("part", ["leaf", "tensor"])
 @pytest.mark.filterwarnings("error")
 def test_complex_numbers_are_not_sums(part):
-    """Neither a complex leaf nor a complex tensor is matched, and none is cast to real numbers."""
+    """A complex leaf or tensor is not matched, and none is cast to real numbers."""
     complex_, real = np.arange(3) + 1j, np.arange(3.0)
     tensors = {"a": complex_ if part == "tensor" else real, "b": real}
 

@@ -95,7 +95,7 @@ def test_moments_of_a_repeated_tensor_are_refused():
 
 
 def test_a_block_with_scale_zero_holds_an_offset_alone():
-    """Its leaf is the offset, and it says nothing about the tensor."""
+    """A leaf with scale zero is the offset, and says nothing about the tensor."""
     fixed = made({"x": (2,)}, {"w": (2,)}, Block("x", ((0, 2),), "w", 0, (1,), 0.0, 5.0))
     params = fixed.to_jax({"w": np.ones(2)})
 

@@ -63,5 +63,5 @@ def test_the_part_of_a_fused_tensor_is_read_from_its_path(path, part):
      ("ab", "b", False)],
 )  # fmt: skip
 def test_either_path_may_be_the_longer_one(path, other, same):
-    """Both orders are compared."""
+    """Paths match in both orders, the shorter first or the longer first."""
     assert leaves_of(path, [other]) == ([0] if same else [])

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from jaxgrad.parity.prove.weights.map import Piece, Rule, WeightMap
+from jaxgrad.parity.prove.weights.map import ConversionRule, Piece, WeightMap
 
 
 ALL = (slice(None),)
@@ -111,7 +111,7 @@ def test_a_permutation_with_signs_is_one_to_one():
 
 def test_a_rule_converts_and_transposes():
     """A rule computes its leaf, and its transposed derivative is taken at the given tensors."""
-    rule = Rule(
+    rule = ConversionRule(
         {0: ("a", "b")},
         lambda t: {0: t["a"] * t["b"]},
         lambda t, g: {"a": g[0] * t["b"], "b": g[0] * t["a"]},
@@ -151,7 +151,7 @@ def test_a_constant_tensor_is_not_a_copy():
 
 def test_a_rule_and_a_piece_may_use_one_tensor():
     """The gradient of a tensor that a rule and a piece use is the sum of both."""
-    rule = Rule({1: ("a",)}, lambda t: {1: 3 * t["a"]}, lambda _, g: {"a": 3 * g[1]})
+    rule = ConversionRule({1: ("a",)}, lambda t: {1: 3 * t["a"]}, lambda _, g: {"a": 3 * g[1]})
     weights = dataclasses.replace(mapped(PLAIN, leaves=2), rule=rule)
     grad = weights.to_torch([np.array([1.0, 2.0]), np.array([10.0, 20.0])])["a"]
 
