@@ -8,7 +8,7 @@
 # **You will be able to** predict whether a gradient is `None`, zero or a number, say why the
 # difference matters to an optimizer, and keep it in JAX.
 #
-# **Time** 25 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
+# **Time** 30 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.

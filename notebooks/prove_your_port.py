@@ -15,7 +15,7 @@
 # **You will be able to** check your own JAX port against its torch module, and read the report when
 # they differ.
 #
-# **Time** 15 minutes · **Level** first steps ·
+# **Time** 20 minutes · **Level** first steps ·
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
