@@ -105,8 +105,9 @@ show("graph/next_functions", claim=False)
 # %% [markdown]
 # ## Tensors saved for backward
 #
-# A product saves its factors, and only those that are needed for a requested gradient; a sum saves
-# nothing; `exp` saves its result. JAX calls the saved values residuals.
+# A product saves its factors, and only those that are needed for a requested gradient. A sum saves
+# nothing. `relu`, `exp`, `tanh`, `sigmoid` and `sqrt` save their result; `sin`, `pow` and `log`
+# save their input. JAX calls the saved values residuals.
 
 # %%
 show("graph/saved_tensors", only="*saved*", claim=False)
@@ -235,5 +236,5 @@ check("graph/read_both_graphs", names, primitives)
 #
 # - torch's graph consists of nodes that exist while tensors hold them. A jaxpr is a program as
 #   data.
-# - A product saves its factors, a sum saves nothing, `exp` saves its result.
+# - A product saves its factors, a sum nothing, `relu` and `exp` their result, `sin` its input.
 # - `nn.Parameter` of an intermediate cuts the graph.

@@ -225,8 +225,11 @@ programs("checkpointing/save_on_cpu")
 # %% [markdown]
 # ## Micro-batches
 #
-# A loop or a scan over micro-batches keeps the residuals of one micro-batch at a time. Sums of
-# losses add up correctly, but means do not if the last micro-batch is smaller, in both frameworks.
+# A loop or a scan over micro-batches keeps the residuals of one micro-batch at a time. The
+# gradients of sums add up to the gradient of the whole sum. For means, divide each loss by the number of
+# micro-batches: if all have the same size, the gradients add up to the gradient of the whole mean.
+# Otherwise multiply each loss by its share of the rows instead. Both hold in torch and in JAX. The
+# program has two micro-batches, of three and two rows.
 
 # %%
 # torch
@@ -305,4 +308,5 @@ check("memory/uneven_micro_batches", weights)
 # - `jaxgrad.saved_bytes` counts residuals before anything runs.
 # - Checkpointing changes what is kept and not the gradient, except for rounding, provided that
 #   randomness is repeated.
-# - Means over micro-batches of different size do not add up to the mean.
+# - Divide the mean loss of each micro-batch by their number; if they differ in size, multiply it by
+#   its share of the rows.

@@ -161,6 +161,10 @@ show("none_or_zero/rule_returns_none", claim=False)
 #
 # SGD with weight decay, where one gradient is zero and the other is `None`. `jaxgrad.optim.sgd` has
 # torch's arguments; `init` returns its state, and `step` new parameters and a new state.
+#
+# optax needs an array for each parameter: with a `None` its optimizers or `apply_updates` raise,
+# with words such as "pytree structure error". For optax keep the zeros of `jax.grad`, and name the
+# parameters that must not move with `optax.partition`; see [param_groups](param_groups.ipynb).
 
 # %%
 # torch

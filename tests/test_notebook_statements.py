@@ -219,9 +219,59 @@ def micro_batches(w):
     np.testing.assert_allclose(sum(parts) / 4, whole, rtol=1e-5, atol=1e-6)
 
 
+def what_operators_save(w):
+    saved = "_saved_result", "_saved_self", "_saved_other"
+    for name in ("relu", "exp", "tanh", "sigmoid", "sqrt"):
+        assert [a for a in saved if hasattr(getattr(w, name)().grad_fn, a)] == ["_saved_result"]
+    for y in (w.sin(), w.pow(3), w.log()):
+        assert [a for a in saved if hasattr(y.grad_fn, a)] == ["_saved_self"]
+    assert [a for a in saved if hasattr((w + w).grad_fn, a)] == []
+
+
+def linear_hook(w):
+    def through(hook, each):
+        leaf = torch.ones(2, requires_grad=True)
+        h = 3 * leaf
+        a, b = (h.clone(), h.clone()) if each else (h, h)
+        for tensor in {a, b}:
+            tensor.register_hook(hook)
+        (a**2 + b).sum().backward()
+        return leaf.grad.tolist()
+
+    assert through(lambda g: 2 * g, True) == through(lambda g: 2 * g, False) == [42, 42]
+    assert through(lambda g: g.clamp(-1, 1), True) == [6, 6]
+    assert through(lambda g: g.clamp(-1, 1), False) == [3, 3]
+
+
+def optimizers_of_optax(w):
+    params, grads = {"a": jnp.ones(2), "b": jnp.ones(2)}, {"a": None, "b": jnp.ones(2)}
+    for tx in (optax.sgd(0.1), optax.adam(0.1), optax.adamw(0.1), optax.rmsprop(0.1)):
+        with pytest.raises((TypeError, ValueError), match="NoneType"):
+            optax.apply_updates(params, tx.update(grads, tx.init(params), params)[0])
+    with pytest.raises(ValueError, match="pytree structure error"):
+        optax.adam(0.1).update(grads, optax.adam(0.1).init(params), params)
+
+
+def means_of_micro_batches(w):
+    x = torch.tensor([1.0, 2.0, 3.0, 4.0, 10.0], dtype=torch.float64)
+    whole = x.mean()
+    equal = sum(part.mean() / 2 for part in x[:4].split(2))
+    shares = sum(part.mean() * len(part) / len(x) for part in x.split(3))
+    assert equal == x[:4].mean()
+    assert abs(shares - whole) < 1e-12 < abs(sum(p.mean() / 2 for p in x.split(3)) - whole)
+
+
 @pytest.mark.parametrize(
     ("name", "words", "program"),
     [
+        ("memory", "multiply each loss by its share of the rows", means_of_micro_batches),
+        ("graph", "`sin`, `pow` and `log` save their input", what_operators_save),
+        ("hooks", "because 2a + 2b = 2(a + b)", linear_hook),
+        (
+            "none_or_zero",
+            "its optimizers or `apply_updates` raise",
+            optimizers_of_optax,
+        ),
         ("optim", "must not be changed in place, and torch raises", changed_in_place),
         ("freezing", "leaves the last gradient there", frozen_with_a_gradient),
         ("mutation", "A graph that has saved nothing", nothing_saved),

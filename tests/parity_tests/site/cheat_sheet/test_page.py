@@ -4,6 +4,8 @@ import html
 import re
 
 import numpy as np
+import pytest
+import torch
 
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.cheat_sheet import page
@@ -74,3 +76,16 @@ def test_the_site_has_every_line_of_code():
         for line in code.splitlines()
     ]
     assert shown == cells
+
+
+@pytest.mark.parametrize("decay", [1e-4, 0.1])
+def test_adam_moves_a_weight_with_a_zero_gradient_by_about_its_learning_rate(decay):
+    """However small the weight decay is: Adam divides it by its own root mean square."""
+    weight = torch.nn.Parameter(torch.tensor(3.0, dtype=torch.float64))
+    adam = torch.optim.Adam([weight], lr=0.1, weight_decay=decay)
+    weight.grad = torch.zeros_like(weight)
+    for _ in range(10):
+        adam.step()
+
+    assert 3 - 10 * 0.1 <= weight.item() <= 3 - 9 * 0.1
+    assert "by about the learning rate in each step" in page.PATH.read_text()
