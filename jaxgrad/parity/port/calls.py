@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port import (
+    attention_modules,
     autograd_functions,
     builtin_calls,
     closures,
@@ -100,6 +101,7 @@ def _module(
 
     def called(inputs: list[Value]) -> Value:
         whole = whole_modules.call(module, inputs, keywords, scope, node)
+        whole = whole or attention_modules.call(module, inputs, keywords, scope)
         if whole is not None:
             return whole
         return call_function(forward.__func__, [module, *inputs], keywords, scope, node, type(real))

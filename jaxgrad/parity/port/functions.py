@@ -124,7 +124,7 @@ def _write(
     if is_method:
         read.add("p")
     elif draws.RNG in read:
-        passed[draws.RNG] = draws.key(_key_label(function, owner, path))
+        passed[draws.RNG] = draws.key(key_label(function, owner, path))
     used = {name: code for name, code in passed.items() if name in read}
     written = add(function, owner, list(used), body, run, path)
     if is_method:
@@ -136,7 +136,7 @@ def _write(
     return result_of(result, code)
 
 
-def _key_label(function: types.FunctionType, owner: type | None, path: str) -> str:
+def key_label(function: types.FunctionType, owner: type | None, path: str) -> str:
     """Return the name of a call's random key: that of the module's attribute, if it is one."""
     label = path.rpartition(".")[2]
     if owner is not None and label.isidentifier():

@@ -24,7 +24,9 @@ def constant(value: Any) -> ast.Constant:
 
 
 def item(base: ast.expr, index: Any) -> ast.expr:
-    """Return `base[index]` for an int or a string."""
+    """Return `base[index]` for an int or a string; of `[x]`, element 0 is `x`."""
+    if isinstance(base, ast.List) and len(base.elts) == 1 and index == 0:
+        return base.elts[0]
     return ast.Subscript(base, literal(index), ast.Load())
 
 

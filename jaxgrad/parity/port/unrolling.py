@@ -50,6 +50,7 @@ def unroll(body: list[ast.stmt], turn: Turn, scope: Scope, node: ast.AST) -> Non
         new = syntax.substitute(statement, turn.resolved)
         kept = {k: v for k, v in statement.__dict__.items() if k in ("comments", "trailing")}
         new.__dict__.update(kept)
+        new.__dict__["unrolled"] = True
         scope.body.append(new)
         if after is not None:
             state.store(*after, scope, node)

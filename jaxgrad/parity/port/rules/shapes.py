@@ -112,12 +112,24 @@ def _expand(op: Operation) -> ast.expr:
     if len(parts) != len(numbers):
         return syntax.call("jnp.broadcast_to", op.input, ast.Tuple(parts, ast.Load()))
     source, missing = op.input, len(numbers) - len(op.shape)
-    for n, number in enumerate(numbers):
-        if number == -1:
-            source = op.once()
-            op.args[0] = Tensor(op.args[0].real, source)
-            parts[n] = syntax.item(syntax.attribute(source, "shape"), n - missing)
+    kept = [n for n, number in enumerate(numbers) if number == -1]
+    if kept:
+        source = op.once()
+        op.args[0] = Tensor(op.args[0].real, source)
+        shape = syntax.attribute(source, "shape")
+        if len(kept) > 1 and kept == list(range(kept[0], len(numbers))):
+            parts[kept[0] :] = [ast.Starred(_from(shape, kept[0] - missing), ast.Load())]
+        else:
+            for n in kept:
+                parts[n] = syntax.item(shape, n - missing)
     return syntax.call("jnp.broadcast_to", source, ast.Tuple(parts, ast.Load()))
+
+
+def _from(shape: ast.expr, first: int) -> ast.expr:
+    """Return the sizes of a shape from one of its dims on."""
+    if first == 0:
+        return shape
+    return ast.Subscript(shape, ast.Slice(syntax.constant(first)), ast.Load())
 
 
 def _repeat(op: Operation) -> ast.expr:
@@ -169,6 +181,8 @@ def _split(op: Operation) -> ast.expr:
     if isinstance(sizes, int):
         source = op.once()
         whole = syntax.item(syntax.attribute(source, "shape"), dim)
+        if syntax.same(whole, code_of(value)):
+            return ast.List([source], ast.Load())  # one part, whatever the size
         code = _parts(source, whole, code_of(value), dim)
         if not isinstance(value, Size):
             ends = syntax.literal(list(range(sizes, op.shape[dim], sizes)))

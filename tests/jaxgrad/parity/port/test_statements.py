@@ -60,8 +60,8 @@ class Recurrent(nn.Module):
     """Recurrent layers."""
 
     lines = (
-        "end_l0, out_l0 = lax.scan(step_l0, (start[0][0], start[1][0]), x)",
-        "end_l0, out_l0 = lax.scan(step_l0, start[0], x)",
+        'end_l0, out_l0 = scan("l0", (start[0][0], start[1][0]), x)',
+        "end_l0, x = lax.scan(step, start[0], x)",
     )
 
     def __init__(self):
