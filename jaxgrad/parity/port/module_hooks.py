@@ -154,6 +154,6 @@ def parameter_hooks(scope: Scope, used: set[str], node: ast.AST) -> list[ast.stm
                 if function is not None:
                     code = syntax.call("jaxgrad.hook", code, function)
         if code is not place:
-            new = syntax.replaced(path.split("."), syntax.name("p"), code, present=True)
+            new = syntax.replaced(syntax.keys_of(path), syntax.name("p"), code, present=True)
             statements += [*body, ast.Assign([ast.Name("p", ast.Store())], new)]
     return statements

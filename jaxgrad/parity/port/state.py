@@ -75,7 +75,7 @@ def _path(place: ast.expr) -> tuple[str, list[str | int]]:
 
 
 def _at(keys: list[str | int], base: ast.expr, new: ast.expr) -> ast.expr:
-    return syntax.replaced([str(k) for k in keys], base, new, present=True)
+    return syntax.replaced(keys, base, new, present=True)
 
 
 def _joined(keys: list[str | int], new: ast.expr, scope: Scope) -> bool:

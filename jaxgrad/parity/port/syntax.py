@@ -161,25 +161,26 @@ def nonlocals(node: ast.AST) -> set[str]:
     return {name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names}
 
 
-def _key(part: str) -> int | str:
-    return int(part) if part.isdigit() else part
+def keys_of(path: str) -> list[int | str]:
+    """Return the keys of a path in the params; digits are places in lists."""
+    return [int(part) if part.isdigit() else part for part in path.split(".")]
 
 
 def reach(path: str, base: ast.expr | None = None) -> ast.expr:
     """Return the expression of a tensor by its path in the params, or below `base`."""
     code: ast.expr = base or name("p")
-    for part in path.split("."):
-        code = item(code, _key(part))
+    for key in keys_of(path):
+        code = item(code, key)
     return code
 
 
 def replaced(
-    parts: Sequence[str], base: ast.expr, value: ast.expr, *, present: bool = False
+    parts: Sequence[int | str], base: ast.expr, value: ast.expr, *, present: bool = False
 ) -> ast.expr:
     """Return `base` with a value at a path; what else is at the path is kept.
 
     Args:
-        parts: The keys of the path; digits are places in lists.
+        parts: The keys of the path; numbers are places in lists.
         base: The expression of a tree.
         value: The expression of the new value.
         present: Whether every part of the path is known to be in the tree.
@@ -187,11 +188,10 @@ def replaced(
     if not parts:
         return value
     first, *rest = parts
-    if first.isdigit():
-        index = int(first)
-        inner = replaced(rest, item(base, index), value, present=present)
-        before = [_part(base, ast.Slice(None, constant(index)))] if index else []
-        after = _part(base, ast.Slice(constant(index + 1)))
+    if isinstance(first, int):
+        inner = replaced(rest, item(base, first), value, present=present)
+        before = [_part(base, ast.Slice(None, constant(first)))] if first else []
+        after = _part(base, ast.Slice(constant(first + 1)))
         return ast.List([*before, inner, after], ast.Load())
     if rest and present:
         inner = replaced(rest, item(base, first), value, present=present)

@@ -27,7 +27,7 @@ def tie(entry: Written, ties: Mapping[str, str]) -> None:
         if not any(_holds(path, alias) for s in body for path in _paths(s)):
             entry.node.body[:] = body
             continue
-        code = syntax.replaced(alias.split("."), syntax.name("p"), syntax.reach(first))
+        code = syntax.replaced(syntax.keys_of(alias), syntax.name("p"), syntax.reach(first))
         statement = ast.Assign([ast.Name("p", ast.Store())], code)
         statement.__dict__["trailing"] = TIED
         statements.append(statement)

@@ -20,8 +20,8 @@ class Noise(nn.Module):
     """Dropout and a draw in train mode."""
 
     lines = (
-        "dropout_rng, normal_rng = jax.random.split(rng)",
-        'F.dropout(F.linear(x, **p["inp"]), training=training, key=dropout_rng)',
+        "drop_rng, normal_rng = jax.random.split(rng)",
+        'F.dropout(F.linear(x, **p["inp"]), training=training, key=drop_rng)',
         "jax.random.normal(normal_rng, h.shape, h.dtype)",
     )
 
