@@ -38,6 +38,11 @@ def is_inexact(x: Tensor) -> bool:
     return x.is_floating_point() or x.is_complex()
 
 
+def is_transformed(x: Tensor) -> bool:
+    """Whether a tensor is a value under `torch.func.grad` or `torch.vmap`, which has no numbers."""
+    return torch._C._functorch.is_functorch_wrapped_tensor(x)
+
+
 def viewed(x: Tensor) -> np.ndarray:
     """Return a tensor as numpy without a copy, if numpy can hold it."""
     x = x.detach().resolve_conj().resolve_neg()
