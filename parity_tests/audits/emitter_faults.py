@@ -30,7 +30,7 @@ from jaxgrad.parity.port import (
 )
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.rules import functional, operators
-from jaxgrad.parity.port.values import Folded
+from jaxgrad.parity.port.kinds_of_values import Folded
 from parity_tests.audits.emitter_plants import (
     Plant,
     adding,

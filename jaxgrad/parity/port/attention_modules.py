@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from torch import nn
 
 from jaxgrad.parity.port import draws, functions, syntax
+from jaxgrad.parity.port.kinds_of_values import Folded, Items, Module, Tensor, Value
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Folded, Items, Module, Tensor, Value, code_of, real_of
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 def call(

@@ -7,22 +7,24 @@ import types
 
 from jaxgrad.parity.port import closures, draws, generators, state, syntax
 from jaxgrad.parity.port.cleaning import cleaned
-from jaxgrad.parity.port.naming import base_name, snake
-from jaxgrad.parity.port.parameters import Arguments, bound_arguments
-from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.results import result_of, returned_code
-from jaxgrad.parity.port.scope import RESERVED, Run, Scope, Written, renames
-from jaxgrad.parity.port.source import is_torch, source_of
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port.kinds_of_values import (
     Closure,
     Items,
     Module,
     Tensor,
     Value,
-    code_of,
     is_dynamic,
     renamed,
 )
+from jaxgrad.parity.port.naming import base_name, snake
+from jaxgrad.parity.port.parameters import Arguments, bound_arguments
+from jaxgrad.parity.port.port_names import RESERVED, renames
+from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.results import result_of, returned_code
+from jaxgrad.parity.port.scope import Run, Scope
+from jaxgrad.parity.port.source import is_torch, source_of
+from jaxgrad.parity.port.values import code_of
+from jaxgrad.parity.port.written import Written
 
 
 DEEPEST = 60

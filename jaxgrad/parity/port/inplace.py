@@ -14,9 +14,10 @@ import torch
 
 from jaxgrad.parity.port import state, syntax
 from jaxgrad.parity.port.binding import stopped
+from jaxgrad.parity.port.kinds_of_values import Fields, Items, Tensor, Value
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Fields, Items, Tensor, Value, code_of, real_of
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 def augmented(

@@ -6,11 +6,12 @@ import ast
 
 from jaxgrad.parity.port import carried, conditions, scans, state, syntax
 from jaxgrad.parity.port.differences import constants
+from jaxgrad.parity.port.kinds_of_values import Folded
+from jaxgrad.parity.port.leaving import Broken, Continued, Returned
 from jaxgrad.parity.port.lengths import numbers_of_lists
 from jaxgrad.parity.port.loops import Turn, resolve, turns
-from jaxgrad.parity.port.scope import Broken, Continued, Returned, Scope
+from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.unrolling import modules_of, require_turns, unroll
-from jaxgrad.parity.port.values import Folded
 
 
 LONGEST_LOOP = 10_000

@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import nn
 
-from jaxgrad.parity.port import syntax, variants
+from jaxgrad.parity.port import branch_tests, syntax, variants
 from jaxgrad.parity.port.defaults import aligned, is_default, without_defaults
 from jaxgrad.parity.port.differences import (
     Place,
@@ -19,11 +19,18 @@ from jaxgrad.parity.port.differences import (
     is_text,
     origin_of,
 )
-from jaxgrad.parity.port.scope import RESERVED, Written
+from jaxgrad.parity.port.port_names import RESERVED
+from jaxgrad.parity.port.redirection import (
+    Redirections,
+    add_keywords,
+    order_keywords,
+    redirect,
+    reorder,
+)
+from jaxgrad.parity.port.written import Written
 
 
 MOST_KEYWORDS = 4
-_Calls = dict[str, tuple[str, dict[str, ast.expr]]]  # a copy -> the function, and what it passes
 
 
 def merged(functions: Sequence[Written], module: nn.Module | None = None) -> list[Written]:
@@ -35,9 +42,9 @@ def merged(functions: Sequence[Written], module: nn.Module | None = None) -> lis
             torch source are merged too.
     """
     kept: list[Written] = []
-    calls: _Calls = {}
+    calls: Redirections = {}
     for written in functions:
-        _redirect(written.node, calls)
+        redirect(written.node, calls)
         base = next((k for k in kept if _mergeable(k, written)), None)
         if base is not None:
             places = _align(base, written)
@@ -45,46 +52,11 @@ def merged(functions: Sequence[Written], module: nn.Module | None = None) -> lis
         elif module is None or not _branched(written, kept, functions, module, calls):
             kept.append(written)
     for written in kept:
-        _redirect(written.node, calls)
+        redirect(written.node, calls)
         without_defaults(written.node)
     for written in kept:
-        _order_keywords(written.node, {w.name: w.node for w in kept})
+        order_keywords(written.node, {w.name: w.node for w in kept})
     return kept
-
-
-def _order_keywords(node: ast.AST, functions: dict[str, Any]) -> None:
-    """Pass keywords in the order of the function that takes them."""
-    for call in ast.walk(node):
-        if not isinstance(call, ast.Call):
-            continue
-        function = _called(call)
-        if function is None or not isinstance(functions.get(function.id), ast.FunctionDef):
-            continue
-        places = {a.arg: n for n, a in enumerate(functions[function.id].args.kwonlyargs)}
-        ranked = [(places.get(k.arg or "", -1), n) for n, k in enumerate(call.keywords)]
-        call.keywords = [call.keywords[n] for _, n in sorted(ranked)]
-
-
-def _redirect(node: ast.AST, calls: _Calls) -> None:
-    """Let calls of a merged copy call the function that is kept, with its constants."""
-    for inner in ast.walk(node):
-        if not isinstance(inner, ast.Call):
-            continue
-        function = _called(inner)
-        if function is None or function.id not in calls:
-            continue
-        name, passed = calls[function.id]
-        function.id = name
-        have = {k.arg for k in inner.keywords}
-        if inner.func is function:
-            inner.keywords += [
-                ast.keyword(k, copy.deepcopy(v)) for k, v in passed.items() if k not in have
-            ]
-
-
-def _called(node: ast.Call) -> ast.Name | None:
-    function = node.func
-    return function if syntax.is_written(function) else None
 
 
 def _mergeable(base: Written, other: Written) -> bool:
@@ -125,13 +97,13 @@ def _align(base: Written, other: Written) -> list[Place]:
 
 def _branched(
     other: Written, kept: list[Written], functions: Sequence[Written], module: nn.Module,
-    calls: _Calls,
+    calls: Redirections,
 ) -> bool:  # fmt: skip
     """Merge a copy into one that takes another branch of the torch source; return whether."""
     for base in kept:
         if not _is_copy(base, other):
             continue
-        test = variants.test_between(base, other, module)
+        test = branch_tests.test_between(base, other, module)
         if test is None or not _same_options(base, other, test):
             continue
         body = variants.with_branches(base, other, test, constants)
@@ -139,24 +111,24 @@ def _branched(
         if not _are_few(places) or variants.count(body, test) > test.times:
             continue
         for written in functions:
-            _redirect(written.node, calls)
+            redirect(written.node, calls)
         both, single = variants.common_parameters(base, other)
         for written in (base, other):
             own = [a.arg for a in written.node.args.args]
             for caller in functions:
-                _reorder(caller.node, written.name, own, [*both, *single])
+                reorder(caller.node, written.name, own, [*both, *single])
         arguments = base.node.args
         arguments.args = [ast.arg(n) for n in (*both, *single)]
         arguments.defaults = [syntax.constant(None) for _ in single]
         base.node.body = body
         _merge(base, other, places, kept, calls, test.keywords)
         for written in functions:
-            _redirect(written.node, calls)
+            redirect(written.node, calls)
         return True
     return False
 
 
-def _same_options(base: Written, other: Written, test: variants.Test) -> bool:
+def _same_options(base: Written, other: Written, test: branch_tests.Test) -> bool:
     """Return whether both copies take the same keywords, apart from those of the test."""
     mine, theirs = ({a.arg for a in w.node.args.kwonlyargs} for w in (base, other))
     return mine == theirs and not mine & set(test.keywords)
@@ -181,26 +153,12 @@ def _twins(block: list[ast.stmt]) -> list[Place]:
     return places
 
 
-def _reorder(node: ast.AST, name: str, old: list[str], new: list[str]) -> None:
-    """Pass the arguments of a function in a new order, and by name after one that is left out."""
-    for call in ast.walk(node):
-        if not isinstance(call, ast.Call) or (function := _called(call)) is None:
-            continue
-        if function.id != name or call.func is not function:
-            continue
-        given = dict(zip(old, call.args, strict=False))
-        count = next((n for n, x in enumerate(new) if x not in given), len(new))
-        call.args = [given[n] for n in new[:count]]
-        named = [ast.keyword(n, given[n]) for n in new[count:] if n in given]
-        call.keywords = [*named, *call.keywords]
-
-
 def _merge(
     base: Written,
     other: Written,
     places: Sequence[Place],
     kept: list[Written],
-    calls: _Calls,
+    calls: Redirections,
     options: Mapping[str, tuple[Any, Any]] | None = None,
 ) -> None:
     """Give `base` a keyword for each constant that differs, and record what the copy passes.
@@ -248,7 +206,7 @@ def _merge(
     for n, argument in enumerate(arguments.kwonlyargs):
         arguments.kw_defaults[n] = defaults.get(argument.arg, arguments.kw_defaults[n])
     for written in kept:
-        _add(written.node, base.name, mine)
+        add_keywords(written.node, base.name, mine)
     for name, (target, passed) in list(calls.items()):
         if target == base.name:
             calls[name] = (
@@ -263,17 +221,6 @@ def _merge(
 def _keyword_name(origin: str) -> str:
     """Return the name of a keyword: that of the attribute, unless it is one of Python's."""
     return f"{origin}_value" if hasattr(builtins, origin) else origin
-
-
-def _add(node: ast.AST, name: str, passed: dict[str, ast.expr]) -> None:
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Call):
-            function = _called(inner)
-            if function is not None and function.id == name:
-                have = {k.arg for k in inner.keywords}
-                inner.keywords += [
-                    ast.keyword(k, copy.deepcopy(v)) for k, v in passed.items() if k not in have
-                ]
 
 
 class _Replace(ast.NodeTransformer):

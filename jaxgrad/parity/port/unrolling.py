@@ -6,9 +6,9 @@ import ast
 import copy
 
 from jaxgrad.parity.port import state, syntax
+from jaxgrad.parity.port.kinds_of_values import Module
 from jaxgrad.parity.port.loops import Turn
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Module
 
 
 def modules_of(turn: Turn) -> set[str]:

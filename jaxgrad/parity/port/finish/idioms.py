@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.line_breaks import WIDTH
 from jaxgrad.parity.port.mode_expressions import TRAINING
-from jaxgrad.parity.port.scope import Written
-from jaxgrad.parity.port.writer import WIDTH
+from jaxgrad.parity.port.written import Written
 
 
 def with_idioms(functions: Sequence[Written]) -> list[Written]:

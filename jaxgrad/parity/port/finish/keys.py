@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.written import Written
 
 
 def with_few_splits(functions: Sequence[Written]) -> list[Written]:

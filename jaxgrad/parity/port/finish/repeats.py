@@ -20,7 +20,8 @@ from typing import Any
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.defaults import aligned, without_defaults
 from jaxgrad.parity.port.differences import constants, origin_of
-from jaxgrad.parity.port.scope import RESERVED, Written
+from jaxgrad.parity.port.port_names import RESERVED
+from jaxgrad.parity.port.written import Written
 
 
 LONGEST = 12  # statements of a turn
