@@ -149,7 +149,7 @@ def _twins(block: list[ast.stmt]) -> list[Place]:
         twin = statement.__dict__.pop("twin", None)
         if twin is not None:
             block[n], twin = aligned(statement, twin)
-            places += differences(statement, twin) or []
+            places += differences(block[n], twin) or []
     return places
 
 
