@@ -148,8 +148,9 @@ def _twins(block: list[ast.stmt]) -> list[Place]:
     for n, statement in enumerate(block):
         twin = statement.__dict__.pop("twin", None)
         if twin is not None:
-            block[n], twin = aligned(statement, twin)
-            places += differences(block[n], twin) or []
+            both = aligned(statement, twin)
+            block[n] = both[0]
+            places += differences(*both) or []
     return places
 
 
