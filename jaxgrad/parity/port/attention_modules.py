@@ -58,9 +58,14 @@ def _is_plain(module: nn.MultiheadAttention, given: dict[str, Value]) -> bool:
     options = {k: real_of(v) for k, v in given.items() if k not in ("query", "key", "value")}
     if options.pop("need_weights", True) or module.in_proj_weight is None:
         return False
+    if not {name for name, _ in module.named_parameters()} <= _PARAMETERS:
+        return False  # one of them is computed from others
     options.pop("average_attn_weights", None)
     extra = module.bias_k is not None or module.bias_v is not None or module.add_zero_attn
     return not extra and all(x is None or x is False for x in options.values())
+
+
+_PARAMETERS = {"in_proj_weight", "in_proj_bias", "out_proj.weight", "out_proj.bias"}
 
 
 def _projections(module: nn.MultiheadAttention, is_self: bool) -> Iterator[str]:

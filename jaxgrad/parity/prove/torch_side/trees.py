@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
 
 from jaxgrad.parity.interop import to_numpy
 
@@ -40,7 +41,7 @@ def is_inexact(x: Tensor) -> bool:
 
 def is_transformed(x: Tensor) -> bool:
     """Whether a tensor is a value under `torch.func.grad` or `torch.vmap`, which has no numbers."""
-    return torch._C._functorch.is_functorch_wrapped_tensor(x)
+    return is_functorch_wrapped_tensor(x)
 
 
 def viewed(x: Tensor) -> np.ndarray:
