@@ -166,7 +166,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     print(table(rows))
     if options.markdown:
         text = (
-            "XLA's counts for one loss and its gradients, of the port and by hand; scans unrolled."
+            "XLA's counts for one loss and its gradients, of the port and by hand, "
+            "with scans unrolled."
         )
         options.markdown.write_text(f"{text}\n\n{table(rows)}\n")
 

@@ -28,9 +28,9 @@ from jaxgrad.parity.port import (
     state,
     syntax,
 )
+from jaxgrad.parity.port.kinds_of_values import Folded
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.rules import functional, operators
-from jaxgrad.parity.port.values import Folded
 from parity_tests.audits.emitter_plants import (
     Plant,
     adding,
@@ -291,7 +291,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "direction_lost",
         "recurrent",
-        replaced(recurrent_modules, "_layer", without_text(", reverse=True")),
+        replaced(recurrent_modules, "_body", without_text(", reverse=True")),
     ),
     Fault(
         "batch_first_lost",

@@ -14,9 +14,14 @@ import re
 import sys
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from torch import nn
 
 from jaxgrad.parity.port.port import port
+from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.proofs import proved
 from jaxgrad.parity.port.refusals import PortError
 from parity_tests.audits.emitter_faults import AT_A_KINK, FAULTS, Fault
@@ -34,7 +39,7 @@ class Kill(NamedTuple):
     on: str
     found: bool
     by: str  # "proof", "emitter", or "nothing"
-    changed: bool  # whether the source of the port differs from the right one
+    changed: bool  # whether the port differs from the right one: its source or its params
     reported: str
     seconds: float
     unseen: str  # why no proof can find it
@@ -56,12 +61,12 @@ def judge_fault(fault: Fault) -> Kill:
     example = entry_of(fault.on)
     module, inputs = example.module(), example.inputs
     also = [] if example.also is None else [example.also]
-    right = port(module, inputs, prove=False).source
+    right = _written(port(module, inputs, prove=False), module)
     by, reported, changed = "nothing", "", False
     with fault.plant():
         try:
             ported = port(module, inputs, prove=False)
-            changed, by = ported.source != right, "proof"
+            changed, by = _written(ported, module) != right, "proof"
             proved(ported, module, inputs, also, 0)
             by = "nothing"
         except PortError as error:
@@ -70,6 +75,12 @@ def judge_fault(fault: Fault) -> Kill:
     return Kill(
         fault.name, fault.on, by != "nothing", by, changed, _first(reported), seconds, fault.unseen
     )
+
+
+def _written(ported: Ported, module: nn.Module) -> tuple[Any, ...]:
+    """Return what the emitter writes: the source, the params, and which of them are trained."""
+    leaves, tree = jax.tree.flatten((ported.params(module.state_dict()), ported.trainable))
+    return ported.source, tree, [np.asarray(x).tolist() for x in leaves]
 
 
 def _first(report: str) -> str:
@@ -117,7 +128,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows = []
     for row in each(judge, [(name,) for name in chosen], options.workers):
         mark = "found" if row.found else "unseen" if row.unseen else "MISSED"
-        note = "" if row.changed else " (the source is unchanged)"
+        note = "" if row.changed else " (the port is unchanged)"
         print(f"[{len(rows) + 1}/{len(chosen)}] {mark} {row.name} on {row.on} by {row.by}{note}: "
               f"{row.reported} {row.seconds:.1f} s", flush=True)  # fmt: skip
         rows.append(row)

@@ -16,9 +16,9 @@ from jaxgrad.parity.port import (
     functions,
     syntax,
 )
+from jaxgrad.parity.port.kinds_of_values import Folded, Tensor
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.rules import functional, operators, table
-from jaxgrad.parity.port.values import Folded, Tensor
 
 
 Plant = Callable[[], contextlib.AbstractContextManager[Any]]

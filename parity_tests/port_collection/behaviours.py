@@ -294,13 +294,15 @@ BEHAVIOURS = {
         Entry(MaskedAssignment, MASK), "h = jnp.where(mask[..., None], 0.0, h)", "pass"
     ),
     "autocast": Behaviour(
-        Entry(Autocast, X), "jaxgrad.autocast(autocast_region, jnp.bfloat16)", "autocast_region"
+        Entry(Autocast, X),
+        'jaxgrad.autocast(lambda: F.linear(x, **p["inner"]), jnp.bfloat16)()',
+        'F.linear(x, **p["inner"])',
     ),
     "dropout": Behaviour(Entry(Dropout, X), "training=training, key=rng", "training=False"),
     "batch_norm": Behaviour(
         Entry(BatchNorm, X),
-        '"running_mean": normed.running_mean',
-        '"running_mean": p["running_mean"]',
+        'x, p["running_mean"], p["running_var"] =',
+        'x, _, p["running_var"] =',
     ),
     "ties": Behaviour(Entry(Ties, X), "F.max(x, dim=-1).values", "x[..., 0]"),
     "clamp": Behaviour(Entry(Clamp, X), "F.clamp(x, min=0.0, max=1.0)", "x"),
@@ -310,7 +312,7 @@ BEHAVIOURS = {
         'jnp.linalg.norm(x * p["scale"], axis=-1)',
     ),
     "where": Behaviour(Entry(Where, X), "lax.stop_gradient"),
-    "buffer": Behaviour(Entry(Buffer, X), "p = {", "_ = {"),
+    "buffer": Behaviour(Entry(Buffer, X), 'p["average"] = ', "_ = "),
     "tied_weights": Behaviour(
         Entry(TiedWeights, X),
         'F.linear(x, p["encode"]["weight"])',

@@ -11,20 +11,10 @@ import torch
 
 from jaxgrad.parity.port import conditions, syntax
 from jaxgrad.parity.port.displays import joined
+from jaxgrad.parity.port.kinds_of_values import Folded, Items, Size, Tensor, Value, is_dynamic
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import (
-    Folded,
-    Items,
-    Size,
-    Tensor,
-    Value,
-    code_of,
-    computed,
-    folded,
-    is_dynamic,
-    real_of,
-)
+from jaxgrad.parity.port.values import code_of, computed, folded, real_of
 
 
 def binary_expression(node: ast.BinOp, scope: Scope) -> Value:

@@ -6,11 +6,9 @@ import ast
 import copy
 from typing import Any
 
-from jaxgrad.parity.port import attributes, stores, syntax
+from jaxgrad.parity.port import indexing, stores, syntax
 from jaxgrad.parity.port.binding import bind
-from jaxgrad.parity.port.lengths import is_counted
-from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port.kinds_of_values import (
     Closure,
     Fields,
     Items,
@@ -18,11 +16,12 @@ from jaxgrad.parity.port.values import (
     Size,
     Tensor,
     Value,
-    code_of,
-    has_list,
     is_dynamic,
     renamed,
 )
+from jaxgrad.parity.port.lengths import is_counted
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import code_of, has_list
 
 
 def store(target: ast.expr, value: Value, scope: Scope) -> None:
@@ -42,7 +41,7 @@ def store(target: ast.expr, value: Value, scope: Scope) -> None:
 
 
 def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
-    parts = attributes.elements(value, scope, target)
+    parts = indexing.elements(value, scope, target)
     stars = [n for n, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
     if stars and is_counted(value, scope) and _unpack_star(target, stars[0], value, parts, scope):
         return
@@ -58,7 +57,7 @@ def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
     if simple and any(isinstance(x, Tensor | Size) or _is_coded(x) for x in parts):
         _unpack_names(target, value, parts, scope)
         return
-    parts = attributes.iterate(value, scope, target)
+    parts = indexing.iterate(value, scope, target)
     if stars:
         rest = len(parts) - len(target.elts) + 1
         middle = Items(list, None, parts[stars[0] : stars[0] + rest])
@@ -67,7 +66,7 @@ def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
         code = scope.assign(scope.fresh("parts"), code_of(value))
         value = copy.copy(value)
         value.code = code
-        parts = attributes.iterate(value, scope, target) if not stars else parts
+        parts = indexing.iterate(value, scope, target) if not stars else parts
     for inner, part in zip(target.elts, parts, strict=True):
         store(inner.value if isinstance(inner, ast.Starred) else inner, part, scope)
 

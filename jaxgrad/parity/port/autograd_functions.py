@@ -10,20 +10,14 @@ import torch
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.cleaning import cleaned
+from jaxgrad.parity.port.kinds_of_values import Folded, Items, Tensor, Value, is_dynamic, renamed
+from jaxgrad.parity.port.leaving import Returned
+from jaxgrad.parity.port.port_names import port_name
 from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import CallSite, Returned, Scope, Written, port_name
+from jaxgrad.parity.port.scope import CallSite, Scope
 from jaxgrad.parity.port.source import source_of
-from jaxgrad.parity.port.values import (
-    Folded,
-    Items,
-    Tensor,
-    Value,
-    code_of,
-    is_dynamic,
-    lift,
-    real_of,
-    renamed,
-)
+from jaxgrad.parity.port.values import code_of, lift, real_of
+from jaxgrad.parity.port.written import Written
 
 
 class Context(Value):

@@ -8,9 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port.kinds_of_values import (
     Closure,
     Fields,
     Folded,
@@ -20,12 +18,12 @@ from jaxgrad.parity.port.values import (
     Size,
     Tensor,
     Value,
-    code_of,
-    folded,
-    has_list,
     is_dynamic,
     renamed,
 )
+from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import code_of, folded, has_list
 
 
 def bind(name: str, value: Value, scope: Scope) -> Value:

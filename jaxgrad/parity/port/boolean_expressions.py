@@ -7,9 +7,10 @@ import contextlib
 from collections.abc import Sequence
 
 from jaxgrad.parity.port import conditions, syntax
+from jaxgrad.parity.port.kinds_of_values import Folded, Size, Tensor, Value
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Folded, Size, Tensor, Value, code_of
+from jaxgrad.parity.port.values import code_of
 
 
 def bool_expression(node: ast.BoolOp, scope: Scope) -> Value:

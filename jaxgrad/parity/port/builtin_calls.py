@@ -11,10 +11,8 @@ import torch.overrides
 from torch import nn
 from torch.jit._trace import is_tracing
 
-from jaxgrad.parity.port import attributes, conditions, iteration_calls, source, syntax
-from jaxgrad.parity.port.lengths import is_counted, pinned
-from jaxgrad.parity.port.scope import CallSite, Special
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port import attributes, conditions, indexing, iteration_calls, source, syntax
+from jaxgrad.parity.port.kinds_of_values import (
     Closure,
     Fields,
     Folded,
@@ -27,11 +25,11 @@ from jaxgrad.parity.port.values import (
     Tensor,
     TensorMethod,
     Value,
-    code_of,
-    computed,
     is_dynamic,
-    real_of,
 )
+from jaxgrad.parity.port.lengths import is_counted, pinned
+from jaxgrad.parity.port.scope import CallSite, Special
+from jaxgrad.parity.port.values import code_of, computed, real_of
 
 
 def special(function: Any) -> Special | None:
@@ -115,7 +113,7 @@ def _label(function: Any) -> str:
 def _extreme(kind: Any) -> Special:
     def choose(site: CallSite) -> Value:
         alone = len(site.args) == 1
-        values = attributes.elements(site.args[0], site.scope, site.node) if alone else site.args
+        values = indexing.elements(site.args[0], site.scope, site.node) if alone else site.args
         if any(isinstance(x, Tensor) for x in values):
             raise site.refuse(f"{kind.__name__}() of tensors; use torch.{kind.__name__}imum")
         real = kind(map(real_of, values), **{k: real_of(v) for k, v in site.keywords.items()})
@@ -168,7 +166,7 @@ def _is_tracing(site: CallSite) -> Value:
 
 
 def _size(site: CallSite) -> Value:
-    return Items(tuple, None, list(attributes.iterate(site.args[0], site.scope, site.node)))
+    return Items(tuple, None, list(indexing.iterate(site.args[0], site.scope, site.node)))
 
 
 def _is_tensor(site: CallSite) -> Value:

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port import (
+    attention_modules,
     autograd_functions,
     builtin_calls,
     closures,
@@ -31,11 +32,9 @@ from jaxgrad.parity.port import (
     whole_modules,
 )
 from jaxgrad.parity.port.configuration import folded_call, has_tensor, run
+from jaxgrad.parity.port.constructions import construct
 from jaxgrad.parity.port.functions import call_function
-from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.rules import names, table
-from jaxgrad.parity.port.scope import CallSite, Scope
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port.kinds_of_values import (
     Closure,
     Differentiated,
     Fields,
@@ -48,10 +47,11 @@ from jaxgrad.parity.port.values import (
     Tensor,
     TensorMethod,
     Value,
-    is_computed,
-    lift,
-    real_of,
 )
+from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.rules import names, table
+from jaxgrad.parity.port.scope import CallSite, Scope
+from jaxgrad.parity.port.values import is_computed, lift, real_of
 
 
 def call(
@@ -100,6 +100,7 @@ def _module(
 
     def called(inputs: list[Value]) -> Value:
         whole = whole_modules.call(module, inputs, keywords, scope, node)
+        whole = whole or attention_modules.call(module, inputs, keywords, scope)
         if whole is not None:
             return whole
         return call_function(forward.__func__, [module, *inputs], keywords, scope, node, type(real))
@@ -165,7 +166,7 @@ def _callable(
     if isinstance(method, types.FunctionType) and not isinstance(real, type):
         return _method(Method(method, None, Folded(real)), args, keywords, scope, node)
     if isinstance(real, type) and any(map(is_computed, [*args, *keywords.values()])):
-        return _construct(real, args, keywords, scope, node)
+        return construct(real, args, keywords, scope, node)
     return run(real, args, keywords, scope, node)
 
 
@@ -188,30 +189,6 @@ _SPECIAL = (
     hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL | functional_calls.SPECIAL
     | func_gradients.SPECIAL
 )  # fmt: skip
-
-
-def _construct(
-    kind: type, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
-) -> Value:
-    """Return a record: a dataclass, a named tuple or a mapping of outputs."""
-    try:
-        bound = inspect.signature(kind).bind(*args, **keywords)
-    except (TypeError, ValueError) as error:
-        raise scope.refuse(f"{kind.__name__}: {error}", node) from None
-    is_record = (
-        hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields") or issubclass(kind, dict)
-    )
-    if not is_record and objects.is_plain(kind):
-        return objects.construct(kind, args, keywords, scope, node)
-    if not is_record:
-        raise scope.refuse(f"an object of type {kind.__name__} is made of tensors", node)
-    fields = dict(bound.arguments)
-    for name, parameter in inspect.signature(kind).parameters.items():
-        if parameter.kind == parameter.VAR_KEYWORD:
-            fields |= fields.pop(name, {})
-    return Fields(
-        kind, None, {k: v for k, v in fields.items() if v.real is not None or is_computed(v)}
-    )
 
 
 def _operator(

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.kinds_of_values import Folded, Value
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Folded, Value
 
 
 def mark(node: ast.For, scope: Scope) -> dict[str, Folded]:

@@ -8,8 +8,7 @@ import dataclasses
 from collections.abc import Callable
 
 from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.scope import Returned, Scope
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port.kinds_of_values import (
     Closure,
     Differentiated,
     Fields,
@@ -19,9 +18,11 @@ from jaxgrad.parity.port.values import (
     Size,
     Tensor,
     Value,
-    code_of,
     renamed,
 )
+from jaxgrad.parity.port.leaving import Returned
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import code_of
 
 
 def define(node: ast.FunctionDef | ast.Lambda, scope: Scope) -> Closure:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxgrad.parity.port import conditions, draws, syntax
+from jaxgrad.parity.port.kinds_of_values import Fields, Items, Value, is_dynamic
 from jaxgrad.parity.port.lengths import pinned
 from jaxgrad.parity.port.loops import Turn, resolve, turns
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.unrolling import modules_of, require_turns, unroll
-from jaxgrad.parity.port.values import Fields, Items, Value, is_dynamic
 
 
 Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp

@@ -10,21 +10,12 @@ from typing import Any
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.fixed import is_fixed
+from jaxgrad.parity.port.kinds_of_values import Fields, Folded, Items, Module, Size, Tensor, Value
 from jaxgrad.parity.port.lengths import depends_on_sizes, pinned
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import (
-    Fields,
-    Folded,
-    Items,
-    Module,
-    Size,
-    Tensor,
-    Value,
-    code_of,
-    real_of,
-)
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 def truth(value: Value, node: ast.AST, scope: Scope) -> bool:

@@ -13,8 +13,9 @@ from unittest import mock
 import numpy as np
 import torch
 
+from jaxgrad.parity.port.kinds_of_values import Folded, Value
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Folded, Value, is_computed, real_of
+from jaxgrad.parity.port.values import is_computed, real_of
 
 
 def folded_call(

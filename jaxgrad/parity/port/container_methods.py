@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import math
 
-from jaxgrad.parity.port import attributes, syntax
+from jaxgrad.parity.port import indexing, syntax
 from jaxgrad.parity.port.binding import kept, stop_all
+from jaxgrad.parity.port.kinds_of_values import Fields, Folded, Items, Size, Value, renamed
 from jaxgrad.parity.port.lengths import is_counted, pinned
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Fields, Folded, Items, Size, Value, code_of, renamed
+from jaxgrad.parity.port.values import code_of
 
 
 def call_method(
@@ -62,9 +63,9 @@ def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node:
         elif name == "append":
             owner.items.append(added)
         elif owner.code is None:
-            owner.items += attributes.iterate(added, scope, node)
+            owner.items += indexing.iterate(added, scope, node)
         else:
-            owner.items += attributes.elements(added, scope, node)
+            owner.items += indexing.elements(added, scope, node)
             owner.counted = owner.counted or is_counted(added, scope)
         if owner.code is not None:
             method = syntax.attribute(code_of(owner), name)
@@ -83,7 +84,7 @@ def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node:
             math.prod(x.real for x in owner.items), syntax.call("math.prod", code_of(owner))
         )
     if name in ("index", "count"):
-        values = [pinned(x, scope, node) for x in attributes.iterate(owner, scope, node)]
+        values = [pinned(x, scope, node) for x in indexing.iterate(owner, scope, node)]
         return Folded(getattr(values, name)(*(pinned(x, scope, node) for x in args)))
     if name == "pop" and owner.real is list:
         value = owner.items.pop(*(pinned(x, scope, node) for x in args))

@@ -13,9 +13,11 @@ import torch
 
 from jaxgrad.parity.port import inlined
 from jaxgrad.parity.port.binding import stop_all
-from jaxgrad.parity.port.scope import Broken, Continued, Left, Returned, Scope
+from jaxgrad.parity.port.kinds_of_values import Folded, Value
+from jaxgrad.parity.port.leaving import Broken, Continued, Left, Returned
+from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.source import is_torch, source_of
-from jaxgrad.parity.port.values import Folded, Value, is_computed
+from jaxgrad.parity.port.values import is_computed
 
 
 @dataclasses.dataclass(eq=False)

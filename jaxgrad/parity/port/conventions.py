@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.written import Written
 
 
 PARAMS = "`p` is the tree of parameters and buffers, with the names of torch's state_dict."

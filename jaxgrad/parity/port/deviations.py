@@ -14,8 +14,8 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.source import source_of
+from jaxgrad.parity.port.written import Written
 
 
 @dataclasses.dataclass(frozen=True)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from jaxgrad.parity.port import attributes
+from jaxgrad.parity.port import indexing
+from jaxgrad.parity.port.kinds_of_values import Fields, Folded, Items, Value
 from jaxgrad.parity.port.lengths import pinned
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Fields, Folded, Items, Value, code_of, real_of
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 def tuple_display(node: ast.Tuple, scope: Scope) -> Value:
@@ -26,7 +27,7 @@ def _side(node: ast.expr, scope: Scope) -> Items:
     value = scope.run.evaluate(node.value, scope)
     if isinstance(value, Items):
         return value
-    return Items(tuple, None, attributes.iterate(value, scope, node))
+    return Items(tuple, None, indexing.iterate(value, scope, node))
 
 
 def list_display(node: ast.List, scope: Scope) -> Value:
@@ -51,7 +52,7 @@ def elements(nodes: list[ast.expr], scope: Scope) -> list[Value]:
     found: list[Value] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
-            found += attributes.iterate(scope.run.evaluate(node.value, scope), scope, node)
+            found += indexing.iterate(scope.run.evaluate(node.value, scope), scope, node)
         else:
             found.append(scope.run.evaluate(node, scope))
     return found

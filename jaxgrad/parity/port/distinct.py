@@ -13,7 +13,8 @@ from torch import nn
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.naming import holder, snake
-from jaxgrad.parity.port.scope import RESERVED, Written
+from jaxgrad.parity.port.port_names import RESERVED
+from jaxgrad.parity.port.written import Written
 
 
 def with_distinct_names(functions: Sequence[Written], module: nn.Module) -> list[Written]:

@@ -14,14 +14,13 @@ from jaxgrad.parity.port import (
     conditions,
     context_managers,
     displays,
+    indexing,
     source,
 )
 from jaxgrad.parity.port.binding import bind
 from jaxgrad.parity.port.boolean_expressions import bool_expression
 from jaxgrad.parity.port.comprehensions import comprehension
-from jaxgrad.parity.port.lengths import pinned
-from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port.kinds_of_values import (
     Fields,
     Folded,
     Items,
@@ -29,12 +28,11 @@ from jaxgrad.parity.port.values import (
     Tensor,
     TensorMethod,
     Value,
-    code_of,
-    folded,
     is_dynamic,
-    real_of,
-    tensors_in,
 )
+from jaxgrad.parity.port.lengths import pinned
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import code_of, folded, real_of, tensors_in
 
 
 def evaluate(node: ast.expr, scope: Scope) -> Value:
@@ -78,7 +76,7 @@ def _attribute(node: ast.Attribute, scope: Scope) -> Value:
 
 
 def _subscript(node: ast.Subscript, scope: Scope) -> Value:
-    return attributes.index(evaluate(node.value, scope), evaluate(node.slice, scope), scope, node)
+    return indexing.index(evaluate(node.value, scope), evaluate(node.slice, scope), scope, node)
 
 
 def _slice(node: ast.Slice, scope: Scope) -> Value:

@@ -9,16 +9,9 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port import hooks, syntax
+from jaxgrad.parity.port.kinds_of_values import Differentiated, Folded, Tensor, Value
 from jaxgrad.parity.port.scope import CallSite, Scope, Special
-from jaxgrad.parity.port.values import (
-    Differentiated,
-    Folded,
-    Tensor,
-    Value,
-    code_of,
-    lift,
-    real_of,
-)
+from jaxgrad.parity.port.values import code_of, lift, real_of
 
 
 def _transformation(transform: Any) -> Special:

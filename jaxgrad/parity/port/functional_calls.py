@@ -11,18 +11,10 @@ import torch
 from torch import nn
 from torch.nn.utils import stateless
 
-from jaxgrad.parity.port import attributes, places, syntax
+from jaxgrad.parity.port import indexing, param_paths, places, syntax
+from jaxgrad.parity.port.kinds_of_values import Fields, Folded, Items, Module, Tensor, Value
 from jaxgrad.parity.port.scope import CallSite
-from jaxgrad.parity.port.values import (
-    Fields,
-    Folded,
-    Items,
-    Module,
-    Tensor,
-    Value,
-    code_of,
-    real_of,
-)
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 def functional_call(site: CallSite) -> Value:
@@ -53,7 +45,7 @@ def functional_call(site: CallSite) -> Value:
 
 def _positional(args: Value, site: CallSite) -> list[Value]:
     if isinstance(args, Items) and args.real is tuple:
-        return attributes.iterate(args, site.scope, site.node)
+        return indexing.iterate(args, site.scope, site.node)
     return [] if args.real is None else [args]
 
 
@@ -93,7 +85,7 @@ def _params(module: Module, tensors: Mapping[str, Tensor]) -> ast.expr:
 
 
 def _stops(tensor: Tensor, path: str, base: ast.expr) -> bool:
-    stopped = syntax.call("lax.stop_gradient", syntax.reach(path, base))
+    stopped = syntax.call("lax.stop_gradient", param_paths.reach(path, base))
     return syntax.text(code_of(tensor)) == syntax.text(stopped)
 
 

@@ -7,22 +7,24 @@ import types
 
 from jaxgrad.parity.port import closures, draws, generators, state, syntax
 from jaxgrad.parity.port.cleaning import cleaned
-from jaxgrad.parity.port.naming import base_name, snake
-from jaxgrad.parity.port.parameters import Arguments, bound_arguments
-from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.results import result_of, returned_code
-from jaxgrad.parity.port.scope import RESERVED, Run, Scope, Written, renames
-from jaxgrad.parity.port.source import is_torch, source_of
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port.kinds_of_values import (
     Closure,
     Items,
     Module,
     Tensor,
     Value,
-    code_of,
     is_dynamic,
     renamed,
 )
+from jaxgrad.parity.port.naming import base_name, snake
+from jaxgrad.parity.port.parameters import Arguments, bound_arguments
+from jaxgrad.parity.port.port_names import RESERVED, renames
+from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.results import result_of, returned_code
+from jaxgrad.parity.port.scope import Run, Scope
+from jaxgrad.parity.port.source import is_torch, source_of
+from jaxgrad.parity.port.values import code_of
+from jaxgrad.parity.port.written import Written
 
 
 DEEPEST = 60
@@ -124,7 +126,7 @@ def _write(
     if is_method:
         read.add("p")
     elif draws.RNG in read:
-        passed[draws.RNG] = draws.key(_key_label(function, owner, path))
+        passed[draws.RNG] = draws.key(key_label(function, owner, path))
     used = {name: code for name, code in passed.items() if name in read}
     written = add(function, owner, list(used), body, run, path)
     if is_method:
@@ -136,7 +138,7 @@ def _write(
     return result_of(result, code)
 
 
-def _key_label(function: types.FunctionType, owner: type | None, path: str) -> str:
+def key_label(function: types.FunctionType, owner: type | None, path: str) -> str:
     """Return the name of a call's random key: that of the module's attribute, if it is one."""
     label = path.rpartition(".")[2]
     if owner is not None and label.isidentifier():

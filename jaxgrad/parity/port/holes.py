@@ -14,19 +14,14 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port import draws, syntax
+from jaxgrad.parity.port.kinds_of_values import Closure, Size, Value, is_dynamic
+from jaxgrad.parity.port.leaving import Returned
+from jaxgrad.parity.port.port_names import RESERVED
 from jaxgrad.parity.port.refusals import Hole, Place, PortError
-from jaxgrad.parity.port.scope import RESERVED, Returned, Scope, Written
+from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.source import free_names
-from jaxgrad.parity.port.values import (
-    Closure,
-    Size,
-    Value,
-    code_of,
-    is_dynamic,
-    lift,
-    real_of,
-    tensors_in,
-)
+from jaxgrad.parity.port.values import code_of, lift, real_of, tensors_in
+from jaxgrad.parity.port.written import Written
 
 
 RESULT = "result"

@@ -12,15 +12,9 @@ import torch.utils.checkpoint
 
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.binding import bind
+from jaxgrad.parity.port.kinds_of_values import Closure, Folded, Tensor, Value, renamed
 from jaxgrad.parity.port.scope import CallSite, Scope
-from jaxgrad.parity.port.values import (
-    Closure,
-    Folded,
-    Tensor,
-    Value,
-    code_of,
-    renamed,
-)
+from jaxgrad.parity.port.values import code_of
 
 
 def checkpoint(site: CallSite) -> Value:

@@ -10,14 +10,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxgrad.parity.port import closures, syntax
+from jaxgrad.parity.port.kinds_of_values import Fields, Folded, Items, Value
 from jaxgrad.parity.port.scope import Frame, Scope
 from jaxgrad.parity.port.source import Source, source_of
-from jaxgrad.parity.port.values import (
-    Fields,
-    Folded,
-    Items,
-    Value,
-)
 
 
 def run(

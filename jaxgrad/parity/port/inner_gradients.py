@@ -7,9 +7,10 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import attributes, syntax
+from jaxgrad.parity.port import indexing, syntax
+from jaxgrad.parity.port.kinds_of_values import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.scope import CallSite, Scope
-from jaxgrad.parity.port.values import Folded, Items, Tensor, Value, code_of, real_of
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 _NAMES = (
@@ -29,7 +30,7 @@ def grad(site: CallSite) -> Value:
     inputs = _listed(given["inputs"], site)
     cotangent = given.get("grad_outputs", Folded(None))
     if isinstance(cotangent, Items):
-        (cotangent,) = attributes.iterate(cotangent, site.scope, site.node)
+        (cotangent,) = indexing.iterate(cotangent, site.scope, site.node)
     if not all(isinstance(x.code, ast.Name) for x in inputs):
         raise site.refuse(
             "autograd.grad with respect to something that is not a local variable; assign it first"
@@ -53,7 +54,7 @@ def grad(site: CallSite) -> Value:
 
 def _listed(value: Value, site: CallSite) -> list[Value]:
     if isinstance(value, Items):
-        return attributes.iterate(value, site.scope, site.node)
+        return indexing.iterate(value, site.scope, site.node)
     return [value]
 
 

@@ -14,9 +14,10 @@ import torch
 
 from jaxgrad.parity.port import state, syntax
 from jaxgrad.parity.port.binding import stopped
+from jaxgrad.parity.port.kinds_of_values import Fields, Items, Tensor, Value
 from jaxgrad.parity.port.rules import operators
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Fields, Items, Tensor, Value, code_of, real_of
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 def augmented(
@@ -84,9 +85,10 @@ def _where(owner: Tensor, mask: Tensor, value: ast.expr) -> ast.expr:
 
 def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node: ast.AST) -> Value:
     """Give a tensor a new value: assign its name, or the part of the name that it is a view of."""
-    if scope.no_grad:
+    is_leaf = state.is_leaf(target.code)
+    if scope.no_grad or (is_leaf and not torch.is_grad_enabled()):  # in a caller of the function
         code = stopped(Tensor(real), code)
-    if state.is_leaf(target.code):
+    if is_leaf:
         state.store(code_of(target), code, scope, node)
         return Tensor(real, code_of(target))
     place, new = _base(code_of(target), code)

@@ -13,8 +13,8 @@ from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.binding import bind
+from jaxgrad.parity.port.kinds_of_values import Fields, Items, Tensor, Value
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Fields, Items, Tensor, Value
 
 
 def input_value(name: str, value: Any, scope: Scope) -> Value:

@@ -18,20 +18,14 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port import calls, expressions, module_hooks, statements, syntax
 from jaxgrad.parity.port.fixed import Marking
 from jaxgrad.parity.port.inputs import input_value, tensors
+from jaxgrad.parity.port.kinds_of_values import Module
 from jaxgrad.parity.port.modes import MODES, in_mode, merge_modes
+from jaxgrad.parity.port.port_names import port_name, renames
 from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import (
-    Assumption,
-    Classes,
-    Run,
-    Written,
-    port_name,
-    renames,
-    top_scope,
-)
+from jaxgrad.parity.port.scope import Classes, Run, top_scope
 from jaxgrad.parity.port.source import source_of
 from jaxgrad.parity.port.tidying import tidied
-from jaxgrad.parity.port.values import Module
+from jaxgrad.parity.port.written import Assumption, Written
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
 
 

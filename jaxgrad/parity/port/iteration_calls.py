@@ -11,27 +11,26 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import attributes, syntax
-from jaxgrad.parity.port.lengths import depends_on_sizes, is_counted, pinned
-from jaxgrad.parity.port.rules import operators
-from jaxgrad.parity.port.scope import CallSite, Special
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port import indexing, syntax
+from jaxgrad.parity.port.kinds_of_values import (
     Fields,
     Folded,
     Items,
     Size,
     Tensor,
     Value,
-    code_of,
     is_dynamic,
-    real_of,
     renamed,
 )
+from jaxgrad.parity.port.lengths import depends_on_sizes, is_counted, pinned
+from jaxgrad.parity.port.rules import operators
+from jaxgrad.parity.port.scope import CallSite, Special
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 def _sum(site: CallSite) -> Value:
     whole = site.args[0]
-    values = attributes.elements(whole, site.scope, site.node)
+    values = indexing.elements(whole, site.scope, site.node)
     if not any(map(is_dynamic, values)) and not is_counted(whole, site.scope):
         return Folded(sum(map(real_of, values), *map(real_of, site.args[1:])))
     if whole.code is not None and (len(site.args) == 1 or is_counted(whole, site.scope)):
@@ -56,7 +55,7 @@ def _container(kind: type) -> Special:
         if not site.args:
             return Items(kind, None, [])
         value = site.args[0]
-        items = attributes.elements(value, site.scope, site.node)
+        items = indexing.elements(value, site.scope, site.node)
         is_alias = isinstance(value, Items) and value.real is list and kind is tuple
         if is_counted(value, site.scope) or (is_alias and isinstance(value.code, ast.Name)):
             return Items(kind, syntax.call(kind.__name__, code_of(value)), list(items), True)
@@ -74,15 +73,15 @@ def _dict(site: CallSite) -> Value:
     if site.args and isinstance(site.args[0], Fields):
         fields |= {k: site.args[0].at(k) for k in site.args[0].fields}
     elif site.args:
-        for pair in attributes.iterate(site.args[0], site.scope, site.node):
-            key, value = attributes.iterate(pair, site.scope, site.node)
+        for pair in indexing.iterate(site.args[0], site.scope, site.node):
+            key, value = indexing.iterate(pair, site.scope, site.node)
             fields[pinned(key, site.scope, site.node)] = value
     return Fields(dict, None, fields | site.keywords)
 
 
 def _quantified(kind: Any) -> Special:
     def ask(site: CallSite) -> Value:
-        values = attributes.elements(site.args[0], site.scope, site.node)
+        values = indexing.elements(site.args[0], site.scope, site.node)
         if any(isinstance(x, Tensor) for x in values):
             raise site.refuse(f"{kind.__name__}() of tensors depends on their values")
         real = kind(map(real_of, values))
@@ -94,24 +93,24 @@ def _quantified(kind: Any) -> Special:
 
 
 def _zip(site: CallSite) -> Value:
-    rows = zip(*(attributes.iterate(x, site.scope, site.node) for x in site.args), strict=False)
+    rows = zip(*(indexing.iterate(x, site.scope, site.node) for x in site.args), strict=False)
     return Items(list, None, [Items(tuple, None, list(row)) for row in rows])
 
 
 def _enumerate(site: CallSite) -> Value:
-    items = attributes.iterate(site.args[0], site.scope, site.node)
+    items = indexing.iterate(site.args[0], site.scope, site.node)
     return Items(list, None, [Items(tuple, None, [Folded(n), x]) for n, x in enumerate(items)])
 
 
 def _reversed(site: CallSite) -> Value:
-    return Items(list, None, attributes.iterate(site.args[0], site.scope, site.node)[::-1])
+    return Items(list, None, indexing.iterate(site.args[0], site.scope, site.node)[::-1])
 
 
 def _map(site: CallSite) -> Value:
     """Return the list of `map(f, x, y)`, whose calls come one after the other."""
     function, *sequences = site.args
     rows = zip(
-        *(attributes.iterate(_named(x, site), site.scope, site.node) for x in sequences),
+        *(indexing.iterate(_named(x, site), site.scope, site.node) for x in sequences),
         strict=False,
     )
     made = [site.scope.run.call(function, list(row), {}, site.scope, site.node) for row in rows]
@@ -128,7 +127,7 @@ def _named(value: Value, site: CallSite) -> Value:
 def _reduce(site: CallSite) -> Value:
     """Return the result of `functools.reduce(f, x, start)`, one call after the other."""
     function, sequence, *start = site.args
-    values = [*start, *attributes.iterate(_named(sequence, site), site.scope, site.node)]
+    values = [*start, *indexing.iterate(_named(sequence, site), site.scope, site.node)]
     if not values:
         raise site.refuse("reduce of an empty sequence without a start")
     total, *rest = values
@@ -148,7 +147,7 @@ def _next(site: CallSite) -> Value:
         return Folded(next(values.real, *map(real_of, default)))
     if isinstance(site.node, ast.Call) and isinstance(site.node.args[0], ast.Name):
         raise site.refuse("`next` of an iterator that has a name; write the values out")
-    found = attributes.iterate(values, site.scope, site.node)
+    found = indexing.iterate(values, site.scope, site.node)
     if not found and not default:
         raise site.refuse("`next` of an empty sequence")
     return (found or default)[0]
@@ -160,7 +159,7 @@ def _iter(site: CallSite) -> Value:
     Raises:
         PortError: An element is a tensor.
     """
-    items = attributes.iterate(site.args[0], site.scope, site.node)
+    items = indexing.iterate(site.args[0], site.scope, site.node)
     if any(map(is_dynamic, items)):
         raise site.refuse("`iter` of tensors; write a loop, or read them by their positions")
     return Folded(iter([real_of(x) for x in items]))
@@ -188,7 +187,7 @@ def _range(site: CallSite) -> Value:
 
 def _sorted(site: CallSite) -> Value:
     """Return the sorted list of numbers or texts of the configuration, such as keys."""
-    values = attributes.iterate(site.args[0], site.scope, site.node)
+    values = indexing.iterate(site.args[0], site.scope, site.node)
     if any(map(is_dynamic, [*values, *site.keywords.values()])):
         raise site.refuse("`sorted` of tensors or sizes; write them in the order that they have")
     return Folded(sorted(map(real_of, values), **{k: real_of(v) for k, v in site.keywords.items()}))
@@ -200,7 +199,7 @@ def _combined(function: Any) -> Special:
     def combine(site: CallSite) -> Value:
         sequences = [
             x if isinstance(x, Folded) and isinstance(x.real, int)
-            else attributes.iterate(x, site.scope, site.node) for x in site.args
+            else indexing.iterate(x, site.scope, site.node) for x in site.args
         ]  # fmt: skip
         given = [x.real if isinstance(x, Folded) else x for x in sequences]
         keywords = {k: v if k == "fillvalue" else real_of(v) for k, v in site.keywords.items()}

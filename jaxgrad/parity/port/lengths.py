@@ -11,16 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.kinds_of_values import Fields, Items, Size, Tensor, Value
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import (
-    Fields,
-    Items,
-    Size,
-    Tensor,
-    Value,
-    code_of,
-    real_of,
-)
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 def is_counted(value: Value, scope: Scope) -> bool:

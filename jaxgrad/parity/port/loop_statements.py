@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 
 from jaxgrad.parity.port import carried, conditions, scans, state, syntax
+from jaxgrad.parity.port.differences import constants
+from jaxgrad.parity.port.kinds_of_values import Folded
+from jaxgrad.parity.port.leaving import Broken, Continued, Returned
 from jaxgrad.parity.port.lengths import numbers_of_lists
 from jaxgrad.parity.port.loops import Turn, resolve, turns
-from jaxgrad.parity.port.scope import Broken, Continued, Returned, Scope
+from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.unrolling import modules_of, require_turns, unroll
-from jaxgrad.parity.port.values import Folded
 
 
 LONGEST_LOOP = 10_000
@@ -103,6 +105,9 @@ def _write_loop(
         loop.__dict__["comments"] = above
         return True
     require_turns(first, len(bodies), scope, node, left=broken)
+    if len(bodies) > 1 and _same_form(body, bodies[1]):
+        carried.start(body, changed, scope)
+        bodies[0] = body
     for statement in next(filter(None, bodies), [])[:1]:
         statement.__dict__["comments"] = [*above, *statement.__dict__.get("comments", [])]
     for turn, body in zip(around, bodies, strict=False):
@@ -135,6 +140,11 @@ def _same(left: list[ast.stmt], right: list[ast.stmt]) -> bool:
     return len(left) == len(right) and all(
         syntax.same(a, b) for a, b in zip(left, right, strict=True)
     )
+
+
+def _same_form(left: list[ast.stmt], right: list[ast.stmt]) -> bool:
+    """Return whether two turns differ in constants and modules only."""
+    return len(left) == len(right) and constants(left, right) is not None
 
 
 def while_loop(node: ast.While, scope: Scope) -> None:

@@ -9,11 +9,8 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from jaxgrad.parity.port import attributes, places, syntax
-from jaxgrad.parity.port.lengths import is_counted, pinned, require_count
-from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import Scope, port_name
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port import attributes, indexing, places, syntax
+from jaxgrad.parity.port.kinds_of_values import (
     Closure,
     Fields,
     Folded,
@@ -24,11 +21,14 @@ from jaxgrad.parity.port.values import (
     Tensor,
     TensorMethod,
     Value,
-    code_of,
     is_dynamic,
-    real_of,
     renamed,
 )
+from jaxgrad.parity.port.lengths import is_counted, pinned, require_count
+from jaxgrad.parity.port.port_names import port_name
+from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 Lengths = tuple[tuple[ast.expr, int], ...]  # containers, and their number of elements in the run
@@ -109,7 +109,7 @@ def _match(
         resolved[local] = code_of(value)
         return ast.Name(local, ast.Store())
     if isinstance(target, ast.Tuple | ast.List):
-        parts = attributes.iterate(value, scope, target)
+        parts = indexing.iterate(value, scope, target)
         pairs = zip(target.elts, parts, strict=True)
         return ast.Tuple([_match(t, v, variables, resolved, scope) for t, v in pairs], ast.Store())
     raise scope.refuse("this target of a loop is not ported", target)
@@ -130,7 +130,7 @@ def _sequence(node: ast.expr, scope: Scope) -> _Sequence:
 
 
 def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
-    elements = attributes.elements(value, scope, node)
+    elements = indexing.elements(value, scope, node)
     if isinstance(value, Tensor | Items) and is_counted(value, scope):
         code = code_of(value)
         return _Sequence(elements, code, ((code, len(elements)),))

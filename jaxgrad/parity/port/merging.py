@@ -10,14 +10,27 @@ from typing import Any
 
 from torch import nn
 
-from jaxgrad.parity.port import syntax, variants
+from jaxgrad.parity.port import branch_tests, syntax, variants
 from jaxgrad.parity.port.defaults import aligned, is_default, without_defaults
-from jaxgrad.parity.port.scope import RESERVED, Written
+from jaxgrad.parity.port.differences import (
+    Place,
+    constants,
+    differences,
+    is_text,
+    origin_of,
+)
+from jaxgrad.parity.port.port_names import RESERVED
+from jaxgrad.parity.port.redirection import (
+    Redirections,
+    add_keywords,
+    order_keywords,
+    redirect,
+    reorder,
+)
+from jaxgrad.parity.port.written import Written
 
 
 MOST_KEYWORDS = 4
-_Place = tuple[ast.expr, ast.expr]  # where the base has one constant and the copy another
-_Calls = dict[str, tuple[str, dict[str, ast.expr]]]  # a copy -> the function, and what it passes
 
 
 def merged(functions: Sequence[Written], module: nn.Module | None = None) -> list[Written]:
@@ -29,9 +42,9 @@ def merged(functions: Sequence[Written], module: nn.Module | None = None) -> lis
             torch source are merged too.
     """
     kept: list[Written] = []
-    calls: _Calls = {}
+    calls: Redirections = {}
     for written in functions:
-        _redirect(written.node, calls)
+        redirect(written.node, calls)
         base = next((k for k in kept if _mergeable(k, written)), None)
         if base is not None:
             places = _align(base, written)
@@ -39,52 +52,17 @@ def merged(functions: Sequence[Written], module: nn.Module | None = None) -> lis
         elif module is None or not _branched(written, kept, functions, module, calls):
             kept.append(written)
     for written in kept:
-        _redirect(written.node, calls)
+        redirect(written.node, calls)
         without_defaults(written.node)
     for written in kept:
-        _order_keywords(written.node, {w.name: w.node for w in kept})
+        order_keywords(written.node, {w.name: w.node for w in kept})
     return kept
-
-
-def _order_keywords(node: ast.AST, functions: dict[str, Any]) -> None:
-    """Pass keywords in the order of the function that takes them."""
-    for call in ast.walk(node):
-        if not isinstance(call, ast.Call):
-            continue
-        function = _called(call)
-        if function is None or not isinstance(functions.get(function.id), ast.FunctionDef):
-            continue
-        places = {a.arg: n for n, a in enumerate(functions[function.id].args.kwonlyargs)}
-        ranked = [(places.get(k.arg or "", -1), n) for n, k in enumerate(call.keywords)]
-        call.keywords = [call.keywords[n] for _, n in sorted(ranked)]
-
-
-def _redirect(node: ast.AST, calls: _Calls) -> None:
-    """Let calls of a merged copy call the function that is kept, with its constants."""
-    for inner in ast.walk(node):
-        if not isinstance(inner, ast.Call):
-            continue
-        function = _called(inner)
-        if function is None or function.id not in calls:
-            continue
-        name, constants = calls[function.id]
-        function.id = name
-        have = {k.arg for k in inner.keywords}
-        if inner.func is function:
-            inner.keywords += [
-                ast.keyword(k, copy.deepcopy(v)) for k, v in constants.items() if k not in have
-            ]
-
-
-def _called(node: ast.Call) -> ast.Name | None:
-    function = node.func
-    return function if syntax.is_written(function) else None
 
 
 def _mergeable(base: Written, other: Written) -> bool:
     if not _is_copy(base, other):
         return False
-    places = _constants(_bare(base.node), _bare(other.node))
+    places = constants(_bare(base.node), _bare(other.node))
     return places is not None and len(places) > 0 and _are_few(places)
 
 
@@ -96,7 +74,7 @@ def _is_copy(base: Written, other: Written) -> bool:
     return same and not base.pinned and not other.pinned
 
 
-def _are_few(places: Sequence[_Place]) -> bool:
+def _are_few(places: Sequence[Place]) -> bool:
     if len({_key(p) for p in places}) > MOST_KEYWORDS:
         return False
     given = {(p[0].id, syntax.text(p[1])) for p in places if isinstance(p[0], ast.Name)}
@@ -107,116 +85,50 @@ def _bare(node: ast.FunctionDef) -> list[Any]:
     return [[a.arg for a in node.args.args], *node.body]
 
 
-def _differences(left: Any, right: Any) -> list[_Place] | None:
-    """Return the constants in which two trees differ, or None if something else differs."""
-    if isinstance(left, list):
-        return _of_lists(left, right) if isinstance(right, list) else None
-    if _is_negative(left) and _is_negative(right):
-        return _differences(left.operand, right.operand)
-    if _is_keyword(left) and _is_number(right):
-        return [(left, right)]
-    if _is_number(left) and _is_number(right):
-        return [] if syntax.same(left, right) else [(left, right)]
-    if type(left) is not type(right):
-        return None
-    if isinstance(left, ast.Constant):
-        return [] if left.value == right.value else None
-    is_place = isinstance(left, ast.Subscript) and _is_text(right.slice)
-    if is_place and (_is_text(left.slice) or _is_keyword(left.slice)):
-        places = _differences(left.value, right.value)
-        same = syntax.same(left.slice, right.slice)
-        return places if same or places is None else [*places, (left.slice, right.slice)]
-    if isinstance(left, ast.AST):
-        return _differences(_fields(left), _fields(right))
-    return [] if left == right else None
+def _key(place: Place) -> tuple[str, str, str]:
+    return origin_of(place[0]), syntax.text(place[0]), syntax.text(place[1])
 
 
-def _of_lists(left: list[Any], right: list[Any]) -> list[_Place] | None:
-    if len(left) != len(right):
-        return None
-    inner = [_differences(a, b) for a, b in zip(left, right, strict=True)]
-    places = [x for x in inner if x is not None]
-    return None if len(places) < len(inner) else [place for x in places for place in x]
-
-
-def _fields(node: ast.AST) -> list[Any]:
-    return [getattr(node, name, None) for name in node._fields if name != "ctx"]
-
-
-def _is_keyword(node: Any) -> bool:
-    return isinstance(node, ast.Name) and "keyword" in node.__dict__
-
-
-def _is_number(node: Any) -> bool:
-    if isinstance(node, ast.AST) and "number" in node.__dict__:
-        return True
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return _is_number(node.operand)
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
-
-
-def _is_text(node: Any) -> bool:
-    """Return whether a node is a key of the params."""
-    return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-def _is_negative(node: Any) -> bool:
-    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
-
-
-def _key(place: _Place) -> tuple[str, str, str]:
-    return _origin(place[0]), syntax.text(place[0]), syntax.text(place[1])
-
-
-def _origin(node: ast.AST) -> str:
-    inner = node.operand if isinstance(node, ast.UnaryOp) else node
-    return inner.__dict__.get("origin", "")
-
-
-def _align(base: Written, other: Written) -> list[_Place]:
+def _align(base: Written, other: Written) -> list[Place]:
     """Write the same options in two copies, and return the constants in which they differ."""
     base.node.body, other.node.body = aligned(base.node.body, other.node.body)
-    return _differences(_bare(base.node), _bare(other.node)) or []
-
-
-def _constants(left: Any, right: Any) -> list[_Place] | None:
-    return _differences(*aligned(left, right))
+    return differences(_bare(base.node), _bare(other.node)) or []
 
 
 def _branched(
     other: Written, kept: list[Written], functions: Sequence[Written], module: nn.Module,
-    calls: _Calls,
+    calls: Redirections,
 ) -> bool:  # fmt: skip
     """Merge a copy into one that takes another branch of the torch source; return whether."""
     for base in kept:
         if not _is_copy(base, other):
             continue
-        test = variants.test_between(base, other, module)
+        test = branch_tests.test_between(base, other, module)
         if test is None or not _same_options(base, other, test):
             continue
-        body = variants.with_branches(base, other, test, _constants)
+        body = variants.with_branches(base, other, test, constants)
         places = [place for block in _blocks(body) for place in _twins(block)]
         if not _are_few(places) or variants.count(body, test) > test.times:
             continue
         for written in functions:
-            _redirect(written.node, calls)
+            redirect(written.node, calls)
         both, single = variants.common_parameters(base, other)
         for written in (base, other):
             own = [a.arg for a in written.node.args.args]
             for caller in functions:
-                _reorder(caller.node, written.name, own, [*both, *single])
+                reorder(caller.node, written.name, own, [*both, *single])
         arguments = base.node.args
         arguments.args = [ast.arg(n) for n in (*both, *single)]
         arguments.defaults = [syntax.constant(None) for _ in single]
         base.node.body = body
         _merge(base, other, places, kept, calls, test.keywords)
         for written in functions:
-            _redirect(written.node, calls)
+            redirect(written.node, calls)
         return True
     return False
 
 
-def _same_options(base: Written, other: Written, test: variants.Test) -> bool:
+def _same_options(base: Written, other: Written, test: branch_tests.Test) -> bool:
     """Return whether both copies take the same keywords, apart from those of the test."""
     mine, theirs = ({a.arg for a in w.node.args.kwonlyargs} for w in (base, other))
     return mine == theirs and not mine & set(test.keywords)
@@ -230,37 +142,24 @@ def _blocks(body: list[ast.stmt]) -> list[list[ast.stmt]]:
     return [body, *inner]
 
 
-def _twins(block: list[ast.stmt]) -> list[_Place]:
+def _twins(block: list[ast.stmt]) -> list[Place]:
     """Return the constants in which statements differ from those of the other copy."""
-    places: list[_Place] = []
+    places: list[Place] = []
     for n, statement in enumerate(block):
         twin = statement.__dict__.pop("twin", None)
         if twin is not None:
-            block[n], twin = aligned(statement, twin)
-            places += _differences(statement, twin) or []
+            both = aligned(statement, twin)
+            block[n] = both[0]
+            places += differences(*both) or []
     return places
-
-
-def _reorder(node: ast.AST, name: str, old: list[str], new: list[str]) -> None:
-    """Pass the arguments of a function in a new order, and by name after one that is left out."""
-    for call in ast.walk(node):
-        if not isinstance(call, ast.Call) or (function := _called(call)) is None:
-            continue
-        if function.id != name or call.func is not function:
-            continue
-        given = dict(zip(old, call.args, strict=False))
-        count = next((n for n, x in enumerate(new) if x not in given), len(new))
-        call.args = [given[n] for n in new[:count]]
-        named = [ast.keyword(n, given[n]) for n in new[count:] if n in given]
-        call.keywords = [*named, *call.keywords]
 
 
 def _merge(
     base: Written,
     other: Written,
-    places: Sequence[_Place],
+    places: Sequence[Place],
     kept: list[Written],
-    calls: _Calls,
+    calls: Redirections,
     options: Mapping[str, tuple[Any, Any]] | None = None,
 ) -> None:
     """Give `base` a keyword for each constant that differs, and record what the copy passes.
@@ -289,7 +188,7 @@ def _merge(
             if alike is not None:
                 keywords[key] = keywords[alike]
                 continue
-            fallback = "key" if _is_text(place[0]) else "constant"
+            fallback = "key" if is_text(place[0]) else "constant"
             name = syntax.unique(_keyword_name(key[0]) or fallback, taken)
             taken.add(name)
             keywords[key] = name
@@ -308,12 +207,12 @@ def _merge(
     for n, argument in enumerate(arguments.kwonlyargs):
         arguments.kw_defaults[n] = defaults.get(argument.arg, arguments.kw_defaults[n])
     for written in kept:
-        _add(written.node, base.name, mine)
-    for name, (target, constants) in list(calls.items()):
+        add_keywords(written.node, base.name, mine)
+    for name, (target, passed) in list(calls.items()):
         if target == base.name:
             calls[name] = (
                 target,
-                constants | {k: v for k, v in mine.items() if k not in constants},
+                passed | {k: v for k, v in mine.items() if k not in passed},
             )
     known = calls.get(base.name, (base.name, {}))[1]
     calls[base.name] = (base.name, known | mine)
@@ -323,17 +222,6 @@ def _merge(
 def _keyword_name(origin: str) -> str:
     """Return the name of a keyword: that of the attribute, unless it is one of Python's."""
     return f"{origin}_value" if hasattr(builtins, origin) else origin
-
-
-def _add(node: ast.AST, name: str, constants: dict[str, ast.expr]) -> None:
-    for inner in ast.walk(node):
-        if isinstance(inner, ast.Call):
-            function = _called(inner)
-            if function is not None and function.id == name:
-                have = {k.arg for k in inner.keywords}
-                inner.keywords += [
-                    ast.keyword(k, copy.deepcopy(v)) for k, v in constants.items() if k not in have
-                ]
 
 
 class _Replace(ast.NodeTransformer):

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from jaxgrad import functional
 from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.written import Written
 
 
 TRAINING = "training"

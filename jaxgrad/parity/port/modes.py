@@ -20,7 +20,7 @@ from torch import nn
 from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.mode_expressions import TRAINING, merge_expression
 from jaxgrad.parity.port.mode_statements import merge_bodies
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.written import Written
 
 
 MODES = {True: "train", False: "eval"}

@@ -9,20 +9,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from jaxgrad.parity.port import attributes, syntax
+from jaxgrad.parity.port import indexing, param_paths, syntax
 from jaxgrad.parity.port.hooks import as_lambda
+from jaxgrad.parity.port.kinds_of_values import Folded, Items, Module, Tensor, Value, renamed
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import (
-    Folded,
-    Items,
-    Module,
-    Tensor,
-    Value,
-    code_of,
-    renamed,
-    tensors_in,
-)
+from jaxgrad.parity.port.values import code_of, tensors_in
 
 
 Forward = Callable[[list[Value]], Value]
@@ -48,7 +40,7 @@ def call_hooked(
     for hook in real._forward_pre_hooks.values():
         given = scope.run.call(Folded(hook), [module, Items(tuple, None, args)], {}, scope, node)
         if given.real is not None:
-            args = attributes.iterate(given, scope, node) if isinstance(given, Items) else [given]
+            args = indexing.iterate(given, scope, node) if isinstance(given, Items) else [given]
     result = forward(args)
     for hook in real._forward_hooks.values():
         passed = [module, Items(tuple, None, args), result]
@@ -76,7 +68,7 @@ def _with_backward_pre_hook(
         return result
     if body:
         raise scope.refuse("a backward pre-hook with several statements; write it as one", node)
-    new = attributes.iterate(answer, scope, node)[0] if isinstance(answer, Items) else answer
+    new = indexing.iterate(answer, scope, node)[0] if isinstance(answer, Items) else answer
     function = ast.Lambda(syntax.function("_", [name], []).args, code_of(new))
     return Tensor(result.real, syntax.call("jaxgrad.hook", code_of(result), function))
 
@@ -144,7 +136,7 @@ def parameter_hooks(scope: Scope, used: set[str], node: ast.AST) -> list[ast.stm
             raise scope.refuse(
                 f"{path} has a hook that runs after its gradient is accumulated", node
             )
-        place = syntax.reach(path)
+        place = param_paths.reach(path)
         code: ast.expr = place
         with scope.block() as body:
             for hook in hooks.values():
@@ -154,6 +146,8 @@ def parameter_hooks(scope: Scope, used: set[str], node: ast.AST) -> list[ast.stm
                 if function is not None:
                     code = syntax.call("jaxgrad.hook", code, function)
         if code is not place:
-            new = syntax.replaced(path.split("."), syntax.name("p"), code, present=True)
+            new = param_paths.replaced(
+                param_paths.keys_of(path), syntax.name("p"), code, present=True
+            )
             statements += [*body, ast.Assign([ast.Name("p", ast.Store())], new)]
     return statements

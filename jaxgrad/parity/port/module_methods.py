@@ -8,8 +8,9 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port import attributes
+from jaxgrad.parity.port.kinds_of_values import Folded, Items, Module, Value
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Folded, Items, Module, Value, real_of
+from jaxgrad.parity.port.values import real_of
 
 
 def of_base(

@@ -13,9 +13,10 @@ from typing import Any
 from torch import nn
 
 from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.line_breaks import WIDTH
 from jaxgrad.parity.port.source import is_torch
-from jaxgrad.parity.port.writer import WIDTH, short_path
+from jaxgrad.parity.port.writer import short_path
+from jaxgrad.parity.port.written import Written
 
 
 def named(functions: Sequence[Written]) -> list[Written]:

@@ -19,15 +19,10 @@ from torch.distributions.utils import lazy_property
 from jaxgrad.parity.port import inlined
 from jaxgrad.parity.port.binding import kept
 from jaxgrad.parity.port.functions import call_function
+from jaxgrad.parity.port.kinds_of_values import Folded, Method, Object, Value
 from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.source import source_of
-from jaxgrad.parity.port.values import (
-    Folded,
-    Method,
-    Object,
-    Value,
-    folded,
-)
+from jaxgrad.parity.port.values import folded
 
 
 def is_plain(kind: type) -> bool:

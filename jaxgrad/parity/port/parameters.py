@@ -12,9 +12,7 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port import closures, syntax
-from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import Scope, port_name
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port.kinds_of_values import (
     Closure,
     Fields,
     Folded,
@@ -23,10 +21,13 @@ from jaxgrad.parity.port.values import (
     Module,
     Object,
     Value,
-    code_of,
     is_dynamic,
     renamed,
 )
+from jaxgrad.parity.port.port_names import port_name
+from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import code_of
 
 
 Arguments = dict[str, ast.expr]  # the port's parameters, and what the caller passes for them

@@ -7,7 +7,7 @@ import dataclasses
 
 from torch import nn
 
-from jaxgrad.parity.port.values import Module
+from jaxgrad.parity.port.kinds_of_values import Module
 
 
 @dataclasses.dataclass(frozen=True)

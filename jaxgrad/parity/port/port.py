@@ -28,13 +28,13 @@ from jaxgrad.parity.port.ported import Ported
 from jaxgrad.parity.port.proofs import proved
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scans import scanned
-from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.step_proofs import step_proved
 from jaxgrad.parity.port.steps import Recipe, Step, write_step
 from jaxgrad.parity.port.ties import tie
 from jaxgrad.parity.port.verifying import STYLES, silent
 from jaxgrad.parity.port.wrappers import without_wrappers
 from jaxgrad.parity.port.writer import title_of, write_file
+from jaxgrad.parity.port.written import Written
 
 
 def port(

@@ -15,8 +15,8 @@ from jaxgrad.optim import state_from_torch
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.proof_files import write_proof
 from jaxgrad.parity.port.refusals import Hole
-from jaxgrad.parity.port.scope import Assumption
 from jaxgrad.parity.port.verifying import in_mode_of
+from jaxgrad.parity.port.written import Assumption
 from jaxgrad.parity.prove.report import Report
 
 

@@ -8,17 +8,9 @@ from collections.abc import Iterator
 from torch import nn
 
 from jaxgrad.parity.port import draws, functions, syntax
+from jaxgrad.parity.port.kinds_of_values import Folded, Items, Module, Tensor, Value
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import (
-    Folded,
-    Items,
-    Module,
-    Tensor,
-    Value,
-    code_of,
-    lift,
-    real_of,
-)
+from jaxgrad.parity.port.values import code_of, lift, real_of
 
 
 _CELLS = {
@@ -58,7 +50,9 @@ def call(
     )
     passed = [code_of(module), code_of(source)]
     passed += [code_of(start)] if has_start else []
-    passed += [draws.key(written.name)] if drops else []
+    if drops:
+        label = functions.key_label(type(real).forward, type(real), module.path)
+        passed.append(draws.key(label))
     code = syntax.call_written(written.name, *passed)
     for path, _ in real.named_parameters():
         scope.run.used.add(f"{module.path}.{path}" if module.path else path)
@@ -80,39 +74,51 @@ def _body(module: nn.RNNBase, has_start: bool, drops: bool) -> Iterator[str]:
         size = f"({len(suffixes)}, x.shape[1], {module.hidden_size})"
         zeros = f"jnp.zeros({size}, x.dtype)"
         yield f"start = {zeros}, {zeros}" if is_lstm else f"start = {zeros}"
+    several = len(suffixes) > 1
+    yield from _scan(module) if several else _step(module, 'p["{}_l0"]')
     for number, suffix in enumerate(suffixes):
         if number % len(directions) == 0 and number and drops:
             yield f"{draws.RNG}, dropout_{draws.RNG} = jax.random.split({draws.RNG})"
             yield f"x = F.dropout(x, {module.dropout}, key=dropout_{draws.RNG})"
-        yield from _layer(module, number, suffix)
-        if module.bidirectional and suffix.endswith("_reverse"):
-            forward = suffix.removesuffix("_reverse")
-            yield f"x = jnp.concatenate([out_{forward}, out_{suffix}], axis=-1)"
-        elif not module.bidirectional:
-            yield f"x = out_{suffix}"
+        start = f"(start[0][{number}], start[1][{number}])" if is_lstm else f"start[{number}]"
+        if not several:
+            yield f"end_l0, x = lax.scan(step, {start}, x)"
+            continue
+        out = f"out_{suffix}" if module.bidirectional else "x"
+        reverse = ", reverse=True" if suffix.endswith("_reverse") else ""
+        yield f'end_{suffix}, {out} = scan("{suffix}", {start}, x{reverse})'
+        if reverse:
+            yield f"x = jnp.concatenate([out_l{number // 2}, out_{suffix}], axis=-1)"
     if module.batch_first:
         yield "x = x.swapaxes(0, 1)"
     ends = ", ".join(f"end_{s}" for s in suffixes)
     if not is_lstm:
-        yield f"return x, jnp.stack([{ends}])"
+        yield f"return x, jnp.stack([{ends}])" if several else "return x, end_l0[None]"
         return
-    yield (
-        f"hidden, cell = zip({ends})" if len(suffixes) > 1 else f"hidden, cell = end_{suffixes[0]}"
-    )
-    if len(suffixes) > 1:
+    yield f"hidden, cell = zip({ends})" if several else "hidden, cell = end_l0"
+    if several:
         yield "return x, (jnp.stack(hidden), jnp.stack(cell))"
     else:
         yield "return x, (hidden[None], cell[None])"
 
 
-def _layer(module: nn.RNNBase, number: int, suffix: str) -> Iterator[str]:
-    names = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if module.bias else [])]
-    weights = ", ".join(f'p["{n}_{suffix}"]' for n in names)
-    start = (
-        f"(start[0][{number}], start[1][{number}])" if module.mode == "LSTM" else f"start[{number}]"
-    )
-    reverse = ", reverse=True" if suffix.endswith("_reverse") else ""
-    yield f"def step_{suffix}(state, x):"
+def _names(module: nn.RNNBase) -> list[str]:
+    return ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if module.bias else [])]
+
+
+def _scan(module: nn.RNNBase) -> Iterator[str]:
+    """Yield the function that runs one layer in one direction."""
+    options = ", reverse=False" if module.bidirectional else ""
+    names = ", ".join(f'"{name}_"' for name in _names(module))
+    yield f"def scan(suffix, state, x{options}):"
+    yield f"    weights = [p[name + suffix] for name in ({names})]"
+    yield from (f"    {line}" for line in _step(module, "*weights"))
+    yield f"    return lax.scan(step, state, x{', reverse=reverse' if options else ''})"
+
+
+def _step(module: nn.RNNBase, weight: str) -> Iterator[str]:
+    """Yield the function of one time step; `weight` is the code of a weight of a given name."""
+    weights = ", ".join(dict.fromkeys(weight.format(name) for name in _names(module)))
+    yield "def step(state, x):"
     yield f"    state = {_CELLS[module.mode]}(x, state, {weights})"
     yield f"    return state, {'state[0]' if module.mode == 'LSTM' else 'state'}"
-    yield f"end_{suffix}, out_{suffix} = lax.scan(step_{suffix}, {start}, x{reverse})"

@@ -9,8 +9,10 @@ import torch
 from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.binding import bind_results
 from jaxgrad.parity.port.cleaning import cleaned
-from jaxgrad.parity.port.scope import Returned, Scope
-from jaxgrad.parity.port.values import Tensor, Value, code_of, lift, real_of
+from jaxgrad.parity.port.kinds_of_values import Tensor, Value
+from jaxgrad.parity.port.leaving import Returned
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import code_of, lift, real_of
 
 
 def autocast(node: ast.With, context: torch.autocast, scope: Scope) -> None:

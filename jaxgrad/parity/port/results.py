@@ -6,17 +6,17 @@ import ast
 import copy
 
 from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port.kinds_of_values import (
     Closure,
     Fields,
     Items,
     Method,
     Module,
     Value,
-    code_of,
     is_dynamic,
 )
+from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.values import code_of
 
 
 def returned_code(result: Value) -> ast.expr:

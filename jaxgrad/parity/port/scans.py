@@ -9,9 +9,10 @@ from typing import Any
 from torch import Tensor, nn
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.kinds_of_values import Module
 from jaxgrad.parity.port.loops import Turn
-from jaxgrad.parity.port.scope import Scope, Written
-from jaxgrad.parity.port.values import Module
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.written import Written
 
 
 STACKED = "stacked"

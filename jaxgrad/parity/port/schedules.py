@@ -18,7 +18,7 @@ from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.schedule_bodies import plain
 from jaxgrad.parity.port.schedule_functions import POINTS, write_function
 from jaxgrad.parity.port.scheduler_settings import Settings, scheduler_of
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.written import Written
 
 
 SettingsOf = Callable[[Any], Settings]

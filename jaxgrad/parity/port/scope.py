@@ -6,7 +6,6 @@ import ast
 import contextlib
 import copy
 import dataclasses
-import re
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -14,69 +13,12 @@ from typing import Any
 from torch import nn
 
 from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.refusals import Hole, Place, PortError
+from jaxgrad.parity.port.kinds_of_values import Value
+from jaxgrad.parity.port.port_names import _MARK, RESERVED, port_name
+from jaxgrad.parity.port.refusals import Place, PortError
 from jaxgrad.parity.port.settings import Settings
 from jaxgrad.parity.port.source import Source
-from jaxgrad.parity.port.values import Value
-
-
-RESERVED = frozenset(
-    {
-        "F",
-        "jax",
-        "jnp",
-        "lax",
-        "jaxgrad",
-        "math",
-        "nnx",
-        "p",
-        "np",
-        "optim",
-        "partial",
-        "rng",
-        "training",
-    }
-)
-
-
-@dataclasses.dataclass
-class Written:
-    """A function of the port."""
-
-    name: str
-    function: types.FunctionType  # torch's function
-    node: Any  # ast.FunctionDef, or ast.ClassDef for an autograd.Function
-    owner: type | None  # the module's class, if the function is a method
-    doc: str = ""
-    pinned: bool = False  # whether it is passed to a transformation, which takes no constants
-    paths: set[str] = dataclasses.field(default_factory=set)  # the modules whose method it is
-    hole: Hole | None = None  # what is to be written by hand in its place
-    base: str = ""  # the name that it has if no other function has it
-    held: set[str] = dataclasses.field(default_factory=set)  # the modules that it was written for
-
-    @classmethod
-    def helper(cls, source: str, doc: str, writer: Any) -> Written:
-        """Return a function that has no counterpart in torch, from its source.
-
-        Args:
-            source: The definition of the function.
-            doc: Its docstring.
-            writer: The function that adds it to the port.
-        """
-        node = ast.parse(source).body[0]
-        assert isinstance(node, ast.FunctionDef)
-        return cls(node.name, writer, node, None, doc)
-
-
-@dataclasses.dataclass(frozen=True)
-class Assumption:
-    """A test of the torch program that was folded, because the port cannot branch on it."""
-
-    place: Place
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.place}: {self.text}"
+from jaxgrad.parity.port.written import Assumption, Written
 
 
 @dataclasses.dataclass
@@ -287,47 +229,3 @@ def top_scope(run: Run, name: str) -> Scope:
 
 
 def _nothing() -> None: ...
-
-
-_MARK = re.compile(
-    r"#\s*(fmt|type|pyright|pyrefly|mypy|noqa|pylint|ruff|nosec|pragma)\b"
-)  # for tools
-
-
-def renames(node: ast.AST) -> dict[str, str]:
-    """Return other names for variables of a function: `input` is `x`, if there is no `x`."""
-    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
-    names |= {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
-    return {"input": "input_"} if "x" in names else {}
-
-
-def port_name(name: str) -> str:
-    """Return the port's name of a variable of torch's; `input` is a builtin, `F` a module."""
-    if name == "input":
-        return "x"
-    return f"{name}_" if name in RESERVED else name
-
-
-class Returned(Exception):
-    """The interpreted function has returned."""
-
-    def __init__(self, value: Value) -> None:
-        self.value = value
-
-
-class Broken(Exception):
-    """A `break` of the innermost loop."""
-
-
-class Continued(Exception):
-    """A `continue` of the innermost loop."""
-
-
-class Left(Exception):
-    """The block of a context manager was left by one of the others, `how`."""
-
-    def __init__(self, how: Exception) -> None:
-        self.how = how
-
-
-LEAVING = (Returned, Broken, Continued, Left)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 import copy
 
-from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port import param_paths, syntax
+from jaxgrad.parity.port.kinds_of_values import Value
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Value
 
 
 def is_leaf(code: ast.expr | None) -> bool:
@@ -75,7 +75,7 @@ def _path(place: ast.expr) -> tuple[str, list[str | int]]:
 
 
 def _at(keys: list[str | int], base: ast.expr, new: ast.expr) -> ast.expr:
-    return syntax.replaced([str(k) for k in keys], base, new, present=True)
+    return param_paths.replaced(keys, base, new, present=True)
 
 
 def _joined(keys: list[str | int], new: ast.expr, scope: Scope) -> bool:

@@ -10,29 +10,24 @@ from typing import Any
 
 from jaxgrad.parity.port import (
     arithmetic,
-    attributes,
     branches,
     closures,
     conditions,
     holes,
+    indexing,
     inplace,
     loop_statements,
     syntax,
     with_statements,
 )
 from jaxgrad.parity.port.assignments import store
+from jaxgrad.parity.port.kinds_of_values import Folded, Items, Size, Tensor
+from jaxgrad.parity.port.leaving import LEAVING, Broken, Continued, Returned
 from jaxgrad.parity.port.lengths import is_counted
 from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import LEAVING, Broken, Continued, Returned, Scope
+from jaxgrad.parity.port.scope import Scope
 from jaxgrad.parity.port.source import is_torch
-from jaxgrad.parity.port.values import (
-    Folded,
-    Items,
-    Size,
-    Tensor,
-    code_of,
-    real_of,
-)
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 def execute(body: list[ast.stmt], scope: Scope) -> None:
@@ -86,9 +81,9 @@ def _augmented(node: ast.AugAssign, scope: Scope) -> None:
         inplace.augmented(left, node.op, right, scope, node)
     elif isinstance(left, Items) and left.real is list:
         if left.code is None:
-            left.items += attributes.iterate(right, scope, node)
+            left.items += indexing.iterate(right, scope, node)
             return
-        left.items += attributes.elements(right, scope, node)
+        left.items += indexing.elements(right, scope, node)
         left.counted = left.counted or is_counted(right, scope)
         scope.emit(ast.AugAssign(_stored(code_of(left)), node.op, code_of(right)))
     else:

@@ -13,13 +13,15 @@ from torch import nn
 
 from jaxgrad.parity.port import draws, optimizers, syntax
 from jaxgrad.parity.port.inputs import input_value, tensors
+from jaxgrad.parity.port.kinds_of_values import Folded, Value, is_dynamic, renamed
 from jaxgrad.parity.port.mode_expressions import TRAINING
 from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.schedules import write_rates
-from jaxgrad.parity.port.scope import Run, Written, top_scope
+from jaxgrad.parity.port.scope import Run, top_scope
 from jaxgrad.parity.port.selections import selection
-from jaxgrad.parity.port.values import Folded, Value, code_of, is_dynamic, renamed
+from jaxgrad.parity.port.values import code_of
+from jaxgrad.parity.port.written import Written
 
 
 @dataclasses.dataclass(frozen=True)

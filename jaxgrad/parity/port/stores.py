@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from jaxgrad.parity.port import attributes, autograd_functions, inplace, objects
+from jaxgrad.parity.port import autograd_functions, indexing, inplace, objects
 from jaxgrad.parity.port.binding import kept, stop_all
-from jaxgrad.parity.port.lengths import pinned
-from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import (
+from jaxgrad.parity.port.kinds_of_values import (
     Fields,
     Folded,
     Items,
@@ -18,8 +16,10 @@ from jaxgrad.parity.port.values import (
     Size,
     Tensor,
     Value,
-    code_of,
 )
+from jaxgrad.parity.port.lengths import pinned
+from jaxgrad.parity.port.scope import Scope
+from jaxgrad.parity.port.values import code_of
 
 
 def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast.AST) -> None:
@@ -78,7 +78,7 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     if scope.no_grad:
         value = stop_all(value)
     if isinstance(owner, Items):
-        owner.items = list(attributes.iterate(owner, scope, node))
+        owner.items = list(indexing.iterate(owner, scope, node))
         owner.code, owner.counted = None, False
         owner.items[position] = kept(str(position), value, scope, lasting=True)
     elif isinstance(owner, Fields) and not isinstance(owner, Object):

@@ -24,7 +24,9 @@ def constant(value: Any) -> ast.Constant:
 
 
 def item(base: ast.expr, index: Any) -> ast.expr:
-    """Return `base[index]` for an int or a string."""
+    """Return `base[index]` for an int or a string; of `[x]`, element 0 is `x`."""
+    if isinstance(base, ast.List) and len(base.elts) == 1 and index == 0:
+        return base.elts[0]
     return ast.Subscript(base, literal(index), ast.Load())
 
 
@@ -157,52 +159,6 @@ def assigned(node: ast.AST) -> set[str]:
 def nonlocals(node: ast.AST) -> set[str]:
     """Return the names of the function around it that a function declares as its own to assign."""
     return {name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names}
-
-
-def _key(part: str) -> int | str:
-    return int(part) if part.isdigit() else part
-
-
-def reach(path: str, base: ast.expr | None = None) -> ast.expr:
-    """Return the expression of a tensor by its path in the params, or below `base`."""
-    code: ast.expr = base or name("p")
-    for part in path.split("."):
-        code = item(code, _key(part))
-    return code
-
-
-def replaced(
-    parts: Sequence[str], base: ast.expr, value: ast.expr, *, present: bool = False
-) -> ast.expr:
-    """Return `base` with a value at a path; what else is at the path is kept.
-
-    Args:
-        parts: The keys of the path; digits are places in lists.
-        base: The expression of a tree.
-        value: The expression of the new value.
-        present: Whether every part of the path is known to be in the tree.
-    """
-    if not parts:
-        return value
-    first, *rest = parts
-    if first.isdigit():
-        index = int(first)
-        inner = replaced(rest, item(base, index), value, present=present)
-        before = [_part(base, ast.Slice(None, constant(index)))] if index else []
-        after = _part(base, ast.Slice(constant(index + 1)))
-        return ast.List([*before, inner, after], ast.Load())
-    if rest and present:
-        inner = replaced(rest, item(base, first), value, present=present)
-    elif rest:
-        get = attribute(base, "get")
-        inner = replaced(rest, call(get, constant(first), ast.Dict([], [])), value)
-    else:
-        inner = value
-    return ast.Dict([None, constant(first)], [base, inner])
-
-
-def _part(base: ast.expr, piece: ast.Slice) -> ast.Starred:
-    return ast.Starred(ast.Subscript(base, piece, ast.Load()), ast.Load())
 
 
 LARGEST = 64  # numbers of an array that are written out

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from jaxgrad import functional
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port import param_paths, syntax
+from jaxgrad.parity.port.written import Written
 
 
 TIED = "# tied"
@@ -27,7 +27,9 @@ def tie(entry: Written, ties: Mapping[str, str]) -> None:
         if not any(_holds(path, alias) for s in body for path in _paths(s)):
             entry.node.body[:] = body
             continue
-        code = syntax.replaced(alias.split("."), syntax.name("p"), syntax.reach(first))
+        code = param_paths.replaced(
+            param_paths.keys_of(alias), syntax.name("p"), param_paths.reach(first)
+        )
         statement = ast.Assign([ast.Name("p", ast.Store())], code)
         statement.__dict__["trailing"] = TIED
         statements.append(statement)
@@ -47,13 +49,13 @@ def _read_first(statement: ast.stmt, alias: str, first: str) -> ast.stmt:
 
 class _Read(ast.NodeTransformer):
     def __init__(self, alias: str, first: str) -> None:
-        self.place = syntax.text(syntax.reach(alias))
+        self.place = syntax.text(param_paths.reach(alias))
         self.owner, _, self.leaf = alias.rpartition(".")
         self.first = first
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         if syntax.text(node) == self.place:
-            return syntax.reach(self.first)
+            return param_paths.reach(self.first)
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> Any:
@@ -62,12 +64,12 @@ class _Read(ast.NodeTransformer):
         if not whole or _parameter(node) != self.leaf:
             return node
         node.keywords.remove(whole[0])
-        node.args.append(syntax.reach(self.first))
+        node.args.append(param_paths.reach(self.first))
         return node
 
     def _is_owner(self, code: ast.expr) -> bool:
         alone = code.__dict__.get("leaves") == {self.leaf}
-        return alone and syntax.text(code) == syntax.text(syntax.reach(self.owner))
+        return alone and syntax.text(code) == syntax.text(param_paths.reach(self.owner))
 
 
 def _parameter(call: ast.Call) -> str:

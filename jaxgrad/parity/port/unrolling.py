@@ -6,9 +6,9 @@ import ast
 import copy
 
 from jaxgrad.parity.port import state, syntax
+from jaxgrad.parity.port.kinds_of_values import Module
 from jaxgrad.parity.port.loops import Turn
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Module
 
 
 def modules_of(turn: Turn) -> set[str]:
@@ -50,6 +50,7 @@ def unroll(body: list[ast.stmt], turn: Turn, scope: Scope, node: ast.AST) -> Non
         new = syntax.substitute(statement, turn.resolved)
         kept = {k: v for k, v in statement.__dict__.items() if k in ("comments", "trailing")}
         new.__dict__.update(kept)
+        new.__dict__["unrolled"] = True
         scope.body.append(new)
         if after is not None:
             state.store(*after, scope, node)

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port import hooks, source, syntax
+from jaxgrad.parity.port.kinds_of_values import Folded, Mapped, Tensor, Value
 from jaxgrad.parity.port.scope import CallSite, Scope
-from jaxgrad.parity.port.values import Folded, Mapped, Tensor, Value, code_of, lift, real_of
+from jaxgrad.parity.port.values import code_of, lift, real_of
 
 
 def vmap(site: CallSite) -> Value:

@@ -7,9 +7,10 @@ import ast
 from torch import nn
 
 from jaxgrad.parity.port import attributes, draws, places, syntax
+from jaxgrad.parity.port.kinds_of_values import Module, Tensor, Value
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Module, Tensor, Value, code_of, lift, real_of
+from jaxgrad.parity.port.values import code_of, lift, real_of
 
 
 PLACEHOLDER = "input_of_the_module"

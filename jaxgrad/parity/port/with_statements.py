@@ -8,8 +8,9 @@ import torch
 
 from jaxgrad.parity.port import context_managers, regions
 from jaxgrad.parity.port.binding import bind
+from jaxgrad.parity.port.kinds_of_values import Value
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Value, folded
+from jaxgrad.parity.port.values import folded
 
 
 def with_statement(node: ast.With, scope: Scope) -> None:

@@ -15,8 +15,8 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.source import is_torch
+from jaxgrad.parity.port.written import Written
 
 
 TORCH = str(pathlib.Path(torch.__file__).parent)

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import ast
 import inspect
-import io
 import json
 import pathlib
 import re
 import textwrap
-import tokenize
 from collections.abc import Sequence
 
 from torch import nn
 
 from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.scope import Assumption, Written
+from jaxgrad.parity.port.line_breaks import WIDTH, fit
 from jaxgrad.parity.port.source import is_torch
+from jaxgrad.parity.port.spelling import statement_text, tidy
+from jaxgrad.parity.port.written import Assumption, Written
 
 
-WIDTH = 100
 _IMPORTS = (
     ("math", "import math"),
     ("partial", "from functools import partial"),
@@ -176,7 +175,7 @@ def statement_lines(node: ast.stmt, indent: int) -> list[str]:
         target = target[1:-1] if isinstance(node.target, ast.Tuple) else target
         head = f"for {target} in {syntax.text(node.iter)}:"
         inner = [line for s in node.body for line in statement_lines(s, indent + 4)]
-        return [*above, *fit(_tidy(head), indent), *inner]
+        return [*above, *fit(tidy(head), indent), *inner]
     if isinstance(node, ast.If):
         return [*above, *_branch(node, indent)]
     if isinstance(node, ast.FunctionDef):
@@ -184,7 +183,7 @@ def statement_lines(node: ast.stmt, indent: int) -> list[str]:
         head = f"def {node.name}({syntax.text(node.args)}):"
         inner = [line for s in node.body for line in statement_lines(s, indent + 4)]
         return ["", *above, *decorators, *fit(head, indent), *inner, ""]
-    lines = fit(_tidy(_text(node)), indent)
+    lines = fit(tidy(statement_text(node)), indent)
     if isinstance(node, ast.Assert) and node.msg is not None and len(lines) > 1:
         lines = _assertion(node, indent)
     if isinstance(node, ast.Raise) and any(len(line) > WIDTH for line in lines):
@@ -199,7 +198,7 @@ def statement_lines(node: ast.stmt, indent: int) -> list[str]:
 
 def _branch(node: ast.If, indent: int) -> list[str]:
     space = " " * indent
-    lines = fit(_tidy(f"if {syntax.text(node.test)}:"), indent)
+    lines = fit(tidy(f"if {syntax.text(node.test)}:"), indent)
     lines += [line for s in node.body for line in statement_lines(s, indent + 4)]
     if node.orelse:
         lines.append(f"{space}else:")
@@ -208,7 +207,7 @@ def _branch(node: ast.If, indent: int) -> list[str]:
 
 
 def _assertion(node: ast.Assert, indent: int) -> list[str]:
-    test = fit(f"assert {_tidy(syntax.text(node.test))}, (", indent)
+    test = fit(f"assert {tidy(syntax.text(node.test))}, (", indent)
     return [*test, *_message(node.msg, indent), " " * indent + ")"]
 
 
@@ -223,145 +222,3 @@ def _message(node: ast.expr | None, indent: int) -> list[str]:
     assert isinstance(node, ast.Constant) and isinstance(node.value, str)
     parts = textwrap.wrap(node.value, WIDTH - indent - 8, drop_whitespace=False)
     return [f"{' ' * (indent + 4)}{json.dumps(part, ensure_ascii=False)}" for part in parts]
-
-
-def _text(node: ast.stmt) -> str:
-    """Return a statement as a person writes it: `return a, b` and `(a,) = b`."""
-    source = syntax.text(node)
-    if (
-        isinstance(node, ast.Return)
-        and isinstance(node.value, ast.Tuple)
-        and len(node.value.elts) > 1
-    ):
-        return "return " + source[len("return (") : -1]
-    if (
-        isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Tuple)
-        and len(node.targets[0].elts) == 1
-    ):
-        left, right = source.split(", = ", 1)
-        return f"({left},) = {right}"
-    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and node.value.elts:
-        left = source[: len(source) - len(syntax.text(node.value))]
-        return left + source[len(left) + 1 : -1] if len(node.value.elts) > 1 else source
-    return source
-
-
-def _tidy(source: str) -> str:
-    """Return a line with strings in double quotes, and `1e-6` and `x**2` as ruff has them."""
-    parts = []
-    last = 0
-    starts = [0]
-    source = _POWER.sub(_short_power, source)
-    for line in source.split("\n"):
-        starts.append(starts[-1] + len(line) + 1)
-    try:
-        tokens = list(tokenize.generate_tokens(io.StringIO(source).readline))
-    except (tokenize.TokenError, IndentationError):
-        return source
-    for token in tokens:
-        new = token.string
-        if token.type == tokenize.STRING and re.fullmatch(r"'[^'\"\\]*'", new):
-            new = f'"{new[1:-1]}"'
-        elif token.type == tokenize.NUMBER:
-            new = _number(new)
-        if new != token.string:
-            begin = starts[token.start[0] - 1] + token.start[1]
-            parts += [source[last:begin], new]
-            last = begin + len(token.string)
-    return "".join([*parts, source[last:]])
-
-
-_OPERAND = r"(?:[A-Za-z_][\w.]*|\d[\w.]*)"
-_POWER = re.compile(
-    rf"(?<![\w.\])'\"])({_OPERAND}) \*\* (-?{_OPERAND}|\(-{_OPERAND}\))(?![\w.(\[])"
-)
-
-
-def _short_power(match: re.Match[str]) -> str:
-    return f"{match[1]}**{match[2].strip('()')}"
-
-
-def _number(text: str) -> str:
-    """Return `1e-06` as `1e-6`, and `9000000000000000.0` as `9e15`."""
-    text = re.sub(r"e([-+]?)0*(\d)", lambda m: f"e{m[1].strip('+')}{m[2]}", text)
-    match = re.fullmatch(r"(\d)(\d*?)(0{5,})\.0", text)
-    if match is None:
-        return text
-    digits = f"{match[1]}.{match[2]}" if match[2] else match[1]
-    return f"{digits}e{len(match[2]) + len(match[3])}"
-
-
-def fit(source: str, indent: int) -> list[str]:
-    """Return one statement on as many lines as it needs."""
-    space = " " * indent
-    if len(source) + indent <= WIDTH:
-        return [space + source]
-    found = _break(source, WIDTH - indent)
-    if found is None:
-        return [space + source]
-    begin, end = found
-    head, inner, tail = source[: begin + 1], source[begin + 1 : end], source[end:]
-    if len(inner) + indent + 4 <= WIDTH and not inner.endswith(","):
-        middle = [f"{space}    {inner}"]
-    else:
-        parts = _split(inner)
-        ends = "," if len(parts) > 1 or source[begin] != "(" or "=" in inner else ""
-        if len(parts) == 1:
-            middle = fit(inner, indent + 4)
-        else:
-            middle = [
-                line
-                for n, part in enumerate(parts)
-                for line in _ended(fit(part, indent + 4), "," if n + 1 < len(parts) else ends)
-            ]
-    return [space + head, *middle, space + tail]
-
-
-def _ended(lines: list[str], end: str) -> list[str]:
-    return [*lines[:-1], lines[-1] + end]
-
-
-def _break(source: str, width: int) -> tuple[int, int] | None:
-    """Return the last outermost pair of brackets whose first line fits; none of them is empty."""
-    pairs: list[tuple[int, int]] = []
-    stack: list[int] = []
-    quote = ""
-    for n, c in enumerate(source):
-        if quote:
-            quote = "" if c == quote else quote
-        elif c in "\"'":
-            quote = c
-        elif c in "([{":
-            stack.append(n)
-        elif c in ")]}":
-            begin = stack.pop()
-            if not stack and n - begin > 1:
-                pairs.append((begin, n))
-    wide = [p for p in pairs if p[1] - p[0] > 20]
-    fitting = [p for p in wide if p[0] < width]
-    return (fitting or wide or pairs or [None])[-1]
-
-
-def _split(source: str) -> list[str]:
-    """Split at the commas outside of brackets."""
-    parts, depth, quote, last = [], 0, "", 0
-    for n, c in enumerate(source):
-        if quote:
-            quote = "" if c == quote else quote
-        elif c in "\"'":
-            quote = c
-        elif c in "([{":
-            depth += 1
-        elif c in ")]}":
-            depth -= 1
-        elif c == "," and depth == 0 and not _names_lambda(source[last:n]):
-            parts.append(source[last:n].strip())
-            last = n + 1
-    rest = source[last:].strip()
-    return [*parts, rest] if rest else parts
-
-
-def _names_lambda(part: str) -> bool:
-    """Return whether a comma after `part` is between the names of a lambda."""
-    return part.lstrip().startswith("lambda ") and ":" not in part

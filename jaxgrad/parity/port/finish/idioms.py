@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.line_breaks import WIDTH
 from jaxgrad.parity.port.mode_expressions import TRAINING
-from jaxgrad.parity.port.scope import Written
-from jaxgrad.parity.port.writer import WIDTH
+from jaxgrad.parity.port.written import Written
 
 
 def with_idioms(functions: Sequence[Written]) -> list[Written]:
@@ -21,9 +22,33 @@ def with_idioms(functions: Sequence[Written]) -> list[Written]:
         _One().visit(written.node)
         _Plain().visit(written.node)
         if isinstance(written.node, ast.FunctionDef):
+            _with_known_parts(written.node.body)
             _as_lambdas(written.node)
             _pass_in_both_modes(written.node)
     return list(functions)
+
+
+def _with_known_parts(body: list[ast.stmt]) -> None:
+    """Write where a tensor is split, where its parts are unpacked into names.
+
+    `q, k, v = [f(part) for part in jnp.split(x, ...)]` has three parts, so that two places do.
+    """
+    for statement in body:
+        if not isinstance(statement, ast.Assign) or not isinstance(statement.value, ast.ListComp):
+            continue
+        target, (first, *rest) = statement.targets[0], statement.value.generators
+        size = _size_of_parts(first.iter)
+        if size and isinstance(target, ast.Tuple) and not rest:
+            ends = [size * n for n in range(1, len(target.elts))]
+            first.iter.args[1] = syntax.literal(ends)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _size_of_parts(code: ast.expr) -> int:
+    """Return 16 of `jnp.split(x, list(range(16, x.shape[1], 16)), axis=1)`, and 0 of the rest."""
+    if not isinstance(code, ast.Call) or syntax.text(code.func) != "jnp.split":
+        return 0
+    match = re.match(r"list\(range\((\d+), .*, \1\)\)$", syntax.text(code.args[1]))
+    return int(match[1]) if match else 0
 
 
 class _One(ast.NodeTransformer):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.written import Written
 
 
 def with_few_splits(functions: Sequence[Written]) -> list[Written]:
@@ -32,7 +33,7 @@ def _split_once(function: ast.FunctionDef) -> None:
     if len(names) == 1 and not keeps_rng:
         function.body = [syntax.rename_variables(s, {names[0]: draws.RNG}) for s in function.body]
     elif names:
-        read = [name for s in function.body for name in syntax.names_in(s)]
+        read = re.findall(r"\w+", "\n".join(map(syntax.text, function.body)))
         names.sort(key=lambda name: read.index(name) if name in read else len(read))
         targets = [draws.RNG, *names] if keeps_rng else names
         place = next(n for n, s in enumerate(function.body) if _reads_key(s))
@@ -115,6 +116,8 @@ def _loop(loop: ast.For, names: list[str], taken: set[str]) -> ast.For:
         return loop
     (key,) = _keys_of(splits[0])
     label = loop.iter.slice.value if isinstance(loop.iter, ast.Subscript) else loop.target.id  # pyright: ignore[reportAttributeAccessIssue]
+    if label == loop.target.id:  # pyright: ignore[reportAttributeAccessIssue]
+        label = f"{label}s"
     own = syntax.unique(f"{label}_rng", {*taken, *names})
     names.append(own)
     inner = f"{loop.target.id}_rng"  # pyright: ignore[reportAttributeAccessIssue]

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.source import is_torch, source_of
+from jaxgrad.parity.port.written import Written
 
 
 AXES: dict[Any, str] = {  # usual letters of the sizes, by rank
@@ -84,7 +84,9 @@ class Letters:
                 for x in ("B" if axis == 0 else "") + SPARE
                 if x not in self.own.values() and x not in self.taken
             ]
-            label = f"{usual}''" if new else (free or [usual])[0]
+            primed = [f"{usual}'" * (rank > 3 and axis > 1), f"{usual}''" * new, *free, usual]
+            names = {*self.own.values(), *self.taken, ""}
+            label = next((x for x in primed if x not in names), usual)
         self.own[place] = label
         return label
 

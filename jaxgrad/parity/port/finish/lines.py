@@ -12,8 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.scope import Written
-from jaxgrad.parity.port.writer import WIDTH, statement_lines
+from jaxgrad.parity.port.line_breaks import WIDTH
+from jaxgrad.parity.port.writer import statement_lines
+from jaxgrad.parity.port.written import Written
 
 
 SHORTEST = 16  # the shortest argument that gets a statement of its own

@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 
 from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.scope import RESERVED, Written
+from jaxgrad.parity.port.port_names import RESERVED
+from jaxgrad.parity.port.written import Written
 
 
 def with_few_names(functions: Sequence[Written]) -> list[Written]:

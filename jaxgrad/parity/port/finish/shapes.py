@@ -18,7 +18,7 @@ from jaxgrad.parity.port import draws
 from jaxgrad.parity.port.finish import sizes
 from jaxgrad.parity.port.finish.letters import MORE, Letters, names_of_sizes, result_names
 from jaxgrad.parity.port.mode_expressions import TRAINING
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.written import Written
 
 
 STATE = "updated p"

@@ -17,7 +17,7 @@ from jax import export
 from jaxgrad._core.typing import PyTree
 
 
-MOST = 24  # runs of the port
+MOST = 32  # runs of the port
 NUMBERS = (29, 31, 37, 41, 43, 47)
 FACTORS = (1, 4)  # such as the size of a window, which divides the size of an image
 LARGEST = 64  # a size is at most so many times a number
@@ -82,18 +82,23 @@ def _choices(
     if all(place in chosen for place in groups[0]):
         return
     new = f"s{len(set(chosen.values()))}"
-    free = [n for n in NUMBERS if n not in numbers.values()]
+    held = {n // factor for n in numbers.values() for factor in FACTORS}
+    free = [n for n in NUMBERS if n not in held]
     pairs = []
     for group in groups:
         fresh = [place for place in group if place not in chosen]
         known = next((chosen[place] for place in group if place in chosen), None)
         pairs.append((dict.fromkeys(fresh, known or new), known is None))
-    for fresh, _ in pairs:
+    apart = [fresh for fresh, is_new in pairs if is_new]
+    for fresh in apart:
         yield fresh, {}
-    for fresh, is_new in pairs:
-        for factor in FACTORS if is_new else ():
+    for fresh in apart:
+        for factor in FACTORS:
             if free and free[0] * factor not in numbers.values():
                 yield fresh, {new: free[0] * factor}
+    for fresh, is_new in pairs:  # only where it must be: the sides of an image are two sizes
+        if not is_new:
+            yield fresh, {}
 
 
 def _candidates(leaves: list[np.ndarray]) -> Iterator[list[list[Place]]]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.written import Written
 
 
 MODULES = frozenset({"F", "jax", "jaxgrad", "jnp", "lax", "math"})

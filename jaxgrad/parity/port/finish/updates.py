@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.mode_expressions import TRAINING
-from jaxgrad.parity.port.scope import RESERVED, Written
+from jaxgrad.parity.port.port_names import RESERVED
+from jaxgrad.parity.port.written import Written
 
 
 def with_updates_in_place(functions: Sequence[Written]) -> list[Written]:

@@ -10,8 +10,8 @@ from typing import Any
 from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.mode_expressions import DROPOUTS, TRAINING
 from jaxgrad.parity.port.nnx.modules import Modules
-from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.whole_modules import MODULES
+from jaxgrad.parity.port.written import Written
 
 
 STREAM = "rngs"  # the attribute that gives a module its keys

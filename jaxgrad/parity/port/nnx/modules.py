@@ -12,7 +12,7 @@ from torch import nn
 
 from jaxgrad.parity.port import places
 from jaxgrad.parity.port.nnx import layers
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.written import Written
 
 
 @dataclasses.dataclass(frozen=True)

@@ -20,7 +20,7 @@ from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, Bodies
 from jaxgrad.parity.port.nnx.classes import Instance, alike, merged
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.written import Written
 
 
 @dataclasses.dataclass(frozen=True)

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import attributes, draws, syntax
+from jaxgrad.parity.port import attributes, syntax
+from jaxgrad.parity.port.kinds_of_values import Folded, Tensor, Value
 from jaxgrad.parity.port.rules.operation import Operation
-from jaxgrad.parity.port.values import Folded, Tensor, Value, code_of, real_of
+from jaxgrad.parity.port.values import code_of, real_of
 
 
-def _dtype(op: Operation) -> dict[str, ast.expr]:
+def dtype_option(op: Operation) -> dict[str, ast.expr]:
     """Return the `dtype=` of a new array, unless it is JAX's own default."""
     given = op.keywords.get("dtype")
     if given is not None and given.real is not None and not _is_usual(given, op):
@@ -33,7 +33,7 @@ def _is_usual(dtype: Value, op: Operation) -> bool:
     return op.name == "arange" and dtype.real is torch.int64
 
 
-def _shape(op: Operation, position: int) -> ast.expr:
+def shape_argument(op: Operation, position: int) -> ast.expr:
     value = op.tail(position, "size")
     return (
         code_of(value)
@@ -44,15 +44,15 @@ def _shape(op: Operation, position: int) -> ast.expr:
 
 def _filled(op: Operation) -> ast.expr:
     name = op.name.removeprefix("new_")
-    shape = _shape(op, 1 if op.name.startswith("new_") else 0)
-    return syntax.call(f"jnp.{name}", shape, **_dtype(op))
+    shape = shape_argument(op, 1 if op.name.startswith("new_") else 0)
+    return syntax.call(f"jnp.{name}", shape, **dtype_option(op))
 
 
 def _full(op: Operation) -> ast.expr:
     first = 1 if op.name.startswith("new_") else 0
     size, value = op.value(first, "size"), op.code(first + 1, "fill_value")
     assert size is not None
-    return syntax.call("jnp.full", code_of(size), value, **_dtype(op))
+    return syntax.call("jnp.full", code_of(size), value, **dtype_option(op))
 
 
 def _like(op: Operation) -> ast.expr:
@@ -65,23 +65,23 @@ def _like(op: Operation) -> ast.expr:
 def _arange(op: Operation) -> ast.expr:
     names = [n for n in ("start", "end", "step") if n in op.keywords]
     args = [*map(code_of, op.args), *(code_of(op.keywords[n]) for n in names)]
-    return syntax.call("jnp.arange", *args, **_dtype(op))
+    return syntax.call("jnp.arange", *args, **dtype_option(op))
 
 
 def _linspace(op: Operation) -> ast.expr:
     parts = op.code(0, "start"), op.code(1, "end"), op.code(2, "steps")
-    return syntax.call("jnp.linspace", *parts, **_dtype(op))
+    return syntax.call("jnp.linspace", *parts, **dtype_option(op))
 
 
 def _eye(op: Operation) -> ast.expr:
-    return syntax.call("jnp.eye", *map(code_of, op.args), **_dtype(op))
+    return syntax.call("jnp.eye", *map(code_of, op.args), **dtype_option(op))
 
 
 def _tensor(op: Operation) -> Value | ast.expr:
     value = op.args[0]
     if isinstance(value, Tensor):
         return code_of(value)
-    return syntax.call("jnp.array", code_of(value), **_dtype(op))
+    return syntax.call("jnp.array", code_of(value), **dtype_option(op))
 
 
 def _new_tensor(op: Operation) -> ast.expr:
@@ -90,12 +90,12 @@ def _new_tensor(op: Operation) -> ast.expr:
 
 def _cast(dtype: torch.dtype) -> Callable[[Operation], ast.expr]:
     def rule(op: Operation) -> ast.expr:
-        return _astype(op.input, syntax.literal(dtype))
+        return astype(op.input, syntax.literal(dtype))
 
     return rule
 
 
-def _astype(code: ast.expr, dtype: ast.expr) -> ast.expr:
+def astype(code: ast.expr, dtype: ast.expr) -> ast.expr:
     return syntax.call(syntax.attribute(code, "astype"), dtype)
 
 
@@ -104,18 +104,18 @@ def _to(op: Operation) -> ast.expr:
     for value in [*op.args[1:], *(op.keywords[k] for k in ("dtype", "other") if k in op.keywords)]:
         real = real_of(value)
         if isinstance(real, torch.dtype):
-            return _astype(op.input, code_of(value))
+            return astype(op.input, code_of(value))
         if isinstance(value, Tensor):
-            return _astype(op.input, syntax.attribute(code_of(value), "dtype"))
+            return astype(op.input, syntax.attribute(code_of(value), "dtype"))
     return op.input
 
 
 def _type_as(op: Operation) -> ast.expr:
-    return _astype(op.input, syntax.attribute(op.code(1, "other"), "dtype"))
+    return astype(op.input, syntax.attribute(op.code(1, "other"), "dtype"))
 
 
 def _type(op: Operation) -> ast.expr:
-    return op.input if op.value(1, "dtype") is None else _astype(op.input, op.code(1, "dtype"))
+    return op.input if op.value(1, "dtype") is None else astype(op.input, op.code(1, "dtype"))
 
 
 def _item(op: Operation) -> Value:
@@ -123,77 +123,6 @@ def _item(op: Operation) -> Value:
         f"{op.name}() reads the value of a tensor, which is not known when JAX traces; keep it as "
         "a tensor, or pass the number as an argument"
     )
-
-
-def _drawn(name: str) -> Callable[[Operation], ast.expr]:
-    """Return the rule of a draw with torch's shape and dtype."""
-
-    def rule(op: Operation) -> ast.expr:
-        label = draws.key(name)
-        if op.name.endswith("_like"):
-            parts = [syntax.attribute(op.once(), x) for x in ("shape", "dtype")]
-            return syntax.call(f"jax.random.{name}", label, *parts)
-        return syntax.call(f"jax.random.{name}", label, _shape(op, 0), *_dtype(op).values())
-
-    return rule
-
-
-def _bernoulli(op: Operation) -> ast.expr:
-    """Write a draw whose probabilities are the input, or `p` for every element of the input."""
-    if op.value(1, "p") is None:
-        source = op.once()
-        drawn = syntax.call("jax.random.bernoulli", draws.key("bernoulli"), source)
-        return _astype(drawn, syntax.attribute(source, "dtype"))
-    shape, dtype = _form(op)
-    chance = op.code(1, "p")
-    return _astype(
-        syntax.call("jax.random.bernoulli", draws.key("bernoulli"), chance, shape), dtype
-    )
-
-
-def _form(op: Operation) -> tuple[ast.expr, ast.expr]:
-    """Return the shape and dtype of an input whose values are not read."""
-    code = op.input
-    if isinstance(code, ast.Call) and syntax.text(code.func) in ("jnp.empty", "jnp.zeros"):
-        dtype = next((k.value for k in code.keywords if k.arg == "dtype"), None)
-        return code.args[0], dtype or syntax.dotted("float")
-    source = op.once()
-    return syntax.attribute(source, "shape"), syntax.attribute(source, "dtype")
-
-
-def _normal(op: Operation) -> ast.expr:
-    """Write `x.normal_(mean, std)`, which fills x, and `torch.normal(mean, std)` of tensors."""
-    if op.name == "normal" and getattr(op.function, "__name__", "") == "normal_":
-        shape, dtype = _form(op)
-        drawn = syntax.call("jax.random.normal", draws.key("normal"), shape, dtype)
-        return _shifted(drawn, op.value(1, "mean"), op.value(2, "std"))
-    mean, std = op.value(0, "mean"), op.value(1, "std")
-    if not isinstance(mean, Tensor):
-        raise op.refuse("normal with numbers as arguments; write mean + std * torch.randn(...)")
-    op = dataclasses.replace(op, args=[mean])
-    source = op.once()
-    form = [syntax.attribute(source, x) for x in ("shape", "dtype")]
-    drawn = syntax.call("jax.random.normal", draws.key("normal"), *form)
-    return _shifted(drawn, Tensor(mean.real, source), std)
-
-
-def _shifted(drawn: ast.expr, mean: Value | None, std: Value | None) -> ast.expr:
-    if std is not None and not (isinstance(std, Folded) and std.real == 1):
-        drawn = ast.BinOp(code_of(std), ast.Mult(), drawn)
-    if mean is None or (isinstance(mean, Folded) and mean.real == 0):
-        return drawn
-    return ast.BinOp(code_of(mean), ast.Add(), drawn)
-
-
-def _uniform(op: Operation) -> ast.expr:
-    shape, dtype = _form(op)
-    low, high = op.value(1, "from"), op.value(2, "to")
-    bounds = {
-        name: code_of(x)
-        for name, x, usual in (("minval", low, 0), ("maxval", high, 1))
-        if x is not None and real_of(x) != usual
-    }
-    return syntax.call("jax.random.uniform", draws.key("uniform"), shape, dtype, **bounds)
 
 
 def _positions(op: Operation) -> Value:
@@ -208,7 +137,7 @@ def _copy(op: Operation) -> ast.expr:
     other = op.value(1, "other") or op.keywords["src"]
     code, target = code_of(other), op.args[0]
     if other.real.dtype != target.real.dtype:
-        code = _astype(code, syntax.attribute(op.once(), "dtype"))
+        code = astype(code, syntax.attribute(op.once(), "dtype"))
     if other.real.shape != target.real.shape:
         return syntax.call("jnp.broadcast_to", code, syntax.attribute(op.once(), "shape"))
     return code
@@ -220,10 +149,6 @@ def _zero(op: Operation) -> ast.expr:
 
 def _fill(op: Operation) -> ast.expr:
     return syntax.call("jnp.full_like", op.input, op.code(1, "value"))
-
-
-def _random(op: Operation) -> Value:
-    raise op.refuse(f"{op.name} draws numbers, which is not ported yet; pass them as an argument")
 
 
 def _dim(op: Operation) -> Value:
@@ -244,12 +169,7 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "half": _cast(torch.float16), "bfloat16": _cast(torch.bfloat16), "bool": _cast(torch.bool),
     "int": _cast(torch.int32), "long": _cast(torch.int64), "item": _item, "tolist": _item,
     "numpy": _item, "nonzero": _positions, "unique": _positions, "argwhere": _positions,
-    "masked_select": _positions, "copy": _copy, "zero": _zero, "fill": _fill,
-    "rand": _drawn("uniform"),
-    "randn": _drawn("normal"),
-    "randint": _random, "rand_like": _drawn("uniform"), "randn_like": _drawn("normal"),
-    "bernoulli": _bernoulli,
-    "multinomial": _random, "randperm": _random, "normal": _normal, "uniform": _uniform,
-    "dim": _dim, "ndimension": _dim, "is_floating_point": _fact, "is_complex": _fact,
-    "is_contiguous": _fact, "get_device": _fact,
+    "masked_select": _positions, "copy": _copy, "zero": _zero, "fill": _fill, "dim": _dim,
+    "ndimension": _dim, "is_floating_point": _fact, "is_complex": _fact, "is_contiguous": _fact,
+    "get_device": _fact,
 }  # fmt: skip

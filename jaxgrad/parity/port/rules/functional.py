@@ -10,9 +10,10 @@ from typing import Any
 
 from jaxgrad import functional
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.kinds_of_values import Tensor, Value
 from jaxgrad.parity.port.lengths import depends_on_sizes
 from jaxgrad.parity.port.rules.operation import Operation
-from jaxgrad.parity.port.values import Tensor, Value, code_of, real_of
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 _DROPPED = ("inplace", "out", "_stacklevel", "layout", "device", "pin_memory", "memory_format")

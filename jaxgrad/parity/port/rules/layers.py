@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import Any
 
+from torch import nn
+
+from jaxgrad.functional import multi_head_attention_forward
 from jaxgrad.parity.port import draws, state, syntax
+from jaxgrad.parity.port.kinds_of_values import Module
+from jaxgrad.parity.port.naming import snake
 from jaxgrad.parity.port.rules import functional
 from jaxgrad.parity.port.rules.operation import Operation
 
@@ -17,7 +23,16 @@ def _dropout(op: Operation) -> ast.expr:
         return op.input
     op.keywords.pop("training", None)
     kept = op.args[:2]
-    return functional.write(dataclasses.replace(op, args=kept), key=draws.key("dropout"))
+    return functional.write(dataclasses.replace(op, args=kept), key=draws.key(_label(op)))
+
+
+def _label(op: Operation) -> str:
+    """Return the name of the attribute that holds a layer of dropout, if it has one."""
+    module = next(iter(op.scope.values.values()), None)
+    if not isinstance(module, Module) or type(module.real) not in _DROPOUTS:
+        return "dropout"
+    name = module.path.rpartition(".")[2]
+    return snake(name) if name.isidentifier() else "dropout"
 
 
 def _batch_norm(op: Operation) -> ast.expr:
@@ -38,11 +53,21 @@ def _attention(op: Operation) -> ast.expr:
 
 
 def _multi_head_attention(op: Operation) -> ast.expr:
-    if op.get(10, "dropout_p", 0.0) > 0 and op.get(13, "training", True):
-        return functional.write(op, dropout_key=draws.key("attention"))
-    if op.get(10, "dropout_p", 0.0) == 0:
+    drops = op.get(10, "dropout_p", 0.0) > 0
+    if not drops:
         op.keywords.pop("training", None)  # it has no effect
-    return functional.write(op)
+    has_key = drops and op.get(13, "training", True)
+    code = functional.write(op, **({"dropout_key": draws.key("attention")} if has_key else {}))
+    return _with_keywords(code, multi_head_attention_forward, 3)
+
+
+def _with_keywords(code: ast.expr, function: Callable[..., Any], by_position: int) -> ast.expr:
+    """Return a call that passes all but the first arguments by name."""
+    assert isinstance(code, ast.Call)
+    names = list(inspect.signature(function).parameters)
+    named = zip(names[by_position:], code.args[by_position:], strict=False)
+    keywords = [ast.keyword(name, argument) for name, argument in named]
+    return ast.Call(code.func, code.args[:by_position], [*keywords, *code.keywords])
 
 
 def _weight_norm(op: Operation) -> ast.expr:
@@ -60,6 +85,9 @@ def _hardtanh(op: Operation) -> ast.expr:
     return functional.write(op)
 
 
+_DROPOUTS = (
+    nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d, nn.AlphaDropout, nn.FeatureAlphaDropout,
+)  # fmt: skip
 RULES: dict[str, Callable[[Operation], Any]] = {
     "dropout": _dropout, "dropout1d": _dropout, "dropout2d": _dropout, "dropout3d": _dropout,
     "alpha_dropout": _dropout, "feature_alpha_dropout": _dropout, "batch_norm": _batch_norm,

@@ -9,10 +9,11 @@ import dataclasses
 from typing import Any
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.kinds_of_values import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.lengths import pinned
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Folded, Items, Tensor, Value, code_of, real_of
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 @dataclasses.dataclass

@@ -10,8 +10,9 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.kinds_of_values import Tensor, Value
 from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import Tensor, Value, code_of, real_of
+from jaxgrad.parity.port.values import code_of, real_of
 
 
 def binary(op: ast.operator, compute: Callable[..., Any], left: Value, right: Value) -> Tensor:

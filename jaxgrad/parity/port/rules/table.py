@@ -5,13 +5,23 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from jaxgrad.parity.port.rules import creation, functional, layers, mathematics, shapes
+from jaxgrad.parity.port.kinds_of_values import Value
+from jaxgrad.parity.port.rules import (
+    creation,
+    functional,
+    joins,
+    layers,
+    mathematics,
+    random,
+    selections,
+    shapes,
+)
 from jaxgrad.parity.port.rules.operation import Operation as Operation
-from jaxgrad.parity.port.values import Value
 
 
 RULES: dict[str, Any] = {
-    **shapes.RULES, **creation.RULES, **mathematics.RULES, **layers.RULES,
+    **shapes.RULES, **joins.RULES, **selections.RULES, **creation.RULES, **random.RULES,
+    **mathematics.RULES, **layers.RULES,
 }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
 
 from jaxgrad.parity.interop import to_numpy
 
@@ -36,6 +37,11 @@ def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 def is_inexact(x: Tensor) -> bool:
     """Whether a tensor is floating or complex."""
     return x.is_floating_point() or x.is_complex()
+
+
+def is_transformed(x: Tensor) -> bool:
+    """Whether a tensor is a value under `torch.func.grad` or `torch.vmap`, which has no numbers."""
+    return is_functorch_wrapped_tensor(x)
 
 
 def viewed(x: Tensor) -> np.ndarray:

@@ -14,7 +14,13 @@ from torch.jit import ScriptModule
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.torch_side.frames import user_line
-from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact, leaves, viewed
+from jaxgrad.parity.prove.torch_side.trees import (
+    flat_outputs,
+    is_inexact,
+    is_transformed,
+    leaves,
+    viewed,
+)
 from jaxgrad.parity.prove.torch_side.values import Call, Hook, Value
 
 
@@ -88,7 +94,7 @@ class Watcher:
         try:
             for x in leaves(tree):
                 if isinstance(x, Tensor) and x.grad_fn is not None and id(x) not in self.weights:
-                    if is_inexact(x) and not self._recorded(x):
+                    if is_inexact(x) and not is_transformed(x) and not self._recorded(x):
                         self._adopt(x, x.grad_fn)
         finally:
             self.on = inside
@@ -193,6 +199,8 @@ class Watcher:
             for x in (*leaves(out), *known):
                 if not isinstance(x, Tensor) or not is_inexact(x) or id(x) in self.weights:
                     continue
+                if is_transformed(x):
+                    continue  # the result of the transformation is adopted
                 if self._versions.get(id(x)) == x._version:
                     continue  # already recorded, and unchanged since
                 self._add(op, weights, read, x, call)

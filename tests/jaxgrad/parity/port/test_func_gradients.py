@@ -33,6 +33,11 @@ def test_a_gradient_per_sample():
     assert not agrees(PerSample(), X, without="jnp.tanh(", instead="jax.lax.stop_gradient(")
 
 
+def test_a_gradient_and_a_map_inside_of_a_module_are_proved():
+    report = port(PerSample().double(), (X.astype(np.float64),)).report
+    assert report is not None and report.verdict == "pass"
+
+
 class OfTheSecond(Layers):
     def forward(self, x):
         def value(scale, v):

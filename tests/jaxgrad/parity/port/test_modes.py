@@ -239,3 +239,22 @@ def test_numbers_of_other_generators_are_refused(draw):
         port(DropsLayers(draw).train(), (X,), prove=False)
     header = port(DropsLayers(draw).eval(), (X,), prove=False).source.split('"""')[1]
     assert "It is for eval mode only." in header
+
+
+class Normalized(nn.Module):
+    """A weight that is divided by its spectral norm, of which train mode makes an estimate."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.utils.parametrizations.spectral_norm(nn.Linear(3, 4))
+
+    def forward(self, x):
+        return torch.relu(self.fc(x))
+
+
+def test_spectral_norm_in_train_mode():
+    torch.manual_seed(0)
+    ported = port(Normalized().double(), (X.astype(np.float64),))
+    assert ported.report is not None and ported.report.verdict == "pass"
+    assert 'p["_u"] = lax.stop_gradient(F.normalize(weight_mat @ p["_v"], dim=0))' in ported.source
+    assert 'p["0"] = spectral_norm(p["0"], p["original"], training=training)' in ported.source

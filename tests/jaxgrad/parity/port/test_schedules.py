@@ -12,7 +12,7 @@ from jaxgrad import optim
 from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.refusals import PortError
 from jaxgrad.parity.port.schedules import write_rates
-from jaxgrad.parity.port.scope import Written
+from jaxgrad.parity.port.written import Written
 
 
 def optimizer():

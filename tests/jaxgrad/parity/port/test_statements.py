@@ -20,8 +20,8 @@ class Noise(nn.Module):
     """Dropout and a draw in train mode."""
 
     lines = (
-        "dropout_rng, normal_rng = jax.random.split(rng)",
-        'F.dropout(F.linear(x, **p["inp"]), training=training, key=dropout_rng)',
+        "drop_rng, normal_rng = jax.random.split(rng)",
+        'F.dropout(F.linear(x, **p["inp"]), training=training, key=drop_rng)',
         "jax.random.normal(normal_rng, h.shape, h.dtype)",
     )
 
@@ -60,8 +60,8 @@ class Recurrent(nn.Module):
     """Recurrent layers."""
 
     lines = (
-        "end_l0, out_l0 = lax.scan(step_l0, (start[0][0], start[1][0]), x)",
-        "end_l0, out_l0 = lax.scan(step_l0, start[0], x)",
+        'end_l0, out_l0 = scan("l0", (start[0][0], start[1][0]), x)',
+        "end_l0, x = lax.scan(step, start[0], x)",
     )
 
     def __init__(self):

@@ -50,3 +50,33 @@ def test_a_flag_of_the_module_is_a_keyword():
     assert "gate=False" in text and "gate=True" in text
     assert agrees(module, X)
     assert not agrees(module, X, without="gate=True", instead="gate=False")
+
+
+class Halves(nn.Module):
+    def __init__(self, size: int, rectified: bool):
+        super().__init__()
+        self.size, self.rectified = size, rectified
+        self.fc = nn.Linear(3, 2 * size)
+
+    def forward(self, x):
+        h = self.fc(x)
+        h = h[:, : self.size] * h[:, self.size :]
+        if self.rectified:
+            return torch.relu(h)
+        return h
+
+
+class OfTwoSizes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Halves(3, True), Halves(2, False)
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+def test_a_constant_beside_a_branch_is_passed_too():
+    text = source(OfTwoSizes(), X)
+    assert "def halves(p, x, *, size, rectified):" in text
+    assert "h[:, :size] * h[:, size:]" in text
+    assert agrees(OfTwoSizes(), X)

@@ -3,8 +3,8 @@
 import ast
 
 from jaxgrad.parity.port.finish.idioms import with_idioms
-from jaxgrad.parity.port.scope import Written
 from jaxgrad.parity.port.writer import function_text
+from jaxgrad.parity.port.written import Written
 
 
 def rewritten(statement: str) -> str:
@@ -19,3 +19,10 @@ def test_a_gradient_of_one_argument_is_not_a_tuple():
     assert rewritten("a = jax.grad(g, (0,))(x)[0] * 2") == "a = jax.grad(g)(x) * 2"
     assert rewritten("a, b = jax.grad(g, (0, 1))(x, y)") == "a, b = jax.grad(g, (0, 1))(x, y)"
     assert rewritten("a = jax.grad(g, (0, 1))(x, y)[0]") == "a = jax.grad(g, (0, 1))(x, y)[0]"
+
+
+def test_a_tensor_of_which_three_parts_are_unpacked_is_split_at_two_places():
+    split = "jnp.split(x, list(range(8, x.shape[1], 8)), axis=1)"
+    text = rewritten(f"q, k, v = [t + 1 for t in {split}]")
+    assert "q, k, v = [t + 1 for t in jnp.split(x, [8, 16], axis=1)]" in text
+    assert "range" in rewritten(f"y = [t + 1 for t in {split}]")

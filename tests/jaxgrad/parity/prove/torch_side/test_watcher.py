@@ -257,3 +257,33 @@ def test_the_operands_of_a_scripted_function_are_found_in_the_graph():
     (last,) = (v for v in values if v.op not in ("input", "mul"))
     assert sorted(values[k].op for k in last.inputs) == ["input", "mul"]
     assert last.weights == ("w",)
+
+
+class Transformed(nn.Module):
+    """The gradient of an energy, one vector after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        def energy(y: Tensor) -> Tensor:
+            return torch.tanh(self.fc(y)).sum()
+
+        return torch.func.vmap(torch.func.grad(energy))(x) * 2
+
+
+@pytest.mark.parametrize("kept", [identity, lax.stop_gradient])
+def test_a_gradient_inside_of_a_module_is_proved(kept: Callable[[Any], Any]):
+    """Values under `torch.func.grad` have no numbers; the gradient itself is recorded."""
+    torch.manual_seed(0)
+    module = Transformed()
+
+    def apply(p: Any, x: Any) -> Any:
+        def energy(y: Any) -> Any:
+            return jnp.tanh(y @ kept(p["fc.weight"]).T + p["fc.bias"]).sum()
+
+        return jax.vmap(jax.grad(energy))(x) * 2
+
+    report = prove(module, apply, arrays(module), (draw(4, 3),))
+    assert report.verdict == ("pass" if kept is identity else "fail")

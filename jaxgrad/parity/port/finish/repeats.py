@@ -1,0 +1,199 @@
+"""Write the turns of an unrolled loop as a loop again, where they differ in numbers alone.
+
+The torch program goes over modules of several classes, or with a number for each of them::
+
+    x, delta = act_norm(p["bijections"][0], x)           for i in range(0, 4, 2):
+    x, delta = coupling(p["bijections"][1], x)               x, delta = act_norm(p[...][i], x)
+    x, delta = act_norm(p["bijections"][2], x)               x, delta = coupling(p[...][i + 1], x)
+    x, delta = coupling(p["bijections"][3], x)
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.defaults import aligned, without_defaults
+from jaxgrad.parity.port.differences import constants, origin_of
+from jaxgrad.parity.port.port_names import RESERVED
+from jaxgrad.parity.port.written import Written
+
+
+LONGEST = 12  # statements of a turn
+FEWEST = 5  # statements that a loop takes the place of, at the least
+
+
+def with_loops(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions with the repeated statements of an unrolled loop as a loop."""
+    for written in functions:
+        if isinstance(written.node, ast.FunctionDef):
+            taken = {n.id for n in ast.walk(written.node) if isinstance(n, ast.Name)}
+            taken |= {a.arg for a in ast.walk(written.node) if isinstance(a, ast.arg)}
+            written.node.body = _rolled(written.node.body, taken | RESERVED)
+    return list(functions)
+
+
+def _rolled(body: list[ast.stmt], taken: set[str]) -> list[ast.stmt]:
+    start, found = 0, []
+    while start < len(body):
+        loop, length = _loop_at(body, start, taken)
+        found.append(body[start] if loop is None else loop)
+        start += length
+    return found
+
+
+def _loop_at(body: list[ast.stmt], start: int, taken: set[str]) -> tuple[ast.For | None, int]:
+    """Return the loop that may be written in the place of statements, and their number."""
+    for size in range(1, min(LONGEST, (len(body) - start) // 2) + 1):
+        turns = list(_turns(body[start:], size))
+        if (len(turns) - 1) * size < FEWEST - 1 or len(turns) < 2:
+            continue
+        loop = _loop(turns, taken)
+        if loop is not None:
+            return loop, size * len(turns)
+    return None, 1
+
+
+def _turns(body: list[ast.stmt], size: int) -> Iterator[list[ast.stmt]]:
+    """Yield as many groups of statements as differ from the first in numbers alone."""
+    for start in range(0, len(body) - size + 1, size):
+        turn = body[start : start + size]
+        if not all("unrolled" in s.__dict__ and isinstance(s, ast.Assign | ast.AugAssign | ast.Expr)
+                   for s in turn):  # fmt: skip
+            return
+        if start and constants(body[:size], turn) is None:
+            return
+        yield turn
+
+
+@dataclasses.dataclass(frozen=True)
+class _Varying:
+    """A number of a statement that has another value in each turn."""
+
+    node: ast.Constant  # in the first turn
+    values: tuple[Any, ...]
+    is_index: bool
+    name: str
+
+    @property
+    def step(self) -> int:
+        """The difference of two turns, or 0 if it is not the same for all of them."""
+        first, second = self.values[:2]
+        same = len({b - a for a, b in itertools.pairwise(self.values)}) == 1
+        return second - first if same and isinstance(first, int) else 0
+
+
+def _loop(turns: list[list[ast.stmt]], taken: set[str]) -> ast.For | None:
+    """Return a loop over turns, or None if the port cannot name what varies."""
+    first = copy.deepcopy(turns[0])
+    others = []
+    for turn in turns[1:]:
+        first, other = aligned(first, turn)
+        others.append(other)
+    others = [aligned(first, other)[1] for other in others]  # with the options of all turns
+    varying = _varying(first, others)
+    indices = [v for v in varying if v.is_index]
+    numbers = [v for v in varying if not v.is_index]
+    if any(v.step <= 0 or v.step != indices[0].step for v in indices) or not varying:
+        return None
+    labels = _labels(numbers, taken)
+    if labels is None:
+        return None
+    iterables: list[tuple[str, ast.expr]] = [
+        (label, syntax.literal(values)) for values, label in labels.items()
+    ]
+    new: dict[int, ast.expr] = {id(v.node): syntax.name(labels[v.values]) for v in numbers}
+    if indices:
+        index = syntax.unique("i", taken)
+        base, step = indices[0].values[0], indices[0].step
+        iterables.insert(0, (index, _range(base, base + step * len(turns), step)))
+        new |= {id(v.node): _plus(index, v.values[0] - base) for v in indices}
+    body = [_Replaced(new).visit(s) for s in first]
+    for statement in body:
+        without_defaults(statement)
+    comments = body[0].__dict__.pop("comments", [])
+    loop = ast.For(*_head(iterables), body, [])
+    loop.__dict__["comments"] = comments
+    return loop
+
+
+def _head(iterables: list[tuple[str, ast.expr]]) -> tuple[ast.expr, ast.expr]:
+    """Return the target and the iterable of a loop over one or several iterables."""
+    targets: list[ast.expr] = [ast.Name(label, ast.Store()) for label, _ in iterables]
+    codes = [code for _, code in iterables]
+    if len(codes) == 1:
+        return targets[0], codes[0]
+    if len(codes) == 2 and syntax.text(codes[0]).count(",") == 0:  # range(n)
+        if isinstance(codes[0], ast.Call) and len(codes[0].args) == 1:
+            return ast.Tuple(targets, ast.Store()), syntax.call("enumerate", codes[1])
+    return ast.Tuple(targets, ast.Store()), syntax.call("zip", *codes)
+
+
+def _varying(first: list[ast.stmt], others: list[list[ast.stmt]]) -> list[_Varying]:
+    """Return the numbers in which turns differ."""
+    columns = [list(_numbers(ast.Module(turn, []))) for turn in (first, *others)]
+    found = []
+    for column in zip(*columns, strict=True):
+        values = tuple(node.value for node, _ in column)
+        if len(set(values)) > 1:
+            node, place = column[0]
+            name = origin_of(node) or ("" if place == INDEX else place)
+            found.append(_Varying(node, values, place == INDEX, name))
+    return found
+
+
+INDEX = "[]"
+
+
+def _numbers(node: ast.AST, place: str = "") -> Iterator[tuple[ast.Constant, str]]:
+    """Yield the numbers of a tree, each with the keyword that it is passed for or as an index."""
+    if isinstance(node, ast.Constant):
+        if type(node.value) in (int, float):
+            yield node, place
+        return
+    for field, inner in ast.iter_fields(node):
+        is_index = isinstance(node, ast.Subscript) and field == "slice"
+        is_index = is_index and isinstance(inner, ast.Constant)
+        keyword = (node.arg or "") if isinstance(node, ast.keyword) else ""
+        for child in inner if isinstance(inner, list) else [inner]:
+            if isinstance(child, ast.AST):
+                yield from _numbers(child, INDEX if is_index else keyword)
+
+
+def _labels(numbers: list[_Varying], taken: set[str]) -> dict[tuple[Any, ...], str] | None:
+    """Return a name for each sequence of numbers, or None if one has no name in the program."""
+    labels: dict[tuple[Any, ...], str] = {}
+    for values in dict.fromkeys(v.values for v in numbers):
+        names = [v.name for v in numbers if v.values == values and v.name]
+        if not names:
+            return None
+        labels[values] = syntax.unique(names[0], {*taken, *labels.values()})
+    return labels
+
+
+def _range(start: int, stop: int, step: int) -> ast.expr:
+    parts = [stop] if (start, step) == (0, 1) else [start, stop, *([step] if step > 1 else [])]
+    return syntax.call("range", *map(syntax.constant, parts))
+
+
+def _plus(index: str, offset: int) -> ast.expr:
+    """Return `i`, `i + 1` or `i - 1`."""
+    if not offset:
+        return syntax.name(index)
+    relation = ast.Add() if offset > 0 else ast.Sub()
+    return ast.BinOp(syntax.name(index), relation, syntax.constant(abs(offset)))
+
+
+class _Replaced(ast.NodeTransformer):
+    """Put expressions in the places of numbers."""
+
+    def __init__(self, parts: dict[int, ast.expr]) -> None:
+        self.parts = parts
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return self.parts.get(id(node), node)

@@ -1,0 +1,81 @@
+"""Break a statement into lines of at most 100 columns, as ruff does."""
+
+from __future__ import annotations
+
+
+WIDTH = 100
+
+
+def fit(source: str, indent: int) -> list[str]:
+    """Return one statement on as many lines as it needs."""
+    space = " " * indent
+    if len(source) + indent <= WIDTH:
+        return [space + source]
+    found = _break(source, WIDTH - indent)
+    if found is None:
+        return [space + source]
+    begin, end = found
+    head, inner, tail = source[: begin + 1], source[begin + 1 : end], source[end:]
+    if len(inner) + indent + 4 <= WIDTH and not inner.endswith(","):
+        middle = [f"{space}    {inner}"]
+    else:
+        parts = _split(inner)
+        ends = "," if len(parts) > 1 or source[begin] != "(" or "=" in inner else ""
+        if len(parts) == 1:
+            middle = fit(inner, indent + 4)
+        else:
+            middle = [
+                line
+                for n, part in enumerate(parts)
+                for line in _ended(fit(part, indent + 4), "," if n + 1 < len(parts) else ends)
+            ]
+    return [space + head, *middle, space + tail]
+
+
+def _ended(lines: list[str], end: str) -> list[str]:
+    return [*lines[:-1], lines[-1] + end]
+
+
+def _break(source: str, width: int) -> tuple[int, int] | None:
+    """Return the last outermost pair of brackets whose first line fits; none of them is empty."""
+    pairs: list[tuple[int, int]] = []
+    stack: list[int] = []
+    quote = ""
+    for n, c in enumerate(source):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "([{":
+            stack.append(n)
+        elif c in ")]}":
+            begin = stack.pop()
+            if not stack and n - begin > 1:
+                pairs.append((begin, n))
+    wide = [p for p in pairs if p[1] - p[0] > 20]
+    fitting = [p for p in wide if p[0] < width]
+    return (fitting or wide or pairs or [None])[-1]
+
+
+def _split(source: str) -> list[str]:
+    """Split at the commas outside of brackets."""
+    parts, depth, quote, last = [], 0, "", 0
+    for n, c in enumerate(source):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "\"'":
+            quote = c
+        elif c in "([{":
+            depth += 1
+        elif c in ")]}":
+            depth -= 1
+        elif c == "," and depth == 0 and not _names_lambda(source[last:n]):
+            parts.append(source[last:n].strip())
+            last = n + 1
+    rest = source[last:].strip()
+    return [*parts, rest] if rest else parts
+
+
+def _names_lambda(part: str) -> bool:
+    """Return whether a comma after `part` is between the names of a lambda."""
+    return part.lstrip().startswith("lambda ") and ":" not in part

@@ -1,0 +1,96 @@
+"""Operators that join tensors and take them apart: cat, stack, split, chunk."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.kinds_of_values import Items, Size
+from jaxgrad.parity.port.lengths import depends_on_sizes, is_counted
+from jaxgrad.parity.port.rules.operation import Operation
+from jaxgrad.parity.port.values import code_of, real_of
+
+
+def _cat(op: Operation) -> ast.expr:
+    return syntax.call("jnp.concatenate", op.code(0, "tensors"), axis=op.code(1, "dim", 0))
+
+
+def _stack(op: Operation) -> ast.expr:
+    dim = op.code(1, "dim", 0)
+    if op.get(1, "dim", 0) == 0:
+        return syntax.call("jnp.stack", op.code(0, "tensors"))
+    return syntax.call("jnp.stack", op.code(0, "tensors"), axis=dim)
+
+
+def _unbind(op: Operation) -> ast.expr:
+    return _parts_of(op, syntax.call("jnp.unstack", op.input, axis=op.code(1, "dim", 0)))
+
+
+def _parts_of(op: Operation, code: ast.expr) -> ast.expr:
+    """Mark the parts of a tensor, whose number depends on a size."""
+    whole = op.args[0] if op.args else op.keywords["input"]
+    code.__dict__["counted"] = is_counted(whole, op.scope)
+    return code
+
+
+def _chunk(op: Operation) -> ast.expr:
+    assert op.shape is not None
+    dim, count = op.get(2, "dim", 0), op.value(1, "chunks")
+    assert count is not None
+    if op.shape[dim] % count.real:
+        source = op.once()
+        whole = syntax.item(syntax.attribute(source, "shape"), dim)
+        rounded = ast.BinOp(ast.UnaryOp(ast.USub(), whole), ast.FloorDiv(), op.code(1, "chunks"))
+        size = op.scope.once(ast.UnaryOp(ast.USub(), rounded), "size")
+        return _parts_of(op, _parts(source, whole, size, dim))
+    code = syntax.call("jnp.split", op.input, op.code(1, "chunks"), axis=syntax.literal(dim))
+    return _parts_of(op, code) if isinstance(count, Size) else code
+
+
+def _split(op: Operation) -> ast.expr:
+    assert op.shape is not None
+    dim = op.get(2, "dim", 0)
+    value = op.value(1, "split_size") or op.value(1, "split_size_or_sections")
+    value = value or op.keywords["split_sizes"]
+    sizes, axis = real_of(value), syntax.literal(dim)
+    if isinstance(sizes, int):
+        source = op.once()
+        whole = syntax.item(syntax.attribute(source, "shape"), dim)
+        if syntax.same(whole, code_of(value)):
+            return ast.List([source], ast.Load())  # one part, whatever the size
+        code = _parts(source, whole, code_of(value), dim)
+        if not isinstance(value, Size):
+            ends = syntax.literal(list(range(sizes, op.shape[dim], sizes)))
+            code.__dict__["unpacked"] = syntax.call("jnp.split", source, ends, axis=axis)
+        return _parts_of(op, code)
+    if isinstance(value, Items) and depends_on_sizes(value):
+        return syntax.call("jnp.split", op.input, _edges(value), axis=axis)
+    edges = [sum(sizes[: n + 1]) for n in range(len(sizes) - 1)]
+    return syntax.call("jnp.split", op.input, syntax.literal(edges), axis=axis)
+
+
+def _edges(sizes: Items) -> ast.expr:
+    """Return where the parts of given sizes end, all but the last one."""
+    parts = [code_of(x) for x in (sizes.at(n) for n in range(len(sizes.items)))]
+    edges = [functools.reduce(_plus, parts[: n + 1]) for n in range(len(parts) - 1)]
+    return ast.List([copy.deepcopy(x) for x in edges], ast.Load())
+
+
+def _plus(left: ast.expr, right: ast.expr) -> ast.expr:
+    return ast.BinOp(left, ast.Add(), right)
+
+
+def _parts(source: ast.expr, whole: ast.expr, size: ast.expr, dim: int) -> ast.expr:
+    """Return the parts of a size, the last of which is smaller."""
+    edges = syntax.call("list", syntax.call("range", size, whole, size))
+    return syntax.call("jnp.split", source, edges, axis=syntax.literal(dim))
+
+
+RULES: dict[str, Callable[[Operation], Any]] = {
+    "cat": _cat, "stack": _stack, "unbind": _unbind, "chunk": _chunk, "split": _split,
+    "split_with_sizes": _split,
+}  # fmt: skip

@@ -1,0 +1,96 @@
+"""Operators that draw random numbers: each draw has a key of jax.random."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from jaxgrad.parity.port import draws, syntax
+from jaxgrad.parity.port.kinds_of_values import Folded, Tensor, Value
+from jaxgrad.parity.port.rules.creation import astype, dtype_option, shape_argument
+from jaxgrad.parity.port.rules.operation import Operation
+from jaxgrad.parity.port.values import code_of, real_of
+
+
+def _drawn(name: str) -> Callable[[Operation], ast.expr]:
+    """Return the rule of a draw with torch's shape and dtype."""
+
+    def rule(op: Operation) -> ast.expr:
+        label = draws.key(name)
+        if op.name.endswith("_like"):
+            parts = [syntax.attribute(op.once(), x) for x in ("shape", "dtype")]
+            return syntax.call(f"jax.random.{name}", label, *parts)
+        return syntax.call(
+            f"jax.random.{name}", label, shape_argument(op, 0), *dtype_option(op).values()
+        )
+
+    return rule
+
+
+def _bernoulli(op: Operation) -> ast.expr:
+    """Write a draw whose probabilities are the input, or `p` for every element of the input."""
+    if op.value(1, "p") is None:
+        source = op.once()
+        drawn = syntax.call("jax.random.bernoulli", draws.key("bernoulli"), source)
+        return astype(drawn, syntax.attribute(source, "dtype"))
+    shape, dtype = _form(op)
+    chance = op.code(1, "p")
+    return astype(syntax.call("jax.random.bernoulli", draws.key("bernoulli"), chance, shape), dtype)
+
+
+def _form(op: Operation) -> tuple[ast.expr, ast.expr]:
+    """Return the shape and dtype of an input whose values are not read."""
+    code = op.input
+    if isinstance(code, ast.Call) and syntax.text(code.func) in ("jnp.empty", "jnp.zeros"):
+        dtype = next((k.value for k in code.keywords if k.arg == "dtype"), None)
+        return code.args[0], dtype or syntax.dotted("float")
+    source = op.once()
+    return syntax.attribute(source, "shape"), syntax.attribute(source, "dtype")
+
+
+def _normal(op: Operation) -> ast.expr:
+    """Write `x.normal_(mean, std)`, which fills x, and `torch.normal(mean, std)` of tensors."""
+    if op.name == "normal" and getattr(op.function, "__name__", "") == "normal_":
+        shape, dtype = _form(op)
+        drawn = syntax.call("jax.random.normal", draws.key("normal"), shape, dtype)
+        return _shifted(drawn, op.value(1, "mean"), op.value(2, "std"))
+    mean, std = op.value(0, "mean"), op.value(1, "std")
+    if not isinstance(mean, Tensor):
+        raise op.refuse("normal with numbers as arguments; write mean + std * torch.randn(...)")
+    op = dataclasses.replace(op, args=[mean])
+    source = op.once()
+    form = [syntax.attribute(source, x) for x in ("shape", "dtype")]
+    drawn = syntax.call("jax.random.normal", draws.key("normal"), *form)
+    return _shifted(drawn, Tensor(mean.real, source), std)
+
+
+def _shifted(drawn: ast.expr, mean: Value | None, std: Value | None) -> ast.expr:
+    if std is not None and not (isinstance(std, Folded) and std.real == 1):
+        drawn = ast.BinOp(code_of(std), ast.Mult(), drawn)
+    if mean is None or (isinstance(mean, Folded) and mean.real == 0):
+        return drawn
+    return ast.BinOp(code_of(mean), ast.Add(), drawn)
+
+
+def _uniform(op: Operation) -> ast.expr:
+    shape, dtype = _form(op)
+    low, high = op.value(1, "from"), op.value(2, "to")
+    bounds = {
+        name: code_of(x)
+        for name, x, usual in (("minval", low, 0), ("maxval", high, 1))
+        if x is not None and real_of(x) != usual
+    }
+    return syntax.call("jax.random.uniform", draws.key("uniform"), shape, dtype, **bounds)
+
+
+def _random(op: Operation) -> Value:
+    raise op.refuse(f"{op.name} draws numbers, which is not ported yet; pass them as an argument")
+
+
+RULES: dict[str, Callable[[Operation], Any]] = {
+    "rand": _drawn("uniform"), "randn": _drawn("normal"), "randint": _random,
+    "rand_like": _drawn("uniform"), "randn_like": _drawn("normal"), "bernoulli": _bernoulli,
+    "multinomial": _random, "randperm": _random, "normal": _normal, "uniform": _uniform,
+}  # fmt: skip

@@ -1,0 +1,87 @@
+"""Operators that select values: indices, slices, masks and windows."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.kinds_of_values import Items, Tensor, Value
+from jaxgrad.parity.port.rules.operation import Operation
+from jaxgrad.parity.port.values import code_of, real_of
+
+
+def _getitem(op: Operation) -> ast.expr:
+    key = op.args[1]
+    if _is_mask(key):
+        raise op.refuse("a mask as an index makes a size that depends on values; use torch.where")
+    return ast.Subscript(op.input, _index(key), ast.Load())
+
+
+def _is_mask(key: Value) -> bool:
+    parts = key.items if isinstance(key, Items) and key.real is tuple else [key]
+    return any(isinstance(x, Tensor) and x.real.dtype is torch.bool for x in parts)
+
+
+def _index(key: Value) -> ast.expr:
+    """Return an index; JAX takes arrays where torch also takes lists."""
+    if isinstance(key, Items) and key.real is list:
+        return syntax.call("jnp.array", code_of(key))
+    if isinstance(key, Items) and key.code is None:
+        return ast.Tuple([_index(x) for x in key.items], ast.Load())
+    if isinstance(real_of(key), list):
+        return syntax.call("jnp.array", code_of(key))
+    return code_of(key)
+
+
+def _narrow(op: Operation) -> ast.expr:
+    return syntax.call(
+        "lax.dynamic_slice_in_dim", op.input, op.code(2, "start"), op.code(3, "length"),
+        axis=op.code(1, "dim"),
+    )  # fmt: skip
+
+
+def _select(op: Operation) -> ast.expr:
+    dim = op.axis(op.get(1, "dim"))
+    parts: list[ast.expr] = [ast.Slice() for _ in range(dim)]
+    index = ast.Tuple([*parts, op.code(2, "index")], ast.Load()) if parts else op.code(2, "index")
+    return ast.Subscript(op.input, index, ast.Load())
+
+
+def _masked_fill(op: Operation) -> ast.expr:
+    return syntax.call("jnp.where", op.code(1, "mask"), op.code(2, "value"), op.input)
+
+
+def _where(op: Operation) -> ast.expr:
+    if len(op.args) + len(op.keywords) < 3:
+        raise op.refuse("where with one argument makes a size that depends on values")
+    condition = op.code(0, "condition") if op.args else code_of(op.keywords["condition"])
+    return syntax.call("jnp.where", condition, op.code(1, "input"), op.code(2, "other"))
+
+
+def _windows(op: Operation) -> ast.expr:
+    """Write `x.unfold(dim, size, step)`: each window is a slice, along a new last dimension."""
+    assert op.shape is not None
+    dim, source = op.axis(op.get(1, "dimension")), op.once()
+    size, step = op.code(2, "size"), op.code(3, "step")
+    length = syntax.item(syntax.attribute(source, "shape"), dim)
+    end = ast.BinOp(ast.BinOp(length, ast.Sub(), size), ast.Add(), syntax.constant(1))
+    starts = syntax.call("jnp.arange", syntax.constant(0), end, step)
+    column = ast.Subscript(
+        starts, ast.Tuple([ast.Slice(), syntax.constant(None)], ast.Load()), ast.Load()
+    )
+    index = ast.BinOp(column, ast.Add(), syntax.call("jnp.arange", op.code(2, "size")))
+    places = op.scope.assign(op.scope.fresh("windows"), index)
+    taken = syntax.call("jnp.take", source, places, axis=syntax.literal(dim))
+    if dim == len(op.shape) - 1:
+        return taken
+    return syntax.call("jnp.moveaxis", taken, syntax.literal(dim + 1), syntax.literal(-1))
+
+
+RULES: dict[str, Callable[[Operation], Any]] = {
+    "getitem": _getitem, "narrow": _narrow, "select": _select, "masked_fill": _masked_fill,
+    "where": _where, "windows": _windows,
+}  # fmt: skip
