@@ -43,7 +43,8 @@ from parity_tests.notebook.show import figure, show
 # A gradient that is longer than `max_norm` is shortened to that norm. torch's function and
 # jaxgrad's also return the norm before clipping. One infinite gradient makes the factor zero: every
 # other gradient becomes 0, and the infinite one NaN, because 0 · ∞ is NaN.
-# `optax.clip_by_global_norm` gives the same values there. With `error_if_nonfinite=True` both torch's function and jaxgrad's raise instead.
+# `optax.clip_by_global_norm` gives the same values there. With `error_if_nonfinite=True` both
+# torch's function and jaxgrad's raise instead.
 #
 # The gradient (3, 4) has the norm 5. With a bound of 2.5 it becomes half as long, up to a small
 # term that is explained below.

@@ -226,10 +226,10 @@ programs("checkpointing/save_on_cpu")
 # ## Micro-batches
 #
 # A loop or a scan over micro-batches keeps the residuals of one micro-batch at a time. The
-# gradients of sums add up to the gradient of the whole sum. For means, divide each loss by the number of
-# micro-batches: if all have the same size, the gradients add up to the gradient of the whole mean.
-# Otherwise multiply each loss by its share of the rows instead. Both hold in torch and in JAX. The
-# program has two micro-batches, of three and two rows.
+# gradients of sums add up to the gradient of the whole sum. For means, divide each loss by the
+# number of micro-batches: if all have the same size, the gradients add up to the gradient of the
+# whole mean. Otherwise multiply each loss by its share of the rows instead. Both hold in torch and
+# in JAX. The program has two micro-batches, of three and two rows.
 
 # %%
 # torch
