@@ -63,11 +63,13 @@ def value_and_grad(
         2. A loss of shape (1,) or (1, 1) is accepted (torch/autograd/__init__.py `_make_grads`).
         3. Integer leaves get None instead of an error (with "none" and "error").
 
-    Four corner cases differ from torch. A complex leaf gets JAX's gradient, the conjugate of
+    Five corner cases differ from torch. A complex leaf gets JAX's gradient, the conjugate of
     torch's. A leaf used only by an untaken `cond` branch, or for which a raw `jax.custom_vjp`
-    returns None, gets zeros. A function that branches on values (`if x > 0:`) cannot be traced; a
-    leaf that it uses only in `floor`, `round` or `sign` then gets None instead of zeros. If the
-    loss depends on no leaf, torch raises, while every leaf gets None here.
+    returns None, gets zeros. The parameter of a random draw, such as the probability of
+    `jax.random.bernoulli`, gets None, where torch gives zeros. A function that branches on values
+    (`if x > 0:`) cannot be traced; a leaf that it uses only in `floor`, `round` or `sign` then gets
+    None instead of zeros. If the loss depends on no leaf, torch raises, while every leaf gets None
+    here.
     """
     if unused not in ("none", "zeros", "error"):
         raise ValueError(f'unused must be "none", "zeros" or "error", got {unused!r}')

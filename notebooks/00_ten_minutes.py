@@ -210,7 +210,7 @@ plain("accumulate")
 # In torch a parameter that the loss does not depend on has `.grad is None`, and optimizers skip it.
 # `jax.grad` returns zeros there, and an optimizer with momentum or weight decay still changes a
 # parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None`. In
-# two rare cases it returns zeros too: [none_or_zero](none_or_zero.ipynb) shows them.
+# three rare cases it differs from torch: [none_or_zero](none_or_zero.ipynb) shows them.
 
 # %%
 # torch

@@ -4,7 +4,7 @@
 # `backward()` fills the `.grad` of the leaves. In JAX you choose the arguments to differentiate
 # with respect to, and the gradients are returned in the same tree structure.
 # `jaxgrad.value_and_grad` works like `jax.value_and_grad`, but returns `None` where torch's `.grad`
-# is `None` (with two exceptions; see [none_or_zero](none_or_zero.ipynb)).
+# is `None` (for the exceptions see [none_or_zero](none_or_zero.ipynb)).
 #
 # **You will be able to** compute gradients with respect to any value of a program, of outputs that
 # are not scalars, and predict what `.grad` holds afterwards.

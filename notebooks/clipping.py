@@ -99,8 +99,9 @@ show("clipping/clip_grad_norm_at_max", asked=True)
 
 # %% [markdown]
 # torch multiplies by max_norm / (norm + 1e-6). At the bound this is less than 1, so torch shortens
-# the gradient a little, and `optax.clip_by_global_norm` does not. A gradient keeps its bits if its
-# norm is less than max_norm - 1e-6. Above the bound the clipped norm is slightly smaller than
+# the gradient a little, and `optax.clip_by_global_norm` does not. (In float32 only while 1e-6 is
+# not rounded away: a norm of 40 is not shortened.) A gradient keeps its bits if its norm is less
+# than max_norm - 1e-6. Above the bound the clipped norm is slightly smaller than
 # max_norm; the first table rounds it to 1.
 
 # %%
@@ -389,6 +390,7 @@ check("clipping/each_its_own", clip_each)
 # %% [markdown]
 # ## What to take away
 #
-# - torch divides by norm + 1e-6, so the clipped norm is a little below the bound.
+# - torch divides by norm + 1e-6, so the clipped norm is a little below the bound (in float32: for
+#   bounds up to about 16).
 # - Clipping by norm keeps the direction of the gradient; clipping by value in general does not.
 # - The scaler's state is an argument and a return value, and a step is skipped on the device.

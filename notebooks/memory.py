@@ -225,8 +225,35 @@ programs("checkpointing/save_on_cpu")
 # %% [markdown]
 # ## Micro-batches
 #
-# A loop or a scan over micro-batches keeps the residuals of one micro-batch at a time. The
-# gradients of sums add up to the gradient of the whole sum. For means, divide each loss by the
+# If each micro-batch's gradient is computed before the next one begins, only the residuals of one
+# micro-batch exist at a time. In torch call `backward()` in the loop; in JAX call `jax.grad` in the
+# body of the scan. The gradient *of* a scan that adds up the losses keeps the residuals of all of
+# them.
+
+
+# %%
+def loss(w, part):
+    return jnp.mean(jnp.tanh(part @ w) ** 2)
+
+
+def total(w, parts):  # the mean of the losses: jax.grad(total) keeps all residuals
+    return jax.lax.scan(lambda sum, part: (sum + loss(w, part), None), 0.0, parts)[0] / len(parts)
+
+
+def grad_by_parts(w, parts):  # the same gradient, from the residuals of one micro-batch at a time
+    def body(sum, part):
+        return sum + jax.grad(loss)(w, part) / len(parts), None
+
+    return jax.lax.scan(body, jnp.zeros_like(w), parts)[0]
+
+
+w, parts = jnp.ones((4, 4)), jnp.ones((16, 8, 4))
+print("one micro-batch keeps", int(jaxgrad.saved_bytes(loss, w, parts[0])), "bytes")
+print("a scan of 16 losses keeps", int(jaxgrad.saved_bytes(total, w, parts)), "bytes")
+print("same gradient", bool(jnp.allclose(jax.grad(total)(w, parts), grad_by_parts(w, parts))))
+
+# %% [markdown]
+# The gradients of sums add up to the gradient of the whole sum. For means, divide each loss by the
 # number of micro-batches: if all have the same size, the gradients add up to the gradient of the
 # whole mean. Otherwise multiply each loss by its share of the rows instead. Both hold in torch and
 # in JAX. The program has two micro-batches, of three and two rows.

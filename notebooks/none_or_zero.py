@@ -43,8 +43,8 @@ question("none_or_zero/none_or_zero")
 show("none_or_zero/none_or_zero", asked=True)
 
 # %% [markdown]
-# Multiplying by zero, masking and rounding give zeros. Detaching, casting to integers, comparing
-# and not using a value give `None`.
+# Multiplying by zero, masking and rounding down give zeros. Detaching, casting to integers,
+# comparing and not using a value give `None`.
 #
 # `None` means that there is no path from the loss to the parameter. Zero means that there is a path
 # and its derivative is zero. `jax.grad` returns zeros for both; `jaxgrad.grad` finds the missing
@@ -155,6 +155,11 @@ print("other", dother)
 
 # %%
 show("none_or_zero/rule_returns_none", claim=False)
+
+# %% [markdown]
+# **A random draw.** The third place is the other way round. torch records `torch.bernoulli(p)`,
+# `torch.poisson(p)` and `torch.normal(p, 1)`, and gives `p` zeros. In JAX a draw compares `p` with
+# random numbers or counts, so there is no path, and `jaxgrad.grad` returns `None`.
 
 # %% [markdown]
 # ## What an optimizer does with each
@@ -283,4 +288,5 @@ check("none_or_zero/decay_that_skips_none", step)
 #   is `None`.
 # - `jax.grad` returns zeros for both; `jaxgrad.grad` finds out whether there is a path.
 # - In a branch of `lax.cond` that is not taken, and where a raw `custom_vjp` returns `None`,
-#   `jaxgrad.grad` returns zeros too.
+#   `jaxgrad.grad` returns zeros too. For the parameter of a random draw it returns `None`, where
+#   torch gives zeros.

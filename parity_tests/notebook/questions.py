@@ -52,9 +52,9 @@ QUESTIONS = {
         "Gradients of several uses are added.",
     ),
     "none_or_zero/none_or_zero": Question(
-        "Seven parameters enter the loss in these ways: multiplied by zero, masked out, "
-        "rounded, detached, cast to an integer, compared, not at all. Which gradients are "
-        "zero, and which are `None`?",
+        "One parameter is simply used. Seven others enter the loss in these ways: multiplied by "
+        "zero, masked out, rounded down, detached, cast to an integer, compared, not at all. "
+        "Which gradients are zero, and which are `None`?",
         "times_zero masked rounded detached as_integer compared unused",
         "Where a differentiable operation leads to the loss, there is a path, even if its "
         "derivative is zero.",
@@ -79,7 +79,8 @@ QUESTIONS = {
     "clipping/clip_grad_norm_at_max": Question(
         "A gradient has exactly the norm `max_norm`. Does torch make it shorter?",
         "shorter",
-        "The factor is max_norm / (norm + 1e-6), which is less than 1.",
+        "The factor is max_norm / (norm + 1e-6), which is less than 1 (in float32 only while 1e-6 "
+        "is not rounded away: not for a norm of 40).",
     ),
     "clipping/clip_grad_value": Question(
         "Large gradients are clipped to the value 0.5. What does a clipped gradient look like?",
