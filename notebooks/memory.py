@@ -185,8 +185,8 @@ plot("bytes kept by depth, with and without segments")
 # A segment here has √depth layers, rounded down, and the layers that are left over are not
 # checkpointed. So the lower curve is not smooth: of 32 layers, six segments of five leave two over,
 # which keep all their residuals; of 64 none is left over, and the curve falls. Over the whole range
-# it follows √depth: the legend has the fitted exponents. (The exponent that the project's README
-# gives is a little above 1/2. It is that of the peak, with the residuals of the recomputed segment,
+# it follows √depth: the legend has the fitted exponents. (The project's page on costs gives an
+# exponent a little above 1/2. It is that of the peak, with the residuals of the recomputed segment,
 # over 8 to 64 layers, where the rounding weighs more; with more layers it approaches 1/2.)
 
 # %% [markdown]

@@ -134,17 +134,17 @@ def test_deeper_networks_come_closer_to_the_root_of_the_depth():
     assert f"{slope:.2f} from {growth.DEEP[0]} to {growth.DEEP[-1]} layers" == growth.DEEPER
 
 
-def test_the_readme_quotes_the_optimizers_on_a_gpu():
-    """README has the range of ratios to optax, plain SGD apart, and the median ratio to torch."""
+def test_the_page_on_costs_quotes_the_optimizers_on_a_gpu():
+    """The page has the range of ratios to optax, plain SGD apart, and the median ratio to torch."""
     rows = results.load(HERE / "gpu")["optimizers"]["numbers"]
     ratios = {name: row["time"] for name, row in rows.items()}
     sgd = ratios.pop("sgd")
     foreach = statistics.median(row["torch foreach"] for row in rows.values())
-    readme = " ".join((HERE.parent / "README.md").read_text().split())
+    page = " ".join((HERE.parent / "docs" / "costs.md").read_text().split())
 
     assert (
         f"{min(ratios.values()):.1f} to {max(ratios.values()):.1f} times as long as optax's "
-        f"(plain SGD {sgd:.2f}) and {foreach:.1f} times as long as torch's `foreach`" in readme
+        f"(plain SGD {sgd:.2f}) and {foreach:.1f} times as long as torch's `foreach`" in page
     )
 
 
@@ -162,8 +162,8 @@ def test_the_results_page_is_current(tmp_path):
         for name, section in SECTIONS.items()
         if hasattr(section, "figures")
     )
-    readme = (HERE.parent / "README.md").read_text()
-    assert " ".join(results.quote(records).split()) in " ".join(readme.split())
+    costs = (HERE.parent / "docs" / "costs.md").read_text()
+    assert " ".join(results.quote(records).split()) in " ".join(costs.split())
     assert not re.search(r'(src|href)="?https?:', page)
 
 

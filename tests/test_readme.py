@@ -168,16 +168,17 @@ def test_the_kill_table_is_quoted_correctly():
 
 
 def test_the_wider_bounds_are_named():
-    """README names every behaviour whose comparison has a tolerance of its own."""
+    """The page of behaviours names those whose comparison has a tolerance of its own."""
     wider = [case for case in load().values() if case.tolerance is not None]
 
     assert {case.theme for case in wider} == {"mobilenet"} and len(wider) == 2
     assert all(case.tolerance is not None and case.tolerance.dtype == "float32" for case in wider)
-    assert "two behaviours of `mobilenet` have a wider bound in float32" in " ".join(README.split())
+    page = " ".join((ROOT / "docs" / "behaviours.md").read_text().split())
+    assert "two behaviours of `mobilenet` have a wider bound in float32" in page
 
 
 def test_the_shared_bits_are_quoted_correctly():
-    """README names the optimizers with all of torch's bits, and the range of the others."""
+    """The page on costs names the optimizers with all of torch's bits, and the others' range."""
     table = (ROOT / "benchmarks" / "OPTIM_BITS.md").read_text()
     lines = [re.split(r" *\| *", line)[1:] for line in table.splitlines() if line[:2] == "| "]
     after = [(name, hundred) for name, _, _, _, hundred, *_ in lines[1:]]
@@ -189,11 +190,11 @@ def test_the_shared_bits_are_quoted_correctly():
 
     assert table.splitlines()[2].startswith("torch 2.13.0+cpu with AVX512 on x86_64")
     assert len(shares) == len(parts)
-    readme = " ".join(README.split())
-    assert "In torch 2.13 on a CPU with AVX512 it is not." in readme
-    assert f"There {', '.join(exact[:-1])} and {exact[-1]} still have all" in readme
-    assert f"{min(shares):.0f} to {max(shares):.0f} % of the numbers" in readme
-    assert f"at most {ulp:g} units in the last place ([the table]" in readme
+    costs = " ".join((ROOT / "docs" / "costs.md").read_text().split())
+    assert "In torch 2.13 on a CPU with AVX512 it is not." in costs
+    assert f"There {', '.join(exact[:-1])} and {exact[-1]} still have all" in costs
+    assert f"{min(shares):.0f} to {max(shares):.0f} % of the numbers" in costs
+    assert f"at most {ulp:g} units in the last place ([the table]" in costs
 
 
 def test_the_note_on_float32_is_quoted_correctly():

@@ -1,7 +1,8 @@
 """Adapt the links of hand-written pages, which GitHub shows from the checkout, to the site.
 
 A page of docs/ links to files that git tracks, so that its links work on GitHub. The site has some
-of them under other names: the notebooks, and pages that are generated when it is built.
+of them under other names: the notebooks, and pages that are generated when it is built. Others,
+such as tables of `benchmarks/`, it has not: there the link becomes its text.
 """
 
 import re
@@ -23,9 +24,14 @@ _LINK = re.compile(r"(\[[^\]]*\])\(([^)\s]+)\)")
 
 def within_site(page: str) -> str:
     """Return a page of docs/ with the links that the site needs."""
-    return _LINK.sub(lambda match: f"{match[1]}({_target(match[2])})", page)
+    return _LINK.sub(_adapted, page)
 
 
-def _target(link: str) -> str:
+def _adapted(match: re.Match[str]) -> str:
+    text, link = match.groups()
     notebook = _NOTEBOOK.match(link)
-    return notebook[1] if notebook else PAGES.get(link, link)
+    if notebook:
+        return f"{text}({notebook[1]})"
+    if link.startswith(("../benchmarks/", "../parity_tests/")):
+        return text.strip("[]")
+    return f"{text}({PAGES.get(link, link)})"

@@ -231,6 +231,14 @@ def _ten_lines() -> str:
 
 
 def _wrong_port() -> str:
-    """Return the README's first program, the report, the fix, and how to read the report."""
+    """Return the README's first program, its picture, the report, and how to read the report."""
     text = (ROOT / "README.md").read_text()
-    return text[text.index("When you port") : text.index("`prove` also writes a page")] + "\n"
+    text = text[text.index("When you port") : text.index("`prove` also writes a page")]
+    return _PICTURE.sub(_WIDE_AND_NARROW, text) + "\n"
+
+
+_PICTURE = re.compile(r"<!-- .* -->\n!\[(.*)\]\(docs/_static/critic\.svg\)")
+_WIDE_AND_NARROW = (
+    '<picture><source media="(max-width: 700px)" srcset="_static/critic-narrow.svg">'
+    r'<img src="_static/critic.svg" alt="\1"></picture>'
+)
