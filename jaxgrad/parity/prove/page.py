@@ -82,9 +82,9 @@ def verdict_of(row: Mapping[str, Any], first: Any) -> str:
     """
     if row["verdict"] != "harmless" or row["torch"] is not None:
         return str(row["verdict"])
-    if first is not None and first.surface == "backward" and row["name"].endswith(f", {first.jax}"):
-        return START
-    return UNRECORDED
+    place = row["name"].rpartition(", ")[2]  # file:line (operation) in the port
+    named = "" if first is None else f" {first.jax} {first.cause}"
+    return START if ":" in place and f" {place}" in named else UNRECORDED
 
 
 def counts(rows: Sequence[Mapping[str, Any]], first: Any) -> dict[str, int]:
