@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import math
 import os.path
 import pathlib
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 SIGNS = {"pass": "✓", "fail": "✗", "inconclusive": "?", "error": "!", "not judged": "–"}
 UNMATCHED = "torch modules without a matching JAX value (fused or inlined; not an error)"
+FOLLOWS = "follows from the first divergence"
+START = "start of the wrong path"
+UNRECORDED = "no gradient in torch"
 ROWS_SHOWN = 12
 CHAIN_SHOWN = 6  # modules that matched before the fault
 _TEMPLATE = pathlib.Path(__file__).with_name("page.html.j2")
@@ -36,9 +40,14 @@ def fill(reports: Sequence[Any], headline: str, outcome: Callable[[Any], str]) -
         distinct=distinct,
         signs=SIGNS,
         unmatched=UNMATCHED,
-        shown=ROWS_SHOWN,
         chain=CHAIN_SHOWN,
         folded=folded,
+        follows=FOLLOWS,
+        verdict_of=verdict_of,
+        counts=counts,
+        start=START,
+        unrecorded=UNRECORDED,
+        groups=groups,
     )
 
 
@@ -62,6 +71,51 @@ def ordered(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(
         rows, key=lambda row: (row.get("verdict") != "fail", -_finite(row.get("difference")))
     )
+
+
+def verdict_of(row: Mapping[str, Any], first: Any) -> str:
+    """Return the verdict of a row in words; "harmless" rows have several reasons.
+
+    Args:
+        row: A row of a surface.
+        first: The first divergence, or None.
+    """
+    if row["verdict"] != "harmless" or row["torch"] is not None:
+        return str(row["verdict"])
+    place = row["name"].rpartition(", ")[2]  # file:line (operation) in the port
+    named = "" if first is None else f" {first.jax} {first.cause}"
+    return START if ":" in place and f" {place}" in named else UNRECORDED
+
+
+def counts(rows: Sequence[Mapping[str, Any]], first: Any) -> dict[str, int]:
+    """Count the rows of a surface by their verdicts in words."""
+    return dict(collections.Counter(verdict_of(row, first) for row in rows))
+
+
+def groups(
+    rows: Sequence[Mapping[str, Any]], is_backward: bool
+) -> list[tuple[str, Sequence[Mapping[str, Any]]]]:
+    """Split the rows of a surface into tables with titles; a table with a title is folded.
+
+    In a table with a failing row those that pass are folded: the first ones of the backward pass,
+    whose order stays, or all of another surface.
+    """
+    other = next((k for k, row in enumerate(rows) if row["verdict"] != "pass"), len(rows))
+    if not any(row["verdict"] == "fail" for row in rows):
+        parts = [("", rows)]
+    elif is_backward:
+        nearest = f"{other} nearest to the loss: pass"
+        parts = [(nearest if other else "", rows[:other]), ("", rows[other:])]
+    else:
+        rest = [row for row in rows if row["verdict"] == "pass"]
+        shown = [row for row in rows if row["verdict"] != "pass"]
+        parts = [("", shown), (f"{len(rest)} more: pass", rest)]
+    tables = []
+    for title, part in parts:
+        shown = part if title else part[:ROWS_SHOWN]
+        more = part[len(shown) :]
+        tables += [(title, shown), (f"{len(more)} more", more)]
+    return [(title, part) for title, part in tables if part]
 
 
 def folded(surfaces: Mapping[str, Any]) -> list[Any]:

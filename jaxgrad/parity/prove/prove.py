@@ -20,7 +20,7 @@ import numpy as np
 
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.prove import adapters, arguments, checks, listings, users
+from jaxgrad.parity.prove import adapters, arguments, checks, listings, origins, users
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.report import (
     SURFACES,
@@ -149,6 +149,7 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
     surfaces = {
         surface: arguments.named(judgements[surface].surface, side.module) for surface in SURFACES
     }
+    surfaces = origins.marked(evidence, surfaces)
     first = next((f for s in surfaces.values() for f in s.findings if s.verdict == "fail"), None)
     return Report(
         verdict=overall_verdict(surfaces),

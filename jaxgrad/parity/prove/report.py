@@ -31,7 +31,7 @@ class Finding:
     index: tuple[int, ...] = ()  # index of the worst element
     torch_value: Any = None
     jax_value: Any = None
-    originates: bool = True  # false if this value's inputs already differ
+    originates: bool = True  # false if the finding follows from an earlier one
     cause: str = ""  # the likely cause, or what was observed about the difference
     tested: bool = False  # whether rerunning a program with a change confirmed the cause
     op: str = ""  # the call within the module
@@ -51,10 +51,11 @@ class Finding:
         return "likely cause" if self.tested else "observation"
 
     def __str__(self) -> str:
-        origin = "originates here" if self.originates else "inherited"
         torch = ", ".join(filter(None, (self.where, self.torch_line)))
         lines = [
-            f"first divergence: {self.surface}, {origin}",
+            f"first divergence: {self.surface}, originates here"
+            if self.originates
+            else f"difference: {self.surface}, {page.FOLLOWS}",
             f"  torch: {torch} | jax: {self.jax}",
             f"  {self.text}",
         ]

@@ -45,7 +45,8 @@ _FINDING = _object(
         "torch_value": _described(_NUMBER, "torch's value of that element, null if there is none"),
         "jax_value": _described(_NUMBER, "JAX's value of that element"),
         "originates": _described(
-            {"type": "boolean"}, "whether the difference begins here; false: inputs differ already"
+            {"type": "boolean"},
+            "whether the difference begins here; false: it follows from the first divergence",
         ),
         "cause": _described(
             _TEXT, "the likely cause if a rerun confirmed it, or else an observation, or empty"

@@ -74,9 +74,30 @@ def test_the_numbers_of_the_first_divergence_are_those_of_a_row():
     assert "l2 (linear), call 1 of 2" in report.first.text and "l2 (linear), call 1" in row["name"]
     assert "Numbers: the element of this gradient that differs most" in page
     assert "cotangent of the output of" in page
-    assert "backward: 10 values compared: 6 pass, 1 harmless, 3 fail" in page
-    assert "1 more differs, but makes no gradient wrong" in page
-    assert "or because torch does not record the operation" in page
+    assert "backward: 10 values compared: 6 pass, 1 start of the wrong path, 3 fail" in page
+    assert "1 more: start of the wrong path" in page
+    assert "torch does not record the operation, so it has no cotangent" in page
+
+
+def test_a_consequence_is_not_an_origin():
+    """The wrong gradient of `l2.bias` follows from the first divergence, and 5 gradients differ."""
+    report, page = proof(program()), PAGE.read_text(encoding="utf-8")
+    (finding,) = report.surfaces["gradients"].findings
+
+    assert report.first is not None and report.first.originates
+    assert finding.torch == "l2.bias" and not finding.originates
+    assert str(finding).startswith("difference: gradients, follows from the first divergence")
+    assert page.count("originates here") == page.count("follows from the first divergence") == 1
+    assert "gradients: 1 of the 5 values that differ, in detail" in page
+
+
+def test_the_row_that_the_headline_names_is_the_start_of_the_wrong_path():
+    """torch has no gradient at the place that the headline names, so its row is not harmless."""
+    page = PAGE.read_text(encoding="utf-8")
+    (row,) = re.findall(r'<tr class="v-inconclusive"><td>(.*?)</td><td [^>]*>(.*?)</td>', page)
+
+    assert row == ("mul, example.py:25 (mul)", "start of the wrong path")
+    assert "in the port at example.py:25 (mul)" in page and ">harmless<" not in page
 
 
 def test_the_programs_and_gradients_of_a_single_proof_are_open():

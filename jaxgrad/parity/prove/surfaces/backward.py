@@ -75,9 +75,8 @@ def _rows(
             np.asarray(evidence.jax_gradients[draw].cotangents[spot.key])[spot.iteration]
         )
         expected = value.cotangent
-        of = value.name if value.module else value.op
         rows.append({
-            "name": ", ".join(filter(None, (of, calls[i], place(program, spot.key)))),
+            "name": ", ".join(filter(None, (value.in_words, calls[i], place(program, spot.key)))),
             "verdict": "fail" if i in inside else "harmless" if i in wrong else "pass",
             "difference": 1.0 if expected is None else float(print_distance(actual, expected)),
             "allowed": locate_backward.allowed(float(noise[i])),

@@ -60,7 +60,7 @@ def _named(run: TorchRun, x: Operand) -> str:
     if isinstance(x, str):
         return f"the parameter {x}"
     value = run.values[x]
-    return "the input" if value.op == "input" else f"the output of torch's {value.name}"
+    return "the input" if value.op == "input" else f"the output of torch's {value.in_words}"
 
 
 def _same(run: TorchRun, total: int, y: Operand) -> bool:

@@ -12,6 +12,7 @@ from jaxgrad.parity.prove.jax_side.flow import leaf_key, place
 from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.jax_side.port import Port
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
+from jaxgrad.parity.prove.page import counted
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 
@@ -38,16 +39,16 @@ def surface(evidence: Evidence, *, has_optimizer: bool = False) -> Judgement:
     notes = ()
     if missing:
         notes = (f"no JAX leaf holds {', '.join(missing[:4])}, which torch trains",)
-    text = f"{len(flags)} parameters"
+    text = counted(len(flags), "parameter")
     without_gradient = sum(run.grads[name] is None for name in flags)
     if without_gradient:
         text += f", {without_gradient} without a gradient"
     guessed = len({p.name for p in port.weights.pieces if p.guessed})
     if guessed:
-        text += f"; {guessed} constant tensors paired by name"
+        text += f"; {counted(guessed, 'constant tensor')} paired by name"
     if not findings:
         return Judgement(Surface("structure", "pass", text), notes)
-    text = f"{len(findings)} differences in {text}"
+    text = f"{counted(len(findings), 'difference')} in {text}"
     return Judgement(Surface("structure", "fail", text, findings=tuple(findings)), notes)
 
 

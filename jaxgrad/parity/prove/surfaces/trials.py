@@ -201,7 +201,7 @@ def _named(run: TorchRun, k: int) -> str:
     value = run.values[k]
     if value.op == "input":
         return f"input {[j for j, v in enumerate(run.values) if v.op == 'input'].index(k)}"
-    return f"the result of {value.name if value.module else value.op}"
+    return f"the result of {value.in_words}"
 
 
 def in_place(value: Value) -> bool:

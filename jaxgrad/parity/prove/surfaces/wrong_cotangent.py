@@ -161,7 +161,7 @@ def described(run: TorchRun, number: int) -> str:
     if value.op == "input":
         return "an input"
     call = calls(run)[number]
-    return f"the output of torch's {value.name}" + (f", {call}," if call else "")
+    return f"the output of torch's {value.in_words}" + (f", {call}," if call else "")
 
 
 def calls(run: TorchRun) -> list[str]:

@@ -38,6 +38,11 @@ class Value:
         """The module's path and the call's name, for the report."""
         return f"{self.module} ({self.op})" if self.module else f"({self.op})"
 
+    @property
+    def in_words(self) -> str:
+        """The name in a sentence, where the call of no submodule is only its function."""
+        return self.name if self.module else self.op
+
 
 class Change(NamedTuple):
     """A replacement for one call of torch, which tests a hypothesis about the port."""

@@ -193,7 +193,7 @@ class Watcher:
             weights = tuple(self.weights[id(x)] for x in leaves(args) if id(x) in self.weights)
             if op == "register_hook":
                 names = [f"the parameter {name}" for name in weights]
-                names += [f"the output of its {self.values[i].name}" for i in read]
+                names += [f"the output of {self.values[i].in_words}" for i in read]
                 self.hooks += [Hook(self._call_count, name, user_line()) for name in names[:1]]
             known = [x for x in leaves(args) if id(x) in self.index]
             for x in (*leaves(out), *known):

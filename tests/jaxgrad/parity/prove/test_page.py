@@ -122,6 +122,37 @@ def test_both_programs_are_shown_with_the_named_lines_marked():
     assert '<span class="at">  11</span>' in html
 
 
+def test_rows_that_pass_are_folded_beside_failing_ones():
+    """The first passing rows of the backward pass are folded, whose order stays."""
+    passing, failing = rows(2), rows(1, "fail", name="x")
+    split = [passing, failing, passing]
+    mixed = [row for part in split for row in part]
+
+    assert page.groups(mixed, True) == [
+        ("2 nearest to the loss: pass", mixed[:2]), ("", mixed[2:])
+    ]  # fmt: skip
+    assert page.groups(mixed, False) == [("", [*failing]), ("4 more: pass", [*passing, *passing])]
+    assert page.groups(rows(13), False) == [("", rows(13)[:12]), ("1 more", rows(13)[12:])]
+
+
+@pytest.mark.parametrize(
+    ("torch", "name", "words"),
+    [
+        (None, "mul, net.py:46 (softmax)", "start of the wrong path"),
+        (None, "mul, net.py:47 (mul)", "no gradient in torch"),
+        (0.5, "mul, net.py:46 (softmax)", "harmless"),
+    ],
+)
+def test_a_harmless_row_says_why(torch, name, words):
+    """A row without a gradient in torch at the place of the first divergence starts the path."""
+    cause = dataclasses.replace(FIRST, jax="fc.bias", cause=f"add it at {FIRST.jax}")
+    (row,) = rows(1, "harmless", torch=torch)
+
+    for first in (FIRST, cause):
+        assert page.verdict_of({**row, "name": name}, first) == words
+        assert page.verdict_of({**row, "verdict": "fail"}, first) == "fail"
+
+
 def test_short_times_are_left_out():
     """A step that took less than a twentieth of a second is not listed, and no time is zero."""
     html = render([dataclasses.replace(PASSED, seconds={"torch": 0.01, "trace": 0.1})])
@@ -181,7 +212,7 @@ def test_counts_and_places_read_as_words():
     html = render([wrong, dataclasses.replace(PASSED, surfaces=FAILED.surfaces)])
 
     assert "forward: 2 values compared" in html and "forward: 1 value compared" in html
-    assert "gradients: 1 further difference" in html and "1 cause ruled out" in html
+    assert "gradients: 1 value that differs, in detail" in html and "1 cause ruled out" in html
     assert "Suggested change in net.py:46" in html and "/home" not in html
     assert "<p>Your port has torch&#39;s gradients, with your weights and inputs" in html
     assert html.count("Block | block") == 2  # in the overview and above its proof

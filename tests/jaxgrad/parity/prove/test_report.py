@@ -182,7 +182,8 @@ def test_the_code_is_shown_with_a_change_or_alone():
     finding = Finding("forward", "fc", "net.py:3", "x", source="net.py:3: y = sin(x)",
                       originates=False, torch_line="model.py:8")  # fmt: skip
     assert str(finding).splitlines()[:2] == [
-        "first divergence: forward, inherited", "  torch: fc, model.py:8 | jax: net.py:3"
+        "difference: forward, follows from the first divergence",
+        "  torch: fc, model.py:8 | jax: net.py:3"
     ]  # fmt: skip
     assert str(finding).splitlines()[3:] == ["  JAX code: net.py:3: y = sin(x)"]
     edit = Edit("net.py", 3, "y = sin(x)", "y = cos(x)")

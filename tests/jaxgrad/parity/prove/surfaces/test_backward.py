@@ -201,7 +201,7 @@ def test_the_last_difference_inside_that_matters_is_located(
         assert (surface.verdict, surface.control) == ("pass", "control")
         assert surface.rows == (set(wrong), set())
         return
-    where = "an input" if worst == 0 else f"the output of torch's {values[worst].name}"
+    where = "an input" if worst == 0 else f"the output of torch's {values[worst].in_words}"
     text = f"the gradient flowing into {where} differs"
     assert surface.findings == (
         Finding("backward", "(root)", "not located", text, op=values[worst].op),

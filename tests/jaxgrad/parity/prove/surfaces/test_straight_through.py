@@ -58,7 +58,7 @@ def test_a_value_that_jax_names_otherwise_is_y():
     """An operation without a function of the same name in `jax.numpy` is called y."""
     text = cause(lambda x: x + (x.softmax(1) - x).detach(), softmax)
     assert "write x + lax.stop_gradient(y - x), where x is the output of torch's fc" in text
-    assert text.endswith("y is the output of torch's (softmax)")
+    assert text.endswith("y is the output of torch's softmax")
 
 
 @pytest.mark.parametrize(

@@ -282,6 +282,9 @@ def test_the_parameters_are_counted():
     assert surface(evidence).surface.text == text
     judgement = surface(made(dict.fromkeys("abcde", ONES), {}))
     assert judgement.surface.text == "5 differences in 5 parameters"
+    one = {"a": ONES}
+    assert surface(made(one, {"a": BOTH}, reached="a")).surface.text == "1 parameter"
+    assert surface(made(one, {})).surface.text == "1 difference in 1 parameter"
     assert judgement.notes == ("no JAX leaf holds a, b, c, d, which torch trains",)
     assert surface(made({"a": ZEROS}, {})).notes == ()
 

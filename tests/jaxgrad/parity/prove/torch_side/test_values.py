@@ -61,6 +61,7 @@ def test_a_missing_cotangent_has_no_noise(missing):
 def test_a_value_is_named_by_its_module_and_call(module, name):
     """A call outside of all submodules has no path."""
     assert value(X, module).name == name
+    assert value(X, module).in_words == (name if module else "add")
 
 
 def record(output: Any, grad: Any = None, input_grad: Any = None, name: str = "y") -> TorchRun:
