@@ -118,7 +118,8 @@ def test_only_exported_names_have_a_page():
 
 def test_the_picture_of_the_first_page_is_there():
     """The start page shows the README's picture, and to phones its narrow variant."""
-    page = (ROOT / "docs/index.md").read_text()
+    page = PAGES["wrong_port.md"]
+    assert "{include} wrong_port.md" in (ROOT / "docs/index.md").read_text()
     (image,) = re.findall(r'<img src="(\S+)"', page)
     (narrow,) = re.findall(r'srcset="(\S+)"', page)
 
