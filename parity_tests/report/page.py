@@ -199,16 +199,17 @@ def command(results: Sequence[Result]) -> str:
 
 
 def shown_leaves(result: Result) -> list[Leaf]:
-    """Return the leaves to list: failed leaves first, then those with the largest difference.
+    """Return the leaves to list: those that fail, or else have the largest difference.
 
-    At least one of them changes in the negative control, if any leaf does.
+    At least one of them changes in the negative control, if any leaf does. Failed leaves come
+    first, then those that change.
     """
     order = sorted(result.leaves, key=lambda x: (x.verdict != "fail", -_finite(x.ulp_at_scale)))
     most = LEAVES_OF_PASSED if result.verdict in ("bitwise", "close") else LEAVES_SHOWN
     few = order[:most]
     if len(order) > most and not any(changed(result, leaf) for leaf in few):
         few = [*few[:-1], next((leaf for leaf in order if changed(result, leaf)), few[-1])]
-    return few
+    return sorted(few, key=lambda x: (x.verdict != "fail", changed(result, x) is None))
 
 
 def ticks(text: str) -> markupsafe.Markup:
@@ -243,7 +244,7 @@ def changed(result: Result, leaf: Leaf) -> Leaf | None:
 
 def largest(result: Result) -> str:
     """Describe the leaf that differs most: both values of a deviation, else a number of ULP."""
-    leaf = shown_leaves(result)[0]
+    leaf = min(shown_leaves(result), key=lambda x: (x.verdict != "fail", -_finite(x.ulp_at_scale)))
     if result.verdict == "deviation" or leaf.kind in ("structure", "dtype", "shape"):
         at = f"{leaf.path}{list(leaf.index) if leaf.index else ''}" or "the program"
         return f"{at}: torch {leaf_value(leaf.torch)}, JAX {leaf_value(leaf.jax)}"
