@@ -22,16 +22,19 @@ def worked(
     by_case: Mapping[str, Sequence[Result]],
     pictures: Collection[str] = (),
 ) -> Case | None:
-    """Return the case that explains most about the page: the first one that has the most of these.
+    """Return the case that explains most about the page, or None if no case has results.
 
-    A negative control that changes a result; a result that agrees with torch's; a marked line in
-    both programs; a picture. A case without results cannot explain anything.
+    It has a negative control that changes a result, agrees with torch, and has marked lines in
+    both programs and a picture, or as many of these as a case has, in this order. Of several such
+    cases it is the one with the fewest lines.
     """
 
-    def score(case: Case) -> tuple[bool, ...]:
+    def score(case: Case) -> tuple[bool, bool, bool, bool, int]:
         first = by_case[case.id][0]
         agrees = first.verdict in ("bitwise", "close")
-        return bool(first.changed), agrees, all(marks(case)), case.id in pictures
+        programs = (source(program, claim=False) for program in (case.reference, case.fun))
+        lines = sum(len(program.splitlines()) for program in programs)
+        return bool(first.changed), agrees, all(marks(case)), case.id in pictures, -lines
 
     candidates = [case for case in cases if any(r.leaves for r in by_case.get(case.id, ()))]
     return max(candidates, key=score, default=None)

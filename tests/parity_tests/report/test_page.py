@@ -188,13 +188,17 @@ def test_the_worked_case_does_not_need_javascript(browser, report):
 
 
 def test_the_worked_case_can_be_any_case():
-    """It is the first of the cases that explain most; a page without results has none."""
+    """It is the shortest of the cases that explain most; a page without results has none."""
     known = load()
     plain, stopped = known["grad_modes/nothing_stopped"], known["grad_modes/detach"]
     by_case = {case.id: [run(case, "float64", "eager")] for case in (plain, stopped)}
     cases = [plain, stopped]
 
     assert worked(cases, by_case) is stopped
+    longer = known["grad_modes/requires_grad"]
+    also = by_case | {longer.id: [run(longer, "float64", "eager")]}
+    assert worked([longer, plain, stopped], also) is stopped
+    assert worked([longer, plain], also) is longer
     assert worked([plain], by_case) is plain
     assert worked(cases, {plain.id: by_case[plain.id]}) is plain
     assert worked(cases, {}) is None and worked([], {}) is None
