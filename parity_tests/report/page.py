@@ -1,6 +1,7 @@
 """Write the report page: one offline file with every cell, both programs and their differences."""
 
 import collections
+import dataclasses
 import functools
 import hashlib
 import html
@@ -209,7 +210,18 @@ def shown_leaves(result: Result) -> list[Leaf]:
     few = order[:most]
     if len(order) > most and not any(changed(result, leaf) for leaf in few):
         few = [*few[:-1], next((leaf for leaf in order if changed(result, leaf)), few[-1])]
-    return sorted(few, key=lambda x: (x.verdict != "fail", changed(result, x) is None))
+    few.sort(key=lambda x: (x.verdict != "fail", changed(result, x) is None))
+    return [_where_changed(result, leaf) for leaf in few]
+
+
+def _where_changed(result: Result, leaf: Leaf) -> Leaf:
+    """Return an array with torch's bits at the element that the negative control changes most."""
+    gone = changed(result, leaf)
+    if gone is None or result.verdict == "deviation" or leaf.verdict != "bitwise":
+        return leaf
+    if gone.path != leaf.path or gone.kind != "value" or not leaf.index:
+        return leaf
+    return dataclasses.replace(leaf, index=gone.index, torch=gone.torch, jax=gone.torch)
 
 
 def ticks(text: str) -> markupsafe.Markup:
@@ -231,6 +243,8 @@ def without(result: Result, leaf: Leaf) -> str:
     """
     value = leaf_value(result.without.get(leaf.path, ""))
     gone = changed(result, leaf)
+    if gone is not None and gone.path == leaf.path and leaf.index and gone.index == leaf.index:
+        return leaf_value(gone.jax)
     if gone is None or value != leaf_value(leaf.jax):
         return value
     return f"at {list(gone.index)} {leaf_value(gone.jax)} instead of {leaf_value(gone.torch)}"

@@ -424,6 +424,21 @@ def test_a_leaf_that_the_control_changes_is_shown():
     assert [leaf.path for leaf in page.shown_leaves(result)] == ["w0", "w1", "w2", "w3", "w4"]
 
 
+def test_an_equal_array_is_shown_where_the_control_changes_it():
+    """An array with torch's bits has no worst element, so that the one that changes is shown."""
+    leaf = Leaf("g", "bitwise", index=(0,), torch=0.0, jax=0.0)
+    gone = Leaf("g", "fail", "value", index=(2,), torch=0.5, jax=0.0)
+    result: Any = types.SimpleNamespace(
+        verdict="bitwise", leaves=(leaf,), changed=(gone,), without={"g": 0.0}
+    )
+
+    (shown,) = page.shown_leaves(result)
+    assert (shown.index, shown.torch, shown.jax) == ((2,), 0.5, 0.5)
+    assert page.without(result, shown) == "0.0"
+    result.verdict = "deviation"
+    assert page.shown_leaves(result) == [leaf]
+
+
 def test_a_deviation_is_described_by_its_values():
     """The largest difference of a deviation is both values, that of a passed cell is in ULP."""
     leaf = Leaf("w", "fail", "value", "", (1,), torch=0.0, jax=1.2, ulp_at_scale=3e15)
