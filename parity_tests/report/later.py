@@ -3,10 +3,6 @@
 import base64
 import gzip
 import json
-import re
-
-
-_STYLE = re.compile(r"<style>.*?</style>\s*", re.DOTALL)
 
 
 class Later:
@@ -19,10 +15,6 @@ class Later:
         """Store some markup and return its index; equal texts are stored once."""
         return self._places.setdefault(str(markup).strip(), len(self._places))
 
-    @property
-    def texts(self) -> list[str]:
-        return list(self._places)
-
     def packed(self) -> str:
         """Return all stored markup by index, compressed reproducibly and encoded as base64.
 
@@ -31,13 +23,3 @@ class Later:
         order = sorted(self._places.items(), key=lambda item: item[0][:5])
         text = json.dumps({index: text for text, index in order}, ensure_ascii=False).encode()
         return base64.b64encode(gzip.compress(text, mtime=0)).decode()
-
-
-def without_style(svg: str) -> str:
-    """Return a picture without its style sheet, which the page has once for all pictures."""
-    return _STYLE.sub("", svg)
-
-
-def style_of(svgs: list[str]) -> str:
-    """Return the different style sheets of the pictures, as markup."""
-    return "".join(dict.fromkeys(style for svg in svgs for style in _STYLE.findall(svg)))

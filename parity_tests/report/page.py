@@ -19,7 +19,8 @@ from jaxgrad.parity.compare import FLOAT64_RTOL, FLOOR_ULP, TORCH_ERRORS, Leaf
 from jaxgrad.parity.prove.page import counted, number, template
 from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
-from parity_tests.report.later import Later, style_of, without_style
+from parity_tests.report.drawing import drawing, style_of
+from parity_tests.report.later import Later
 from parity_tests.report.marked import marked
 from parity_tests.report.rows import disagreement, shown
 from parity_tests.report.source_text import helpers, source
@@ -42,7 +43,6 @@ WORDS = {
 COUNTED = WORDS | {"bitwise": "with the same bits", "deviation": "differ as documented"}
 SHORT = {"bitwise": "same bits", "close": "≈ equal", "fail": "✗ fails", "error": "! error"}
 SHORT |= {"blind": "? blind"}
-WIDEST = 450  # pixels of a narrow picture that a phone can shrink and keep readable
 CHIPS = (
     ("deviations", "status:deviation"),
     ("failures", "status:fail"),
@@ -52,7 +52,6 @@ CHIPS = (
     *((mode, f"mode:{mode}") for mode in MODES),
 )
 _WORDS = re.compile("<desc[^>]*>(.*?)</desc>", re.DOTALL)  # the text alternative of a picture
-_CLASS = 'class="jaxgrad-graph'
 _TEMPLATE = pathlib.Path(__file__).with_name("page.html.j2")
 
 
@@ -265,30 +264,11 @@ def largest(result: Result) -> str:
     return f"{leaf.path}, {number(leaf.ulp_at_scale)} ULP"
 
 
-def drawing(svgs: Sequence[str]) -> markupsafe.Markup:
-    """Return the markup of a case's picture: one for a page, one for a phone, if it is narrower.
-
-    A phone shrinks a narrow picture to its width, but scrolls one that would be too small to read.
-    """
-    wide, narrow = svgs[0], svgs[-1]
-    shown = without_style(wide)
-    if _width(narrow) < _width(wide):
-        both = ((wide, "wide"), (narrow, "narrow"))
-        named = (svg.replace(_CLASS, f"{_CLASS} {name}", 1) for svg, name in both)
-        shown = "".join(map(without_style, named))
-    hint = '<p class="hint dim">The picture is wider than this screen: scroll it sideways →</p>'
-    return markupsafe.Markup(shown if _width(narrow) <= WIDEST else hint + shown)
-
-
 def judged(result: Result, leaf: Leaf) -> str:
     """Return the verdict of one result in words."""
     if leaf.verdict == "fail":
         return "differs" if result.verdict == "deviation" else "fails"
     return "zero up to rounding" if leaf.structural_zero else WORDS[leaf.verdict]
-
-
-def _width(svg: str) -> float:
-    return float(re.findall(r'\bwidth="([\d.]+)"', svg)[0])
 
 
 def distance(leaf: Leaf) -> str:

@@ -16,7 +16,7 @@ import pytest
 from jaxgrad.parity.compare import ABSENT, Leaf, flatten
 from parity_tests.case import load
 from parity_tests.pictures.draw_case import PHONE, picture, pictures
-from parity_tests.report import page, rows
+from parity_tests.report import drawing, page, rows
 from parity_tests.report.worked import worked
 from parity_tests.runner.engine import run
 from parity_tests.runner.settings import ROOT
@@ -128,7 +128,7 @@ def test_a_picture_that_stays_wide_scrolls_and_says_so(browser, tmp_path):
     tab.wait_for_selector(".case:target .picture > svg")
     box = tab.locator(".case:target .picture")
 
-    assert page._width(drawn) > page.WIDEST > PHONE
+    assert drawing._width(drawn) > drawing.WIDEST > PHONE
     assert "scroll it sideways" in box.locator(".hint:visible").inner_text()
     assert box.get_attribute("tabindex") == "0"
     assert box.evaluate("box => box.scrollWidth > box.clientWidth")
@@ -143,8 +143,8 @@ def test_the_pictures_share_one_style_sheet(report):
     unpacked = _unpacked(report)
 
     assert unpacked.count(".jaxgrad-graph text{") == 1
-    assert page.style_of(["<style>a</style><g/>", "<style>a</style>"]) == "<style>a</style>"
-    assert page.without_style("<svg><style>a</style>\n<g/></svg>") == "<svg><g/></svg>"
+    assert drawing.style_of(["<style>a</style><g/>", "<style>a</style>"]) == "<style>a</style>"
+    assert drawing.without_style("<svg><style>a</style>\n<g/></svg>") == "<svg><g/></svg>"
 
 
 def _unpacked(path: pathlib.Path) -> str:
