@@ -129,7 +129,7 @@ def _report(
     cells: "list[Cell]",
     old: dict[str, Any] | None,
 ) -> int:
-    from parity_tests.pictures.draw_case import picture
+    from parity_tests.pictures.draw_case import pictures
     from parity_tests.report import page
     from parity_tests.report import text as report
     from parity_tests.report.explain import explain
@@ -168,7 +168,7 @@ def _report(
     if options.json:
         report.write_json(options.json, report.document(results, about, interrupted=bool(stopped)))
     if options.html:
-        drawn = {case.id: picture(case, claim=False) for case in chosen if case.picture}
+        drawn = {case.id: pictures(case) for case in chosen if case.picture}
         page.write(options.html, chosen, results, about, old=old, pictures=drawn)
     if options.junit_xml:
         report.write_junit(options.junit_xml, results)

@@ -10,16 +10,15 @@ called. Assignments that serve only results that are not printed are left out.
 import ast
 import dataclasses
 import fnmatch
-import re
 import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from parity_tests.notebook.source_edits import Edit, definition, edited, inlined, plain, span
+from parity_tests.report.marked import called, lines_with
 from parity_tests.runner.torch_side import SHOWN
 
 
-STOPS = {"detach", "no_grad", "requires_grad", "requires_grad_", "retain_grad", "stop_gradient"}
 WIDTH = 88  # characters of a line with several printed results
 _FUNCTIONS = ast.FunctionDef | ast.Lambda
 
@@ -81,7 +80,7 @@ def core_of(program: Callable[..., Any], prints: str = "", tools: str = "") -> C
         pieces.append("\n" * apart + piece)
     end = "\n" * (bool(kept) and isinstance(kept[-1], ast.FunctionDef | ast.ClassDef))
     core = "\n".join([*pieces, end + _print(values)]).lstrip("\n")
-    return Core(core, _marks(core, found or _called(tools, core)), names)
+    return Core(core, lines_with(core, found or called(tools, core)), names)
 
 
 # ---- the tool of the control
@@ -266,27 +265,3 @@ def _lines(text: str, statement: ast.stmt, body: list[ast.stmt], fun: ast.Functi
         while top > first and lines[top - 1].lstrip().startswith("#"):
             top -= 1
     return "\n".join(lines[top : statement.end_lineno])
-
-
-# ---- the lines to look at
-
-
-def _called(snippet: str, core: str) -> list[str]:
-    """Return the function of the core that a snippet of code calls, if there is one: a function
-    that stops or changes a gradient, or else the first.
-    """
-    names = re.findall(r"(\w+)(?=\(| = (?:True|False))", snippet)
-    for name in sorted(names, key=lambda name: name not in STOPS):
-        for not_after in (r"[\[,)]", r"\["):  # an argument only if nothing else has the name
-            if match := re.search(rf"[\w.]*\b{name}\b(?!{not_after})", core):
-                return [match[0]]
-    return []
-
-
-def _marks(core: str, tools: list[str]) -> frozenset[int]:
-    """Return the numbers of the lines of code that read one of the tools."""
-    words = [rf"(?<![\w.]){re.escape(tool)}\b" for tool in tools]
-    code = [line.partition("  #")[0] for line in core.splitlines()]
-    return frozenset(
-        number for number, line in enumerate(code) if any(re.search(word, line) for word in words)
-    )

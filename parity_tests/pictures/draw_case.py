@@ -28,6 +28,7 @@ from parity_tests.runner.torch_side import run_reference, split
 
 SAME = "✓ the same gradients"
 PAGE = 816.0  # pixels of a page of the docs, and of GitHub
+PHONE = 344.0  # pixels of the report page on a phone
 MOST = 6  # rows; a longer picture (of a training loop) keeps only its first and last row
 
 
@@ -50,6 +51,17 @@ def picture(case: Case, seed: int = 0, width: float = PAGE, *, claim: bool = Tru
     """
     words = " ".join(case.claim.replace("`", "").split()) if claim else "the backward graphs"
     return side_by_side(settings(case, seed), title=f"{case.id}: {words}", width=width)
+
+
+def pictures(case: Case, seed: int = 0) -> tuple[str, str]:
+    """Draw a case from one run for a page and for a phone, without the claim in the title.
+
+    Raises:
+        CaseError: The case has no picture; see `picture`.
+    """
+    rows, title = settings(case, seed), f"{case.id}: the backward graphs"
+    wide, narrow = (side_by_side(rows, title=title, width=width) for width in (PAGE, PHONE))
+    return wide, narrow
 
 
 def settings(case: Case, seed: int = 0) -> dict[str, Setting]:

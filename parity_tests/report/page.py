@@ -1,13 +1,11 @@
 """Write the report page: one offline file with every cell, both programs and their differences."""
 
-import base64
 import collections
+import dataclasses
 import functools
-import gzip
 import hashlib
 import html
 import itertools
-import json
 import math
 import pathlib
 import re
@@ -21,9 +19,13 @@ from jaxgrad.parity.compare import FLOAT64_RTOL, FLOOR_ULP, TORCH_ERRORS, Leaf
 from jaxgrad.parity.prove.page import counted, number, template
 from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
+from parity_tests.report.drawing import drawing, style_of
+from parity_tests.report.later import Later
+from parity_tests.report.marked import marked
 from parity_tests.report.rows import disagreement, shown
 from parity_tests.report.source_text import helpers, source
-from parity_tests.report.text import SIGNS, changes
+from parity_tests.report.text import changes
+from parity_tests.report.worked import marks, worked
 from parity_tests.runner.engine import Result
 
 
@@ -31,17 +33,20 @@ DEVICES = ("cpu", "gpu", "tpu")
 LEAVES_SHOWN = 12  # at most, where torch and JAX differ
 LEAVES_OF_PASSED = 5
 WORDS = {
-    "bitwise": "bit-identical",
+    "bitwise": "same bits",
     "close": "equal up to rounding",
-    "deviation": "documented deviation",
-    "fail": "failed",
-    "error": "raised",
+    "deviation": "differs as documented",
+    "fail": "fails",
+    "error": "raised an exception",
     "blind": "blind",
 }
+COUNTED = WORDS | {"bitwise": "with the same bits", "deviation": "differ as documented"}
+SHORT = {"bitwise": "same bits", "close": "≈ equal", "fail": "✗ fails", "error": "! error"}
+SHORT |= {"blind": "? blind"}
 CHIPS = (
     ("deviations", "status:deviation"),
     ("failures", "status:fail"),
-    ("bit-identical", "status:bitwise"),
+    ("same bits", "status:bitwise"),
     ("equal up to rounding", "status:close"),
     *((dtype, f"dtype:{dtype}") for dtype in DTYPES),
     *((mode, f"mode:{mode}") for mode in MODES),
@@ -72,7 +77,7 @@ def write(
     versions: Mapping[str, Any],
     *,
     old: Mapping[str, Any] | None = None,
-    pictures: Mapping[str, str] | None = None,
+    pictures: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """Write the report page.
 
@@ -85,11 +90,13 @@ def write(
         results: The results of the cells that ran; all other cells are shown as not run.
         versions: The versions returned by `environment.versions`.
         old: The content of an earlier `--json`, to mark changed cells.
-        pictures: Case id -> SVG.
+        pictures: Case id -> SVGs: one for a page and, optionally, a narrower one for a phone.
     """
     by_case: dict[str, list[Result]] = collections.defaultdict(list)
     for result in results:
         by_case[result.id].append(result)
+    drawn = pictures or {}
+    first = worked(cases, by_case, drawn)
     text = template(_TEMPLATE).render(
         cases=cases,
         by_case=by_case,
@@ -99,7 +106,7 @@ def write(
         compared=old is not None,
         failed=[result for result in results if not result.passed],
         verdict=verdict(results),
-        cells_run=counted(len(results), "cell"),
+        cells_run=counted(len(results), "run"),
         not_run=counted(n, "behaviour") if (n := len(cases) - len(by_case)) else "",
         counts=collections.Counter(result.verdict for result in results),
         controls=collections.Counter(result.control for result in results if result.passed),
@@ -112,14 +119,21 @@ def write(
         changed_without=changed,
         largest=largest,
         distance=distance,
-        distances_of=has_distance,
+        judged=judged,
         ratios_of=lambda result: any(_has_ratio(x) for x in shown_leaves(result)),
         helpers=helpers,
         allowed=allowed,
         raises=lambda x: isinstance(x, BaseException),
         tool=lambda case: ", ".join(case.control or ()),
-        signs=SIGNS,
-        pictures=pictures or {},
+        short=SHORT,
+        counted_as=COUNTED,
+        counted=counted,
+        pictures=drawn,
+        picture_style=style_of([svg for svgs in drawn.values() for svg in svgs]),
+        drawing=drawing,
+        worked=first,
+        marks=marks,
+        marked=marked,
         words=lambda svg: html.unescape("".join(_WORDS.findall(svg))),
         later=Later(),
         source=functools.partial(source, claim=False),
@@ -139,33 +153,13 @@ def write(
     pathlib.Path(path).write_text(text, encoding="utf-8")
 
 
-class Later:
-    """Markup that is compressed to a tenth of its size, and unpacked by the browser."""
-
-    def __init__(self) -> None:
-        self._places: dict[str, int] = {}
-
-    def __call__(self, markup: str) -> int:
-        """Store some markup and return its index; equal texts are stored once."""
-        return self._places.setdefault(str(markup).strip(), len(self._places))
-
-    @property
-    def texts(self) -> list[str]:
-        return list(self._places)
-
-    def packed(self) -> str:
-        """Return all stored markup, compressed reproducibly and encoded as base64."""
-        text = json.dumps(self.texts, ensure_ascii=False).encode()
-        return base64.b64encode(gzip.compress(text, mtime=0)).decode()
-
-
 def verdict(results: Sequence[Result]) -> str:
     """Return the summary sentence at the top of the page, which counts behaviours that ran.
 
     A behaviour fails if any of its cells does, and differs if any of its cells does.
     """
     if not results:
-        return "No cell was run."
+        return "Nothing was run."
     ran = {result.id for result in results}
     failed = {result.id for result in results if not result.passed}
     pinned = {result.id for result in results if result.verdict == "deviation"} - failed
@@ -205,16 +199,28 @@ def command(results: Sequence[Result]) -> str:
 
 
 def shown_leaves(result: Result) -> list[Leaf]:
-    """Return the leaves to list: failed leaves first, then those with the largest difference.
+    """Return the leaves to list: those that fail, or else have the largest difference.
 
-    At least one of them changes in the negative control, if any leaf does.
+    At least one of them changes in the negative control, if any leaf does. Failed leaves come
+    first, then those that change.
     """
     order = sorted(result.leaves, key=lambda x: (x.verdict != "fail", -_finite(x.ulp_at_scale)))
     most = LEAVES_OF_PASSED if result.verdict in ("bitwise", "close") else LEAVES_SHOWN
     few = order[:most]
     if len(order) > most and not any(changed(result, leaf) for leaf in few):
         few = [*few[:-1], next((leaf for leaf in order if changed(result, leaf)), few[-1])]
-    return few
+    few.sort(key=lambda x: (x.verdict != "fail", changed(result, x) is None))
+    return [_where_changed(result, leaf) for leaf in few]
+
+
+def _where_changed(result: Result, leaf: Leaf) -> Leaf:
+    """Return an array with torch's bits at the element that the negative control changes most."""
+    gone = changed(result, leaf)
+    if gone is None or result.verdict == "deviation" or leaf.verdict != "bitwise":
+        return leaf
+    if gone.path != leaf.path or gone.kind != "value" or not leaf.index:
+        return leaf
+    return dataclasses.replace(leaf, index=gone.index, torch=gone.torch, jax=gone.torch)
 
 
 def ticks(text: str) -> markupsafe.Markup:
@@ -236,6 +242,8 @@ def without(result: Result, leaf: Leaf) -> str:
     """
     value = leaf_value(result.without.get(leaf.path, ""))
     gone = changed(result, leaf)
+    if gone is not None and gone.path == leaf.path and leaf.index and gone.index == leaf.index:
+        return leaf_value(gone.jax)
     if gone is None or value != leaf_value(leaf.jax):
         return value
     return f"at {list(gone.index)} {leaf_value(gone.jax)} instead of {leaf_value(gone.torch)}"
@@ -249,23 +257,23 @@ def changed(result: Result, leaf: Leaf) -> Leaf | None:
 
 def largest(result: Result) -> str:
     """Describe the leaf that differs most: both values of a deviation, else a number of ULP."""
-    leaf = shown_leaves(result)[0]
+    leaf = min(shown_leaves(result), key=lambda x: (x.verdict != "fail", -_finite(x.ulp_at_scale)))
     if result.verdict == "deviation" or leaf.kind in ("structure", "dtype", "shape"):
         at = f"{leaf.path}{list(leaf.index) if leaf.index else ''}" or "the program"
         return f"{at}: torch {leaf_value(leaf.torch)}, JAX {leaf_value(leaf.jax)}"
-    return f"{leaf.path}, {number(leaf.ulp_at_scale)} ULP at leaf scale"
+    return f"{leaf.path}, {number(leaf.ulp_at_scale)} ULP"
 
 
-def distance(result: Result, leaf: Leaf) -> str:
-    """Return a leaf's difference in ULP, or "differs" where a deviation has other values."""
-    if result.verdict == "deviation" and leaf.verdict == "fail":
-        return "differs"
+def judged(result: Result, leaf: Leaf) -> str:
+    """Return the verdict of one result in words."""
+    if leaf.verdict == "fail":
+        return "differs" if result.verdict == "deviation" else "fails"
+    return "zero up to rounding" if leaf.structural_zero else WORDS[leaf.verdict]
+
+
+def distance(leaf: Leaf) -> str:
+    """Return a leaf's difference in ULP, if it is a difference of values."""
     return number(leaf.ulp_at_scale) if leaf.kind in ("", "value") else ""
-
-
-def has_distance(result: Result) -> bool:
-    """Return whether any listed leaf has a difference to show."""
-    return any(distance(result, leaf) for leaf in shown_leaves(result))
 
 
 def allowed(case: Case, result: Result) -> str:

@@ -3,6 +3,7 @@
 import base64
 import dataclasses
 import gzip
+import json
 import pathlib
 import re
 import tempfile
@@ -14,8 +15,9 @@ import pytest
 
 from jaxgrad.parity.compare import ABSENT, Leaf, flatten
 from parity_tests.case import load
-from parity_tests.pictures.draw_case import picture
-from parity_tests.report import page, rows
+from parity_tests.pictures.draw_case import PHONE, picture, pictures
+from parity_tests.report import drawing, page, rows
+from parity_tests.report.worked import worked
 from parity_tests.runner.engine import run
 from parity_tests.runner.settings import ROOT
 from parity_tests.runner.torch_side import run_torch, split
@@ -53,7 +55,7 @@ def report(tmp_path_factory) -> pathlib.Path:
         ]
     }
     path = tmp_path_factory.mktemp("page") / "report.html"
-    drawn = {case.id: picture(case, claim=False) for case in cases if case.picture}
+    drawn = {case.id: pictures(case) for case in cases if case.picture}
     page.write(str(path), [*cases, wrong], [*results, failure], VERSIONS, old=old, pictures=drawn)
     return path
 
@@ -95,7 +97,111 @@ def test_pictures_are_drawn_and_described(report, tab):
     places = tab.locator(".picture")
     assert places.count() > 1
     tab.wait_for_function("document.querySelectorAll('.picture > svg').length > 1")
-    assert tab.locator(".picture > svg").count() == places.count()
+    assert tab.locator(".picture > svg:not(.narrow)").count() == places.count()
+
+
+@pytest.mark.parametrize(("width", "form"), ((390, "narrow"), (1280, "wide")))
+def test_a_phone_shows_a_narrow_picture(browser, report, width, form):
+    """One of both forms is shown: on a phone the narrow one, which needs no scrolling."""
+    tab = browser.new_page(viewport={"width": width, "height": 800})
+    tab.goto(f"{report.as_uri()}#grad_modes-detach")
+    tab.wait_for_selector(".case:target .picture > svg:visible")
+    box = tab.locator(".case:target .picture")
+
+    (shown,) = box.locator("svg:visible").all()
+    assert form in (shown.get_attribute("class") or "").split()
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+    assert not box.locator(".hint").is_visible()
+    tab.close()
+
+
+def test_a_picture_that_stays_wide_scrolls_and_says_so(browser, tmp_path):
+    """A picture of many modules keeps its size on a phone, in a box that the keyboard scrolls."""
+    case = load()["grad_modes/detach"]
+    drawn = pictures(case)[0]
+    path = tmp_path / "report.html"
+    page.write(
+        str(path), [case], [run(case, "float64", "jit")], VERSIONS, pictures={case.id: (drawn,)}
+    )
+    tab = browser.new_page(viewport={"width": 390, "height": 800})
+    tab.goto(f"{path.as_uri()}#grad_modes-detach")
+    tab.wait_for_selector(".case:target .picture > svg")
+    box = tab.locator(".case:target .picture")
+
+    assert drawing._width(drawn) > drawing.WIDEST > PHONE
+    assert "scroll it sideways" in box.locator(".hint:visible").inner_text()
+    assert box.get_attribute("tabindex") == "0"
+    assert box.evaluate("box => box.scrollWidth > box.clientWidth")
+    tab.set_viewport_size({"width": 1280, "height": 800})
+    assert not box.locator(".hint").is_visible()
+    assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+    tab.close()
+
+
+def test_the_pictures_share_one_style_sheet(report):
+    """The style sheet of the pictures is stored once; without it a picture has no colour."""
+    unpacked = _unpacked(report)
+
+    assert unpacked.count(".jaxgrad-graph text{") == 1
+    assert drawing.style_of(["<style>a</style><g/>", "<style>a</style>"]) == "<style>a</style>"
+    assert drawing.without_style("<svg><style>a</style>\n<g/></svg>") == "<svg><g/></svg>"
+
+
+def _unpacked(path: pathlib.Path) -> str:
+    packed = re.findall(r'<script id="later"[^>]*>(.*?)</script>', path.read_text(), re.DOTALL)[0]
+    return "".join(json.loads(gzip.decompress(base64.b64decode(packed))).values())
+
+
+def test_the_page_opens_with_one_worked_case(tab, report):
+    """Above the grid: both programs, the lines under test, and the gradients without the tool.
+
+    The first case has nothing to take out, so the second one is shown, with a link to all of it.
+    """
+    opened = tab.locator(".case:visible")
+    assert opened.count() == 1 and opened.get_attribute("id") == "grad_modes-detach"
+    assert opened.bounding_box()["y"] < tab.locator(".matrix").bounding_box()["y"]
+    assert "marked lines are under test" in tab.inner_text(".reading")
+    assert opened.locator("mark").all_inner_texts() == [
+        "h = net.l1(x).detach()",
+        "return stop_gradient(linear(l1, x))",
+    ]
+    rows = opened.locator("table.leaves:visible tr").all_inner_texts()
+    assert rows[0].split("\t")[:4] == [
+        "result", "torch", "JAX", "JAX without stop_gradient (≠: changed)"
+    ]  # fmt: skip
+    assert rows[1].split("\t")[3].startswith("≠ ")  # what changes comes first
+    for words in ("ULP", "oracle", "leaf", "cell", "python -m"):
+        assert words not in opened.inner_text()
+    opened.get_by_role("link", name="The whole case").click()
+    assert tab.url.endswith("#grad_modes-detach")
+    assert "python -m" in opened.inner_text() and not tab.locator(".matrix").is_visible()
+    assert not opened.get_by_text("The whole case").is_visible()
+
+
+def test_the_worked_case_does_not_need_javascript(browser, report):
+    """Without JavaScript the page still opens with the programs and the table of one case."""
+    tab = browser.new_context(java_script_enabled=False).new_page()
+    tab.goto(report.as_uri())
+
+    assert "≠ " in tab.inner_text(".worked table.leaves")
+    tab.close()
+
+
+def test_the_worked_case_can_be_any_case():
+    """It is the shortest of the cases that explain most; a page without results has none."""
+    known = load()
+    plain, stopped = known["grad_modes/nothing_stopped"], known["grad_modes/detach"]
+    by_case = {case.id: [run(case, "float64", "eager")] for case in (plain, stopped)}
+    cases = [plain, stopped]
+
+    assert worked(cases, by_case) is stopped
+    longer = known["grad_modes/requires_grad"]
+    also = by_case | {longer.id: [run(longer, "float64", "eager")]}
+    assert worked([longer, plain, stopped], also) is stopped
+    assert worked([longer, plain], also) is longer
+    assert worked([plain], by_case) is plain
+    assert worked(cases, {plain.id: by_case[plain.id]}) is plain
+    assert worked(cases, {}) is None and worked([], {}) is None
 
 
 def test_deviations_show_what_torch_did(browser, tmp_path):
@@ -123,8 +229,8 @@ def test_deviations_show_what_torch_did(browser, tmp_path):
         signs, before = [], ""
         for line in lines:
             row = dict(zip(columns, line.split("\t"), strict=True))
-            name, torch_text, jax_text = row["leaf"], row["torch"], row["JAX"]
-            leaf = leaves[name.removesuffix(" (zero)")]
+            name, torch_text, jax_text = row["result"], row["torch"], row["JAX"]
+            leaf = leaves[name.partition(" [")[0]]
             parts = leaf.path.split("/")  # torch may raise in place of a whole tree
             above = ["/".join(parts[:n]) for n in range(len(parts), -1, -1)]
             value = next((fresh[path] for path in above if path in fresh), ABSENT)
@@ -136,24 +242,17 @@ def test_deviations_show_what_torch_did(browser, tmp_path):
             before = shown
             signs.append(leaf.verdict == "fail")
             assert not signs[-1] or torch_text != jax_text, (case.id, leaf.path)
-            assert not signs[-1] or page.distance(cell, leaf) == "differs"
+            assert not signs[-1] or row["torch and JAX"] == page.judged(cell, leaf) == "differs"
         assert signs[0] and signs == sorted(signs, reverse=True), case.id
     tab.close()
 
 
 def _table(case, result) -> str:
-    """Return the packed markup of a page with one cell."""
-    unpacked: list[str] = []
-    packed = page.Later.packed
-
-    def keep(self: page.Later) -> str:
-        unpacked.extend(self.texts)
-        return packed(self)
-
-    with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setattr(page.Later, "packed", keep)
-        page.write(f"{folder}/report.html", [case], [result], VERSIONS)
-    return "".join(unpacked)
+    """Return a page with one run, whose table is not packed."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "report.html"
+        page.write(str(path), [case], [result], VERSIONS)
+        return path.read_text()
 
 
 def test_a_case_has_the_functions_that_its_programs_call(tab, report):
@@ -177,8 +276,8 @@ def test_a_table_has_no_empty_column_and_explains_its_headings():
 
     assert "oracle ratio" not in tables["float64"]
     assert "oracle ratio" in tables["float32"]
-    for heading in ("worst at", "ULP at leaf scale"):
-        assert re.search(f'<th scope="col" title="[^"]+">{heading}', tables["float64"])
+    for heading, dtype in (("ULP", "float64"), ("oracle ratio", "float32")):
+        assert re.search(f'<th scope="col" title="[^"]+">{heading}', tables[dtype])
 
 
 def test_equal_cells_share_a_table():
@@ -196,16 +295,16 @@ def test_equal_cells_share_a_table():
 
 
 def test_opens(tab):
-    """The summary counts behaviours, the line below it cells; one that did not run is not shown.
+    """The summary counts behaviours, the line above the grid counts runs.
 
-    A cell that did not run is not shown as passed.
+    A behaviour that did not run in a dtype or mode is not shown as passed.
     """
     summary = tab.inner_text(".verdict")
     counts = re.match(r"(\d+) behaviours: 1 failed, (\d+) agree with torch, (\d+) differ", summary)
     assert counts is not None
     ran, *others = map(int, counts.groups())
     assert ran == 1 + sum(others) == tab.locator("tr.row").count()
-    assert "13 cells (a cell is a behaviour in one dtype and one mode)" in tab.inner_text("body")
+    assert "13 runs (a behaviour in one dtype, eager or under jit)" in tab.inner_text("body")
     assert tab.locator("td.notrun").count() > 0
     assert tab.locator("td.notrun.v-close, td.notrun.v-bitwise").count() == 0
 
@@ -279,11 +378,13 @@ def test_a_click_opens_the_programs(tab):
         "torch_ref/",
         "parity_tests/cases/",
         "python -m parity_tests",
-        "ULP at leaf scale",
+        "equal up to rounding",
+        "how large the differences are",
     ):
         assert words in text
     section.locator("a.close").click()
-    assert tab.locator(".case:visible").count() == 0
+    assert tab.locator(".case:target").count() == 0
+    assert tab.locator(".matrix").is_visible()
     assert tab.evaluate("document.activeElement.closest('tr.row').id") == tab.url.partition("#")[2]
 
 
@@ -293,11 +394,11 @@ def test_an_opened_case_shows_its_negative_control(tab, report):
     tab.wait_for_function("document.querySelectorAll('.case:target table.leaves').length > 0")
     head, *lines = tab.locator(".case:visible table.leaves").first.locator("tr").all_inner_texts()
     cells = [line.split("\t") for line in lines]
-    marked = {cell[0] for cell in cells if cell[4].startswith("≠ ")}
+    marked = {cell[0] for cell in cells if cell[3].startswith("≠ ")}
 
-    assert head.split("\t")[3:5] == ["JAX", "JAX without stop_gradient (≠: changed)"]
+    assert head.split("\t")[2:4] == ["JAX", "JAX without stop_gradient (≠: changed)"]
     assert marked and marked < {cell[0] for cell in cells}
-    assert all(cell[4].removeprefix("≠ ") != cell[3] for cell in cells if cell[0] in marked)
+    assert all(cell[3].removeprefix("≠ ") != cell[2] for cell in cells if cell[0] in marked)
 
 
 def test_a_change_at_an_element_that_is_not_shown_is_named():
@@ -312,14 +413,30 @@ def test_a_change_at_an_element_that_is_not_shown_is_named():
 
 
 def test_a_leaf_that_the_control_changes_is_shown():
-    """Of many leaves the table lists the largest differences, and one that the control changes."""
+    """Of many leaves the table lists one that the control changes, then the largest differences."""
     leaves = tuple(Leaf(f"w{i}", "close", ulp_at_scale=9.0 - i) for i in range(8))
     gone = Leaf("w7", "fail", "value", torch=1.0, jax=0.0)
     result: Any = types.SimpleNamespace(verdict="close", leaves=leaves, changed=(gone,))
 
-    assert [leaf.path for leaf in page.shown_leaves(result)] == ["w0", "w1", "w2", "w3", "w7"]
+    assert [leaf.path for leaf in page.shown_leaves(result)] == ["w7", "w0", "w1", "w2", "w3"]
+    assert page.largest(result) == "w0, 9 ULP"
     result.changed = ()
     assert [leaf.path for leaf in page.shown_leaves(result)] == ["w0", "w1", "w2", "w3", "w4"]
+
+
+def test_an_equal_array_is_shown_where_the_control_changes_it():
+    """An array with torch's bits has no worst element, so that the one that changes is shown."""
+    leaf = Leaf("g", "bitwise", index=(0,), torch=0.0, jax=0.0)
+    gone = Leaf("g", "fail", "value", index=(2,), torch=0.5, jax=0.0)
+    result: Any = types.SimpleNamespace(
+        verdict="bitwise", leaves=(leaf,), changed=(gone,), without={"g": 0.0}
+    )
+
+    (shown,) = page.shown_leaves(result)
+    assert (shown.index, shown.torch, shown.jax) == ((2,), 0.5, 0.5)
+    assert page.without(result, shown) == "0.0"
+    result.verdict = "deviation"
+    assert page.shown_leaves(result) == [leaf]
 
 
 def test_a_deviation_is_described_by_its_values():
@@ -329,18 +446,22 @@ def test_a_deviation_is_described_by_its_values():
     passed = dataclasses.replace(leaf, verdict="close", ulp_at_scale=2.0)
 
     assert page.largest(result) == "w[1]: torch 0.0, JAX 1.2"
-    assert page.distance(result, leaf) == "differs"
+    assert page.judged(result, leaf) == "differs"
     result.verdict, result.leaves = "close", (passed,)
-    assert page.largest(result) == "w, 2 ULP at leaf scale"
-    assert page.distance(result, passed) == "2"
+    assert page.largest(result) == "w, 2 ULP"
+    assert page.judged(result, passed) == "equal up to rounding"
+    assert page.distance(passed) == "2"
 
 
 def test_one_word_for_a_verdict(tab, report):
-    """A passed case says "equal up to rounding" and what was allowed, as the legend does."""
+    """A passed case says "equal up to rounding", as the legend does; what was allowed is folded."""
     tab.locator("td.v-close a").first.click()
-    text = tab.locator(".case:visible").inner_text()
+    section = tab.locator(".case:visible")
+    text = section.inner_text()
 
-    assert re.search(r"equal up to rounding [\d.]+ ULP, allowed 4504 ULP", text)
+    assert "equal up to rounding" in text and "ULP" not in text
+    section.locator("details.numbers summary").first.click()
+    assert re.search(r"At most [\d.]+ ULP; allowed: 4504 ULP", section.inner_text())
     assert "close" not in text.replace("closer", "")
 
 
@@ -365,9 +486,9 @@ def test_keyboard(tab):
     for _ in range(tab.locator(".chips button").count() + 1):
         tab.keyboard.press("Tab")
     tab.keyboard.press("Enter")
-    assert tab.locator(".case:visible").count() == 1
+    assert tab.locator(".case:target").count() == tab.locator(".case:visible").count() == 1
     tab.keyboard.press("Escape")
-    assert tab.locator(".case:visible").count() == 0
+    assert tab.locator(".case:target").count() == 0
 
 
 def test_an_opened_case_leads_to_the_next_one(tab, report):
@@ -396,7 +517,7 @@ def test_a_phone_shows_a_leaf_as_labelled_lines(browser, report):
 
     assert table.evaluate("t => t.parentElement.scrollWidth <= t.parentElement.clientWidth")
     headings = [cells.nth(i).get_attribute("data-of") for i in range(cells.count())]
-    assert headings[0] == "leaf" and headings[2:4] == ["torch", "JAX"]
+    assert headings[:3] == ["result", "torch", "JAX"]
     assert not table.locator("tr").first.is_visible()
     tab.close()
 
@@ -411,9 +532,7 @@ def test_a_picture_does_not_repeat_the_claim_above_it(report):
 
     assert titles[0].startswith("grad_modes/detach: detach after L1")
     assert titles[1] == "grad_modes/detach: the backward graphs"
-    sample = (ROOT / "docs" / "_static" / "report.html").read_text()
-    packed = re.findall(r'<script id="later"[^>]*>(.*?)</script>', sample, re.DOTALL)[0]
-    unpacked = gzip.decompress(base64.b64decode(packed)).decode()
+    unpacked = _unpacked(ROOT / "docs" / "_static" / "report.html")
     assert "grad_modes/detach: the backward graphs" in unpacked and titles[0] not in unpacked
 
 
@@ -427,11 +546,11 @@ def test_markup_stays_text(tab):
 
 def test_nan_and_infinity(tab):
     """NaN and infinity are displayed in cells and tables."""
-    assert "∞" in tab.locator("td.v-fail").first.inner_text()
+    assert "∞ ULP" in (tab.locator("td.v-fail a").first.get_attribute("title") or "")
     tab.locator("td.v-fail a").first.click()
-    text = tab.locator(".case:visible .leaves").inner_text()
-    assert "nan" in text.lower()
-    assert "∞" in text
+    values, numbers = tab.locator(".case:visible .leaves").all_inner_texts()
+    assert "nan" in values.lower()
+    assert "∞" in numbers  # how large the difference is, is not folded if a run fails
 
 
 def test_changes_are_marked(tab):
