@@ -28,9 +28,9 @@ def port(params):
     return functional.norm(params["x"], dim=1).sum()""",
         trap="JAX's gradient at a zero vector is NaN, torch's is 0.",
     ),
-    from_row("`sqrt` at 0"),
+    from_row("`sqrt(x * x)` at 0"),
     Card(
-        name="`where` around a NaN",
+        name="`where` around a `log(0)`",
         torch="""\
 class Model(nn.Module):
     def __init__(self):
