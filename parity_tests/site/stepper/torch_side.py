@@ -135,7 +135,7 @@ class _Tape:
             self.ran[row] = "ran"
 
         def after(inputs: tuple[Any, ...], _: tuple[Any, ...]) -> None:
-            others = self.alive()[row].next_functions  # a hook that held its node would never die
+            others = self.alive()[row].next_functions  # holding the node would keep it alive
             for (other, _), gradient in zip(others, inputs, strict=True):
                 if gradient is not None:
                     self.flows(other, gradient.clone())

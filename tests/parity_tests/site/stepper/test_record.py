@@ -158,8 +158,8 @@ def test_saved_tensors_live_as_long_as_in_a_plain_run():
                 for row, entries in kept.items()
                 if (living := sum(entry["state"] != "freed" for entry in entries))
             }
-        for key, living in _lifetimes(torch_program(on)):
-            key = ends.get(key, key)
+        for line, living in _lifetimes(torch_program(on)):
+            key = ends.get(line, line)
             if key in shown and "row" in _part(name, key):
                 assert shown[key] == living, (name, key)
                 compared[key] += 1
@@ -278,9 +278,9 @@ def test_a_sentence_tells_each_trap():
         "in memory."
     ]
     assert said("detach", 0, "dies") == [
-        "`detach()` returns the same numbers without a node. The name `h` now means the new tensor. "
-        "Nothing holds the old one any more: it dies with its `ReluBackward0`, which frees the "
-        "saved `h`."
+        "`detach()` returns the same numbers without a node. The name `h` now means the new "
+        "tensor. Nothing holds the old one any more: it dies with its `ReluBackward0`, which frees "
+        "the saved `h`."
     ]
     assert said("detach&in_place", 0, "Version 0") == [
         "`h += 1` changes the memory of `h`: its version is now 1. Version 0 was saved for the "
