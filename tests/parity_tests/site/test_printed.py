@@ -133,4 +133,4 @@ def test_nine_of_the_ten_kinks_have_one_value():
     }
 
     assert len(values) == 10
-    assert [name for name, (ours, theirs) in values.items() if ours != theirs] == ["median"]
+    assert [name for name, (first, second) in values.items() if first != second] == ["median"]

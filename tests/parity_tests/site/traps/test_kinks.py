@@ -56,35 +56,36 @@ def _gradients(torch_loss, jax_loss, start):
 def test_a_step_of_a_card(name, said, losses, start, expected):
     """The gradients, and so a step of SGD, differ as the card says."""
     assert said in WHY[name]
-    assert _gradients(*losses, start) == expected
+    torch_loss, jax_loss = losses
+    assert _gradients(torch_loss, jax_loss, start) == expected
 
 
 def test_a_layer_of_zeros_before_relu_learns_only_in_the_port():
     """torch's relu passes nothing at 0; `maximum` passes half, to each weight of the layer."""
-    data = np.float32([[1.0, 2.0], [3.0, -1.0]])
+    data = np.array([[1.0, 2.0], [3.0, -1.0]], np.float32)
     assert (
         "A layer of zeros before it learns in the port, and never in torch." in WHY["`relu` at 0"]
     )
 
-    ours, theirs = _gradients(
+    of_torch, of_jax = _gradients(
         lambda w: (torch.relu(torch.tensor(data) @ w) - 1).square().sum(),
         lambda w: jnp.square(jnp.maximum(data @ w, 0) - 1).sum(),
         [[0.0], [0.0]],
     )
-    assert not np.any(ours) and np.all(theirs)
+    assert not np.any(of_torch) and np.all(of_jax)
 
 
 def test_one_zero_vector_makes_the_gradient_of_the_layer_before_it_nan():
     """Only the first row of the batch is zero, and every gradient of the layer is NaN in JAX."""
-    data = np.float32([[0.0, 0.0], [3.0, -1.0]])
+    data = np.array([[0.0, 0.0], [3.0, -1.0]], np.float32)
     assert "A single zero vector in a batch makes" in WHY["`norm` of a zero vector"]
 
-    ours, theirs = _gradients(
+    of_torch, of_jax = _gradients(
         lambda w: (torch.tensor(data) @ w).norm(dim=1).sum(),
         lambda w: jnp.linalg.norm(data @ w, axis=1).sum(),
         [[1.0, 2.0], [0.0, 1.0]],
     )
-    assert np.all(np.isfinite(ours)) and np.all(np.isnan(theirs))
+    assert np.all(np.isfinite(of_torch)) and np.all(np.isnan(of_jax))
 
 
 def test_the_root_of_a_square_is_nan_where_the_root_is_infinite():
