@@ -10,7 +10,7 @@ KINKS = (
     ),
     from_row(
         "`clamp` at a bound",
-        training="A weight that was clipped to the bound takes half a step away from it.",
+        training="A weight that was clipped to the bound takes half a step of SGD away from it.",
     ),
     from_row(
         "`abs` at 0",
