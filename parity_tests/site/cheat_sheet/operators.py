@@ -45,7 +45,7 @@ ROWS = (
         given=ZEROS,
     ),
     Row(
-        name="`sqrt` at 0",
+        name="`sqrt(x * x)` at 0",
         torch="(x * x).sqrt()",
         jax="jnp.sqrt(x * x)",
         wrong="jnp.sqrt(x * x + 1e-12)",
@@ -54,7 +54,7 @@ ROWS = (
         given=ZEROS,
     ),
     Row(
-        name="`where` around a NaN",
+        name="`where` around a `log(0)`",
         torch="safe = torch.where(x > 0, x, 1)\ntorch.where(x > 0, safe.log(), 0)",
         jax="safe = jnp.where(x > 0, x, 1)\njnp.where(x > 0, jnp.log(safe), 0)",
         wrong="jnp.where(x > 0, jnp.log(x), 0)",

@@ -119,9 +119,12 @@ def _idle_torch(cells: Mapping[str, Any], key: str) -> str:
     waiting = [row for row in kept if f"{row}.ran" not in cells]
     retained = [row for row in kept if f"{row}.ran" in cells]
     text = []
-    if waiting:
-        rows = listed(waiting)
-        text.append(f"The nodes of {rows} never ran: their saved tensors are still in memory.")
+    for row in waiting:
+        saved = listed(entry["name"] for entry in cells[f"{row}.kept"])
+        text.append(
+            f"The node of `{row}` never ran. The variable `{row}` still holds it, and so its saved "
+            f"{saved} is still in memory."
+        )
     if retained:
         text.append(f"`retain_graph=True` left the saved tensors of {listed(retained)} in memory.")
     return (

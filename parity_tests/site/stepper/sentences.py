@@ -58,7 +58,16 @@ def _torch_line(line: Line, frame: Frame, before: Cells) -> str:
     if row == "stop":
         if not before["h.requires"]:
             return "`detach()` changes nothing here: `h` has no node."
-        return "`detach()` returns the same numbers without a node. No gradient flows back past it."
+        text = "`detach()` returns the same numbers without a node."
+        dead = [name.partition(".")[0] for name in cells if name.endswith(".dead")]
+        if not dead:
+            return f"{text} No gradient flows back past it."
+        nodes = " and ".join(f"its `{cells[f'{name}.node']}`" for name in dead)
+        saved = listed(entry["name"] for name in dead for entry in cells[f"{name}.kept"])
+        return (
+            f"{text} The name {listed(dead)} now means the new tensor. Nothing holds the old one "
+            f"any more: it dies with {nodes}, which frees the saved {saved}."
+        )
     if row == "in_place":
         hurt = [
             name.partition(".")[0]

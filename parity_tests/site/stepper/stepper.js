@@ -165,7 +165,7 @@ function valueOf(key, state) {
 function keptInTorch(key, state, records) {
   const node = state[`${key}.node`];
   if (node) {
-    const how = state[`${key}.ran`] ?? "";
+    const how = state[`${key}.dead`] ? "dead" : state[`${key}.ran`] ?? "";
     return [span(`node ${how}`, node), ...chips(key, state), ...arrived(key, state, "arriving")];
   }
   const isNoted = records && `${key}.value` in state;
@@ -244,7 +244,17 @@ function follow() {
   const stacked = boxes[1].top >= boxes[0].bottom;
   const shown = stacked ? [panes[Number(boxes[1].top < innerHeight / 2)]] : panes;
   const target = at(0, step).error ? ".failed" : ".now";
-  for (const pane of shown) pane.querySelector(target)?.scrollIntoView({block: "nearest"});
+  for (const pane of shown) keepInSight(pane.querySelector(target));
+}
+
+// `scrollIntoView` would move the place from which the Tab key goes on.
+function keepInSight(element) {
+  if (!element) return;
+  const box = element.getBoundingClientRect();
+  const root = getComputedStyle(document.documentElement);
+  const above = box.top - parseFloat(root.scrollPaddingTop);
+  const below = box.bottom + parseFloat(root.scrollPaddingBottom) - innerHeight;
+  if (above < 0 || below > 0) scrollBy(0, above < 0 ? above : Math.min(below, above));
 }
 
 // Change the scenario, and stay at the same line or node where there is one.

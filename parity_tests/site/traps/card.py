@@ -72,8 +72,15 @@ class Card:
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def from_row(name: str, *behaviours: str, loss: bool = True) -> Card:
-    """Make a card from a row of the cheat sheet whose last line is a loss, or is summed to one."""
+def from_row(name: str, *behaviours: str, loss: bool = True, training: str = "") -> Card:
+    """Make a card from a row of the cheat sheet whose last line is a loss, or is summed to one.
+
+    Args:
+        name: The name of the row.
+        behaviours: Ids of the cases that prove the behaviour.
+        loss: Whether to sum an array to a loss.
+        training: A sentence on the consequence in training.
+    """
     (row,) = (row for row in ROWS if row.name == name)
     summed = ".sum()" if loss and torch_run(row)[0].ndim else ""
     others = [name for name in row.given if name != "x"]
@@ -96,7 +103,7 @@ def from_row(name: str, *behaviours: str, loss: bool = True) -> Card:
         torch=module,
         wrong=wrong,
         right=right,
-        trap=row.trap,
+        trap=f"{row.trap} {training}".strip(),
         behaviours=behaviours,
         row=row,
     )

@@ -4,9 +4,19 @@ from parity_tests.site.traps.card import Card, from_row
 
 
 KINKS = (
-    from_row("`relu` at 0"),
-    from_row("`clamp` at a bound"),
-    from_row("`abs` at 0"),
+    from_row(
+        "`relu` at 0",
+        training="A layer of zeros before it learns in the port, and never in torch.",
+    ),
+    from_row(
+        "`clamp` at a bound",
+        training="A weight that was clipped to the bound takes half a step of SGD away from it.",
+    ),
+    from_row(
+        "`abs` at 0",
+        training="An L1 penalty moves a weight away from 0 in the port, and leaves it there in "
+        "torch.",
+    ),
     Card(
         name="`norm` of a zero vector",
         torch="""\
@@ -26,11 +36,12 @@ def port(params):
         right="""\
 def port(params):
     return functional.norm(params["x"], dim=1).sum()""",
-        trap="JAX's gradient at a zero vector is NaN, torch's is 0.",
+        trap="JAX's gradient at a zero vector is NaN, torch's is 0. A single zero vector in a "
+        "batch makes the gradient of the layer before it NaN.",
     ),
-    from_row("`sqrt` at 0"),
+    from_row("`sqrt(x * x)` at 0"),
     Card(
-        name="`where` around a NaN",
+        name="`where` around a `log(0)`",
         torch="""\
 class Model(nn.Module):
     def __init__(self):
@@ -55,8 +66,14 @@ def port(params):
         trap="The outer `where` hides the infinite value, and the gradient is 0 times infinity: "
         "NaN, in torch too. Mask the argument as well as the result.",
     ),
-    from_row("`max` over a dim, ties"),
-    from_row("`max()` of everything, ties"),
+    from_row(
+        "`max` over a dim, ties",
+        training="A step moves one of two tied weights in torch, and both in the port.",
+    ),
+    from_row(
+        "`max()` of everything, ties",
+        training="A step moves both of two tied weights in torch, and one in the port.",
+    ),
     from_row("softmax of a masked row", loss=False),  # a loss would be NaN in every element
 )
 

@@ -1,9 +1,13 @@
 """The pages with programs print what stands under each block."""
 
 import re
+from typing import Any
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
+import torch
 
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.printed import BLOCK, filled, outputs, script
@@ -80,3 +84,53 @@ def test_the_table_of_kinks_is_what_the_script_prints():
 
     assert len(lines) == 10
     assert list(map(list, rows)) == lines
+
+
+def test_the_logit_at_which_the_gradient_vanishes():
+    """docs/five_questions.md names the logits on both sides of the jump, and NaN under `jit`."""
+    page = " ".join((ROOT / "docs" / "five_questions.md").read_text().split())
+
+    def log_prob(z):
+        return jnp.log(1 - jax.nn.sigmoid(z) + 1e-15)
+
+    def gradient(z):
+        return float(jax.grad(log_prob)(jnp.float32(z)))
+
+    assert "from a logit of 24 log 2 (16.64) on" in page
+    assert "is -0.9999999 at 16.6 and 0 at 16.7" in page
+    edge = np.float32(24 * np.log(2))  # the sigmoid rounds to 1 from here on
+    assert [round(gradient(z), 7) for z in (16.6, np.nextafter(edge, 0, dtype=np.float32))] == [
+        pytest.approx(-0.9999999, abs=1e-7)
+    ] * 2
+    assert [gradient(z) for z in (edge, 16.7, 17.0, 30.0)] == [0.0] * 4
+    assert "Under `jax.jit` on a CPU it is NaN there" in page
+    if _release(jax.__version__) == _release(_written_with()):
+        assert np.isnan(jax.jit(jax.grad(log_prob))(jnp.float32(16.7)))
+
+
+def test_softplus_differs_above_its_threshold():
+    """docs/tape_or_transform.md names the gradients of `softplus` at 20.5 in float64."""
+    page = " ".join((ROOT / "docs" / "tape_or_transform.md").read_text().split())
+    x = torch.tensor([20.0, 20.5], dtype=torch.float64, requires_grad=True)
+    torch.nn.functional.softplus(x).sum().backward()
+    assert x.grad is not None
+    with jax.enable_x64(True):
+        of_jax = jax.vmap(jax.grad(jax.nn.softplus))(jnp.array([20.0, 20.5]))
+
+    assert "so its gradient at 20.5 is 1 in float64, and JAX's is 0.99999999875" in page
+    assert x.grad[1] == 1 and round(float(of_jax[1]), 11) == 0.99999999875
+    assert float(x.grad[0]) == pytest.approx(float(of_jax[0]), rel=1e-15, abs=0)
+
+
+def test_nine_of_the_ten_kinks_have_one_value():
+    """In nine rows of docs/kinks.md torch and JAX agree on the value; in the row of median not."""
+    (script, _), *_ = BLOCK.findall((ROOT / "docs" / "kinks.md").read_text())
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(script, names)
+    values = {
+        name: (float(of_torch(torch.tensor(x)).sum()), float(of_jax(jnp.array(x)).sum()))
+        for name, (x, of_torch, of_jax, *_) in names["ROWS"].items()
+    }
+
+    assert len(values) == 10
+    assert [name for name, (first, second) in values.items() if first != second] == ["median"]

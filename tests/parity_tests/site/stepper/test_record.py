@@ -1,6 +1,8 @@
 """The recorded states are those of plain runs of both programs, without a recorder."""
 
+import collections
 import json
+import weakref
 
 import jax
 import jax.numpy as jnp
@@ -112,6 +114,67 @@ def test_saved_tensors_are_freed_and_spoiled_as_in_a_plain_run():
     assert states == {"kept", "freed", "changed"}
 
 
+class _Packed:
+    """A saved tensor, which dies when torch drops it."""
+
+    def __init__(self, tensor):
+        self.tensor = tensor.detach()
+
+
+def _lifetimes(program):
+    """Run torch's script, and yield after each line how many saved tensors of each row live."""
+    names, packed, row = {"torch": torch}, [], ""
+
+    def pack(tensor):
+        saved = _Packed(tensor)
+        packed.append((row, weakref.ref(saved)))
+        return saved
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda saved: saved.tensor):
+        for line in program.lines:
+            row = line.key
+            try:
+                exec(f"{line.within}\n    {line.text}" if line.within else line.text, names)
+            except RuntimeError:
+                return
+            yield row, collections.Counter(row for row, saved in packed if saved() is not None)
+
+
+def test_saved_tensors_live_as_long_as_in_a_plain_run():
+    """After each line the page shows those saved tensors that live in a run without a recorder."""
+    ends = {"1": "1:return", "2": "2:return"}
+    compared = collections.Counter()
+    for name, on in SETTINGS.items():
+        shown, cells = {}, {}
+        for (place, *_), part in zip(
+            DATA["scenarios"][name]["steps"], _sides(name, 0), strict=True
+        ):
+            if "error" in part:
+                break
+            cells |= part.get("set", {})
+            kept = {k.partition(".")[0]: v for k, v in cells.items() if k.endswith(".kept")}
+            shown[ORDER[place]] = {
+                row: living
+                for row, entries in kept.items()
+                if (living := sum(entry["state"] != "freed" for entry in entries))
+            }
+        for line, living in _lifetimes(torch_program(on)):
+            key = ends.get(line, line)
+            if key in shown and "row" in _part(name, key):
+                assert shown[key] == living, (name, key)
+                compared[key] += 1
+        if "detach" in on and "h.node" in cells:
+            assert shown["stop"] == {"a": 1}
+
+    assert all(compared[key] for key in ("a", "h", "stop", "in_place", "y", "1:return", "2:return"))
+
+
+def _part(name, key):
+    """Return torch's side of a step."""
+    steps = DATA["scenarios"][name]["steps"]
+    return DATA["sides"][next(torch for place, torch, _ in steps if ORDER[place] == key)]
+
+
 def test_jax_ends_as_a_plain_run_does(plain_jax):
     """In every scenario the gradients and the residuals are those of a plain JAX script."""
     for name, on in SETTINGS.items():
@@ -211,7 +274,17 @@ def test_a_sentence_tells_each_trap():
         "`backward()` is done. `W1.grad` is still None: no gradient reached it."
     ]
     assert said("detach", 0, "memory") == [
-        "The nodes of `a` and `h` never ran: their saved tensors are still in memory."
+        "The node of `a` never ran. The variable `a` still holds it, and so its saved `x` is still "
+        "in memory."
+    ]
+    assert said("detach", 0, "dies") == [
+        "`detach()` returns the same numbers without a node. The name `h` now means the new "
+        "tensor. Nothing holds the old one any more: it dies with its `ReluBackward0`, which frees "
+        "the saved `h`."
+    ]
+    assert said("detach&in_place", 0, "Version 0") == [
+        "`h += 1` changes the memory of `h`: its version is now 1. Version 0 was saved for the "
+        "`MmBackward0` of `y`."
     ]
     assert said("freeze_W1&retain_graph", 0, "memory") == [
         "`retain_graph=True` left the saved tensors of `y` and `s` in memory."

@@ -1,0 +1,99 @@
+"""What the cards on kinks say about training happens in one step of SGD."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+from parity_tests.site.traps.operators import KINKS
+
+
+WHY = {card.name: card.trap for card in KINKS}
+
+
+def _gradients(torch_loss, jax_loss, start):
+    x = torch.tensor(start, requires_grad=True)
+    torch_loss(x).backward()
+    assert x.grad is not None
+    return x.grad.tolist(), jax.grad(jax_loss)(jnp.array(start)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "losses", "start", "expected"),
+    [
+        (
+            "`clamp` at a bound",
+            "takes half a step",
+            (lambda x: x.clamp(-1, 1).sum(), lambda x: jnp.clip(x, -1, 1).sum()),
+            [1.0],
+            ([1.0], [0.5]),
+        ),
+        (
+            "`abs` at 0",
+            "moves a weight away from 0 in the port, and leaves it there in torch",
+            (lambda x: x.abs().sum(), lambda x: jnp.abs(x).sum()),
+            [0.0],
+            ([0.0], [1.0]),
+        ),
+        (
+            "`max` over a dim, ties",
+            "moves one of two tied weights in torch, and both in the port",
+            (lambda x: x.max(0).values, lambda x: x.max(0)),
+            [3.0, 3.0],
+            ([1.0, 0.0], [0.5, 0.5]),
+        ),
+        (
+            "`max()` of everything, ties",
+            "moves both of two tied weights in torch, and one in the port",
+            (lambda x: x.max(), lambda x: x[x.argmax()]),
+            [3.0, 3.0],
+            ([0.5, 0.5], [1.0, 0.0]),
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_step_of_a_card(name, said, losses, start, expected):
+    """The gradients, and so a step of SGD, differ as the card says."""
+    assert said in WHY[name]
+    torch_loss, jax_loss = losses
+    assert _gradients(torch_loss, jax_loss, start) == expected
+
+
+def test_a_layer_of_zeros_before_relu_learns_only_in_the_port():
+    """torch's relu passes nothing at 0; `maximum` passes half, to each weight of the layer."""
+    data = np.array([[1.0, 2.0], [3.0, -1.0]], np.float32)
+    assert (
+        "A layer of zeros before it learns in the port, and never in torch." in WHY["`relu` at 0"]
+    )
+
+    of_torch, of_jax = _gradients(
+        lambda w: (torch.relu(torch.tensor(data) @ w) - 1).square().sum(),
+        lambda w: jnp.square(jnp.maximum(data @ w, 0) - 1).sum(),
+        [[0.0], [0.0]],
+    )
+    assert not np.any(of_torch) and np.all(of_jax)
+
+
+def test_one_zero_vector_makes_the_gradient_of_the_layer_before_it_nan():
+    """Only the first row of the batch is zero, and every gradient of the layer is NaN in JAX."""
+    data = np.array([[0.0, 0.0], [3.0, -1.0]], np.float32)
+    assert "A single zero vector in a batch makes" in WHY["`norm` of a zero vector"]
+
+    of_torch, of_jax = _gradients(
+        lambda w: (torch.tensor(data) @ w).norm(dim=1).sum(),
+        lambda w: jnp.linalg.norm(data @ w, axis=1).sum(),
+        [[1.0, 2.0], [0.0, 1.0]],
+    )
+    assert np.all(np.isfinite(of_torch)) and np.all(np.isnan(of_jax))
+
+
+def test_the_root_of_a_square_is_nan_where_the_root_is_infinite():
+    """The gradient of `sqrt` at 0 is infinite in both; that of `sqrt(x * x)` is 0 times it, NaN."""
+    root = _gradients(lambda x: x.sqrt(), jnp.sqrt, 0.0)
+    of_square = _gradients(lambda x: (x * x).sqrt(), lambda x: jnp.sqrt(x * x), 0.0)
+
+    assert root == (np.inf, np.inf)
+    assert np.all(np.isnan(of_square))
+    assert "NaN in both frameworks" in WHY["`sqrt(x * x)` at 0"]
+    assert "infinite value" in WHY["`where` around a `log(0)`"]
