@@ -40,8 +40,8 @@ class Alternating(nn.Module):
 
     def __init__(self):
         super().__init__()
-        kinds = [nn.Conv1d(4, 4, 1), nn.Conv1d(4, 4, 3, padding=1)] * 3
-        self.layers = nn.ModuleList([type(k)(4, 4, k.kernel_size, 1, k.padding) for k in kinds])
+        sizes = [1, 3] * 3
+        self.layers = nn.ModuleList([nn.Conv1d(4, 4, k, padding=k // 2) for k in sizes])
 
     def forward(self, x):
         for layer in self.layers:
