@@ -208,8 +208,8 @@ plain("accumulate")
 # ## 4. None is not zero
 #
 # In torch a parameter that the loss does not depend on has `.grad is None`, and optimizers skip it.
-# `jax.grad` returns zeros there, and an optimizer with momentum or weight decay still changes a
-# parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None`. In
+# `jax.grad` returns zeros there, and weight decay, or momentum from earlier gradients, still
+# changes a parameter whose gradient is zero. `jaxgrad.grad` is `jax.grad` with torch's `None`. In
 # three rare cases it differs from torch: [none_or_zero](none_or_zero.ipynb) shows them.
 
 # %%

@@ -99,10 +99,13 @@ show("clipping/clip_grad_norm_at_max", asked=True)
 
 # %% [markdown]
 # torch multiplies by max_norm / (norm + 1e-6). At the bound this is less than 1, so torch shortens
-# the gradient a little, and `optax.clip_by_global_norm` does not. (In float32 only while 1e-6 is
-# not rounded away: a norm of 40 is not shortened.) A gradient keeps its bits if its norm is less
-# than max_norm - 1e-6. Above the bound the clipped norm is slightly smaller than
+# the gradient a little, and `optax.clip_by_global_norm` does not. A gradient keeps its bits if its
+# norm is less than max_norm - 1e-6. Above the bound the clipped norm is slightly smaller than
 # max_norm; the first table rounds it to 1.
+#
+# All of this is float64. In float32 the sum norm + 1e-6 is rounded: from a norm of 32 on it is the
+# norm itself, so a gradient with the norm 40 at the bound 40 is not shortened, and a clipped norm
+# can be rounded to a value above the bound.
 
 # %%
 plain("clip_grad_norm")
@@ -322,7 +325,8 @@ for factor in (2.0, float("inf"), 3.0):
 # scale end?
 
 # %% [markdown]
-# In the next program a network takes five steps, and the third has an infinite gradient. The scale
+# In the next program a network takes five steps, and the third (step 2 in the
+# plot) has an infinite gradient. The scale
 # doubles after two good steps. Clipping comes after `unscale_`, so it sees the unscaled gradient.
 
 # %%
@@ -390,7 +394,7 @@ check("clipping/each_its_own", clip_each)
 # %% [markdown]
 # ## What to take away
 #
-# - torch divides by norm + 1e-6, so the clipped norm is a little below the bound (in float32: for
-#   bounds up to about 16).
+# - torch divides by norm + 1e-6, so the clipped norm is a little below the bound. In float32 this
+#   holds for norms below 32; for longer gradients 1e-6 is rounded away.
 # - Clipping by norm keeps the direction of the gradient; clipping by value in general does not.
 # - The scaler's state is an argument and a return value, and a step is skipped on the device.

@@ -237,8 +237,8 @@ show("grad_modes/inference_clone", prints="grads", claim=False)
 # Each of these returns a value that autograd treats as a constant. In JAX write
 # `lax.stop_gradient`. A conversion to Python or numpy is no substitute for it. Under `jit` all of
 # them raise, because a traced array has no numbers yet. Under `jax.grad` alone `float(x)`,
-# `x.tolist()` and `numpy.asarray(x)` raise too, but `x.item()` and `int(x)` return a number and
-# silently stop the gradient: `jax.grad(lambda x: x.item() * x)(3.0)` is 3, not 6.
+# `x.tolist()` and `numpy.asarray(x)` raise too, but `x.item()`, `int(x)` and `bool(x)` return a
+# number and silently stop the gradient: `jax.grad(lambda x: x.item() * x)(3.0)` is 3, not 6.
 
 # %%
 show("grad_modes/leave_graph", claim=False)

@@ -219,7 +219,7 @@ check("higher_order/norm_at_zero", norm)
 # %% [markdown]
 # ## What to take away
 #
-# - `create_graph=True` has no counterpart: in JAX a gradient is a function like any other, and can
-#   be differentiated again.
+# - `create_graph=True` needs no counterpart: in JAX a gradient is a function like any other, and
+#   can be differentiated again.
 # - A penalty that is treated as a constant leaves the loss unchanged and removes its gradient.
 # - The gradient of a norm at zero is 0 in torch and NaN in `jnp.linalg.norm`.

@@ -105,9 +105,10 @@ figure("hook_uses")
 # %% [markdown]
 # A hook sees the sum over all uses in this backward pass. A parameter's hook sees it before it is
 # added to `.grad`. The same holds in JAX if you apply the hook once and use its result everywhere.
-# Applied at each use separately, it sees each use's gradient separately, as in the last column of
-# the next table. For that in torch, give each use its own tensor: `a, b = h.clone(), h.clone()`,
-# and register a hook on each. A hook that only multiplies by a number (it doubles or reverses the
+# Applied at each use separately, it sees each use's gradient separately; in the last column of the
+# next table the gradient of fc1 differs (the rows `seen` there are the sums of both calls). For
+# that in torch, give each use its own tensor: `a, b = h.clone(), h.clone()`, and register a hook on
+# each. A hook that only multiplies by a number (it doubles or reverses the
 # gradient) gives the same result in both places, because 2a + 2b = 2(a + b). Clipping, clamping and
 # rounding do not.
 

@@ -1,8 +1,9 @@
 # %% [markdown]
 # # None or zero, and other corner cases of autograd
 #
-# An optimizer treats a gradient of `None` and a gradient of zero differently: momentum and weight
-# decay change a parameter whose gradient is zero, but skip one whose gradient is `None`. So you
+# An optimizer treats a gradient of `None` and a gradient of zero differently: weight decay,
+# or momentum from earlier gradients, changes a parameter whose gradient is zero and skips one whose
+# gradient is `None`. So you
 # need to know which of the two a parameter gets, in torch and in JAX.
 #
 # **You will be able to** predict whether a gradient is `None`, zero or a number, say why the
@@ -197,7 +198,7 @@ print(params["zero"], params["none"])
 
 # %%
 # Try it: replace `weight_decay=0.5` by `weight_decay=0.0`. Does the difference between zero and
-# `None` still matter? And with momentum, in the second step?
+# `None` still matter? (Momentum from an earlier gradient would matter; here there is none.)
 
 # %% [markdown]
 # ## `allow_unused`, and raising an error

@@ -4,10 +4,10 @@
 # You have a torch module and your own JAX function, and you want to know whether their gradients
 # agree. `jaxgrad.parity.prove` takes both unchanged. It gives both the same weights and the same
 # inputs in float64, matches intermediate values of the two programs by comparing their numbers, and
-# checks six surfaces in this order: which parameters have a gradient (structure), the forward
-# pass, the cotangents of intermediate values (backward), the gradients, the optimizer's updates,
-# and which values are rounded to bfloat16 or float16 (precision). If the programs differ, it names
-# the first place where they do.
+# checks six surfaces: which parameters have a gradient (structure), the forward pass, the
+# cotangents of intermediate values (backward), the gradients, the optimizer's updates, and which
+# values are rounded to bfloat16 or float16 (precision). It compares cotangents only if a gradient differs, to
+# find the place. If the programs differ, it names the first place where they do.
 #
 # We start with a correct port, followed by three mistakes that are easy to make and hard to notice.
 # Two of them leave the outputs and the loss unchanged.
@@ -100,7 +100,8 @@ params = {name: p.numpy().copy() for name, p in net.state_dict().items()}
 # ## The arguments of `prove`
 #
 # Inputs are numpy arrays; the loss and the optimizer are given once for each framework. Without
-# `loss` every output gets a random cotangent; without `optimizer` the updates are not checked.
+# `loss` an output that is one number is differentiated as it is, and every other output gets a
+# random cotangent; without `optimizer` the updates are not checked.
 
 
 # %%

@@ -170,12 +170,13 @@ def infinite_derivative_of_the_other_value(w):
 
 def conversions(w):
     raising = float, np.asarray, lambda x: x.tolist()
-    for convert in (*raising, int, lambda x: x.item()):
+    for convert in (*raising, int, bool, lambda x: x.item()):
         with pytest.raises(TypeError):  # both of JAX's errors are of this type
             jax.jit(lambda x, convert=convert: x * convert(x))(2.0)
     for convert in raising:
         with pytest.raises(TypeError):
             jax.grad(lambda x, convert=convert: x * convert(x))(3.0)
+    assert jax.grad(lambda x: bool(x) * x)(3.0) == 1
     for convert in (int, lambda x: x.item()):
         assert jax.grad(lambda x, convert=convert: convert(x) * x)(3.0) == 3
 
@@ -191,10 +192,14 @@ def random_draws(w):
 
 
 def clipped_in_float32(w):
-    for norm, is_shortened in ((1.0, True), (16.0, True), (40.0, False), (100.0, False)):
+    for norm in (1.0, 16.0, 31.9, 32.0, 40.0, 100.0):
         w.grad = torch.tensor([norm, 0.0])
-        torch.nn.utils.clip_grad_norm_([w], norm)
-        assert (w.grad[0].item() < norm) == is_shortened
+        bound = w.grad[0].item()
+        torch.nn.utils.clip_grad_norm_([w], bound)
+        assert (w.grad[0].item() < bound) == (norm < 32)
+    w.grad = torch.tensor([1000.0, 0.0])
+    torch.nn.utils.clip_grad_norm_([w], 10.0)
+    assert w.grad[0] > 10
 
 
 def hook_for_each_use(w):
@@ -313,7 +318,11 @@ def means_of_micro_batches(w):
         ("control_flow", "0 · ∞ makes the gradient NaN", infinite_derivative_of_the_other_value),
         ("grad_modes", "is no substitute for it. Under `jit` all of them raise", conversions),
         ("none_or_zero", "The third place is the other way round", random_draws),
-        ("clipping", "a norm of 40 is not shortened", clipped_in_float32),
+        (
+            "clipping",
+            "so a gradient with the norm 40 at the bound 40 is not shortened",
+            clipped_in_float32,
+        ),
     ],
 )
 def test_a_notebook_states_what_torch_does(name, words, program):

@@ -80,7 +80,7 @@ QUESTIONS = {
         "A gradient has exactly the norm `max_norm`. Does torch make it shorter?",
         "shorter",
         "The factor is max_norm / (norm + 1e-6), which is less than 1 (in float32 only while 1e-6 "
-        "is not rounded away: not for a norm of 40).",
+        "is not rounded away: not for norms from 32 on).",
     ),
     "clipping/clip_grad_value": Question(
         "Large gradients are clipped to the value 0.5. What does a clipped gradient look like?",
