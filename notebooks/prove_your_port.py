@@ -6,8 +6,8 @@
 # inputs in float64, matches intermediate values of the two programs by comparing their numbers, and
 # checks six surfaces: which parameters have a gradient (structure), the forward pass, the
 # cotangents of intermediate values (backward), the gradients, the optimizer's updates, and which
-# values are rounded to bfloat16 or float16 (precision). It compares cotangents only if a gradient differs, to
-# find the place. If the programs differ, it names the first place where they do.
+# values are rounded to bfloat16 or float16 (precision). It compares cotangents only if a gradient
+# differs, to find the place. If the programs differ, it names the first place where they do.
 #
 # We start with a correct port, followed by three mistakes that are easy to make and hard to notice.
 # Two of them leave the outputs and the loss unchanged.
