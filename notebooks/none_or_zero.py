@@ -197,8 +197,8 @@ params, state = tx.step(grads, tx.init(params), params)
 print(params["zero"], params["none"])
 
 # %%
-# Try it: replace `weight_decay=0.5` by `weight_decay=0.0`. Does the difference between zero and
-# `None` still matter? (Momentum from an earlier gradient would matter; here there is none.)
+# Try it: replace `weight_decay=0.5` by `weight_decay=0.0`. (Momentum would move `zero` only if an
+# earlier gradient was not zero.) Does the difference between zero and `None` still matter?
 
 # %% [markdown]
 # ## `allow_unused`, and raising an error
