@@ -1,4 +1,4 @@
-"""Find the test of the torch source that two copies of a function answer differently."""
+"""Find a condition of the torch source that has different values in two copies of a function."""
 
 from __future__ import annotations
 
@@ -126,22 +126,3 @@ def _plain(value: Any) -> Any:
 class _Names(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         return syntax.name(node.attr)
-
-
-@dataclasses.dataclass(frozen=True)
-class _Copies:
-    """Merges statements that are equal up to constants; each has its `twin` of the other copy."""
-
-    test: ast.expr
-    constants: Any  # returns the constants in which two trees differ, or None
-
-    def expression(self, train: Any, evaluated: Any) -> Any:
-        if self.constants(train, evaluated) is None:
-            return None
-        new = copy.deepcopy(train)
-        if isinstance(new, ast.stmt):
-            new.__dict__["twin"] = copy.deepcopy(evaluated)
-        return new if isinstance(new, ast.stmt) or syntax.same(train, evaluated) else None
-
-    def alone(self, node: Any, *, training: bool) -> Any:  # noqa: ARG002  # no modes
-        return copy.deepcopy(node)

@@ -37,11 +37,8 @@ def redirect(node: ast.AST, calls: Redirections) -> None:
             continue
         name, passed = calls[function.id]
         function.id = name
-        have = {k.arg for k in inner.keywords}
         if inner.func is function:
-            inner.keywords += [
-                ast.keyword(k, copy.deepcopy(v)) for k, v in passed.items() if k not in have
-            ]
+            _pass(inner, passed)
 
 
 def _called(node: ast.Call) -> ast.Name | None:
@@ -64,11 +61,17 @@ def reorder(node: ast.AST, name: str, old: list[str], new: list[str]) -> None:
 
 
 def add_keywords(node: ast.AST, name: str, passed: dict[str, ast.expr]) -> None:
+    """Let each call of a function pass further keywords."""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Call):
             function = _called(inner)
             if function is not None and function.id == name:
-                have = {k.arg for k in inner.keywords}
-                inner.keywords += [
-                    ast.keyword(k, copy.deepcopy(v)) for k, v in passed.items() if k not in have
-                ]
+                _pass(inner, passed)
+
+
+def _pass(call: ast.Call, keywords: dict[str, ast.expr]) -> None:
+    """Add the keywords that a call does not pass yet."""
+    have = {k.arg for k in call.keywords}
+    call.keywords += [
+        ast.keyword(k, copy.deepcopy(v)) for k, v in keywords.items() if k not in have
+    ]

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
 from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.branch_tests import Test, _Copies
+from jaxgrad.parity.port.branch_tests import Test
 from jaxgrad.parity.port.conditions import opposite
 from jaxgrad.parity.port.mode_statements import merge_bodies
 from jaxgrad.parity.port.written import Written
@@ -139,3 +140,22 @@ def common_parameters(left: Written, right: Written) -> tuple[list[str], list[st
     mine, theirs = ([a.arg for a in w.node.args.args] for w in (left, right))
     both = [n for n in mine if n in theirs]
     return both, [n for n in (*mine, *theirs) if n not in both]
+
+
+@dataclasses.dataclass(frozen=True)
+class _Copies:
+    """Merges statements that are equal up to constants; each has its `twin` of the other copy."""
+
+    test: ast.expr
+    constants: Any  # returns the constants in which two trees differ, or None
+
+    def expression(self, train: Any, evaluated: Any) -> Any:
+        if self.constants(train, evaluated) is None:
+            return None
+        new = copy.deepcopy(train)
+        if isinstance(new, ast.stmt):
+            new.__dict__["twin"] = copy.deepcopy(evaluated)
+        return new if isinstance(new, ast.stmt) or syntax.same(train, evaluated) else None
+
+    def alone(self, node: Any, *, training: bool) -> Any:  # noqa: ARG002  # no modes
+        return copy.deepcopy(node)

@@ -9,6 +9,11 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.report import Finding, Surface
 
 
+def first_divergence(surfaces: Mapping[str, Surface]) -> Finding | None:
+    """Return the first finding of the first surface that fails, or None."""
+    return next((f for s in surfaces.values() for f in s.findings if s.verdict == "fail"), None)
+
+
 def marked(evidence: Evidence, surfaces: Mapping[str, Surface]) -> dict[str, Surface]:
     """Set `originates` to false in each finding that an earlier surface explains.
 
@@ -16,7 +21,7 @@ def marked(evidence: Evidence, surfaces: Mapping[str, Surface]) -> dict[str, Sur
         evidence: All runs.
         surfaces: The judged surfaces by name, in the order of a report.
     """
-    first = next((f for s in surfaces.values() for f in s.findings if s.verdict == "fail"), None)
+    first = first_divergence(surfaces)
     if first is None:
         return dict(surfaces)
 

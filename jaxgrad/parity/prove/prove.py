@@ -150,7 +150,7 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         surface: arguments.named(judgements[surface].surface, side.module) for surface in SURFACES
     }
     surfaces = origins.marked(evidence, surfaces)
-    first = next((f for s in surfaces.values() for f in s.findings if s.verdict == "fail"), None)
+    first = origins.first_divergence(surfaces)
     return Report(
         verdict=overall_verdict(surfaces),
         surfaces=surfaces,

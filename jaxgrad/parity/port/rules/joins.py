@@ -74,7 +74,7 @@ def _split(op: Operation) -> ast.expr:
 
 
 def _edges(sizes: Items) -> ast.expr:
-    """Return where the parts of given sizes end, all but the last one."""
+    """Return the end of every part but the last, given the sizes of the parts."""
     parts = [code_of(x) for x in (sizes.at(n) for n in range(len(sizes.items)))]
     edges = [functools.reduce(_plus, parts[: n + 1]) for n in range(len(parts) - 1)]
     return ast.List([copy.deepcopy(x) for x in edges], ast.Load())

@@ -144,7 +144,7 @@ def test_rows_that_pass_are_folded_beside_failing_ones():
     ],
 )
 def test_a_harmless_row_says_why(torch, name, words):
-    """A row without a gradient in torch at the place of the first divergence starts the path."""
+    """Where the first divergence is, a row without a gradient in torch begins the path."""
     cause = dataclasses.replace(FIRST, jax="fc.bias", cause=f"add it at {FIRST.jax}")
     (row,) = rows(1, "harmless", torch=torch)
 
