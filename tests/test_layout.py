@@ -22,6 +22,19 @@ FUNCTIONAL = (
     {"fft", "distributions"},
     {"__init__"},
 )
+PORT = (
+    {"source"},
+    {"values"},
+    {"functions"},
+    {"expressions"},
+    {"rules", "calls", "modes"},
+    {"modules", "merging", "statements"},
+    {"loops"},
+    {"interpretation", "training"},
+    {"finish", "proof"},
+    {"nnx"},
+    {"port", "command"},
+)
 PARITY_TESTS = (
     {"case", "inputs"},
     {"runner", "cases", "ports", "port_collection"},
@@ -32,6 +45,11 @@ PARITY_TESTS = (
     {"devices"},
     {"__main__"},
 )
+ORDERS = {
+    "jaxgrad.functional": FUNCTIONAL,
+    "jaxgrad.parity.port": PORT,
+    "parity_tests": PARITY_TESTS,
+}
 # The notebook of a theme, if its name differs from the theme's.
 NOTEBOOKS = {
     "autograd": "none_or_zero",
@@ -120,9 +138,7 @@ def _rooms(package: str, order: tuple[set[str], ...]) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize(
-    "package, order", [("jaxgrad.functional", FUNCTIONAL), ("parity_tests", PARITY_TESTS)]
-)
+@pytest.mark.parametrize("package, order", ORDERS.items(), ids=list(ORDERS))
 def test_a_room_imports_only_rooms_below_it(package, order):
     """Each folder of a package imports only folders that come before it in the order."""
     wrong = _rooms(package, order)
@@ -131,9 +147,10 @@ def test_a_room_imports_only_rooms_below_it(package, order):
 
 
 def test_every_room_has_its_place_in_the_order():
-    """Every folder of `jaxgrad.functional` and `parity_tests` is listed in the import order."""
-    for package, order in (("jaxgrad/functional", FUNCTIONAL), ("parity_tests", PARITY_TESTS)):
-        rooms = {path.stem for path in (ROOT / package).iterdir() if path.suffix in ("", ".py")}
+    """Every folder of these packages is listed in the import order."""
+    for package, order in ORDERS.items():
+        folder = ROOT / package.replace(".", "/")
+        rooms = {path.stem for path in folder.iterdir() if path.suffix in ("", ".py")}
         known = set().union(*order) | {"__init__", "__pycache__", "tables"}
         assert rooms <= known, f"add {rooms - known} of {package} to the order in this file"
 

@@ -22,7 +22,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 
 from jaxgrad.parity.port.command import COMMANDS
-from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.prove.command import UsageError, load, run
 from jaxgrad.parity.prove.report import Report, render
 

@@ -7,30 +7,19 @@ import dataclasses
 
 import jax
 
-from jaxgrad.parity.port import (
-    assignments,
-    attributes,
-    binding,
-    branches,
-    conditions,
-    context_managers,
-    draws,
-    functions,
-    hooks,
-    inner_gradients,
-    inplace,
-    interpretation,
-    loop_statements,
-    mode_expressions,
-    module_hooks,
-    recurrent_modules,
-    regions,
-    state,
-    syntax,
-)
-from jaxgrad.parity.port.kinds_of_values import Folded
-from jaxgrad.parity.port.params import Layout
-from jaxgrad.parity.port.rules import functional, operators
+from jaxgrad.parity.port.calls import hooks, inner_gradients, inplace
+from jaxgrad.parity.port.expressions import attributes, conditions, operators
+from jaxgrad.parity.port.functions import context_managers, functions
+from jaxgrad.parity.port.interpretation import interpretation
+from jaxgrad.parity.port.loops import loop_statements
+from jaxgrad.parity.port.modes import mode_expressions
+from jaxgrad.parity.port.modules import module_hooks, recurrent_modules
+from jaxgrad.parity.port.rules import functional
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.statements import assignments, branches, regions
+from jaxgrad.parity.port.values import binding, draws, state
+from jaxgrad.parity.port.values.kinds_of_values import Folded
+from jaxgrad.parity.port.values.params import Layout
 from parity_tests.audits.emitter_plants import (
     Plant,
     adding,

@@ -21,9 +21,9 @@ import numpy as np
 from torch import nn
 
 from jaxgrad.parity.port.port import port
-from jaxgrad.parity.port.ported import Ported
-from jaxgrad.parity.port.proofs import proved
-from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.proof.ported import Ported
+from jaxgrad.parity.port.proof.proofs import proved
+from jaxgrad.parity.port.source.refusals import PortError
 from parity_tests.audits.emitter_faults import AT_A_KINK, FAULTS, Fault
 from parity_tests.audits.planted_bugs import each
 from parity_tests.port_collection.behaviours import BEHAVIOURS

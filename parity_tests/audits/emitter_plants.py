@@ -10,15 +10,13 @@ from collections.abc import Callable
 from typing import Any
 from unittest import mock
 
-from jaxgrad.parity.port import (
-    autograd_functions,
-    draws,
-    functions,
-    syntax,
-)
-from jaxgrad.parity.port.kinds_of_values import Folded, Tensor
-from jaxgrad.parity.port.params import Layout
-from jaxgrad.parity.port.rules import functional, operators, table
+from jaxgrad.parity.port.expressions import operators
+from jaxgrad.parity.port.functions import autograd_functions, functions
+from jaxgrad.parity.port.rules import functional, table
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values import draws
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor
+from jaxgrad.parity.port.values.params import Layout
 
 
 Plant = Callable[[], contextlib.AbstractContextManager[Any]]

@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxgrad.parity.port.params import Layout
 from jaxgrad.parity.port.port import port
-from jaxgrad.parity.port.ported import Ported
-from jaxgrad.parity.port.proofs import proved
-from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.proof.ported import Ported
+from jaxgrad.parity.port.proof.proofs import proved
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.values.params import Layout
 from parity_tests.audits.planted_bugs import each
 from parity_tests.port_collection.behaviours import BEHAVIOURS, Behaviour
 from parity_tests.runner.settings import configure

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 from torch import nn
 
 from jaxgrad.parity.port.port import port
-from jaxgrad.parity.port.proofs import proved
-from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.proof.proofs import proved
+from jaxgrad.parity.port.source.refusals import PortError
 from parity_tests.audits.planted_bugs import each, load, names
 from parity_tests.audits.port_readability import Readability, readability
 from parity_tests.runner.settings import configure

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jaxgrad
-from jaxgrad.parity.port import verifying
+from jaxgrad.parity.port.proof import verifying
 from jaxgrad.parity.prove.command import UsageError, load
 from jaxgrad.parity.prove.report import Report
 

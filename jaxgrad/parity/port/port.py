@@ -12,29 +12,29 @@ from torch import nn
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.port import draws
-from jaxgrad.parity.port.conventions import EXAMPLE, SIZES, conventions
-from jaxgrad.parity.port.deviations import deviations_of
-from jaxgrad.parity.port.distinct import with_distinct_names
+from jaxgrad.parity.port.finish.conventions import EXAMPLE, SIZES, conventions
+from jaxgrad.parity.port.finish.distinct import with_distinct_names
 from jaxgrad.parity.port.finish.finish import finished
 from jaxgrad.parity.port.finish.shapes import shapes_of
-from jaxgrad.parity.port.holes import holes_of, note_of
-from jaxgrad.parity.port.interpretation import interpret
-from jaxgrad.parity.port.merging import merged
-from jaxgrad.parity.port.mode_expressions import TRAINING
-from jaxgrad.parity.port.naming import docstring, named, reading_order, with_shapes
-from jaxgrad.parity.port.params import Layout
-from jaxgrad.parity.port.ported import Ported
-from jaxgrad.parity.port.proofs import proved
-from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scans import scanned
-from jaxgrad.parity.port.step_proofs import step_proved
-from jaxgrad.parity.port.steps import Recipe, Step, write_step
-from jaxgrad.parity.port.ties import tie
-from jaxgrad.parity.port.verifying import STYLES, silent
-from jaxgrad.parity.port.wrappers import without_wrappers
-from jaxgrad.parity.port.writer import title_of, write_file
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.finish.ties import tie
+from jaxgrad.parity.port.interpretation.interpretation import interpret
+from jaxgrad.parity.port.loops.scans import scanned
+from jaxgrad.parity.port.merging.merging import merged
+from jaxgrad.parity.port.merging.wrappers import without_wrappers
+from jaxgrad.parity.port.modes.mode_expressions import TRAINING
+from jaxgrad.parity.port.proof.deviations import deviations_of
+from jaxgrad.parity.port.proof.ported import Ported
+from jaxgrad.parity.port.proof.proofs import proved
+from jaxgrad.parity.port.proof.step_proofs import step_proved
+from jaxgrad.parity.port.proof.verifying import STYLES, silent
+from jaxgrad.parity.port.source.naming import docstring, named, reading_order, with_shapes
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.writer import title_of, write_file
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.statements.holes import holes_of, note_of
+from jaxgrad.parity.port.training.steps import Recipe, Step, write_step
+from jaxgrad.parity.port.values import draws
+from jaxgrad.parity.port.values.params import Layout
 
 
 def port(

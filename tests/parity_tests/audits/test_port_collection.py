@@ -3,7 +3,7 @@
 import pytest
 from torch import nn
 
-from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.source.refusals import PortError
 from parity_tests.audits import port_collection
 from parity_tests.port_collection.entry import Entry, normal
 from tests._helpers import ALL

@@ -14,7 +14,7 @@ from jaxgrad.parity.port.finish.records import with_unpacked_records
 from jaxgrad.parity.port.finish.repeats import with_loops
 from jaxgrad.parity.port.finish.stops import with_few_stops
 from jaxgrad.parity.port.finish.updates import with_updates_in_place
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.source.written import Written
 
 
 REWRITES = (

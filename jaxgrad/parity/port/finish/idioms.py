@@ -7,10 +7,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.line_breaks import WIDTH
-from jaxgrad.parity.port.mode_expressions import TRAINING
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.modes.mode_expressions import TRAINING
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.line_breaks import WIDTH
+from jaxgrad.parity.port.source.written import Written
 
 
 def with_idioms(functions: Sequence[Written]) -> list[Written]:

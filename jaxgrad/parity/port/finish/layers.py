@@ -7,8 +7,8 @@ import inspect
 from collections.abc import Sequence
 
 from jaxgrad import functional
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.written import Written
 
 
 def with_whole_params(functions: Sequence[Written]) -> list[Written]:

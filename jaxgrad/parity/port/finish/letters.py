@@ -7,9 +7,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.source import is_torch, source_of
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.source import is_torch, source_of
+from jaxgrad.parity.port.source.written import Written
 
 
 AXES: dict[Any, str] = {  # usual letters of the sizes, by rank

@@ -11,10 +11,11 @@ import copy
 import re
 from collections.abc import Iterator, Sequence
 
-from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.line_breaks import WIDTH
-from jaxgrad.parity.port.writer import statement_lines
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.line_breaks import WIDTH
+from jaxgrad.parity.port.source.writer import statement_lines
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import draws
 
 
 SHORTEST = 16  # the shortest argument that gets a statement of its own

@@ -10,9 +10,10 @@ import ast
 import re
 from collections.abc import Sequence
 
-from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.port_names import RESERVED
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.port_names import RESERVED
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import draws
 
 
 def with_few_names(functions: Sequence[Written]) -> list[Written]:

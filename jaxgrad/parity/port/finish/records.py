@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, get_type_hints
 
 from jaxgrad import functional
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.written import Written
 
 
 def with_unpacked_records(functions: Sequence[Written]) -> list[Written]:

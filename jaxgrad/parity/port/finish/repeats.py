@@ -17,11 +17,11 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.defaults import aligned, without_defaults
-from jaxgrad.parity.port.differences import constants, origin_of
-from jaxgrad.parity.port.port_names import RESERVED
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.merging.defaults import aligned, without_defaults
+from jaxgrad.parity.port.merging.differences import constants, origin_of
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.port_names import RESERVED
+from jaxgrad.parity.port.source.written import Written
 
 
 LONGEST = 12  # statements of a turn

@@ -14,11 +14,11 @@ from jax import export
 
 from jaxgrad._core import compat
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.port import draws
 from jaxgrad.parity.port.finish import sizes
 from jaxgrad.parity.port.finish.letters import MORE, Letters, names_of_sizes, result_names
-from jaxgrad.parity.port.mode_expressions import TRAINING
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.modes.mode_expressions import TRAINING
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import draws
 
 
 STATE = "updated p"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.written import Written
 
 
 MODULES = frozenset({"F", "jax", "jaxgrad", "jnp", "lax", "math"})

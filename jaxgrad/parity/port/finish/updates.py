@@ -10,10 +10,11 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.mode_expressions import TRAINING
-from jaxgrad.parity.port.port_names import RESERVED
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.modes.mode_expressions import TRAINING
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.port_names import RESERVED
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import draws
 
 
 def with_updates_in_place(functions: Sequence[Written]) -> list[Written]:

@@ -7,11 +7,12 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.mode_expressions import DROPOUTS, TRAINING
+from jaxgrad.parity.port.modes.mode_expressions import DROPOUTS, TRAINING
+from jaxgrad.parity.port.modules.whole_modules import MODULES
 from jaxgrad.parity.port.nnx.modules import Modules
-from jaxgrad.parity.port.whole_modules import MODULES
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import draws
 
 
 STREAM = "rngs"  # the attribute that gives a module its keys

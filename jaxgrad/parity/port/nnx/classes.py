@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import nn
 
-from jaxgrad.parity.port import syntax
+from jaxgrad.parity.port.source import syntax
 
 
 @dataclasses.dataclass(frozen=True)

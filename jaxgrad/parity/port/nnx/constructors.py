@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping
 import torch
 from torch import nn
 
-from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.nnx import layers
 from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, part
 from jaxgrad.parity.port.nnx.modules import Modules
+from jaxgrad.parity.port.source import syntax
 
 
 def statements(

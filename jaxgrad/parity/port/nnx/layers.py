@@ -17,8 +17,8 @@ from torch import nn
 
 import jaxgrad.nnx
 from jaxgrad.nnx.loading import named_variables
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
 
 
 # An argument of a layer whose value is whether torch's layer has a tensor.

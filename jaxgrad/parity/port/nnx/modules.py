@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 import torch
 from torch import nn
 
-from jaxgrad.parity.port import places
 from jaxgrad.parity.port.nnx import layers
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import places
 
 
 @dataclasses.dataclass(frozen=True)

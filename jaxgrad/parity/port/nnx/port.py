@@ -5,17 +5,17 @@ from __future__ import annotations
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.port.deviations import deviations_of
-from jaxgrad.parity.port.holes import holes_of, note_of
-from jaxgrad.parity.port.interpretation import interpret
-from jaxgrad.parity.port.merging import merged
-from jaxgrad.parity.port.naming import docstring, named
+from jaxgrad.parity.port.interpretation.interpretation import interpret
+from jaxgrad.parity.port.merging.merging import merged
 from jaxgrad.parity.port.nnx import layers
 from jaxgrad.parity.port.nnx.ported import PortedModel
 from jaxgrad.parity.port.nnx.writing import write_model
-from jaxgrad.parity.port.params import Layout
-from jaxgrad.parity.port.scope import Classes
-from jaxgrad.parity.port.writer import title_of, write_file
+from jaxgrad.parity.port.proof.deviations import deviations_of
+from jaxgrad.parity.port.source.naming import docstring, named
+from jaxgrad.parity.port.source.writer import title_of, write_file
+from jaxgrad.parity.port.statements.holes import holes_of, note_of
+from jaxgrad.parity.port.values.params import Layout
+from jaxgrad.parity.port.values.scope import Classes
 
 
 EMPTY = (

@@ -10,10 +10,10 @@ from typing import Any
 from flax import nnx
 
 from jaxgrad._core.copies import copy_to_numpy
-from jaxgrad.parity.port.modes import in_mode
-from jaxgrad.parity.port.nnx.filling import Mode, filled, takes_rngs, trained
-from jaxgrad.parity.port.ported import Ported
-from jaxgrad.parity.port.proof_files import write_proof
+from jaxgrad.parity.port.modes.modes import in_mode
+from jaxgrad.parity.port.proof.filling import Mode, filled, takes_rngs, trained
+from jaxgrad.parity.port.proof.ported import Ported
+from jaxgrad.parity.port.proof.proof_files import write_proof
 
 
 @dataclasses.dataclass(frozen=True)

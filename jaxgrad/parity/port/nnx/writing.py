@@ -14,13 +14,14 @@ import torch
 from flax import nnx
 from torch import nn
 
-from jaxgrad.parity.port import draws, syntax
 from jaxgrad.parity.port.nnx import constructors, layers
 from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, Bodies
 from jaxgrad.parity.port.nnx.classes import Instance, alike, merged
 from jaxgrad.parity.port.nnx.modules import Modules
-from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import draws
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,10 +8,11 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import attributes, syntax
-from jaxgrad.parity.port.kinds_of_values import Folded, Tensor, Value
+from jaxgrad.parity.port.expressions import attributes
 from jaxgrad.parity.port.rules.operation import Operation
-from jaxgrad.parity.port.values import code_of, real_of
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
+from jaxgrad.parity.port.values.values import code_of, real_of
 
 
 def dtype_option(op: Operation) -> dict[str, ast.expr]:

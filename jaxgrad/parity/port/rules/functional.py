@@ -9,11 +9,11 @@ import inspect
 from typing import Any
 
 from jaxgrad import functional
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.kinds_of_values import Tensor, Value
-from jaxgrad.parity.port.lengths import depends_on_sizes
 from jaxgrad.parity.port.rules.operation import Operation
-from jaxgrad.parity.port.values import code_of, real_of
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
+from jaxgrad.parity.port.values.lengths import depends_on_sizes
+from jaxgrad.parity.port.values.values import code_of, real_of
 
 
 _DROPPED = ("inplace", "out", "_stacklevel", "layout", "device", "pin_memory", "memory_format")

@@ -8,11 +8,11 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.kinds_of_values import Items, Size
-from jaxgrad.parity.port.lengths import depends_on_sizes, is_counted
 from jaxgrad.parity.port.rules.operation import Operation
-from jaxgrad.parity.port.values import code_of, real_of
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.kinds_of_values import Items, Size
+from jaxgrad.parity.port.values.lengths import depends_on_sizes, is_counted
+from jaxgrad.parity.port.values.values import code_of, real_of
 
 
 def _cat(op: Operation) -> ast.expr:

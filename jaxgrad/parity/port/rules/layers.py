@@ -11,11 +11,12 @@ from typing import Any
 from torch import nn
 
 from jaxgrad.functional import multi_head_attention_forward
-from jaxgrad.parity.port import draws, state, syntax
-from jaxgrad.parity.port.kinds_of_values import Module
-from jaxgrad.parity.port.naming import snake
 from jaxgrad.parity.port.rules import functional
 from jaxgrad.parity.port.rules.operation import Operation
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.naming import snake
+from jaxgrad.parity.port.values import draws, state
+from jaxgrad.parity.port.values.kinds_of_values import Module
 
 
 def _dropout(op: Operation) -> ast.expr:

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.lengths import depends_on_sizes
 from jaxgrad.parity.port.rules.operation import Operation
-from jaxgrad.parity.port.values import code_of
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.lengths import depends_on_sizes
+from jaxgrad.parity.port.values.values import code_of
 
 
 def _function(name: str) -> Callable[[Operation], ast.expr]:

@@ -8,12 +8,12 @@ import copy
 import dataclasses
 from typing import Any
 
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.kinds_of_values import Folded, Items, Tensor, Value
-from jaxgrad.parity.port.lengths import pinned
-from jaxgrad.parity.port.refusals import PortError
-from jaxgrad.parity.port.scope import Scope
-from jaxgrad.parity.port.values import code_of, real_of
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Tensor, Value
+from jaxgrad.parity.port.values.lengths import pinned
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import code_of, real_of
 
 
 @dataclasses.dataclass

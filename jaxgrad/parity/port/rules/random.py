@@ -7,11 +7,12 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from jaxgrad.parity.port import draws, syntax
-from jaxgrad.parity.port.kinds_of_values import Folded, Tensor, Value
 from jaxgrad.parity.port.rules.creation import astype, dtype_option, shape_argument
 from jaxgrad.parity.port.rules.operation import Operation
-from jaxgrad.parity.port.values import code_of, real_of
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values import draws
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
+from jaxgrad.parity.port.values.values import code_of, real_of
 
 
 def _drawn(name: str) -> Callable[[Operation], ast.expr]:

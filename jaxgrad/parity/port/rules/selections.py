@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.kinds_of_values import Items, Tensor, Value
 from jaxgrad.parity.port.rules.operation import Operation
-from jaxgrad.parity.port.values import code_of, real_of
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.kinds_of_values import Items, Tensor, Value
+from jaxgrad.parity.port.values.values import code_of, real_of
 
 
 def _getitem(op: Operation) -> ast.expr:

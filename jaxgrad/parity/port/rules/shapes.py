@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port import syntax
-from jaxgrad.parity.port.kinds_of_values import Size, Tensor, Value
-from jaxgrad.parity.port.lengths import is_counted, require
 from jaxgrad.parity.port.rules.operation import Operation
-from jaxgrad.parity.port.values import code_of, lift, real_of
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.kinds_of_values import Size, Tensor, Value
+from jaxgrad.parity.port.values.lengths import is_counted, require
+from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
 
 def _same(op: Operation) -> Value | ast.expr:

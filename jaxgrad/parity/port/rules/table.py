@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from jaxgrad.parity.port.kinds_of_values import Value
 from jaxgrad.parity.port.rules import (
     creation,
     functional,
@@ -17,6 +16,7 @@ from jaxgrad.parity.port.rules import (
     shapes,
 )
 from jaxgrad.parity.port.rules.operation import Operation as Operation
+from jaxgrad.parity.port.values.kinds_of_values import Value
 
 
 RULES: dict[str, Any] = {

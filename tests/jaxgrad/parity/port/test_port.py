@@ -13,9 +13,9 @@ import torch.nn.functional as tf
 from torch import nn
 from torch.utils.checkpoint import checkpoint
 
-from jaxgrad.parity.port import syntax
 from jaxgrad.parity.port.port import port
-from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
 
 
 RNG = np.random.default_rng(0)

@@ -3,8 +3,8 @@
 import ast
 
 from jaxgrad.parity.port.finish.idioms import with_idioms
-from jaxgrad.parity.port.writer import function_text
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.source.writer import function_text
+from jaxgrad.parity.port.source.written import Written
 
 
 def rewritten(statement: str) -> str:

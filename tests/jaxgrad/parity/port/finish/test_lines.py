@@ -5,8 +5,8 @@ import ast
 import pytest
 
 from jaxgrad.parity.port.finish.lines import with_short_lines
-from jaxgrad.parity.port.writer import function_text
-from jaxgrad.parity.port.written import Written
+from jaxgrad.parity.port.source.writer import function_text
+from jaxgrad.parity.port.source.written import Written
 
 
 LONG = "F.linear(x, weight_of_the_first_layer, bias_of_the_first_layer)"

@@ -13,10 +13,10 @@ from torch.utils.checkpoint import checkpoint
 
 import jaxgrad.nnx
 from jaxgrad.parity.__main__ import main
-from jaxgrad.parity.port.modes import in_mode
+from jaxgrad.parity.port.modes.modes import in_mode
 from jaxgrad.parity.port.nnx.layers import is_layer
 from jaxgrad.parity.port.port import port
-from jaxgrad.parity.port.refusals import PortError
+from jaxgrad.parity.port.source.refusals import PortError
 
 
 X = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)

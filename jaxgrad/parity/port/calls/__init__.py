@@ -1,0 +1,1 @@
+"""Interpret calls of Python and of torch that are more than an operator."""

@@ -1,0 +1,98 @@
+"""The methods of lists, tuples and dicts, on values of the port."""
+
+from __future__ import annotations
+
+import ast
+import math
+
+from jaxgrad.parity.port.expressions import indexing
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.binding import kept, stop_all
+from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Size, Value, renamed
+from jaxgrad.parity.port.values.lengths import is_counted, pinned
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import code_of
+
+
+def call_method(
+    owner: Items | Fields,
+    name: str,
+    args: list[Value],
+    keywords: dict[str, Value],
+    scope: Scope,
+    node: ast.AST,
+) -> Value:
+    """Interpret a method of a list, tuple or dict."""
+    if isinstance(owner, Items):
+        return _list_method(owner, name, args, scope, node)
+    if name == "get":
+        key = pinned(args[0], scope, node)
+        return (
+            owner.at(key) if key in owner.fields else (args[1] if len(args) > 1 else Folded(None))
+        )
+    if name == "pop":
+        key = pinned(args[0], scope, node)
+        if key not in owner.fields:
+            return args[1]
+        value = owner.at(key)
+        del owner.fields[key]
+        return value
+    if name in ("items", "values", "keys"):
+        pairs = [(Folded(k), owner.at(k)) for k in owner.fields]
+        if name == "items":
+            return Items(list, None, [Items(tuple, None, list(pair)) for pair in pairs])
+        return Items(list, None, [pair[name == "values"] for pair in pairs])
+    if name == "update":
+        new = args[0] if args else Fields(dict, None, keywords)
+        assert isinstance(new, Fields)
+        owner.fields |= {k: new.at(k) for k in new.fields}
+        if owner.code is not None:
+            scope.emit(
+                ast.Expr(syntax.call(syntax.attribute(code_of(owner), "update"), code_of(new)))
+            )
+        return Folded(None)
+    if name == "copy":
+        return Fields(owner.real, None, {k: owner.at(k) for k in owner.fields})
+    raise scope.refuse(f"the method {name!r} of a dict is not ported", node)
+
+
+def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node: ast.AST) -> Value:
+    if name in ("append", "extend"):
+        added = stop_all(args[0]) if scope.no_grad else args[0]
+        if name == "append" and owner.code is None:
+            owner.items.append(kept("item", added, scope, lasting=True))
+        elif name == "append":
+            owner.items.append(added)
+        elif owner.code is None:
+            owner.items += indexing.iterate(added, scope, node)
+        else:
+            owner.items += indexing.elements(added, scope, node)
+            owner.counted = owner.counted or is_counted(added, scope)
+        if owner.code is not None:
+            method = syntax.attribute(code_of(owner), name)
+            scope.emit(ast.Expr(syntax.call(method, code_of(added))))
+        return Folded(None)
+    if name in ("insert", "reverse") and owner.real is list:
+        added = [stop_all(x) if scope.no_grad else x for x in args[1:]]
+        given = [*(pinned(x, scope, node) for x in args[:1]), *added]
+        getattr(owner.items, name)(*given)
+        if owner.code is not None:
+            method = syntax.attribute(code_of(owner), name)
+            scope.emit(ast.Expr(syntax.call(method, *map(code_of, [*args[:1], *added]))))
+        return Folded(None)
+    if name == "numel":
+        return Size(
+            math.prod(x.real for x in owner.items), syntax.call("math.prod", code_of(owner))
+        )
+    if name in ("index", "count"):
+        values = [pinned(x, scope, node) for x in indexing.iterate(owner, scope, node)]
+        return Folded(getattr(values, name)(*(pinned(x, scope, node) for x in args)))
+    if name == "pop" and owner.real is list:
+        value = owner.items.pop(*(pinned(x, scope, node) for x in args))
+        if owner.code is None:
+            return value
+        method = syntax.attribute(code_of(owner), name)
+        return renamed(value, scope.once(syntax.call(method, *map(code_of, args)), "last"))
+    raise scope.refuse(
+        f"the method {name!r} of a list is not ported; append to it or index it", node
+    )

@@ -1,0 +1,113 @@
+"""Calls that take a function: checkpoint, and hooks on tensors."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.utils.checkpoint
+
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.binding import bind
+from jaxgrad.parity.port.values.kinds_of_values import Closure, Folded, Tensor, Value, renamed
+from jaxgrad.parity.port.values.scope import CallSite, Scope
+from jaxgrad.parity.port.values.values import code_of
+
+
+def checkpoint(site: CallSite) -> Value:
+    """Write `checkpoint(f, x)` as `jax.checkpoint(f)(x)`."""
+    own = inspect.signature(torch.utils.checkpoint.checkpoint).parameters
+    keywords = {k: v for k, v in site.keywords.items() if k not in own}
+    function, *rest = site.args
+    result = site.scope.run.call(function, rest, keywords, site.scope, site.node)
+    code = result.code
+    while isinstance(code, ast.Subscript):
+        code = code.value
+    if not isinstance(code, ast.Call) or not syntax.is_written(code.func):
+        names = [x.code.id for x in rest if isinstance(x.code, ast.Name)]
+        if result.code is not None and names and set(names) & set(syntax.names_in(result.code)):
+            function = ast.Lambda(syntax.function("_", names, []).args, result.code)
+            again = syntax.call("jax.checkpoint", function)
+            return renamed(result, ast.Call(again, [syntax.name(n) for n in names], []))
+        raise site.refuse("checkpoint of something that is not a function or a module of its own")
+    for written in site.scope.run.written:
+        written.pinned |= written.name == code.func.id
+    again = ast.Call(syntax.call("jax.checkpoint", code.func), code.args, code.keywords)
+    return renamed(result, again)
+
+
+def register_hook(target: Tensor, function: Value, scope: Scope, node: ast.AST) -> Value:
+    """Write `x.register_hook(f)` as `x = jaxgrad.hook(x, f)`."""
+    if not isinstance(target.code, ast.Name):
+        raise scope.refuse(
+            "a hook on a value without a name; assign the value to a variable first", node
+        )
+    written = as_lambda(function, [torch.ones_like(target.real)], ["grad"], scope, node)
+    if written is None:
+        return Folded(None)  # it only looks at the gradient
+    name = next(
+        k
+        for k, v in scope.values.items()
+        if v.code is not None and syntax.same(v.code, target.code)
+    )
+    hooked = syntax.call("jaxgrad.hook", code_of(target), written)
+    bind(name, Tensor(target.real, hooked), scope)
+    return Folded(None)
+
+
+def as_lambda(
+    function: Value, reals: list[torch.Tensor], names: list[str], scope: Scope, node: ast.AST
+) -> ast.expr | None:
+    """Return a function of tensors as an expression of the port, or None if it returns nothing."""
+    code, result = traced(function, reals, names, "on_grad", scope, node)
+    return None if isinstance(result, Folded) and result.real is None else code
+
+
+def traced(
+    function: Value,
+    reals: list[torch.Tensor],
+    names: list[str],
+    label: str,
+    scope: Scope,
+    node: ast.AST,
+) -> tuple[ast.expr, Value]:
+    """Interpret a function on tensors; return it as an expression of the port, and its result.
+
+    A function of several statements gets the name `label`.
+    """
+    if isinstance(function, Closure) and function.real is not None:
+        names = [a.arg for a in function.real.args.args][: len(reals)]
+    names = [scope.fresh(name) if name in scope.names else name for name in names]
+    args: list[Value] = [Tensor(x, syntax.name(n)) for x, n in zip(reals, names, strict=True)]
+    with scope.block() as body:
+        result = scope.run.call(function, args, {}, scope, node)
+    if isinstance(result, Folded) and result.real is None:
+        return syntax.constant(None), result
+    code = code_of(result)
+    if _is_call_with(code, names) and not set(names) & _reads(body):
+        for statement in body:
+            scope.emit(statement)
+        return code.func, result  # pyright: ignore[reportAttributeAccessIssue]
+    inner = syntax.function(label, names, [*body, ast.Return(code)])
+    if not body:
+        return ast.Lambda(inner.args, code), result
+    inner.name = label = scope.fresh(label)
+    scope.emit(inner)
+    return syntax.name(label), result
+
+
+def _is_call_with(code: ast.expr, names: list[str]) -> bool:
+    """Return whether an expression is `f(a, b)`, so that `lambda a, b: f(a, b)` is `f`."""
+    if not isinstance(code, ast.Call) or code.keywords or set(names) & _reads([code.func]):
+        return False
+    return [a.id if isinstance(a, ast.Name) else None for a in code.args] == names
+
+
+def _reads(nodes: Sequence[ast.AST]) -> set[str]:
+    return {name for node in nodes for name in syntax.names_in(node)}
+
+
+SPECIAL: dict[Any, Any] = {torch.utils.checkpoint.checkpoint: checkpoint}

@@ -1,0 +1,105 @@
+"""Write `torch.autograd.grad` inside of a module as the gradient of a nested function."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import torch
+
+from jaxgrad.parity.port.expressions import indexing
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Tensor, Value
+from jaxgrad.parity.port.values.scope import CallSite, Scope
+from jaxgrad.parity.port.values.values import code_of, real_of
+
+
+_NAMES = (
+    "outputs", "inputs", "grad_outputs", "retain_graph", "create_graph", "only_inputs",
+    "allow_unused",
+)  # fmt: skip
+
+
+def grad(site: CallSite) -> Value:
+    """Interpret `torch.autograd.grad(outputs, inputs, ...)`.
+
+    Raises:
+        PortError: An input or the output is not a variable of the function that calls it.
+    """
+    given = dict(zip(_NAMES, site.args, strict=False)) | site.keywords
+    (output,) = _listed(given["outputs"], site)
+    inputs = _listed(given["inputs"], site)
+    cotangent = given.get("grad_outputs", Folded(None))
+    if isinstance(cotangent, Items):
+        (cotangent,) = indexing.iterate(cotangent, site.scope, site.node)
+    if not all(isinstance(x.code, ast.Name) for x in inputs):
+        raise site.refuse(
+            "autograd.grad with respect to something that is not a local variable; assign it first"
+        )
+    names = [x.code.id for x in inputs]  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    reals = torch.autograd.grad(
+        real_of(output), [x.real for x in inputs], real_of(cotangent), create_graph=True
+    )
+    label = site.scope.fresh("value")
+    summed = output.real.ndim > 0 and _is_ones(cotangent, output)
+    result = code_of(output)
+    result = syntax.call(syntax.attribute(result, "sum")) if summed else result
+    body = [*_slice(names, output, site.scope), ast.Return(result)]
+    site.scope.emit(syntax.function(label, names, body))
+    code = _gradient(label, names, output, cotangent, summed=summed)
+    if not given.get("create_graph", Folded(False)).real:
+        code = syntax.call("lax.stop_gradient", code)
+    parts: list[Value] = [Tensor(x, syntax.item(code, n)) for n, x in enumerate(reals)]
+    return Items(tuple, code, parts)
+
+
+def _listed(value: Value, site: CallSite) -> list[Value]:
+    if isinstance(value, Items):
+        return indexing.iterate(value, site.scope, site.node)
+    return [value]
+
+
+def _is_ones(cotangent: Value, output: Value) -> bool:
+    """Return whether a gradient is that of the sum of an output."""
+    if output.real.is_complex():
+        return False
+    if cotangent.real is None:
+        return True
+    code = cotangent.code
+    label = syntax.text(code.func) if isinstance(code, ast.Call) else ""
+    return label in ("jnp.ones_like", "jnp.ones") and cotangent.real.shape == output.real.shape
+
+
+def _gradient(
+    label: str, names: list[str], output: Value, cotangent: Value, *, summed: bool
+) -> ast.expr:
+    """Return the expression of the tuple of gradients."""
+    args = [syntax.name(n) for n in names]
+    if summed or (cotangent.real is None and output.real.ndim == 0):
+        places = syntax.literal(tuple(range(len(names))))
+        return ast.Call(syntax.call("jax.grad", syntax.name(label), places), list(args), [])
+    pulled = syntax.item(syntax.call("jax.vjp", syntax.name(label), *args), 1)
+    seed = syntax.call("jnp.ones_like", code_of(output)) if cotangent.real is None else None
+    return ast.Call(pulled, [seed or code_of(cotangent)], [])
+
+
+def _slice(names: list[str], output: Value, scope: Scope) -> list[ast.stmt]:
+    """Return the statements that compute the output from the inputs."""
+    needed = set(syntax.names_in(code_of(output))) - set(names)
+    kept: list[ast.stmt] = []
+    for statement in reversed(scope.body):
+        stored = _stored(statement)
+        if stored & set(names):
+            break  # here an input gets its value
+        if stored & needed:
+            kept.insert(0, statement)
+            needed = (needed - stored) | (set(syntax.names_in(statement)) - set(names))
+    return kept
+
+
+def _stored(statement: ast.stmt) -> set[str]:
+    names = syntax.assigned(statement)
+    return names | ({statement.name} if isinstance(statement, ast.FunctionDef) else set())
+
+
+SPECIAL: dict[Any, Any] = {torch.autograd.grad: grad}

@@ -1,0 +1,200 @@
+"""Re-express what torch changes in place: the name gets a new value.
+
+Every other name of the same memory is then out of date. Reading one is refused, because JAX's
+arrays share no memory.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+import torch
+
+from jaxgrad.parity.port.expressions import operators
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values import state
+from jaxgrad.parity.port.values.binding import stopped
+from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Tensor, Value
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import code_of, real_of
+
+
+def augmented(
+    left: Tensor, op: ast.operator, right: Value, scope: Scope, node: ast.AugAssign
+) -> None:
+    """Write `x += y`: in torch it changes x's memory."""
+    code = operators.binary_code(op, left, right)
+    compute = operators.IN_PLACE[type(op)]
+    real = compute(left.real, real_of(right))
+    if isinstance(node.target, ast.Name) and isinstance(left.code, ast.Name) and type(op) in _PLAIN:
+        stop = scope.no_grad
+        if stop:
+            scope.emit(ast.Assign([_store(left.code)], stopped(left, code)))
+        else:
+            scope.emit(ast.AugAssign(_store(left.code), op, _right(code)))
+        _outdate(real, scope, keep=left.code.id, node=node)
+        changed = Tensor(real, syntax.name(left.code.id), view=left.view)
+        scope.values[node.target.id] = changed
+        _write_through(changed, scope, node)
+        return
+    write(left, code, real, scope, node)
+
+
+def _right(code: ast.expr) -> ast.expr:
+    return code.right if isinstance(code, ast.BinOp) else code
+
+
+_PLAIN = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+
+
+def set_item(owner: Tensor, key: Value, value: Value, scope: Scope, node: ast.AST) -> None:
+    """Write `x[key] = value`."""
+    mask = _mask(key)
+    number = real_of(value)
+    owner.real[real_of(key)] = number
+    if mask is not None and not (isinstance(value, Tensor) and value.real.numel() != 1):
+        code = _where(owner, mask, code_of(value))
+    elif mask is not None:
+        raise scope.refuse(
+            "a masked assignment of as many values as the mask has; use torch.where", node
+        )
+    else:
+        place = ast.Subscript(syntax.attribute(code_of(owner), "at"), code_of(key), ast.Load())
+        code = syntax.call(syntax.attribute(place, "set"), code_of(value))
+    write(owner, code, owner.real, scope, node)
+
+
+def _mask(key: Value) -> Tensor | None:
+    if isinstance(key, Tensor) and key.real.dtype is torch.bool:
+        return key
+    return None
+
+
+def _where(owner: Tensor, mask: Tensor, value: ast.expr) -> ast.expr:
+    code = code_of(mask)
+    missing = owner.real.ndim - mask.real.ndim
+    if missing:
+        parts: list[ast.expr] = [
+            syntax.constant(...),
+            *(syntax.constant(None) for _ in range(missing)),
+        ]
+        code = ast.Subscript(code, ast.Tuple(parts, ast.Load()), ast.Load())
+    return syntax.call("jnp.where", code, value, code_of(owner))
+
+
+def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node: ast.AST) -> Value:
+    """Give a tensor a new value: assign its name, or the part of the name that it is a view of."""
+    is_leaf = state.is_leaf(target.code)
+    if scope.no_grad or (is_leaf and not torch.is_grad_enabled()):  # in a caller of the function
+        code = stopped(Tensor(real), code)
+    if is_leaf:
+        state.store(code_of(target), code, scope, node)
+        return Tensor(real, code_of(target))
+    place, new = _base(code_of(target), code)
+    if place is None:
+        _outdate(real, scope, keep="", node=node)
+        return Tensor(real, code)
+    base = _named(place.id, scope)
+    if base is None or not _shares(scope.values[base].real, real):
+        _outdate(real, scope, keep="", node=node)
+        return Tensor(real, code)
+    scope.emit(ast.Assign([_store(place)], new))
+    _outdate(real, scope, keep=place.id, node=node)
+    changed = Tensor(scope.values[base].real, syntax.name(place.id), view=_view(base, scope))
+    scope.values[base] = changed
+    _write_through(changed, scope, node)
+    return Tensor(real, code_of(target))
+
+
+def _view(name: str, scope: Scope) -> ast.expr | None:
+    value = scope.values[name]
+    return value.view if isinstance(value, Tensor) else None
+
+
+def _write_through(changed: Tensor, scope: Scope, node: ast.AST) -> None:
+    """Give the variable that a changed variable is a part of its new value too."""
+    if changed.view is None:
+        return
+    place, new = _base(changed.view, code_of(changed))
+    base = None if place is None else _named(place.id, scope)
+    if place is None or base is None:
+        return
+    whole = scope.values[base]
+    if not isinstance(whole, Tensor) or not _shares(whole.real, changed.real):
+        return
+    if scope.no_grad:
+        new = stopped(whole, new)
+    scope.emit(ast.Assign([_store(place)], new))
+    scope.values[base] = Tensor(whole.real, syntax.name(place.id), view=whole.view)
+    _write_through(scope.values[base], scope, node)  # pyright: ignore[reportArgumentType]
+
+
+def _shares(one: torch.Tensor, other: torch.Tensor) -> bool:
+    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
+def _named(local: str, scope: Scope) -> str | None:
+    """Return torch's name of a local variable of the port that holds a tensor."""
+    for name, value in scope.values.items():
+        if (
+            isinstance(value, Tensor)
+            and isinstance(value.code, ast.Name)
+            and value.code.id == local
+        ):
+            return name
+    return None
+
+
+def _base(place: ast.expr, new: ast.expr) -> tuple[ast.Name | None, ast.expr]:
+    """Return the name that a view is part of, and the whole value with the part replaced."""
+    if isinstance(place, ast.Name):
+        return place, new
+    if isinstance(place, ast.Subscript):
+        inner = syntax.attribute(place.value, "at")
+        spot = ast.Subscript(inner, copy.deepcopy(place.slice), ast.Load())
+        return _base(place.value, syntax.call(syntax.attribute(spot, "set"), new))
+    if isinstance(place, ast.Call) and isinstance(place.func, ast.Attribute):
+        return _base_of_method(place.func, place.args, new)
+    if isinstance(place, ast.Attribute) and place.attr in ("T", "mT"):
+        return _base(place.value, syntax.attribute(new, place.attr))
+    return None, new
+
+
+def _base_of_method(
+    method: ast.Attribute, args: list[ast.expr], new: ast.expr
+) -> tuple[ast.Name | None, ast.expr]:
+    """Return the variable of `x.reshape(...)` or `x.swapaxes(...)`, and its whole new value."""
+    if method.attr == "swapaxes":
+        return _base(method.value, syntax.call(syntax.attribute(new, "swapaxes"), *args))
+    if method.attr == "reshape" and isinstance(method.value, ast.Name):
+        shape = syntax.attribute(method.value, "shape")
+        return method.value, syntax.call(syntax.attribute(new, "reshape"), shape)
+    return None, new
+
+
+def _store(code: Any) -> ast.Name:
+    return ast.Name(code.id, ast.Store())
+
+
+def _outdate(changed: torch.Tensor, scope: Scope, keep: str, node: ast.AST) -> None:
+    """Mark every other value of the same memory as out of date."""
+    memory, line = changed.untyped_storage().data_ptr(), scope.place(node).line
+    for other in scope.run.scopes:
+        for name, value in other.values.items():
+            kept = other is scope and isinstance(value.code, ast.Name) and value.code.id == keep
+            if not kept:
+                _mark(value, memory, f"{name!r} shares memory with a tensor that line {line} "
+                      "changes in place; copy one of them first")  # fmt: skip
+
+
+def _mark(value: Value, memory: int, why: str) -> None:
+    if isinstance(value, Tensor) and value.real.untyped_storage().data_ptr() == memory:
+        value.stale = why
+    elif isinstance(value, Items):
+        for item in value.items:
+            _mark(item, memory, why)
+    elif isinstance(value, Fields):
+        for item in value.fields.values():
+            _mark(item, memory, why)

@@ -1,0 +1,63 @@
+"""Methods that every torch module has: its parameters, children and mode."""
+
+from __future__ import annotations
+
+import ast
+
+import torch
+from torch import nn
+
+from jaxgrad.parity.port.expressions import attributes
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Value
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import real_of
+
+
+def of_base(
+    owner: Module, name: str, args: list[Value], scope: Scope, node: ast.AST
+) -> Value | None:
+    """Return the value of `module.parameters()` and the like, or None for any other method."""
+    module: nn.Module = owner.real
+    if getattr(type(module), name, None) is not getattr(nn.Module, name, ()):
+        return None
+    if name in ("parameters", "named_parameters", "buffers", "named_buffers"):
+        pairs = getattr(module, name if name.startswith("named_") else f"named_{name}")()
+        values = [(path, _reach(owner, path, scope, node)) for path, _ in pairs]
+        return _listed(name, values)
+    if name in ("children", "named_children"):
+        kept: list[tuple[str, Value]] = [(n, attributes.child(owner, n)) for n in module._modules]
+        return _listed(name, kept)
+    if name in ("modules", "named_modules"):
+        found = [
+            (p, _reach(owner, p, scope, node) if p else owner) for p, _ in module.named_modules()
+        ]
+        return _listed(name, found)
+    if name in ("to", "float", "double", "half") and _changes_nothing(module, name, args):
+        return owner
+    if name in ("train", "eval", "requires_grad_", "to", "zero_grad", "half", "float", "double"):
+        raise scope.refuse(f"`.{name}()` on a module while it runs; call it before porting", node)
+    if name == "get_parameter":
+        return _reach(owner, real_of(args[0]), scope, node)
+    return None
+
+
+def _changes_nothing(module: nn.Module, name: str, args: list[Value]) -> bool:
+    """Return whether each tensor of a module has the dtype that a method would give it."""
+    dtypes = {"float": torch.float32, "double": torch.float64, "half": torch.float16}
+    goals = [real_of(x) for x in args] if name == "to" else [dtypes[name]]
+    held = {x.dtype for x in (*module.parameters(), *module.buffers()) if x.is_floating_point()}
+    return all(isinstance(goal, torch.dtype) and held <= {goal} for goal in goals)
+
+
+def _listed(name: str, values: list[tuple[str, Value]]) -> Items:
+    if name.startswith("named_"):
+        return Items(
+            list, None, [Items(tuple, None, [Folded(path), value]) for path, value in values]
+        )
+    return Items(list, None, [value for _, value in values])
+
+
+def _reach(owner: Value, path: str, scope: Scope, node: ast.AST) -> Value:
+    for part in path.split("."):
+        owner = attributes.read(owner, part, scope, node)
+    return owner

@@ -1,0 +1,1 @@
+"""Interpret expressions that are no calls: operators, conditions, attributes and elements."""

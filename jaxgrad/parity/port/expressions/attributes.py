@@ -1,0 +1,232 @@
+"""Read an attribute, an element or every element of a value."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from jaxgrad.parity.port.functions import autograd_functions, objects
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.source import is_torch
+from jaxgrad.parity.port.values.kinds_of_values import (
+    Fields,
+    Folded,
+    Items,
+    Method,
+    Module,
+    Object,
+    Parent,
+    Size,
+    Tensor,
+    TensorMethod,
+    Value,
+)
+from jaxgrad.parity.port.values.lengths import is_counted
+from jaxgrad.parity.port.values.places import is_numbered, reached
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import code_of, folded, lift, real_of
+
+
+def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
+    """Return the value of `value.name`."""
+    if isinstance(value, Module):
+        return _of_module(value, name, scope, node)
+    if isinstance(value, Tensor):
+        return _of_tensor(value, name, scope, node)
+    if isinstance(value, Object):
+        return objects.read(value, name, scope, node)
+    if isinstance(value, Items | Fields):
+        return _of_container(value, name, scope)
+    if isinstance(value, autograd_functions.Context):
+        return autograd_functions.read(value, name, scope, node)
+    if isinstance(value, Parent):
+        return _of_parent(value, name, scope, node)
+    if isinstance(value, Size):
+        raise scope.refuse(f"`.{name}` of a number that depends on shapes", node)
+    if isinstance(value, Method) and name == "__func__":
+        return Folded(value.real)
+    found = getattr(value.real, name)
+    if isinstance(found, types.MethodType) and isinstance(value.real, _FUNCTION):
+        return Folded(found)
+    if isinstance(found, types.MethodType) and isinstance(value, Folded):
+        return Method(found.__func__, None, value)
+    if value.code is not None and isinstance(found, int | float):
+        return Size(found, syntax.attribute(code_of(value), name))
+    return constant_value(found, name, scope)
+
+
+_FUNCTION = type(torch.autograd.Function)
+
+
+def constant_value(real: Any, name: str, scope: Scope, owner: Module | None = None) -> Value:
+    """Return the value of something that the torch program did not compute in this run.
+
+    Args:
+        real: What it is in the run.
+        name: Its name, for the port.
+        scope: The function that reads it.
+        owner: The module whose attribute it is, if it is one.
+    """
+    if isinstance(real, torch.Tensor):
+        return _constant_tensor(real, name, scope)
+    if isinstance(real, nn.Module):
+        return module_value(real, scope, owner)
+    if isinstance(real, list | tuple) and any(
+        isinstance(x, torch.Tensor | nn.Module) for x in real
+    ):
+        kind = list if isinstance(real, list) else tuple
+        items = [constant_value(x, f"{name}_{n}", scope, owner) for n, x in enumerate(real)]
+        return Items(kind, None, items)
+    if isinstance(real, Mapping) and any(
+        isinstance(x, torch.Tensor | nn.Module) for x in real.values()
+    ):
+        fields = {k: constant_value(x, f"{name}_{k}", scope, owner) for k, x in real.items()}
+        return Fields(dict, None, fields)
+    return folded(real, name)
+
+
+def module_value(module: nn.Module, scope: Scope, owner: Module | None = None) -> Value:
+    """Return a module that is not read by its own name in its parent, as in `self.layers[0]`."""
+    path = scope.run.paths.get(id(module))
+    if path is None:
+        if next(module.parameters(), None) is None and next(module.buffers(), None) is None:
+            return _at(Module(module, syntax.name("p")), "")
+        raise scope.refuse(
+            f"{type(module).__name__} is not a submodule of the module that is ported"
+        )
+    prefix = f"{owner.path}." if owner is not None and owner.path else ""
+    if owner is None or not path.startswith(prefix):
+        raise scope.refuse(
+            f"the module {path!r} is reached otherwise than as an attribute of its parent"
+        )
+    for name in path.removeprefix(prefix).split("."):
+        owner = child(owner, name)
+    return owner
+
+
+def _at(module: Module, path: str) -> Module:
+    module.path = path
+    return module
+
+
+def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
+    module: nn.Module = value.real
+    kind = type(module)
+    if name == "training":
+        return Folded(module.training)
+    if name in module._parameters or name in module._buffers:
+        tensor = getattr(module, name)
+        return Folded(None) if tensor is None else _own(value, name, tensor, scope)
+    if name in module._modules:
+        found = module._modules[name]
+        return Folded(None) if found is None else child(value, name)
+    static = inspect.getattr_static(kind, name, None)
+    if isinstance(static, property):
+        if static.fget is None:
+            raise scope.refuse(f"the property {name!r} cannot be read", node)
+        return scope.run.call(Method(static.fget, None, value), [], {}, scope, node)
+    found = getattr(module, name)
+    if isinstance(found, types.MethodType) and found.__self__ is module:
+        return Method(found.__func__, None, value)
+    scope.run.settings.read.add((module, name))
+    if isinstance(found, torch.Tensor):
+        return _own(value, name, found, scope)
+    return constant_value(found, name, scope, value)
+
+
+def _of_parent(value: Parent, name: str, scope: Scope, node: ast.AST) -> Value:
+    """Return a method that `super()` finds, bound to the module or object."""
+    if isinstance(value.owner, Folded):
+        return folded(getattr(super(value.real, value.owner.real), name))
+    is_object = isinstance(value.owner, Object)
+    order = (value.owner.real if is_object else type(value.owner.real)).__mro__
+    for kind in order[order.index(value.real) + 1 :]:
+        if isinstance(found := vars(kind).get(name), types.FunctionType):
+            return Method(found, None, value.owner, kind)
+    if is_object and name == "__init__":
+        return Folded(_nothing)
+    raise scope.refuse(f"super() has no method {name!r}", node)
+
+
+def _nothing(*_: Any, **__: Any) -> None: ...
+
+
+def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor:
+    """Return a parameter, buffer or tensor attribute of a module."""
+    path = f"{value.path}.{name}" if value.path else name
+    scope.run.used.add(path)
+    if name not in value.real._parameters and name not in value.real._buffers:
+        scope.run.constants[path] = tensor
+    code = reached(value, name, syntax.item(code_of(value), name))
+    own = {**value.real._parameters, **value.real._buffers, **value.real._modules}
+    code.__dict__["siblings"] = frozenset(k for k, x in own.items() if x is not None)
+    return Tensor(tensor, code)
+
+
+def _constant_tensor(tensor: torch.Tensor, name: str, scope: Scope) -> Value:
+    if tensor.numel() <= syntax.LARGEST and not tensor.requires_grad:
+        return Tensor(tensor, _literal(tensor))
+    raise scope.refuse(
+        f"the tensor {name!r} is neither an argument nor an attribute of a module; register it as "
+        "a buffer of the module, and read it there"
+    )
+
+
+def _literal(tensor: torch.Tensor) -> ast.expr:
+    nested = syntax.literal(tensor.tolist())
+    return syntax.call("jnp.array", nested, dtype=syntax.literal(tensor.dtype))
+
+
+def child(value: Module, name: str) -> Module:
+    """Return a submodule; those of a list are indexed by their number."""
+    found = value.real._modules[name]
+    numbered = is_numbered(value.real)
+    code = reached(value, name, syntax.item(code_of(value), int(name) if numbered else name))
+    return _at(Module(found, code), f"{value.path}.{name}" if value.path else name)
+
+
+def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:
+    tensor: torch.Tensor = value.real
+    if name == "shape":
+        return lift(tensor.shape, syntax.attribute(code_of(value), "shape"))
+    if name == "ndim":
+        if is_torch(scope.source.function) or not is_counted(value, scope):
+            return Folded(tensor.ndim)
+        return Size(tensor.ndim, syntax.attribute(code_of(value), "ndim"))
+    if name == "dtype":
+        return Folded(tensor.dtype, syntax.attribute(code_of(value), "dtype"))
+    if name in ("data",):
+        return scope.run.call(TensorMethod("detach", None, value), [], {}, scope, node)
+    if name in ("T", "mT", "H", "mH", "real", "imag"):
+        return scope.run.call(TensorMethod(name, None, value), [], {}, scope, node)
+    if name == "grad":
+        raise scope.refuse("`.grad` inside of a module; return the gradient from jax.grad", node)
+    found = getattr(tensor, name)
+    if callable(found):
+        return TensorMethod(name, None, value)
+    if isinstance(found, torch.Tensor):
+        raise scope.refuse(f"the tensor attribute {name!r} is not ported", node)
+    return Folded(found)
+
+
+def _of_container(value: Items | Fields, name: str, scope: Scope) -> Value:
+    if isinstance(value, Fields):
+        if value.real is not dict and name in value.fields:
+            return value.at(name)
+        if value.real is not dict and hasattr(value.real, name):
+            found = getattr(real_of(value), name)
+            return (
+                Method(found, None, value)
+                if callable(found)
+                else constant_value(found, name, scope)
+            )
+    names = getattr(value.real, "_fields", ())
+    if isinstance(value, Items) and name in names:
+        return value.at(names.index(name))
+    return Method(name, None, value)

@@ -1,0 +1,168 @@
+"""Interpret comparisons and `a if test else b`, and decide which branch is taken."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+from jaxgrad.parity.port.expressions import operators
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.values.fixed import is_fixed
+from jaxgrad.parity.port.values.kinds_of_values import (
+    Fields,
+    Folded,
+    Items,
+    Module,
+    Size,
+    Tensor,
+    Value,
+)
+from jaxgrad.parity.port.values.lengths import depends_on_sizes, pinned
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import code_of, real_of
+
+
+def truth(value: Value, node: ast.AST, scope: Scope) -> bool:
+    """Return the truth of a test in the run; one that read a size is asserted in the port."""
+    if isinstance(value, Tensor):
+        if not is_fixed_test(value):
+            raise scope.refuse(
+                "this test depends on the values of a tensor; write it with torch.where, or pass "
+                "the decision as an argument",
+                node,
+            )
+        answer = bool(value.real)
+        text = syntax.text(node)
+        scope.assume(node, text if answer else f"not ({text})")
+        return answer
+    if isinstance(value, Items) and value.counted:
+        return truth(Size(bool(value.items), code_of(value)), node, scope)
+    if isinstance(value, Items | Fields):
+        return bool(value.items if isinstance(value, Items) else value.fields)
+    if isinstance(value, Size):
+        answer = bool(value.real)
+        code = code_of(value)
+        if scope.is_index(code):
+            return answer
+        test = code if answer else opposite(code)
+        text = syntax.text(test)
+        scope.assume(node, text)
+        place = scope.place(node)
+        where = f"{pathlib.Path(place.file).name}:{place.line}"
+        message = f"this port holds for {text}: torch takes another branch otherwise ({where})"
+        scope.emit(ast.Assert(test, syntax.constant(message)))
+        return answer
+    if isinstance(value, Module):
+        return bool(value.real)
+    return bool(real_of(value))
+
+
+def opposite(test: ast.expr) -> ast.expr:
+    """Return the test that holds where another one does not: `a == b` for `a != b`."""
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return ast.Compare(test.left, [_OPPOSITE[type(test.ops[0])]()], test.comparators)
+    return ast.UnaryOp(ast.Not(), test)
+
+
+def is_fixed_test(value: Value) -> bool:
+    """Return whether a test on a tensor has one answer for each size of the inputs."""
+    return isinstance(value, Tensor) and value.real.numel() == 1 and is_fixed(value.real)
+
+
+def comparison(node: ast.Compare, scope: Scope) -> Value:
+    """Return the value of `a < b`, or of a chain `a < b < c`."""
+    left = scope.run.evaluate(node.left, scope)
+    if len(node.ops) > 1:
+        rights = [scope.run.evaluate(x, scope) for x in node.comparators]
+        pairs = zip([left, *rights[:-1]], node.ops, rights, strict=True)
+        parts = [_compared(a, op, b, scope, node) for a, op, b in pairs]
+        if any(isinstance(x, Tensor) for x in parts):
+            raise scope.refuse("a chained comparison of tensors", node)
+        return _all(parts)
+    return _compared(left, node.ops[0], scope.run.evaluate(node.comparators[0], scope), scope, node)
+
+
+def _all(parts: list[Value]) -> Value:
+    real = all(x.real for x in parts)
+    sizes = [code_of(x) for x in parts if isinstance(x, Size)]
+    if not sizes:
+        return Folded(real)
+    return Size(real, sizes[0] if len(sizes) == 1 else ast.BoolOp(ast.And(), sizes))
+
+
+def _compared(left: Value, op: ast.cmpop, right: Value, scope: Scope, node: ast.AST) -> Value:
+    if isinstance(op, ast.Is | ast.IsNot):
+        same = left.real is right.real and not isinstance(left, Items | Fields)
+        return Folded(same == isinstance(op, ast.Is))
+    if isinstance(op, ast.In | ast.NotIn):
+        if isinstance(right, Tensor):
+            return _contains(right, left, negated=isinstance(op, ast.NotIn))
+        if isinstance(right, Fields):
+            return Folded((pinned(left, scope, node) in right.fields) == isinstance(op, ast.In))
+        keys = real_of(right)
+        if isinstance(left, Tensor):
+            raise scope.refuse("`in` on a tensor depends on its values", node)
+        answer = (real_of(left) in keys) == isinstance(op, ast.In)
+        if depends_on_sizes(left) or depends_on_sizes(right):
+            try:
+                return Size(answer, ast.Compare(code_of(left), [op], [code_of(right)]))
+            except PortError:  # a set has no literal
+                pinned(left, scope, node)
+        return Folded(answer)
+    if isinstance(left, Tensor) or isinstance(right, Tensor):
+        return operators.compare(op, left, right, scope)
+    real = _COMPARE[type(op)](real_of(left), real_of(right))
+    sized = _has_size(left) or _has_size(right)
+    if sized:
+        return Size(real, ast.Compare(code_of(left), [op], [code_of(right)]))
+    return Folded(real)
+
+
+def _contains(tensor: Tensor, value: Value, *, negated: bool) -> Tensor:
+    """Return `value in tensor`."""
+    equal = ast.Compare(code_of(tensor), [ast.Eq()], [code_of(value)])
+    code: ast.expr = syntax.call(syntax.attribute(equal, "any"))
+    real = (tensor.real == real_of(value)).any()
+    return Tensor(~real, ast.UnaryOp(ast.Invert(), code)) if negated else Tensor(real, code)
+
+
+def _has_size(value: Value) -> bool:
+    return isinstance(value, Size) or (
+        isinstance(value, Items) and any(isinstance(x, Size) for x in value.items)
+    )
+
+
+def if_expression(node: ast.IfExp, scope: Scope) -> Value:
+    """Return the value of `a if test else b`."""
+    test = scope.run.evaluate(node.test, scope)
+    if isinstance(test, Tensor) and test.real.numel() == 1 and not is_fixed_test(test):
+        return _either(node, test, scope)
+    return scope.run.evaluate(node.body if truth(test, node.test, scope) else node.orelse, scope)
+
+
+def _either(node: ast.IfExp, test: Tensor, scope: Scope) -> Value:
+    """Return `a if tensor else b`: both are computed by one `lax.cond`."""
+    with scope.block() as body:
+        sides = scope.run.evaluate(node.body, scope), scope.run.evaluate(node.orelse, scope)
+    types = [(s.real.shape, s.real.dtype) for s in sides if isinstance(s, Tensor)]
+    if body or len(types) < 2 or types[0] != types[1]:
+        truth(test, node.test, scope)  # raises
+    arms = [ast.Lambda(syntax.function("_", [], []).args, code_of(s)) for s in sides]
+    real = sides[0 if bool(test.real) else 1].real
+    return Tensor(real, syntax.call("lax.cond", code_of(test), *arms))
+
+
+_OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE,
+    ast.LtE: ast.Gt, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
+}  # fmt: skip
+_COMPARE: dict[type[ast.cmpop], Callable[..., Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip

@@ -1,0 +1,63 @@
+"""Python's operators on tensors, which JAX has too."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import code_of, real_of
+
+
+def binary(op: ast.operator, compute: Callable[..., Any], left: Value, right: Value) -> Tensor:
+    """Return the value of `left op right` if one of them is a tensor."""
+    real = compute(real_of(left), real_of(right))
+    return Tensor(real, binary_code(op, left, right))
+
+
+def binary_code(op: ast.operator, left: Value, right: Value) -> ast.expr:
+    """Return the code of an operator; where JAX's has another gradient, that of a function."""
+    if isinstance(op, ast.Pow) and (
+        isinstance(right, Tensor) or isinstance(left.real, float | int)
+    ):
+        return syntax.call("F.pow", code_of(left), code_of(right))
+    if isinstance(op, ast.Mod):
+        return syntax.call("F.remainder", code_of(left), code_of(right))
+    return ast.BinOp(code_of(left), op, code_of(right))
+
+
+def unary(op: ast.unaryop, value: Tensor) -> Tensor:
+    real = (
+        -value.real
+        if isinstance(op, ast.USub)
+        else ~value.real
+        if isinstance(op, ast.Invert)
+        else value.real
+    )
+    return Tensor(real, ast.UnaryOp(op, code_of(value)))
+
+
+def compare(op: ast.cmpop, left: Value, right: Value, scope: Scope) -> Tensor:
+    real = _COMPARE[type(op)](real_of(left), real_of(right))
+    if not isinstance(real, torch.Tensor):
+        raise scope.refuse("a comparison of a tensor with something that is not a number")
+    return Tensor(real, ast.Compare(code_of(left), [op], [code_of(right)]))
+
+
+_COMPARE: dict[type[ast.cmpop], Callable[..., Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge,
+}  # fmt: skip
+IN_PLACE: dict[type[ast.operator], Callable[..., Any]] = {
+    ast.Add: operator.iadd, ast.Sub: operator.isub, ast.Mult: operator.imul,
+    ast.Div: operator.itruediv, ast.FloorDiv: operator.ifloordiv, ast.Mod: operator.imod,
+    ast.Pow: operator.ipow, ast.MatMult: operator.imatmul, ast.BitAnd: operator.iand,
+    ast.BitOr: operator.ior, ast.BitXor: operator.ixor, ast.LShift: operator.ilshift,
+    ast.RShift: operator.irshift,
+}  # fmt: skip

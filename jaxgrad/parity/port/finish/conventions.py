@@ -1,0 +1,44 @@
+"""Say in the docstring of a port what its functions have in common: params, keys, `F`, sizes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import draws
+
+
+PARAMS = "`p` is the tree of parameters and buffers, with the names of torch's state_dict."
+STATE = "A function that changes buffers returns (output, updated p)."
+KEY = "`rng` is a key of jax.random; train mode draws from it, eval mode needs none."
+KEY_ALWAYS = "`rng` is a key of jax.random."
+OPERATORS = (
+    "`F` is jaxgrad.functional, whose gradients are torch's where those of jax.numpy differ."
+)
+SIZES = (
+    "In the docstrings, letters stand for sizes that may change; numbers are the configuration's."
+)
+EXAMPLE = "The docstrings have the sizes of the example inputs."
+
+
+def conventions(functions: Sequence[Written], *, stateful: bool, draws_in_eval: bool) -> str:
+    """Return the sentences that apply to a port, one a line.
+
+    Args:
+        functions: The functions of the port.
+        stateful: Whether the entry returns its params too.
+        draws_in_eval: Whether the entry needs a key in eval mode.
+    """
+    names = {name for w in functions for name in syntax.names_in(w.node)}
+    nodes = [w.node for w in functions if isinstance(w.node, ast.FunctionDef)]
+    parameters = {a.arg for x in nodes for a in (*x.args.args, *x.args.kwonlyargs)}
+    lines = [PARAMS] if "p" in parameters else []
+    if stateful:
+        lines.append(STATE)
+    if any(map(draws.is_key, names | parameters)):
+        lines.append(KEY_ALWAYS if draws_in_eval else KEY)
+    if "F" in names:
+        lines.append(OPERATORS)
+    return "\n".join(lines)

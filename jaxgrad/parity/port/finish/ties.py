@@ -1,0 +1,98 @@
+"""Tied weights: one leaf of the params, which the entry reads in each of its places."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from jaxgrad import functional
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import param_paths
+
+
+TIED = "# tied"
+
+
+def tie(entry: Written, ties: Mapping[str, str]) -> None:
+    """Let the entry read the first leaf of tied ones in the place of the others.
+
+    Where it passes a module with a tied leaf on, a statement before puts the leaf in its place.
+    """
+    statements: list[ast.stmt] = []
+    for alias, first in ties.items():
+        body = [_read_first(s, alias, first) for s in entry.node.body]
+        if not any(_holds(path, alias) for s in body for path in _paths(s)):
+            entry.node.body[:] = body
+            continue
+        code = param_paths.replaced(
+            param_paths.keys_of(alias), syntax.name("p"), param_paths.reach(first)
+        )
+        statement = ast.Assign([ast.Name("p", ast.Store())], code)
+        statement.__dict__["trailing"] = TIED
+        statements.append(statement)
+    entry.node.body[:0] = statements
+
+
+def _read_first(statement: ast.stmt, alias: str, first: str) -> ast.stmt:
+    """Return a statement that reads another leaf; `**p["head"]` becomes `p["embedding"]["weight"]`.
+
+    That is for a call which takes nothing else of the module.
+    """
+    new = _Read(alias, first).visit(copy.deepcopy(statement))
+    if not syntax.same(new, statement):
+        new.__dict__["trailing"] = new.__dict__.get("trailing") or TIED
+    return new
+
+
+class _Read(ast.NodeTransformer):
+    def __init__(self, alias: str, first: str) -> None:
+        self.place = syntax.text(param_paths.reach(alias))
+        self.owner, _, self.leaf = alias.rpartition(".")
+        self.first = first
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        if syntax.text(node) == self.place:
+            return param_paths.reach(self.first)
+        return self.generic_visit(node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        self.generic_visit(node)
+        whole = [k for k in node.keywords if k.arg is None and self._is_owner(k.value)]
+        if not whole or _parameter(node) != self.leaf:
+            return node
+        node.keywords.remove(whole[0])
+        node.args.append(param_paths.reach(self.first))
+        return node
+
+    def _is_owner(self, code: ast.expr) -> bool:
+        alone = code.__dict__.get("leaves") == {self.leaf}
+        return alone and syntax.text(code) == syntax.text(param_paths.reach(self.owner))
+
+
+def _parameter(call: ast.Call) -> str:
+    """Return the parameter that the next argument of a call has by its position."""
+    function = getattr(functional, syntax.text(call.func).removeprefix("F."), None)
+    names = list(inspect.signature(function).parameters)[len(call.args) :] if function else []
+    return names[0] if names else ""
+
+
+def _paths(node: ast.AST) -> Iterator[str]:
+    """Yield the path of each part of the params that is read as a whole."""
+    code, keys = node, []
+    while isinstance(code, ast.Subscript) and isinstance(code.slice, ast.Constant):
+        keys.insert(0, str(code.slice.value))
+        code = code.value
+    if isinstance(code, ast.Name) and code.id == "p":
+        yield ".".join(keys)
+    else:
+        for inner in ast.iter_child_nodes(node):
+            yield from _paths(inner)
+
+
+def _holds(path: str, leaf: str) -> bool:
+    """Return whether a leaf is in a part of the params."""
+    return path in ("", leaf) or leaf.startswith(f"{path}.")

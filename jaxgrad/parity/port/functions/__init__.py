@@ -1,0 +1,1 @@
+"""Interpret Python functions, classes and closures of the torch program."""

@@ -1,0 +1,38 @@
+"""Interpret the call of a class: an object of the program, or a value that is folded."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+
+from jaxgrad.parity.port.functions import objects
+from jaxgrad.parity.port.values.kinds_of_values import (
+    Fields,
+    Value,
+)
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import is_computed
+
+
+def construct(
+    kind: type, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    """Return a record: a dataclass, a named tuple or a mapping of outputs."""
+    try:
+        bound = inspect.signature(kind).bind(*args, **keywords)
+    except (TypeError, ValueError) as error:
+        raise scope.refuse(f"{kind.__name__}: {error}", node) from None
+    is_record = (
+        hasattr(kind, "__dataclass_fields__") or hasattr(kind, "_fields") or issubclass(kind, dict)
+    )
+    if not is_record and objects.is_plain(kind):
+        return objects.construct(kind, args, keywords, scope, node)
+    if not is_record:
+        raise scope.refuse(f"an object of type {kind.__name__} is made of tensors", node)
+    fields = dict(bound.arguments)
+    for name, parameter in inspect.signature(kind).parameters.items():
+        if parameter.kind == parameter.VAR_KEYWORD:
+            fields |= fields.pop(name, {})
+    return Fields(
+        kind, None, {k: v for k, v in fields.items() if v.real is not None or is_computed(v)}
+    )

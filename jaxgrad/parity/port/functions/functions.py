@@ -1,0 +1,241 @@
+"""Interpret a Python function of the torch program, and write it as a function of the port."""
+
+from __future__ import annotations
+
+import ast
+import types
+
+from jaxgrad.parity.port.functions import closures, generators
+from jaxgrad.parity.port.functions.parameters import Arguments, bound_arguments
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.cleaning import cleaned
+from jaxgrad.parity.port.source.naming import base_name, snake
+from jaxgrad.parity.port.source.port_names import RESERVED, renames
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.source import is_torch, source_of
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import draws, state
+from jaxgrad.parity.port.values.kinds_of_values import (
+    Closure,
+    Items,
+    Module,
+    Tensor,
+    Value,
+    is_dynamic,
+    renamed,
+)
+from jaxgrad.parity.port.values.results import result_of, returned_code
+from jaxgrad.parity.port.values.scope import Run, Scope
+from jaxgrad.parity.port.values.values import code_of
+
+
+DEEPEST = 60
+
+
+def call_function(
+    function: types.FunctionType,
+    args: list[Value],
+    keywords: dict[str, Value],
+    scope: Scope,
+    node: ast.AST,
+    owner: type | None = None,
+) -> Value:
+    """Interpret a call of a Python function, and return the value of the call in the port.
+
+    A function of torch itself that is one expression is written in its caller.
+    """
+    run = scope.run
+    if len(run.scopes) > DEEPEST:
+        raise scope.refuse(f"{function.__qualname__} calls itself more than {DEEPEST} times", node)
+    source = source_of(function)
+    inner = Scope(run, source, {}, renamed=renames(source.node))
+    passed = bound_arguments(function, args, keywords, inner, scope, node)
+    inner.stateful = (function.__code__, _path(inner)) in run.other_mode.stateful
+    run.scopes.append(inner)
+    try:
+        result = closures.interpret(generators.as_list(source.node), inner)
+    except PortError as error:
+        if error.place is None:
+            raise PortError(error.reason, inner.place()) from error
+        raise
+    finally:
+        run.scopes.pop()
+    if isinstance(result, Closure) and result.scope is inner:
+        return _leave(result, inner, function, passed, scope, node)
+    return _write(result, inner, function, owner, passed, scope, node)
+
+
+def _leave(
+    closure: Closure,
+    inner: Scope,
+    function: types.FunctionType,
+    passed: Arguments,
+    scope: Scope,
+    node: ast.AST,
+) -> Value:
+    """Return a nested function to the caller: the port returns what it captured."""
+    held: dict[str, Value] = {}
+
+    def collect(name: str, value: Value) -> Value:
+        if is_dynamic(value):
+            held[syntax.unique(name, held)] = value
+        return value
+
+    closures.moved(closure, inner, collect)
+    new: dict[int, Value] = {}
+    if held:
+        carried = Items(tuple, None, list(held.values()))
+        parts = _write(carried, inner, function, None, passed, scope, node, leaves=True)
+        assert isinstance(parts, Items)
+        for n, (name, old) in enumerate(held.items()):
+            part = parts.at(n)
+            new[id(old)] = renamed(part, scope.once(code_of(part), name))
+    return closures.moved(closure, scope, lambda _, value: new.get(id(value), value))
+
+
+def _write(
+    result: Value,
+    inner: Scope,
+    function: types.FunctionType,
+    owner: type | None,
+    passed: Arguments,
+    scope: Scope,
+    node: ast.AST,
+    leaves: bool = False,
+) -> Value:
+    """Add the function that was interpreted to the port, and return the value of its call."""
+    run, path = scope.run, _path(inner)
+    place = function.__code__, path
+    if run.classes is not None and is_torch(function):
+        result = _unnamed(result, inner)
+    returned = ast.Return(returned_code(result))
+    body = cleaned([*inner.body, returned])
+    if inner.stateful:
+        returned = ast.Return(ast.Tuple([returned_code(result), syntax.name("p")], ast.Load()))
+    elif (
+        not _is_entry(function, run)
+        and place not in run.other_mode.written
+        and _is_inline(function, body, passed, leaves)
+    ):
+        return result_of(result, syntax.substitute(returned.value, passed))
+    inner.emit(returned)
+    run.calls.written.add(place)
+    if inner.stateful:
+        run.calls.stateful.add(place)
+    body = cleaned(inner.body)
+    read = {name for statement in body for name in syntax.names_in(statement)}
+    is_method = run.classes is not None and owner is not None and _module(inner) is not None
+    if is_method:
+        read.add("p")
+    elif draws.RNG in read:
+        passed[draws.RNG] = draws.key(key_label(function, owner, path))
+    used = {name: code for name, code in passed.items() if name in read}
+    written = add(function, owner, list(used), body, run, path)
+    if is_method:
+        written.pinned = True
+        written.paths.add(path)
+    code = syntax.call_written(written.name, *used.values())
+    if inner.stateful:
+        return result_of(result, state.call(result, code, passed["p"], scope, node))
+    return result_of(result, code)
+
+
+def key_label(function: types.FunctionType, owner: type | None, path: str) -> str:
+    """Return the name of a call's random key: that of the module's attribute, if it is one."""
+    label = path.rpartition(".")[2]
+    if owner is not None and label.isidentifier():
+        return snake(label)
+    return base_name(function, owner, path)
+
+
+def _unnamed(result: Value, inner: Scope) -> Value:
+    """Return the result of `x = relu(x); return x` as `relu(x)`, as a layer in place has it."""
+    last = inner.body[-1] if len(inner.body) == 1 else None
+    if not isinstance(last, ast.Assign) or not isinstance(result, Tensor):
+        return result
+    if syntax.text(code_of(result)) != syntax.text(last.targets[0]):
+        return result
+    inner.body.clear()
+    return Tensor(result.real, last.value)
+
+
+def _is_entry(function: types.FunctionType, run: Run) -> bool:
+    forward = run.module.forward
+    return len(run.scopes) == 1 and getattr(forward, "__func__", None) is function
+
+
+def _is_inline(
+    function: types.FunctionType, body: list[ast.stmt], passed: Arguments, leaves: bool
+) -> bool:
+    """Return whether a call of torch's code, or of what returns a function, is one expression."""
+    is_short = function.__name__ == "<lambda>" or is_torch(function) or leaves
+    if not is_short or len(body) != 1:
+        return False
+    reads = syntax.names_in(body[0])
+    for name, code in passed.items():
+        simple = isinstance(code, ast.Name) or (name == "p" and reads.count(name) <= 2)
+        if reads.count(name) > 1 and not simple:
+            return False
+    return True
+
+
+def add(
+    function: types.FunctionType,
+    owner: type | None,
+    parameters: list[str],
+    body: list[ast.stmt],
+    run: Run,
+    path: str,
+) -> Written:
+    """Return the function of the port with this body, which is written once."""
+    node = syntax.function("_", parameters, body)
+    for other in run.written:
+        same_source = (
+            isinstance(other.node, ast.FunctionDef)
+            and other.function.__code__ is function.__code__
+            and other.owner is owner
+        )
+        if same_source and _same_body(other.node, node):
+            other.held.add(path)
+            return other
+    written = Written(_function_name(function, owner, run, path), function, node, owner)
+    written.held.add(path)
+    written.base = base_name(function, owner, path)
+    run.written.append(written)
+    return written
+
+
+def _module(scope: Scope) -> Module | None:
+    """Return the module whose method a scope is, or that a function takes first."""
+    first = next(iter(scope.values.values()), None)
+    if isinstance(first, Items) and first.items and scope.run.classes is not None:
+        first = first.items[0]  # of `*args`, in a decorator
+    return first if isinstance(first, Module) else None
+
+
+def _path(scope: Scope) -> str:
+    module = _module(scope)
+    if module is None:
+        return ""
+    is_class = scope.run.classes is not None
+    return scope.run.paths.get(id(module.real), module.path) if is_class else module.path
+
+
+def _same_body(left: ast.FunctionDef, right: ast.FunctionDef) -> bool:
+    pairs = zip(left.body, right.body, strict=False)
+    return (
+        len(left.body) == len(right.body)
+        and syntax.same(left.args, right.args)
+        and all(syntax.same(a, b) for a, b in pairs)
+    )
+
+
+def _function_name(function: types.FunctionType, owner: type | None, run: Run, path: str) -> str:
+    """Return a name that no function of the port has yet."""
+    base = base_name(function, owner, path)
+    taken = {w.name for w in run.written} | RESERVED
+    if not _is_entry(function, run):
+        taken.add(snake(type(run.module).__name__))
+    if base in taken and owner is not None and function.__name__ != "forward":
+        base = f"{snake(owner.__name__)}_{base}"
+    return syntax.unique(base, taken)

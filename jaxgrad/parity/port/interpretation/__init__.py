@@ -1,0 +1,1 @@
+"""Run a torch module on its example inputs, and write what runs."""

@@ -1,0 +1,225 @@
+"""What a call is: of a module, an operator, a Python function or a builtin."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import operator
+import types
+from typing import Any
+
+import torch
+from torch import nn
+
+from jaxgrad.parity.port.calls import (
+    builtin_calls,
+    container_methods,
+    func_gradients,
+    functional_calls,
+    hooks,
+    inner_gradients,
+    inplace,
+    module_methods,
+    vectorized,
+)
+from jaxgrad.parity.port.functions import autograd_functions, closures, context_managers, objects
+from jaxgrad.parity.port.functions.configuration import folded_call, has_tensor, run
+from jaxgrad.parity.port.functions.constructions import construct
+from jaxgrad.parity.port.functions.functions import call_function
+from jaxgrad.parity.port.modules import (
+    attention_modules,
+    module_hooks,
+    recurrent_modules,
+    whole_modules,
+)
+from jaxgrad.parity.port.rules import names, table
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.values.kinds_of_values import (
+    Closure,
+    Differentiated,
+    Fields,
+    Folded,
+    Items,
+    Mapped,
+    Method,
+    Module,
+    Object,
+    Tensor,
+    TensorMethod,
+    Value,
+)
+from jaxgrad.parity.port.values.scope import CallSite, Scope
+from jaxgrad.parity.port.values.values import is_computed, lift, real_of
+
+
+def call(
+    function: Value, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    """Return the value of a call.
+
+    Raises:
+        PortError: The function cannot be written in JAX.
+    """
+    if isinstance(function, Module):
+        return _module(function, args, keywords, scope, node)
+    if isinstance(function, TensorMethod):
+        if function.real == "register_hook":
+            assert isinstance(function.owner, Tensor)
+            return hooks.register_hook(function.owner, args[0], scope, node)
+        name = names.of_method(function.real)
+        real = getattr(torch.Tensor, function.real)
+        if not callable(real):
+            real = operator.attrgetter(function.real)  # `x.T`
+        return _operator(name, real, [function.owner, *args], keywords, scope, node)
+    if isinstance(function, Mapped):
+        return vectorized.call(function, args, keywords, scope, node)
+    if isinstance(function, Differentiated):
+        return func_gradients.call(function, args, keywords, scope, node)
+    if isinstance(function, Closure):
+        return closures.call(function, args, keywords, scope, node)
+    if isinstance(function, Method):
+        return _method(function, args, keywords, scope, node)
+    return _callable(function.real, args, keywords, scope, node)
+
+
+def _module(
+    module: Module, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    real: nn.Module = module.real
+    if isinstance(real, torch.jit.ScriptModule):
+        raise scope.refuse(
+            f"{type(real).__name__} is scripted; port the module it was made of", node
+        )
+    if isinstance(real, nn.RNNBase) and not whole_modules.is_layer(module, scope):
+        return recurrent_modules.call(module, args, keywords, scope, node)
+    forward = real.forward
+    if not isinstance(forward, types.MethodType):
+        raise scope.refuse(f"the forward of {type(real).__name__} is not a method", node)
+
+    def called(inputs: list[Value]) -> Value:
+        whole = whole_modules.call(module, inputs, keywords, scope, node)
+        whole = whole or attention_modules.call(module, inputs, keywords, scope)
+        if whole is not None:
+            return whole
+        return call_function(forward.__func__, [module, *inputs], keywords, scope, node, type(real))
+
+    return module_hooks.call_hooked(module, args, called, scope, node)
+
+
+def _method(
+    method: Method, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    owner = method.owner
+    if isinstance(method.real, str):
+        assert isinstance(owner, Items | Fields)
+        return container_methods.call_method(owner, method.real, args, keywords, scope, node)
+    if isinstance(owner, Object):
+        return objects.call_method(method, args, keywords, scope, node)
+    if isinstance(owner, Module):
+        found = module_methods.of_base(owner, method.real.__name__, args, scope, node)
+        if found is not None:
+            return found
+    else:
+        folded = folded_call(method.real, [owner, *args], keywords, scope, node)
+        if folded is not None:
+            return folded
+    kind = method.kind or type(owner.real)
+    return call_function(method.real, [owner, *args], keywords, scope, node, kind)
+
+
+def _callable(
+    real: Any, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    if isinstance(real, functools.partial):
+        first = [Folded(x) for x in real.args]
+        rest = {k: Folded(x) for k, x in real.keywords.items()} | keywords
+        return _callable(real.func, [*first, *args], rest, scope, node)
+    mapped = vectorized.of_function(real, scope)
+    if mapped is not None:
+        return vectorized.call(mapped, args, keywords, scope, node)
+    manager = context_managers.of_call(real, args, keywords)
+    if manager is not None:
+        return manager
+    real = getattr(real, "_torchdynamo_inline", real)  # the function that was scripted
+    if isinstance(real, functools._lru_cache_wrapper) and any(map(is_computed, args)):
+        real = real.__wrapped__
+    special = builtin_calls.special(real) or _special(real)
+    if special is not None:
+        return special(CallSite(args, keywords, scope, node))
+    name = names.of_function(real)
+    if name is not None:
+        return _operator(name, real, args, keywords, scope, node)
+    owner = getattr(real, "__self__", None)  # `apply` is a method up to torch 2.13, then a builtin
+    if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
+        return autograd_functions.apply(owner, args, keywords, scope, node)
+    if isinstance(real, nn.Module) and not _has_state(real):
+        inputs: list[Value] = [Folded(real), *args]
+        return call_function(type(real).forward, inputs, keywords, scope, node, type(real))  # pyright: ignore[reportArgumentType]
+    if isinstance(real, types.MethodType):
+        return call(Method(real.__func__, None, Folded(real.__self__)), args, keywords, scope, node)
+    if isinstance(real, types.FunctionType):
+        folded = folded_call(real, args, keywords, scope, node)
+        return folded or call_function(real, args, keywords, scope, node)
+    method = inspect.getattr_static(type(real), "__call__", None)
+    if isinstance(method, types.FunctionType) and not isinstance(real, type):
+        return _method(Method(method, None, Folded(real)), args, keywords, scope, node)
+    if isinstance(real, type) and any(map(is_computed, [*args, *keywords.values()])):
+        return construct(real, args, keywords, scope, node)
+    return run(real, args, keywords, scope, node)
+
+
+def _has_state(module: nn.Module) -> bool:
+    """Return whether a module that a `forward` makes has tensors, or a behaviour of train mode."""
+    tensors = [*module.parameters(), *module.buffers()]
+    return bool(tensors) or isinstance(module, nn.modules.dropout._DropoutNd)
+
+
+def _special(real: Any) -> Any:
+    if isinstance(real, autograd_functions.ContextCall):
+        return real
+    try:
+        return _SPECIAL.get(real)
+    except TypeError:
+        return None
+
+
+_SPECIAL = (
+    hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL | functional_calls.SPECIAL
+    | func_gradients.SPECIAL
+)  # fmt: skip
+
+
+def _operator(
+    name: str, real: Any, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    """Run one of torch's operators, and write it by its rule."""
+    changes = name.endswith("_") and not name.endswith("__")
+    name = name.removesuffix("_") if changes else name
+    keywords = names.in_torch_words(keywords)
+    inplace_option = keywords.pop("inplace", None)
+    changes = changes or (inplace_option is not None and bool(inplace_option.real))
+    out = keywords.pop("out", Folded(None))
+    if out.real is not None and not isinstance(out, Tensor):
+        raise scope.refuse("`out=` of several tensors is not ported; assign the results", node)
+    operation = table.Operation(name, args, keywords, scope, node, real)
+    operation.before()
+    try:
+        extra = {} if inplace_option is None else {"inplace": inplace_option.real}
+        extra |= {} if out.real is None else {"out": out.real}
+        values = {k: real_of(v) for k, v in keywords.items()} | extra
+        operation.real = real(*map(real_of, args), **values)
+    except PortError:
+        raise
+    except Exception as error:
+        raise scope.refuse(f"{name} raised {type(error).__name__}: {error}", node) from error
+    if not any(map(is_computed, [*args, *keywords.values()])) and not has_tensor(operation.real):
+        return Folded(operation.real)
+    written = table.write(operation)
+    if isinstance(written, Value):
+        return written
+    if changes or out.real is not None:
+        target = args[0] if changes else out
+        assert isinstance(target, Tensor)
+        return inplace.write(target, written, operation.real, scope, node)
+    return lift(operation.real, written)

@@ -1,0 +1,217 @@
+"""Interpret a module on its example inputs, in train and in eval mode."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import dataclasses
+import inspect
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.port.interpretation import calls, expressions, statements
+from jaxgrad.parity.port.merging.tidying import tidied
+from jaxgrad.parity.port.modes.modes import MODES, in_mode, merge_modes
+from jaxgrad.parity.port.modules import module_hooks
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.port_names import port_name, renames
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.source import source_of
+from jaxgrad.parity.port.source.written import Assumption, Written
+from jaxgrad.parity.port.values.fixed import Marking
+from jaxgrad.parity.port.values.inputs import input_value, tensors
+from jaxgrad.parity.port.values.kinds_of_values import Module
+from jaxgrad.parity.port.values.scope import Classes, Run, top_scope
+from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
+
+
+ONE_MODE = "It is for {} mode only. The {} mode of the module cannot be ported: {}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """What the interpretation of a module gives.
+
+    Attributes:
+        run: The run in train mode, or in the only mode that can be ported.
+        modes: The modes that were interpreted: whether each is train mode.
+        functions: The functions of all modes; the entry is the last one.
+        notes: What the file says about the modes.
+        used: The paths of the tensors that are read.
+        constants: The tensors that no state_dict has.
+        assumptions: The folded tests.
+    """
+
+    run: Run
+    modes: tuple[bool, ...]
+    functions: list[Written]
+    notes: list[str]
+    used: frozenset[str]
+    constants: Mapping[str, torch.Tensor]
+    assumptions: tuple[Assumption, ...]
+
+
+def interpret(
+    module: nn.Module, inputs: PyTree, classes: Classes | None = None, *, holes: bool = False
+) -> Program:
+    """Interpret a module in each mode that can be ported.
+
+    Args:
+        module: The torch module.
+        inputs: Its example inputs.
+        classes: What the port calls as one module, if it has classes.
+        holes: Whether a refused statement is left to be written by hand.
+
+    Raises:
+        PortError: Its own mode cannot be ported.
+    """
+    try:
+        runs, notes = _runs(module, inputs, classes)
+    except PortError:
+        if not holes:
+            raise
+        runs, notes = [], []
+    if holes and len(runs) < 2:
+        runs, notes = _in_both_modes(module, inputs, classes, tracing=False, holes=True)
+    both = len(runs) == 2
+    return Program(
+        run=runs[0],
+        modes=(True, False) if both else (module.training,),
+        functions=merge_modes(*(run.written for run in runs)) if both else runs[0].written,
+        notes=notes,
+        used=frozenset().union(*(run.used for run in runs)),
+        constants={path: x for run in runs for path, x in run.constants.items()},
+        assumptions=tuple(dict.fromkeys(a for run in runs for a in run.assumptions)),
+    )
+
+
+def _runs(
+    module: nn.Module, inputs: PyTree, classes: Classes | None
+) -> tuple[list[Run], list[str]]:
+    """Interpret the module; after a refusal interpret it warmed up, then as a tracer would."""
+    try:
+        return _in_both_modes(module, inputs, classes, tracing=False)
+    except PortError:
+        _warm_up(module, inputs)
+    try:
+        return _in_both_modes(module, inputs, classes, tracing=False)
+    except PortError as refusal:
+        try:
+            return _in_both_modes(module, inputs, classes, tracing=True)
+        except PortError:
+            raise refusal from None
+
+
+def _warm_up(module: nn.Module, inputs: PyTree) -> None:
+    """Run a copy of the module, so that libraries fill the caches that a first call fills."""
+    with contextlib.suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad():
+        example = tensors(inputs, module)
+        again = copy.deepcopy(module)
+        again(**example) if isinstance(example, Mapping) else again(*example)
+
+
+def _in_both_modes(
+    module: nn.Module,
+    inputs: PyTree,
+    classes: Classes | None,
+    *,
+    tracing: bool,
+    holes: bool = False,
+) -> tuple[list[Run], list[str]]:
+    """Interpret the module in train and in eval mode, and say which mode cannot be ported."""
+    runs: list[Run] = []
+    notes: list[str] = []
+    borrowed = Borrowed(module)  # a run in train mode changes buffers and draws numbers
+    try:
+        with borrowed.in_dtype(None):
+            for training in (True, False):
+                run = _run(module, classes, tracing=tracing)
+                run.leaves_holes = holes
+                run.other_mode = runs[0].calls if runs else run.other_mode
+                try:
+                    _in_mode(run, inputs, training)
+                    runs.append(run)
+                except PortError as error:
+                    if training is module.training:
+                        raise
+                    notes.append(ONE_MODE.format(MODES[not training], MODES[training], error))
+                borrowed.rewind()
+    finally:
+        borrowed.give_back()
+    return runs, notes
+
+
+def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
+    """Interpret the module in one mode.
+
+    Raises:
+        PortError: It cannot be ported, or its own code raises on the example inputs.
+    """
+    example = tensors(inputs, run.module)  # made before the marking of tensors
+    try:
+        with in_mode(run.module, training), Marking():
+            _interpret(run, example)
+    except PortError:
+        raise
+    except Exception as error:
+        place = getattr(error, "place", None)
+        raise PortError(f"this raised {type(error).__name__}: {error}", place) from error
+    finally:
+        run.settings.rewind()
+
+
+def _run(module: nn.Module, classes: Classes | None, *, tracing: bool) -> Run:
+    run = Run(
+        module,
+        expressions.evaluate,
+        statements.execute,
+        calls.call,
+        tracing=tracing,
+        classes=classes,
+    )
+    for path, child in module.named_modules():
+        run.paths.setdefault(id(child), path)
+    return run
+
+
+def _interpret(run: Run, example: Any) -> Written:
+    """Interpret the module on its inputs, and return the function that is the entry."""
+    module = run.module
+    top = top_scope(run, type(module).__name__)
+    root = Module(module, syntax.name("p"))
+    named = isinstance(example, Mapping)
+    names = list(example) if named else [f"x{n}" for n in range(len(example))]
+    values = [
+        input_value(name, x, top)
+        for name, x in zip(names, example.values() if named else example, strict=True)
+    ]
+    args, keywords = ([], dict(zip(names, values, strict=True))) if named else (values, {})
+    run.output = run.call(root, args, keywords, top, top.source.node)
+    run.stateful = top.stateful
+    run.written[:] = tidied(run.written)
+    entry = run.written[-1]
+    entry.node.body[:0] = module_hooks.parameter_hooks(top, run.used, top.source.node)
+    _take_all(entry, module, named, names)
+    return entry
+
+
+def _forward(module: nn.Module) -> types.FunctionType:
+    return module.forward.__func__  # pyright: ignore[reportFunctionMemberAccess, reportReturnType]
+
+
+def _take_all(entry: Written, module: nn.Module, named: bool, names: list[str]) -> None:
+    """Give the entry every input as a parameter, used or not, after the params."""
+    parameters = list(inspect.signature(_forward(module)).parameters)[1:]
+    other = renames(source_of(_forward(module)).node)
+    chosen = names if named else parameters[: len(names)]
+    wanted = [other.get(name) or port_name(name) for name in chosen]
+    have = [a.arg for a in entry.node.args.args]
+    entry.node.args.args = [
+        ast.arg(n) for n in ["p", *wanted, *(h for h in have if h not in ("p", *wanted))]
+    ]

@@ -1,0 +1,219 @@
+"""Interpret the statements of a torch function, and emit those of its port."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+from jaxgrad.parity.port.calls import inplace
+from jaxgrad.parity.port.expressions import arithmetic, conditions, indexing
+from jaxgrad.parity.port.functions import closures
+from jaxgrad.parity.port.loops import loop_statements
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.source import is_torch
+from jaxgrad.parity.port.statements import branches, holes, with_statements
+from jaxgrad.parity.port.statements.assignments import store
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Size, Tensor
+from jaxgrad.parity.port.values.leaving import LEAVING, Broken, Continued, Returned
+from jaxgrad.parity.port.values.lengths import is_counted
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import code_of, real_of
+
+
+def execute(body: list[ast.stmt], scope: Scope) -> None:
+    """Interpret statements in order.
+
+    Raises:
+        PortError: One of them cannot be written in JAX.
+        Returned, Broken, Continued: The statement of this name was reached.
+    """
+    for node in body:
+        handler = _HANDLERS.get(type(node))
+        if handler is None:
+            raise scope.refuse(f"{type(node).__name__} statements are not ported", node)
+        scope.line = node
+        start = holes.before(scope) if scope.run.leaves_holes else None
+        length = len(scope.body)
+        try:
+            handler(node, scope)
+            if isinstance(node, ast.Assign) and len(scope.body) == length:
+                scope.hold_comments(node)
+        except PortError as refusal:
+            if start is None:
+                raise
+            holes.leave(refusal, node, start, scope)
+        except LEAVING:
+            raise
+        except Exception as error:
+            error.__dict__.setdefault("place", scope.place(node))
+            raise
+
+
+def _assign(node: ast.Assign, scope: Scope) -> None:
+    value = scope.run.evaluate(node.value, scope)
+    for target in node.targets:
+        store(target, value, scope)
+        if isinstance(target, ast.Name):
+            value = scope.values[target.id]  # `a = b = f(a)` calls f once
+
+
+def _annotated(node: ast.AnnAssign, scope: Scope) -> None:
+    if node.value is not None:
+        store(node.target, scope.run.evaluate(node.value, scope), scope)
+
+
+def _augmented(node: ast.AugAssign, scope: Scope) -> None:
+    load = copy.deepcopy(node.target)
+    load.ctx = ast.Load()  # pyright: ignore[reportAttributeAccessIssue]
+    left = scope.run.evaluate(load, scope)
+    right = scope.run.evaluate(node.value, scope)
+    if isinstance(left, Tensor):
+        inplace.augmented(left, node.op, right, scope, node)
+    elif isinstance(left, Items) and left.real is list:
+        if left.code is None:
+            left.items += indexing.iterate(right, scope, node)
+            return
+        left.items += indexing.elements(right, scope, node)
+        left.counted = left.counted or is_counted(right, scope)
+        scope.emit(ast.AugAssign(_stored(code_of(left)), node.op, code_of(right)))
+    else:
+        store(node.target, arithmetic.binary(node.op, left, right, scope, node), scope)
+
+
+def _stored(code: ast.expr) -> Any:
+    code.ctx = ast.Store()  # pyright: ignore[reportAttributeAccessIssue]
+    return code
+
+
+def _return(node: ast.Return, scope: Scope) -> None:
+    raise Returned(Folded(None) if node.value is None else scope.run.evaluate(node.value, scope))
+
+
+def _expression(node: ast.Expr, scope: Scope) -> None:
+    if not isinstance(node.value, ast.Constant):
+        scope.run.evaluate(node.value, scope)
+
+
+def _if(node: ast.If, scope: Scope) -> None:
+    test = scope.run.evaluate(node.test, scope)
+    if isinstance(test, Tensor) and _only_raises(node):
+        if bool(test.real):
+            execute(node.body, scope)
+        return  # a check of values, which does not change a gradient
+    if isinstance(test, Tensor) and not conditions.is_fixed_test(test):
+        branches.branch(node, test, scope)
+        return
+    if isinstance(test, Size) and not test.real and _is_check_of_torch(node, scope):
+        return
+    arm = node.body if conditions.truth(test, node.test, scope) else node.orelse
+    scope.held = [*scope.held, *scope.comments_above(node.lineno)] if arm else []
+    execute(arm, scope)
+    scope.held = []
+
+
+def _is_check_of_torch(node: ast.If, scope: Scope) -> bool:
+    """Return whether a branch of torch's own code raises or warns, and does nothing else."""
+    inner = [x for x in ast.walk(node) if isinstance(x, ast.stmt)]
+    only = all(isinstance(x, ast.If | ast.Raise) or _warns(x) for x in inner)
+    return only and not node.orelse and is_torch(scope.source.function)
+
+
+def _warns(node: ast.stmt) -> bool:
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and syntax.text(call.func) == "warnings.warn"
+
+
+def _only_raises(node: ast.If) -> bool:
+    return not node.orelse and all(isinstance(x, ast.Raise) for x in node.body)
+
+
+def _assert(node: ast.Assert, scope: Scope) -> None:
+    test = scope.run.evaluate(node.test, scope)
+    if isinstance(test, Tensor):
+        return  # a check of values, which does not change a gradient
+    if not real_of(test):
+        raise scope.refuse("this assertion fails on the example inputs", node)
+    if isinstance(test, Size):
+        scope.emit(ast.Assert(code_of(test)))
+
+
+def _raise(node: ast.Raise, scope: Scope) -> None:
+    raise scope.refuse("the module raises here on the example inputs", node)
+
+
+def _define(node: ast.FunctionDef, scope: Scope) -> None:
+    scope.values[node.name] = closures.define(node, scope)
+
+
+def _import(node: ast.Import | ast.ImportFrom, scope: Scope) -> None:
+    package = scope.source.function.__globals__.get("__package__")
+    for alias in node.names:
+        if isinstance(node, ast.Import):
+            module = importlib.import_module(alias.name)
+            top = importlib.import_module(alias.name.split(".")[0])
+            scope.values[alias.asname or alias.name.split(".")[0]] = Folded(
+                module if alias.asname else top
+            )
+        else:
+            module = importlib.import_module("." * node.level + (node.module or ""), package)
+            scope.values[alias.asname or alias.name] = Folded(getattr(module, alias.name))
+
+
+def _try(node: ast.Try, scope: Scope) -> None:
+    try:
+        _guarded(node, scope)
+    except PortError:
+        raise
+    except Exception:  # the block was left
+        execute(node.finalbody, scope)
+        raise
+    execute(node.finalbody, scope)
+
+
+def _guarded(node: ast.Try, scope: Scope) -> None:
+    """Interpret `try` with its handlers, for errors of the run such as a missing key."""
+    try:
+        execute(node.body, scope)
+    except (PortError, *LEAVING):
+        raise
+    except Exception as error:
+        for handler in node.handlers:
+            kinds = None if handler.type is None else scope.run.evaluate(handler.type, scope)
+            if kinds is None or isinstance(error, real_of(kinds)):
+                execute(handler.body, scope)
+                return
+        raise
+    execute(node.orelse, scope)
+
+
+def _delete(node: ast.Delete, scope: Scope) -> None:
+    for target in node.targets:
+        if isinstance(target, ast.Name):
+            scope.values.pop(target.id, None)
+
+
+def _pass(*_: Any) -> None:
+    pass
+
+
+def _break(*_: Any) -> None:
+    raise Broken
+
+
+def _continue(*_: Any) -> None:
+    raise Continued
+
+
+_HANDLERS: dict[type[ast.stmt], Callable[..., None]] = {
+    ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Return: _return,
+    ast.Expr: _expression, ast.If: _if, ast.Assert: _assert, ast.Raise: _raise,
+    ast.For: loop_statements.for_loop, ast.While: loop_statements.while_loop,
+    ast.With: with_statements.with_statement,
+    ast.FunctionDef: _define, ast.Import: _import, ast.ImportFrom: _import, ast.Try: _try,
+    ast.Delete: _delete, ast.Pass: _pass,
+    ast.Break: _break, ast.Continue: _continue, ast.Global: _pass, ast.Nonlocal: _pass,
+}  # fmt: skip

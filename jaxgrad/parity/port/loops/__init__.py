@@ -1,0 +1,1 @@
+"""Interpret loops and comprehensions."""

@@ -1,0 +1,105 @@
+"""Interpret a comprehension: one of the port where every element is written alike."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator
+from typing import Any
+
+from jaxgrad.parity.port.expressions import conditions
+from jaxgrad.parity.port.loops.loops import Turn, resolve, turns
+from jaxgrad.parity.port.loops.unrolling import modules_of, require_turns, unroll
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values import draws
+from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Value, is_dynamic
+from jaxgrad.parity.port.values.lengths import pinned
+from jaxgrad.parity.port.values.scope import Scope
+
+
+Comprehension = ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp
+
+
+def comprehension(node: Comprehension, scope: Scope) -> Value:
+    """Return the list, tuple or dict that a comprehension makes."""
+    saved = dict(scope.values)
+    try:
+        is_dict = isinstance(node, ast.DictComp)
+        elements = [node.key, node.value] if is_dict else [node.elt]
+        loops: list[list[Turn]] = []
+        made = list(_each(node.generators, elements, scope, node, loops))
+        code = None if is_dict else _as_comprehension(node, made, scope)
+        if code is None:
+            for loop in loops:
+                require_turns(loop[0], len(loop), scope, node, asserted=loop is loops[-1])
+        if is_dict:
+            return Fields(dict, None, {pinned(key, scope, node): value for (key, value), _ in made})
+        counted = code is not None and any(not loop[0].fixed for loop in loops)
+        return Items(list, code, [values[0] for values, _ in made], counted)
+    finally:
+        scope.values.clear()
+        scope.values.update(saved)
+
+
+def _each(
+    generators: list[ast.comprehension],
+    elements: list[ast.expr],
+    scope: Scope,
+    node: ast.AST,
+    loops: list[list[Turn]],
+) -> Iterator[tuple[list[Value], Turn | None]]:
+    if not generators:
+        yield [scope.run.evaluate(x, scope) for x in elements], None
+        return
+    first, *rest = generators
+    around = list(turns(first.target, first.iter, scope))
+    for turn in around:
+        turn.enter(scope)
+        modules = modules_of(turn)
+        scope.turning |= modules
+        with scope.block() as body:
+            passes = all(_passes(test, scope) for test in first.ifs)
+            made = list(_each(rest, elements, scope, node, loops)) if passes else []
+        scope.turning -= modules
+        unroll(body, turn, scope, node)
+        for values, inner in made:
+            alone = inner is None and not body
+            yield [_resolved(x, turn.resolved) for x in values], turn if alone else None
+    if around:
+        loops.append(around)  # outer loops after inner ones, whose lengths may depend on them
+
+
+def _passes(test: ast.expr, scope: Scope) -> bool:
+    return conditions.truth(scope.run.evaluate(test, scope), test, scope)
+
+
+def _resolved(value: Value, parts: dict[str, ast.expr]) -> Value:
+    """Return a value whose code does not name the loop's variable."""
+    if value.code is None or not is_dynamic(value):
+        return resolve(value, parts)
+    new = copy.copy(value)
+    new.__dict__["symbolic"] = value.__dict__.get("symbolic", value.code)
+    new.code = syntax.substitute(value.code, parts)
+    return new
+
+
+def _as_comprehension(
+    node: Any, made: list[tuple[list[Value], Turn | None]], scope: Scope
+) -> ast.expr | None:
+    """Return the comprehension in the port, if each element has the same code there."""
+    if len(node.generators) != 1 or node.generators[0].ifs or len(made) < 2:
+        return None
+    codes: list[Any] = [values[0].__dict__.get("symbolic") for values, _ in made]
+    turn = made[0][1]
+    if turn is None or turn.iterable is None or any(c is None for c in codes):
+        return None
+    if not all(syntax.same(codes[0], c) for c in codes[1:]):
+        return None
+    place = scope.place(node)
+    if draws.placeholders(codes[0]):
+        scope.run.calls.unrolled.add(place)
+        return None  # each element has a key of its own
+    if place in scope.run.other_mode.unrolled:
+        return None
+    generator = ast.comprehension(turn.target(), turn.iterable, [], 0)
+    return ast.ListComp(codes[0], [generator])

@@ -1,0 +1,164 @@
+"""Interpret loops: written as loops if every turn is written alike, else turn by turn."""
+
+from __future__ import annotations
+
+import ast
+
+from jaxgrad.parity.port.expressions import conditions
+from jaxgrad.parity.port.loops import carried, scans
+from jaxgrad.parity.port.loops.loops import Turn, resolve, turns
+from jaxgrad.parity.port.loops.unrolling import modules_of, require_turns, unroll
+from jaxgrad.parity.port.merging.differences import constants
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values import state
+from jaxgrad.parity.port.values.kinds_of_values import Folded
+from jaxgrad.parity.port.values.leaving import Broken, Continued, Returned
+from jaxgrad.parity.port.values.lengths import numbers_of_lists
+from jaxgrad.parity.port.values.scope import Scope
+
+
+LONGEST_LOOP = 10_000
+
+
+def for_loop(node: ast.For, scope: Scope) -> None:
+    around = list(turns(node.target, node.iter, scope))
+    if len(around) > LONGEST_LOOP:
+        raise scope.refuse(f"a loop of {len(around)} turns", node)
+    names = set(scope.names)
+    before = carried.mark(node, scope)
+    bodies: list[list[ast.stmt]] = []
+    broken, returned = False, None
+    after_first = dict(scope.values)
+    lists = numbers_of_lists(scope.values)
+    kinds = [scans.kinds_of(node, scope)]
+    for turn in around:
+        turn.enter(scope)
+        modules = modules_of(turn)
+        scope.turning |= modules
+        scope.names = names | set(turn.resolved)
+        with scope.block() as body:
+            try:
+                scope.run.execute(node.body, scope)
+            except Continued:
+                pass
+            except Broken:
+                broken = True
+            except Returned as result:
+                broken, returned = True, Returned(resolve(result.value, turn.resolved))
+        scope.turning -= modules
+        bodies.append(body)
+        kinds.append(scans.kinds_of(node, scope))
+        if len(bodies) == 1:
+            after_first = dict(scope.values)
+        if broken:
+            break
+    changed = carried.changed(before, after_first)
+    is_loop = _write_loop(node, around, bodies, broken, changed, scope)
+    written = scope.body[-1] if scope.body else None
+    if isinstance(written, ast.For) and not broken and scans.is_uniform(around, kinds):
+        written.__dict__["uniform"] = True
+    if is_loop and not around[0].fixed:
+        for value, count in lists.values():
+            value.counted = value.counted or len(value.items) != count
+    if returned is not None:
+        raise returned
+    if node.orelse and not broken:
+        scope.run.execute(node.orelse, scope)
+
+
+def _write_loop(
+    node: ast.For,
+    around: list[Turn],
+    bodies: list[list[ast.stmt]],
+    broken: bool,
+    changed: dict[str, Folded],
+    scope: Scope,
+) -> bool:
+    """Emit a loop if all turns are written alike, and their statements one by one otherwise.
+
+    Args:
+        node: The loop.
+        around: Its turns.
+        bodies: The statements of each turn.
+        broken: Whether the last turn left the loop.
+        changed: The constants that the first turn changed.
+        scope: The function.
+
+    Returns:
+        Whether the port has a loop.
+    """
+    if not bodies:
+        return False
+    if not any(bodies) and not changed:
+        require_turns(around[0], len(bodies), scope, node, left=broken)
+        return False
+    first, above = around[0], scope.comments_above(node.lineno)
+    body = carried.with_variables(bodies[0], changed, scope)
+    alike = all(_same(body, other) for other in bodies[1:]) and not broken
+    repeats = len(bodies) > 1 or (not first.fixed and not changed)
+    if alike and first.iterable is not None and repeats:
+        scope.line = node
+        carried.start(body, changed, scope)
+        updated = [u for s in body if (u := s.__dict__.get("updates"))]
+        if updated:
+            _write_updating(node, first, body, updated[0], scope)
+        else:
+            scope.emit(ast.For(first.target(), first.iterable, body, []))
+        loop = next(x for x in reversed(scope.body) if isinstance(x, ast.For))
+        loop.__dict__["comments"] = above
+        return True
+    require_turns(first, len(bodies), scope, node, left=broken)
+    if len(bodies) > 1 and _same_form(body, bodies[1]):
+        carried.start(body, changed, scope)
+        bodies[0] = body
+    for statement in next(filter(None, bodies), [])[:1]:
+        statement.__dict__["comments"] = [*above, *statement.__dict__.get("comments", [])]
+    for turn, body in zip(around, bodies, strict=False):
+        unroll(body, turn, scope, node)
+    last = around[len(bodies) - 1]
+    for name, value in scope.values.items():
+        scope.values[name] = resolve(value, last.resolved)
+    return False
+
+
+def _write_updating(
+    node: ast.For, turn: Turn, body: list[ast.stmt], variable: str, scope: Scope
+) -> None:
+    """Emit a loop over modules that change their buffers: it collects their new params."""
+    modules = turn.iterable
+    if isinstance(modules, ast.Call) and len(modules.args) == 1:
+        modules = modules.args[0]  # enumerate
+    if not isinstance(modules, ast.Subscript | ast.Name):
+        raise scope.refuse("a loop over several lists of modules that change their buffers", node)
+    label = modules.slice.value if isinstance(modules, ast.Subscript) else "modules"  # pyright: ignore[reportAttributeAccessIssue]
+    collected = scope.fresh(str(label))
+    scope.emit(ast.Assign([ast.Name(collected, ast.Store())], ast.List([], ast.Load())))
+    append = syntax.call(syntax.attribute(syntax.name(collected), "append"), syntax.name(variable))
+    assert turn.iterable is not None
+    scope.emit(ast.For(turn.target(), turn.iterable, [*body, ast.Expr(append)], []))
+    state.store(modules, syntax.name(collected), scope, node)
+
+
+def _same(left: list[ast.stmt], right: list[ast.stmt]) -> bool:
+    return len(left) == len(right) and all(
+        syntax.same(a, b) for a, b in zip(left, right, strict=True)
+    )
+
+
+def _same_form(left: list[ast.stmt], right: list[ast.stmt]) -> bool:
+    """Return whether two turns differ in constants and modules only."""
+    return len(left) == len(right) and constants(left, right) is not None
+
+
+def while_loop(node: ast.While, scope: Scope) -> None:
+    for _ in range(LONGEST_LOOP):
+        test = scope.run.evaluate(node.test, scope)
+        if not conditions.truth(test, node.test, scope):
+            return
+        try:
+            scope.run.execute(node.body, scope)
+        except Continued:
+            continue
+        except Broken:
+            return
+    raise scope.refuse(f"a loop of more than {LONGEST_LOOP} turns", node)

@@ -1,0 +1,228 @@
+"""The turns of a loop: what its variables are in each, and how the port iterates."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+from jaxgrad.parity.port.expressions import attributes, indexing
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.port_names import port_name
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.values import places
+from jaxgrad.parity.port.values.kinds_of_values import (
+    Closure,
+    Fields,
+    Folded,
+    Items,
+    Method,
+    Module,
+    Size,
+    Tensor,
+    TensorMethod,
+    Value,
+    is_dynamic,
+    renamed,
+)
+from jaxgrad.parity.port.values.lengths import is_counted, pinned, require_count
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import code_of, real_of
+
+
+Lengths = tuple[tuple[ast.expr, int], ...]  # containers, and their number of elements in the run
+
+
+@dataclasses.dataclass
+class Turn:
+    """One turn of a loop.
+
+    In the torch program its variables have this turn's values. In the port they are written by
+    name, so that turns can be compared; `resolved` has the expression of each name in this turn.
+    """
+
+    variables: dict[str, Value]
+    resolved: dict[str, ast.expr]
+    iterable: ast.expr | None  # None if the port cannot iterate over it
+    pattern: ast.expr
+    lengths: Lengths  # the containers whose number of elements depends on a size
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the number of turns does not depend on a size."""
+        return not self.lengths
+
+    def enter(self, scope: Scope) -> None:
+        scope.values.update(self.variables)
+        scope.names.update(self.resolved)
+        scope.indices -= set(self.resolved)
+        if self.fixed:
+            scope.indices |= {n for n, v in self.variables.items() if type(v) is Size}
+
+    def target(self) -> ast.expr:
+        return copy.deepcopy(self.pattern)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Sequence:
+    elements: list[Value]
+    code: ast.expr | None
+    lengths: Lengths = ()
+
+
+def turns(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Turn]:
+    """Return the turns of `for target in iterable`."""
+    sequence = _sequence(iterable, scope)
+    found = []
+    if not sequence.elements:
+        _require(sequence, scope, iterable)
+    for element in sequence.elements:
+        variables: dict[str, Value] = {}
+        resolved: dict[str, ast.expr] = {}
+        pattern = _match(target, element, variables, resolved, scope)
+        code = sequence.code
+        found.append(Turn(variables, resolved, code, pattern, sequence.lengths))
+    return found
+
+
+def _require(sequence: _Sequence, scope: Scope, node: ast.AST) -> None:
+    for code, count in sequence.lengths:
+        require_count(code, count, scope, node)
+
+
+def _match(
+    target: ast.expr,
+    value: Value,
+    variables: dict[str, Value],
+    resolved: dict[str, ast.expr],
+    scope: Scope,
+) -> ast.expr:
+    """Bind the names of a target to an element, and return the port's target."""
+    if isinstance(target, ast.Name):
+        local = port_name(target.id)
+        is_function = isinstance(value, Closure | Method | TensorMethod)
+        if not is_dynamic(value) or is_function:
+            variables[target.id] = value
+            return ast.Name("_", ast.Store())
+        variables[target.id] = renamed(value, syntax.name(local))
+        resolved[local] = code_of(value)
+        return ast.Name(local, ast.Store())
+    if isinstance(target, ast.Tuple | ast.List):
+        parts = indexing.iterate(value, scope, target)
+        pairs = zip(target.elts, parts, strict=True)
+        return ast.Tuple([_match(t, v, variables, resolved, scope) for t, v in pairs], ast.Store())
+    raise scope.refuse("this target of a loop is not ported", target)
+
+
+def _sequence(node: ast.expr, scope: Scope) -> _Sequence:
+    if isinstance(node, ast.Call):
+        function = scope.run.evaluate(node.func, scope)
+        if function.real in _BUILTINS and isinstance(function, Folded) and not node.keywords:
+            return _BUILTINS[function.real](node, scope)
+        kind = getattr(function, "owner", None)
+        if function.real in ("items", "values", "keys") and isinstance(kind, Fields):
+            return _of_dict(kind, function.real)
+        method = getattr(function.real, "__name__", "")
+        if isinstance(kind, Module) and method in _OF_MODULES:
+            return _of_modules(kind, method)
+    return _plain(scope.run.evaluate(node, scope), scope, node)
+
+
+def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
+    elements = indexing.elements(value, scope, node)
+    if isinstance(value, Tensor | Items) and is_counted(value, scope):
+        code = code_of(value)
+        return _Sequence(elements, code, ((code, len(elements)),))
+    if isinstance(value, Tensor):
+        return _Sequence(elements, code_of(value))
+    if isinstance(value, Module):
+        return _Sequence(elements, code_of(value) if places.is_numbered(value.real) else None)
+    if isinstance(value, Items) and value.code is not None:
+        return _Sequence(elements, code_of(value))
+    if isinstance(value, Items) and elements and all(map(is_dynamic, elements)):
+        with contextlib.suppress(PortError):  # functions have no code
+            return _Sequence(elements, code_of(value))
+    return _Sequence(elements, None)
+
+
+def _range(node: ast.Call, scope: Scope) -> _Sequence:
+    args = [scope.run.evaluate(x, scope) for x in node.args]
+    if any(isinstance(x, Tensor) for x in args):
+        raise scope.refuse("the number of turns depends on the values of a tensor", node)
+    numbers = range(*(real_of(x) for x in args))
+    fixed = not any(isinstance(x, Size) and not scope.is_index(code_of(x)) for x in args)
+    code = syntax.call("range", *(code_of(x) for x in args))
+    lengths = () if fixed else ((code, len(numbers)),)
+    return _Sequence([Size(n, syntax.constant(n)) for n in numbers], code, lengths)
+
+
+def _enumerate(node: ast.Call, scope: Scope) -> _Sequence:
+    inner = _sequence(node.args[0], scope)
+    first = scope.run.evaluate(node.args[1], scope) if len(node.args) > 1 else Folded(0)
+    start = pinned(first, scope, node)
+    pairs: list[Value] = [
+        Items(tuple, None, [Size(n, syntax.constant(n)), x])
+        for n, x in enumerate(inner.elements, start)
+    ]
+    extra = [syntax.constant(start)] if start else []
+    code = None if inner.code is None else syntax.call("enumerate", inner.code, *extra)
+    return _Sequence(pairs, code, inner.lengths)
+
+
+def _zip(node: ast.Call, scope: Scope) -> _Sequence:
+    inner = [_sequence(x, scope) for x in node.args]
+    pairs: list[Value] = [
+        Items(tuple, None, list(x)) for x in zip(*(s.elements for s in inner), strict=False)
+    ]
+    codes = [s.code for s in inner if s.code is not None]
+    code = syntax.call("zip", *codes) if len(codes) == len(inner) else None
+    lengths = tuple(x for s in inner for x in s.lengths)
+    if code is None:
+        for sequence in inner:
+            _require(sequence, scope, node)
+    return _Sequence(pairs, code, () if code is None else lengths)
+
+
+def _reversed(node: ast.Call, scope: Scope) -> _Sequence:
+    inner = _sequence(node.args[0], scope)
+    code = None if inner.code is None else syntax.call("reversed", inner.code)
+    return _Sequence(inner.elements[::-1], code, inner.lengths)
+
+
+def _of_dict(value: Fields, which: str) -> _Sequence:
+    return _Sequence(_chosen(which, ((Folded(k), value.at(k)) for k in value.fields)), None)
+
+
+def _of_modules(value: Module, which: str) -> _Sequence:
+    which = {"children": "values", "named_children": "items"}.get(which, which)
+    names = list(value.real._modules)
+    pairs = ((Folded(n), attributes.child(value, n)) for n in names)
+    return _Sequence(_chosen(which, pairs), None)
+
+
+def _chosen(which: str, pairs: Iterable[tuple[Value, Value]]) -> list[Value]:
+    if which == "items":
+        return [Items(tuple, None, [key, value]) for key, value in pairs]
+    return [pair[which == "values"] for pair in pairs]
+
+
+def resolve(value: Value, parts: dict[str, ast.expr]) -> Value:
+    """Return a value that does not name a loop's variables."""
+    if value.code is not None and set(syntax.names_in(value.code)) & set(parts):
+        new = copy.copy(value)
+        new.code = syntax.substitute(value.code, parts)
+        return new
+    if isinstance(value, Items) and value.code is None:
+        value.items[:] = [resolve(x, parts) for x in value.items]
+    if isinstance(value, Fields) and value.code is None:
+        value.fields.update({k: resolve(x, parts) for k, x in value.fields.items()})
+    return value
+
+
+_OF_MODULES = ("items", "values", "keys", "children", "named_children")
+_BUILTINS: dict[Any, Any] = {
+    range: _range, enumerate: _enumerate, zip: _zip, reversed: _reversed,
+}  # fmt: skip

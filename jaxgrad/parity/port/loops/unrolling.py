@@ -1,0 +1,72 @@
+"""Emit the statements of one turn of a loop that the port does not have as a loop."""
+
+from __future__ import annotations
+
+import ast
+import copy
+
+from jaxgrad.parity.port.loops.loops import Turn
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values import state
+from jaxgrad.parity.port.values.kinds_of_values import Module
+from jaxgrad.parity.port.values.scope import Scope
+
+
+def modules_of(turn: Turn) -> set[str]:
+    """Return the variables of a loop that are modules."""
+    values = turn.variables.values()
+    return {v.code.id for v in values if isinstance(v, Module) and isinstance(v.code, ast.Name)}
+
+
+def require_turns(
+    turn: Turn, count: int, scope: Scope, node: ast.AST, *, asserted: bool = True,
+    left: bool = False,
+) -> None:  # fmt: skip
+    """Note that a loop over a size has the number of turns that it has for the example inputs.
+
+    Args:
+        turn: A turn of the loop.
+        count: The number of turns.
+        scope: The function.
+        node: The loop.
+        asserted: Whether the port can assert it here.
+        left: Whether the last turn leaves the loop by `break` or `return`.
+    """
+    if turn.fixed:
+        return
+    scope.assume(node, f"the loop runs {count} times")
+    times = "once" if count == 1 else f"{count} times"
+    message = f"this port holds for a loop that runs {times}, as in the example"
+    for code, length in turn.lengths if asserted else ():
+        test = syntax.call("len", code)
+        relation, number = (ast.GtE(), count) if left else (ast.Eq(), length)
+        compared = ast.Compare(test, [relation], [syntax.constant(number)])
+        scope.emit(ast.Assert(compared, syntax.constant(message)))
+
+
+def unroll(body: list[ast.stmt], turn: Turn, scope: Scope, node: ast.AST) -> None:
+    """Emit the statements of a turn, with the turn's values for the variables of the loop."""
+    for original in body:
+        statement, after = _separate(original, turn, scope)
+        new = syntax.substitute(statement, turn.resolved)
+        kept = {k: v for k, v in statement.__dict__.items() if k in ("comments", "trailing")}
+        new.__dict__.update(kept)
+        new.__dict__["unrolled"] = True
+        scope.body.append(new)
+        if after is not None:
+            state.store(*after, scope, node)
+
+
+def _separate(
+    statement: ast.stmt, turn: Turn, scope: Scope
+) -> tuple[ast.stmt, tuple[ast.expr, ast.expr] | None]:
+    """Split `x, block = f(block, x)` of an unrolled loop: its new params go to their place."""
+    variable = statement.__dict__.get("updates")
+    if variable is None:
+        return statement, None
+    label = scope.fresh(variable)
+    new = copy.deepcopy(statement)
+    for name in ast.walk(new):
+        if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name.id == variable:
+            name.id = label
+    return new, (turn.resolved[variable], syntax.name(label))

@@ -1,0 +1,237 @@
+"""Copies of a function that differ in constants become one function with keyword arguments."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from torch import nn
+
+from jaxgrad.parity.port.merging import branch_tests, variants
+from jaxgrad.parity.port.merging.defaults import aligned, is_default, without_defaults
+from jaxgrad.parity.port.merging.differences import (
+    Place,
+    constants,
+    differences,
+    is_text,
+    origin_of,
+)
+from jaxgrad.parity.port.merging.redirection import (
+    Redirections,
+    add_keywords,
+    order_keywords,
+    redirect,
+    reorder,
+)
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.port_names import RESERVED
+from jaxgrad.parity.port.source.written import Written
+
+
+MOST_KEYWORDS = 4
+
+
+def merged(functions: Sequence[Written], module: nn.Module | None = None) -> list[Written]:
+    """Return the functions with copies merged; the functions they call are merged before them.
+
+    Args:
+        functions: The functions.
+        module: The module that is ported. With it, copies that take different branches of the
+            torch source are merged too.
+    """
+    kept: list[Written] = []
+    calls: Redirections = {}
+    for written in functions:
+        redirect(written.node, calls)
+        base = next((k for k in kept if _mergeable(k, written)), None)
+        if base is not None:
+            places = _align(base, written)
+            _merge(base, written, places, kept, calls)
+        elif module is None or not _branched(written, kept, functions, module, calls):
+            kept.append(written)
+    for written in kept:
+        redirect(written.node, calls)
+        without_defaults(written.node)
+    for written in kept:
+        order_keywords(written.node, {w.name: w.node for w in kept})
+    return kept
+
+
+def _mergeable(base: Written, other: Written) -> bool:
+    if not _is_copy(base, other):
+        return False
+    places = constants(_bare(base.node), _bare(other.node))
+    return places is not None and len(places) > 0 and _are_few(places)
+
+
+def _is_copy(base: Written, other: Written) -> bool:
+    """Return whether two functions are written from the same function of torch."""
+    if not (isinstance(base.node, ast.FunctionDef) and isinstance(other.node, ast.FunctionDef)):
+        return False
+    same = base.function.__code__ is other.function.__code__ and base.owner is other.owner
+    return same and not base.pinned and not other.pinned
+
+
+def _are_few(places: Sequence[Place]) -> bool:
+    if len({_key(p) for p in places}) > MOST_KEYWORDS:
+        return False
+    given = {(p[0].id, syntax.text(p[1])) for p in places if isinstance(p[0], ast.Name)}
+    return len(given) == len({name for name, _ in given})  # one value for each keyword
+
+
+def _bare(node: ast.FunctionDef) -> list[Any]:
+    return [[a.arg for a in node.args.args], *node.body]
+
+
+def _key(place: Place) -> tuple[str, str, str]:
+    return origin_of(place[0]), syntax.text(place[0]), syntax.text(place[1])
+
+
+def _align(base: Written, other: Written) -> list[Place]:
+    """Write the same options in two copies, and return the constants in which they differ."""
+    base.node.body, other.node.body = aligned(base.node.body, other.node.body)
+    return differences(_bare(base.node), _bare(other.node)) or []
+
+
+def _branched(
+    other: Written, kept: list[Written], functions: Sequence[Written], module: nn.Module,
+    calls: Redirections,
+) -> bool:  # fmt: skip
+    """Merge a copy into one that takes another branch of the torch source; return whether."""
+    for base in kept:
+        if not _is_copy(base, other):
+            continue
+        test = branch_tests.test_between(base, other, module)
+        if test is None or not _same_options(base, other, test):
+            continue
+        body = variants.with_branches(base, other, test, constants)
+        places = [place for block in _blocks(body) for place in _twins(block)]
+        if not _are_few(places) or variants.count(body, test) > test.times:
+            continue
+        for written in functions:
+            redirect(written.node, calls)
+        both, single = variants.common_parameters(base, other)
+        for written in (base, other):
+            own = [a.arg for a in written.node.args.args]
+            for caller in functions:
+                reorder(caller.node, written.name, own, [*both, *single])
+        arguments = base.node.args
+        arguments.args = [ast.arg(n) for n in (*both, *single)]
+        arguments.defaults = [syntax.constant(None) for _ in single]
+        base.node.body = body
+        _merge(base, other, places, kept, calls, test.keywords)
+        for written in functions:
+            redirect(written.node, calls)
+        return True
+    return False
+
+
+def _same_options(base: Written, other: Written, test: branch_tests.Test) -> bool:
+    """Return whether both copies take the same keywords, apart from those of the test."""
+    mine, theirs = ({a.arg for a in w.node.args.kwonlyargs} for w in (base, other))
+    return mine == theirs and not mine & set(test.keywords)
+
+
+def _blocks(body: list[ast.stmt]) -> list[list[ast.stmt]]:
+    inner = [
+        block for s in body if isinstance(s, ast.For | ast.If | ast.FunctionDef)
+        for block in _blocks(s.body) + _blocks(getattr(s, "orelse", []))
+    ]  # fmt: skip
+    return [body, *inner]
+
+
+def _twins(block: list[ast.stmt]) -> list[Place]:
+    """Return the constants in which statements differ from those of the other copy."""
+    places: list[Place] = []
+    for n, statement in enumerate(block):
+        twin = statement.__dict__.pop("twin", None)
+        if twin is not None:
+            both = aligned(statement, twin)
+            block[n] = both[0]
+            places += differences(*both) or []
+    return places
+
+
+def _merge(
+    base: Written,
+    other: Written,
+    places: Sequence[Place],
+    kept: list[Written],
+    calls: Redirections,
+    options: Mapping[str, tuple[Any, Any]] | None = None,
+) -> None:
+    """Give `base` a keyword for each constant that differs, and record what the copy passes.
+
+    Args:
+        base: The copy that is kept.
+        other: The other copy.
+        places: The constants in which they differ.
+        kept: The functions that are kept.
+        calls: What each copy passes.
+        options: Keywords of `base` that are new, with their values for each copy.
+    """
+    base.held |= other.held
+    keywords: dict[tuple[str, str, str], str] = {}
+    taken = {n.id for n in ast.walk(base.node) if isinstance(n, ast.Name)} | RESERVED
+    taken |= {a.arg for a in (*base.node.args.args, *base.node.args.kwonlyargs)}
+    mine: dict[str, ast.expr] = {}
+    theirs: dict[str, ast.expr] = {}
+    defaults: dict[str, ast.expr] = {}
+    for place in places:
+        key = _key(place)
+        if isinstance(place[0], ast.Name):
+            theirs[place[0].id] = copy.deepcopy(place[1])
+        elif key not in keywords:
+            alike = next((k for k in keywords if k[1:] == key[1:] and not key[0]), None)
+            if alike is not None:
+                keywords[key] = keywords[alike]
+                continue
+            fallback = "key" if is_text(place[0]) else "constant"
+            name = syntax.unique(_keyword_name(key[0]) or fallback, taken)
+            taken.add(name)
+            keywords[key] = name
+            mine[name], theirs[name] = copy.deepcopy(place[0]), copy.deepcopy(place[1])
+        label = place[0].id if isinstance(place[0], ast.Name) else keywords[key]
+        for constant in filter(is_default, place):
+            defaults[label] = copy.deepcopy(constant)
+    targets = {id(p[0]): keywords[_key(p)] for p in places if not isinstance(p[0], ast.Name)}
+    _Replace(targets).visit(base.node)
+    for name, (left, right) in (options or {}).items():
+        mine[name], theirs[name] = syntax.literal(left), syntax.literal(right)
+    for name in mine:
+        base.node.args.kwonlyargs.append(ast.arg(name))
+        base.node.args.kw_defaults.append(None)
+    arguments = base.node.args
+    for n, argument in enumerate(arguments.kwonlyargs):
+        arguments.kw_defaults[n] = defaults.get(argument.arg, arguments.kw_defaults[n])
+    for written in kept:
+        add_keywords(written.node, base.name, mine)
+    for name, (target, passed) in list(calls.items()):
+        if target == base.name:
+            calls[name] = (
+                target,
+                passed | {k: v for k, v in mine.items() if k not in passed},
+            )
+    known = calls.get(base.name, (base.name, {}))[1]
+    calls[base.name] = (base.name, known | mine)
+    calls[other.name] = (base.name, known | theirs)
+
+
+def _keyword_name(origin: str) -> str:
+    """Return the name of a keyword: that of the attribute, unless it is one of Python's."""
+    return f"{origin}_value" if hasattr(builtins, origin) else origin
+
+
+class _Replace(ast.NodeTransformer):
+    def __init__(self, targets: dict[int, str]) -> None:
+        self.targets = targets
+
+    def visit(self, node: ast.AST) -> Any:
+        if id(node) in self.targets:
+            new = syntax.name(self.targets[id(node)])
+            new.__dict__["keyword"] = True
+            return new
+        return self.generic_visit(node)

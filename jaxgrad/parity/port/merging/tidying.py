@@ -1,0 +1,107 @@
+"""Leave out functions that only pass their arguments on, and functions that nothing calls."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import draws
+
+
+def tidied(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions that the port needs; the last one is the entry.
+
+    A decorator of the torch program leaves a function that only calls another one. The other one
+    takes its place, with its name and its class.
+    """
+    kept = list(functions)
+    for written in functions:
+        target = _passes_on_to(written, kept)
+        if target is not None:
+            _take_place(target, written, kept)
+    return _called_from(kept[-1], kept)
+
+
+def _passes_on_to(written: Written, functions: Sequence[Written]) -> Written | None:
+    """Return the function that is called with the same arguments and does all the work."""
+    node = written.node
+    if not isinstance(node, ast.FunctionDef) or node.args.kwonlyargs:
+        return None
+    body, key = _without_split(node.body)
+    call = _only_call(body)
+    if call is None or call.keywords or not syntax.is_written(call.func):
+        return None
+    given = [a.id if isinstance(a, ast.Name) else "" for a in call.args]
+    given = [draws.RNG if key and name == key else name for name in given]
+    order = [a.arg for a in node.args.args]
+    if sorted(given) != sorted(order):
+        return None
+    name = call.func.id
+    target = next((w for w in functions if w.name == name and w is not written), None)
+    if target is not None and given != order:
+        return _reordered(target, [given.index(x) for x in order], functions)
+    return target
+
+
+def _without_split(body: list[ast.stmt]) -> tuple[list[ast.stmt], str]:
+    """Return a body without `rng, key = jax.random.split(rng)` at its start, and the key's name."""
+    first = body[0]
+    if not isinstance(first, ast.Assign) or not isinstance(first.targets[0], ast.Tuple):
+        return body, ""
+    names = [x.id for x in first.targets[0].elts if isinstance(x, ast.Name)]
+    is_split = syntax.text(first.value) == f"jax.random.split({draws.RNG})"
+    if not is_split or len(names) != 2 or names[0] != draws.RNG:
+        return body, ""
+    return body[1:], names[1]
+
+
+def _reordered(target: Written, order: list[int], functions: Sequence[Written]) -> Written | None:
+    """Give a function its parameters in another order, unless others call it too."""
+    calls = [syntax.names_in(w.node).count(target.name) for w in functions]
+    if sum(calls) != 1 or not isinstance(target.node, ast.FunctionDef):
+        return None
+    parameters = target.node.args.args
+    target.node.args.args = [parameters[n] for n in order]
+    return target
+
+
+def _only_call(body: list[ast.stmt]) -> ast.Call | None:
+    """Return `f(x)` of `return f(x)` and of `y = f(x); return y`."""
+    last = body[-1]
+    value = last.value if isinstance(last, ast.Return) else None
+    if len(body) == 2 and isinstance(body[0], ast.Assign) and value is not None:
+        if syntax.names_in(value) != [syntax.text(body[0].targets[0])]:
+            return None
+        value = body[0].value if isinstance(value, ast.Name) else None
+    elif len(body) != 1:
+        return None
+    return value if isinstance(value, ast.Call) else None
+
+
+def _take_place(target: Written, written: Written, functions: list[Written]) -> None:
+    """Let `target` be called under the name of the function that called it."""
+    old = target.name
+    target.name, target.pinned = written.name, target.pinned or written.pinned
+    target.base, target.held = written.base, written.held
+    target.paths |= written.paths
+    if target.owner is None:
+        target.owner = written.owner
+    position = functions.index(written)
+    functions.remove(target)
+    functions[position - 1] = target
+    for other in functions:
+        syntax.rename_written(other.node, {old: target.name})
+
+
+def _called_from(entry: Written, functions: Sequence[Written]) -> list[Written]:
+    """Return the functions that the entry reaches, in their order."""
+    by_name = {w.name: w for w in functions}
+    reached, waiting = {entry.name}, [entry]
+    while waiting:
+        for name in syntax.names_in(waiting.pop().node):
+            if name in by_name and name not in reached:
+                reached.add(name)
+                waiting.append(by_name[name])
+    return [w for w in functions if w.name in reached]

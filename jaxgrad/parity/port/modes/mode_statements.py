@@ -1,0 +1,188 @@
+"""Merge the statements of train mode with those of eval mode."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+from typing import Any, Protocol
+
+from jaxgrad.parity.port.expressions.conditions import opposite
+from jaxgrad.parity.port.source import syntax
+
+
+class Expressions(Protocol):
+    """How expressions are merged, how code of one mode is copied, and the test of the mode."""
+
+    @property
+    def test(self) -> ast.expr: ...
+
+    def expression(self, train: Any, evaluated: Any) -> Any: ...
+
+    def alone(self, node: Any, *, training: bool) -> Any: ...
+
+
+@dataclasses.dataclass(frozen=True)
+class _Unit:
+    """A statement, and those before it that split off its keys."""
+
+    splits: list[ast.stmt]
+    statement: ast.stmt
+
+
+def merge_bodies(
+    train: list[ast.stmt], evaluated: list[ast.stmt], bound: set[str], merger: Expressions
+) -> list[ast.stmt]:
+    """Return statements that are `train` in train mode and `evaluated` in eval mode.
+
+    Args:
+        train: Statements of a function in train mode.
+        evaluated: Those of the same function in eval mode.
+        bound: The variables that have a value before them in both modes.
+        merger: Merges expressions.
+    """
+    left, right = _units(train), _units(evaluated)
+    bound = set(bound)
+    body: list[ast.stmt] = []
+    start = 0, 0
+    ends = [*_aligned(left, right, bound, merger), (len(left), len(right), None)]
+    for i, j, statement in ends:
+        body += _unmatched(left[start[0] : i], right[start[1] : j], bound, merger)
+        if statement is not None:
+            body += _with_keys([*left[i].splits, *right[j].splits], statement)
+            bound |= syntax.assigned(statement)
+        start = i + 1, j + 1
+    return body
+
+
+def _units(body: list[ast.stmt]) -> list[_Unit]:
+    units: list[_Unit] = []
+    splits: list[ast.stmt] = []
+    for statement in body:
+        if "splits" in statement.__dict__:
+            splits.append(statement)
+        else:
+            units.append(_Unit(splits, statement))
+            splits = []
+    return units
+
+
+def _aligned(
+    left: list[_Unit], right: list[_Unit], bound: set[str], merger: Expressions
+) -> list[tuple[int, int, ast.stmt]]:
+    """Return the longest sequence of statements that can be merged, in the order of both."""
+    merged = {
+        (i, j): m
+        for i, a in enumerate(left)
+        for j, b in enumerate(right)
+        if (m := _statement(a.statement, b.statement, bound, merger)) is not None
+    }
+    best: dict[tuple[int, int], int] = {}
+    for i in reversed(range(len(left))):
+        for j in reversed(range(len(right))):
+            skipped = max(best.get((i + 1, j), 0), best.get((i, j + 1), 0))
+            taken = 1 + best.get((i + 1, j + 1), 0) if (i, j) in merged else 0
+            best[i, j] = max(skipped, taken)
+    found: list[tuple[int, int, ast.stmt]] = []
+    i = j = 0
+    while best.get((i, j), 0):
+        if (i, j) in merged and best[i, j] == 1 + best.get((i + 1, j + 1), 0):
+            found.append((i, j, merged[i, j]))
+            i, j = i + 1, j + 1
+        elif best.get((i + 1, j), 0) == best[i, j]:
+            i += 1
+        else:
+            j += 1
+    return found
+
+
+def _statement(train: Any, evaluated: Any, bound: set[str], merger: Expressions) -> ast.stmt | None:
+    if type(train) is not type(evaluated):
+        return None
+    if isinstance(train, ast.For | ast.FunctionDef):
+        return _block(train, evaluated, bound, merger)
+    if isinstance(train, ast.Assign):
+        if not syntax.same(train.targets[0], evaluated.targets[0]):
+            return None
+    return merger.expression(train, evaluated)
+
+
+def _block(train: Any, evaluated: Any, bound: set[str], merger: Expressions) -> Any:
+    """Merge two loops or nested functions: their heads are equal, and their bodies are merged."""
+    new = copy.copy(train)
+    if isinstance(train, ast.For):
+        if not syntax.same(train.target, evaluated.target):
+            return None
+        new.iter = merger.expression(train.iter, evaluated.iter)
+        if new.iter is None:
+            return None
+        inner = bound | syntax.assigned(ast.Expr(train.target))
+    else:
+        if train.name != evaluated.name or not syntax.same(train.args, evaluated.args):
+            return None
+        inner = bound | {a.arg for a in train.args.args}
+    new.body = merge_bodies(train.body, evaluated.body, inner, merger)
+    return new
+
+
+def _with_keys(splits: list[ast.stmt], statement: ast.stmt) -> list[ast.stmt]:
+    """Return a statement after those that split off the keys it reads."""
+    read = set(syntax.names_in(statement))
+    needed: list[ast.stmt] = []
+    for split in splits:
+        keys = syntax.assigned(split) - {"rng"}
+        if keys & read and not any(keys <= syntax.assigned(s) for s in needed):
+            needed.append(copy.deepcopy(split))
+    comments = [c for s in splits for c in s.__dict__.get("comments", ())]
+    if comments and not needed:
+        statement.__dict__["comments"] = [*comments, *statement.__dict__.get("comments", ())]
+    return [*needed, statement]
+
+
+def _unmatched(
+    left: list[_Unit], right: list[_Unit], bound: set[str], merger: Expressions
+) -> list[ast.stmt]:
+    """Return statements that only one mode has, inside of `if training:`."""
+    if right:
+        train = [s for unit in left for s in (*unit.splits, unit.statement)]
+        evaluated = [s for unit in right for s in (*unit.splits, unit.statement)]
+        return _branch(train, evaluated, merger)
+    body: list[ast.stmt] = []
+    pending: list[ast.stmt] = []
+    for unit in left:
+        dropped = _dropped(unit.statement, bound, merger)
+        if dropped is None:
+            pending += [*unit.splits, unit.statement]
+            continue
+        body += [*_branch(pending, [], merger), *_with_keys(unit.splits, dropped)]
+        pending = []
+    return [*body, *_branch(pending, [], merger)]
+
+
+def _dropped(statement: ast.stmt, bound: set[str], merger: Expressions) -> ast.stmt | None:
+    """Return `x = dropout(x)` with the argument `training`; in eval mode it does nothing."""
+    if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
+        return None
+    name = statement.targets[0].id
+    value = merger.expression(statement.value, syntax.name(name)) if name in bound else None
+    if value is None:
+        return None
+    new = copy.copy(statement)
+    new.value = value
+    return new
+
+
+def _branch(
+    train: list[ast.stmt], evaluated: list[ast.stmt], merger: Expressions
+) -> list[ast.stmt]:
+    """Return `if training: ... else: ...`; after an arm that returns, the other needs no else."""
+    then = [merger.alone(s, training=True) for s in train]
+    otherwise = [merger.alone(s, training=False) for s in evaluated]
+    test = copy.deepcopy(merger.test)
+    if not then and not otherwise:
+        return []
+    if then and isinstance(then[-1], ast.Return):
+        return [ast.If(test, then, []), *otherwise]
+    if not then or (otherwise and isinstance(otherwise[-1], ast.Return)):
+        return [ast.If(opposite(test), otherwise, []), *then]
+    return [ast.If(test, then, otherwise)]

@@ -1,0 +1,1 @@
+"""Prove a port, and keep the proof beside its file."""

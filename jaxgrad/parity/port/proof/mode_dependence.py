@@ -1,0 +1,69 @@
+"""Ask torch in which modes a port has to be proved, and which buffers a module changes.
+
+The port may have merged both modes wrongly, so neither question is answered from the port.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+from torch.utils import _pytree as pytree
+
+from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.port.modes.modes import in_mode
+from jaxgrad.parity.port.values.inputs import tensors
+from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
+
+
+class Observed(NamedTuple):
+    """What one forward and backward pass of a module gives."""
+
+    tensors: list[torch.Tensor]  # outputs and gradients
+    others: list[Any]  # outputs that are not tensors
+    changed: list[str]  # buffers
+
+
+def observed(module: nn.Module, inputs: PyTree, training: bool) -> Observed:
+    """Run a module in one mode, with the same random numbers each time."""
+    borrowed = Borrowed(module)  # a run in train mode changes buffers
+    try:
+        with borrowed.in_dtype(None), in_mode(module, training), torch.random.fork_rng(devices=[]):
+            torch.manual_seed(0)
+            before = {name: b.detach().clone() for name, b in module.named_buffers()}
+            example = tensors(inputs, module)
+            out = module(**example) if isinstance(example, Mapping) else module(*example)
+            leaves = pytree.tree_leaves(out)
+            values = [x for x in leaves if isinstance(x, torch.Tensor)]
+            after = dict(module.named_buffers())
+            changed = [n for n, b in before.items() if not _same(b, after[n])]
+            found = [x.detach().clone() for x in [*values, *_gradients(module, values)]]
+            return Observed(found, [x for x in leaves if not isinstance(x, torch.Tensor)], changed)
+    finally:
+        borrowed.give_back()
+
+
+def _gradients(module: nn.Module, outputs: list[torch.Tensor]) -> list[torch.Tensor]:
+    params = [p for p in module.parameters() if p.requires_grad]
+    outputs = [x for x in outputs if x.requires_grad]
+    if not params or not outputs:
+        return []
+    seeds = [torch.randn_like(x) for x in outputs]
+    grads = torch.autograd.grad(outputs, params, seeds, allow_unused=True)
+    return [torch.zeros_like(p) if g is None else g for p, g in zip(params, grads, strict=True)]
+
+
+def depends_on_mode(train: Observed, evaluated: Observed) -> bool:
+    """Return whether anything differs between the modes; objects that are not tensors may."""
+    if train.changed or evaluated.changed or train.others or evaluated.others:
+        return True
+    if len(train.tensors) != len(evaluated.tensors):
+        return True
+    return not all(map(_same, train.tensors, evaluated.tensors))
+
+
+def _same(left: torch.Tensor, right: torch.Tensor) -> bool:
+    same_type = left.shape == right.shape and left.dtype == right.dtype
+    return same_type and torch.equal(left.nan_to_num(), right.nan_to_num())

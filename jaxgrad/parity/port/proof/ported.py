@@ -1,0 +1,150 @@
+"""The result of a port: its source, function, params and proof."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import linecache
+import os
+import pathlib
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from jaxgrad.grad_modes import partition
+from jaxgrad.optim import state_from_torch
+from jaxgrad.parity.port.proof.proof_files import write_proof
+from jaxgrad.parity.port.proof.verifying import in_mode_of
+from jaxgrad.parity.port.source.refusals import Hole
+from jaxgrad.parity.port.source.written import Assumption
+from jaxgrad.parity.port.values.params import Layout
+from jaxgrad.parity.prove.report import Report
+
+
+if TYPE_CHECKING:
+    import torch
+
+
+@dataclasses.dataclass(frozen=True)
+class Ported:
+    """A port of a torch module.
+
+    Attributes:
+        source: The port as a Python file, which imports jax and jaxgrad only.
+        name: The name of its entry, `name(params, *inputs)`.
+        assumptions: The tests on sizes that the torch program makes and the port asserts.
+        draws: Whether the entry draws random numbers, and takes a key as `rng=`.
+        has_state: Whether the entry returns (outputs, params), with new buffers in the params.
+        takes_mode: Whether the entry takes `training=`, False by default.
+        modes: The modes that it is for, True for train mode.
+        order: The names of the parameters of torch's optimizer in its order, if the file has a
+            training step.
+        holes: The statements that are to be written by hand, with `holes=True`.
+        reports: The proofs of its gradients by mode, "train" and "eval"; empty with `prove=False`.
+        inputs: The inputs on which it was proved, as numpy arrays.
+        seed: The seed of the proofs.
+    """
+
+    source: str
+    name: str
+    assumptions: tuple[Assumption, ...]
+    layout: Layout
+    draws: bool = False
+    has_state: bool = False
+    takes_mode: bool = False
+    modes: tuple[bool, ...] = (True, False)
+    order: tuple[str, ...] = ()
+    holes: tuple[Hole, ...] = ()
+    reports: Mapping[str, Report] = dataclasses.field(default_factory=dict)
+    inputs: Any = None
+    seed: int = 0
+
+    @functools.cached_property
+    def space(self) -> Mapping[str, Any]:
+        """The names that the source defines, compiled from it."""
+        file = f"<port of {self.name}>"
+        lines = self.source.splitlines(keepends=True)
+        linecache.cache[file] = (len(self.source), None, lines, file)
+        space: dict[str, Any] = {"__name__": self.name}
+        exec(compile(self.source, file, "exec"), space)
+        return space
+
+    @property
+    def fn(self) -> Callable[..., Any]:
+        """The entry of the port."""
+        return self.space[self.name]
+
+    @property
+    def usage(self) -> str:
+        """How the entry is called."""
+        return f"{self.name}(params, ...)"
+
+    @property
+    def train_step(self) -> Callable[..., Any]:
+        """The function `train_step(params, opt_state, *batch) -> (params, opt_state, loss)`."""
+        if not self.order:
+            raise AttributeError("this port has no training step; pass optimizer= to port")
+        return self.space["train_step"]
+
+    def opt_state(self, state_dict: Mapping[str, Any]) -> Any:
+        """Return the state of the port's optimizer from a state_dict of torch's optimizer."""
+        params = self.params(self.layout.module.state_dict())
+        is_trained = self.space.get("is_trained")
+        if is_trained is not None:
+            params, _ = partition(params, is_trained)
+        return state_from_torch(self.space["OPTIMIZER"], params, state_dict, order=self.order)
+
+    @property
+    def report(self) -> Report | None:
+        """The proof of its gradients: the first that does not pass, or that of train mode."""
+        failed = [r for r in self.reports.values() if r.verdict != "pass"]
+        return next(iter([*failed, *self.reports.values()]), None)
+
+    @property
+    def trainable(self) -> Any:
+        """The tree of bools that says which leaves of the params torch trains."""
+        return self.layout.trainable()
+
+    def params(self, state_dict: Mapping[str, torch.Tensor]) -> Any:
+        """Return the port's params, as numpy arrays, from a state_dict of the torch module."""
+        return self.layout.params(state_dict)
+
+    def model(self, state_dict: Mapping[str, torch.Tensor], *, rngs: Any = None) -> Any:
+        """Return the flax module of a port with `style="nnx"`, filled with a state_dict.
+
+        Raises:
+            AttributeError: The port consists of functions.
+        """
+        del state_dict, rngs
+        raise AttributeError(
+            "this port has functions, whose params are ported.params(state_dict); for a flax "
+            'module write it with style="nnx"'
+        )
+
+    def proof_arguments(self, training: bool, seed: int) -> dict[str, Any]:
+        """Return the arguments of `prove` that say what the port is, in one mode."""
+        return {
+            "fn": in_mode_of(self.fn, self.takes_mode, training, seed),
+            "params": self.params(self.layout.module.state_dict()),
+            "weights": self.params,
+            "trainable": self.trainable,
+            "has_state": self.has_state,
+        }
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the source to a file, and beside it what `verify` needs to prove it again.
+
+        For `my_model.py` these are `my_model.proof.json` with the reports, the versions and a
+        digest of the source, `my_model.params.npz`, and torch's runs in each mode as
+        `my_model.eval.npz` and `my_model.train.npz`.
+        """
+        self._write_source(path)
+        if self.reports:
+            module = self.layout.module
+            write_proof(
+                path, self.source, module, self.params(module.state_dict()), self.reports,
+                self.inputs, self.seed, style="functions", entry=self.name,
+                takes_mode=self.takes_mode, has_state=self.has_state, trainable=self.trainable,
+            )  # fmt: skip
+
+    def _write_source(self, path: str | os.PathLike[str]) -> None:
+        pathlib.Path(path).write_text(self.source, encoding="utf-8")

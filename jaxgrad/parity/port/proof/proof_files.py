@@ -1,0 +1,69 @@
+"""Write the proof of a port beside its source: the reports, torch's runs and the params."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+import torch
+from torch import nn
+
+from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.port.modes.modes import MODES, in_mode
+from jaxgrad.parity.port.proof.verifying import FORMAT, Files, digest, flattened
+from jaxgrad.parity.prove.report import Report
+from jaxgrad.parity.prove.torch_side.dump import dump
+
+
+def write_proof(
+    path: str | os.PathLike[str],
+    source: str,
+    module: nn.Module,
+    params: PyTree,
+    reports: Mapping[str, Report],
+    inputs: PyTree,
+    seed: int,
+    **entry: Any,
+) -> None:
+    """Write `my_model.proof.json`, `my_model.params.npz` and a dump of torch's runs for each mode.
+
+    Args:
+        path: The file of the port.
+        source: Its contents.
+        module: The torch module.
+        params: The params of the port.
+        reports: The proofs by mode.
+        inputs: The inputs of the proofs.
+        seed: The seed of the proofs.
+        **entry: The style of the port, how its entry is called, and what torch trains.
+    """
+    files = Files(pathlib.Path(path))
+    arrays: dict[str, Any] = {}
+    names = flattened(params, arrays)
+    np.savez(files.params, **arrays)
+    modes = [mode for mode in reports if mode in MODES.values()]
+    for mode in modes:
+        with in_mode(module, mode == "train"):
+            dump(module, inputs, files.dump(mode), seed=seed)
+    contents = {
+        "format": FORMAT,
+        "source_sha256": digest(source),
+        "versions": {
+            "jax": jax.__version__,
+            "jaxgrad": importlib.metadata.version("jaxgrad"),
+            "numpy": np.__version__,
+            "torch": torch.__version__,
+        },
+        **entry,
+        "seed": seed,
+        "params": names,
+        "modes": modes,
+        "reports": {name: report.to_dict() for name, report in reports.items()},
+    }
+    files.proof.write_text(json.dumps(contents, indent=1), encoding="utf-8")

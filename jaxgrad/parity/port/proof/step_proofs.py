@@ -1,0 +1,136 @@
+"""Prove the training step of a port."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+import optax
+import torch
+from torch import nn
+
+from jaxgrad import grad_modes, optim
+from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.port.modes.modes import in_mode
+from jaxgrad.parity.port.proof.ported import Ported
+from jaxgrad.parity.port.proof.verifying import prefixed, silent
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.training.optimizers import rebuilt
+from jaxgrad.parity.port.training.steps import Recipe
+from jaxgrad.parity.prove.prove import prove
+from jaxgrad.parity.prove.training import Training
+
+
+STEPS = 3
+
+
+class WithLoss(nn.Module):
+    """A module and the loss of its outputs; its inputs are those of the module and the targets."""
+
+    def __init__(self, module: nn.Module, recipe: Recipe, inputs: PyTree) -> None:
+        super().__init__()
+        self.module, self.loss = module, recipe.loss
+        self.count = len(inputs)
+        self.names = list(inputs) if isinstance(inputs, Mapping) else None
+
+    def forward(self, *batch: Any) -> torch.Tensor:
+        inputs, targets = batch[: self.count], batch[self.count :]
+        if self.names is None:
+            outputs = self.module(*inputs)
+        else:
+            outputs = self.module(**dict(zip(self.names, inputs, strict=True)))
+        return outputs if self.loss is None else self.loss(outputs, *targets)
+
+
+def step_proved(
+    ported: Ported, recipe: Recipe, inputs: PyTree, seed: int, show: Callable[[str], None] = silent
+) -> Ported:
+    """Return a port with the proof of its training step; `show` is called with each step's name.
+
+    The loss and the optimizer are proved over `STEPS` steps of torch's loop. Then `train_step` must
+    do the same as that loss and that optimizer.
+
+    Raises:
+        PortError: torch's training loop gives other parameters.
+    """
+    module, space = ported.layout.module, ported.space
+    whole = WithLoss(module, recipe, inputs)
+    values = inputs.values() if isinstance(inputs, Mapping) else inputs
+    batch = tuple(to_numpy(x) for x in (*values, *recipe.targets))
+    key = {"rng": jax.random.key(seed)} if ported.draws else {}
+    training = Training(
+        lambda _: rebuilt(recipe.optimizer), _transformation(recipe, space["OPTIMIZER"]),
+        scheduler=recipe.scheduler, clip=recipe.clip,
+    )  # fmt: skip
+
+    def weights(state: Any) -> Any:
+        return ported.params({k.removeprefix("module."): x for k, x in state.items()})
+
+    with in_mode(module, training=True):
+        whole.training = True
+        report = prove(
+            whole, functools.partial(space["loss_fn"], **key), weights(whole.state_dict()), batch,
+            weights=weights, trainable=ported.trainable, optimizer=training, steps=STEPS,
+            seed=seed, has_state=ported.has_state, progress=prefixed("step", show),
+        )  # fmt: skip
+    name = type(module).__name__
+    if report.verdict != "pass":
+        raise PortError(f"the training step of the port of {name} is not proved:\n{report}")
+    require_same_steps(ported, recipe, batch, key)
+    return dataclasses.replace(ported, reports={**ported.reports, "step": report})
+
+
+def _transformation(recipe: Recipe, optimizer: Any) -> Any:
+    if recipe.clip is None:
+        return optimizer
+    return optax.chain(optim.clip_grad_norm(recipe.clip), optimizer)
+
+
+def require_same_steps(
+    ported: Ported, recipe: Recipe, batch: tuple[Any, ...], key: dict[str, Any]
+) -> None:
+    """Compare `train_step` with the loss and the optimizer that were proved.
+
+    Raises:
+        PortError: They give different parameters.
+    """
+    space, trainable = ported.space, ported.trainable
+    tx = _transformation(recipe, space["OPTIMIZER"])
+
+    def split(params: Any) -> tuple[Any, Any]:
+        trained = jax.tree.map(lambda x, t: x if t else None, params, trainable)
+        return trained, jax.tree.map(lambda x, t: None if t else x, params, trainable)
+
+    def loss_of(trained: Any, others: Any) -> tuple[Any, Any]:
+        params = grad_modes.combine(trained, others)
+        loss = space["loss_fn"](params, *batch, **key)
+        return loss if ported.has_state else (loss, params)
+
+    params = jax.tree.map(jax.numpy.asarray, ported.params(ported.layout.module.state_dict()))
+    found, found_state = params, space["init_optimizer"](params)
+    trained, others = split(params)
+    state = tx.init(trained)
+    for _ in range(STEPS):
+        found, found_state, loss = space["train_step"](found, found_state, *batch, **key)
+        grads, (wanted, params) = _gradients(loss_of, trained, others)
+        updates, state = tx.update(grads, state, trained)
+        trained, others = optax.apply_updates(trained, updates), split(params)[1]
+        want = grad_modes.combine(trained, others), state, wanted
+        have = jax.tree.leaves((found, found_state, loss))
+        pairs = zip(have, jax.tree.leaves(want), strict=True)
+        if not all(np.allclose(a, b, rtol=1e-4, atol=1e-6) for a, b in pairs):
+            raise PortError("train_step differs from the loss and the optimizer that are proved")
+
+
+def _gradients(function: Any, trained: Any, others: Any) -> tuple[Any, Any]:
+    def value(trained: Any) -> tuple[Any, Any]:
+        loss, params = function(trained, others)
+        return loss.squeeze(), (loss, params)
+
+    (_, aux), grads = jax.value_and_grad(value, has_aux=True)(trained)
+    return grads, aux

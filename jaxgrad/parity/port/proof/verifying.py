@@ -1,0 +1,150 @@
+"""Prove a written port again, from the files beside it, without torch and the torch module."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import inspect
+import json
+import pathlib
+import runpy
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxgrad.parity.prove.prove import prove
+from jaxgrad.parity.prove.report import Report
+
+
+FORMAT = 2
+STYLES = ("functions", "nnx")
+
+
+@dataclasses.dataclass(frozen=True)
+class Files:
+    """The files of a written port."""
+
+    source: pathlib.Path
+
+    @property
+    def proof(self) -> pathlib.Path:
+        return self.source.with_suffix(".proof.json")
+
+    @property
+    def params(self) -> pathlib.Path:
+        return self.source.with_suffix(".params.npz")
+
+    def dump(self, mode: str) -> pathlib.Path:
+        return self.source.with_suffix(f".{mode}.npz")
+
+
+class NoProof(Exception):
+    """The files of a proof are missing or of another format."""
+
+
+def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[str, Report]]:
+    """Prove a port in each of its modes; yield the mode and its report.
+
+    Args:
+        source: The file of the port.
+        show: Function that is called with the name of each step as it begins.
+
+    Raises:
+        NoProof: `Ported.write` has not written the files beside the source.
+    """
+    files = Files(source)
+    proof = read(files)
+    fn = runpy.run_path(str(source))[proof["entry"]]
+    with np.load(files.params) as arrays:
+        params = _filled(proof["params"], arrays)
+    arguments = _of_classes if proof["style"] == "nnx" else _of_functions
+    for mode in proof["modes"]:
+        progress = prefixed(mode, show)
+        yield mode, prove(files.dump(mode), progress=progress, **arguments(fn, params, proof, mode))
+
+
+def silent(step: str) -> None:
+    """Show nothing."""
+    del step
+
+
+def prefixed(label: str, show: Callable[[str], None]) -> Callable[[str], None]:
+    """Return a function that shows the steps of one proof, as in `train: align`."""
+    return lambda step: show(f"{label}: {step}")
+
+
+def _of_functions(fn: Any, params: Any, proof: dict[str, Any], mode: str) -> dict[str, Any]:
+    """Return the arguments of `prove` for a function of a params tree."""
+    entry = in_mode_of(fn, proof["takes_mode"], mode == "train", proof["seed"])
+    own = {name: proof[name] for name in ("trainable", "has_state")}
+    return {"fn": entry, "params": params, **own}
+
+
+def _of_classes(fn: Any, params: Any, proof: dict[str, Any], mode: str) -> dict[str, Any]:
+    """Return the arguments of `prove` for a flax class."""
+    from flax import nnx
+
+    from jaxgrad.parity.port.proof.filling import Mode, filled, trained
+
+    setting = Mode(mode == "train", proof["others"][mode])
+    model = filled(fn, params, setting, nnx.Rngs(proof["seed"]))
+    return {"fn": model, "trainable": trained(model, proof["trainable"])}
+
+
+def read(files: Files) -> dict[str, Any]:
+    """Return the contents of the proof file.
+
+    Raises:
+        NoProof: It does not exist, or another version has written it.
+    """
+    for path in (files.source, files.proof, files.params):
+        if not path.is_file():
+            raise NoProof(
+                f"{path} does not exist; Ported.write({files.source.name!r}) writes it, where "
+                "torch is installed"
+            )
+    proof = json.loads(files.proof.read_text(encoding="utf-8"))
+    if proof.get("format") != FORMAT:
+        raise NoProof(f"{files.proof} was written by another version of jaxgrad; port again")
+    return proof
+
+
+def has_changed(files: Files) -> bool:
+    """Return whether the source is not the one that was proved when it was written."""
+    return read(files)["source_sha256"] != digest(files.source.read_text(encoding="utf-8"))
+
+
+def digest(source: str) -> str:
+    return hashlib.sha256(source.encode()).hexdigest()
+
+
+def in_mode_of(
+    fn: Callable[..., Any], takes_mode: bool, training: bool, seed: int
+) -> Callable[..., Any]:
+    """Return an entry in one mode; a key that has a default is needed in train mode alone."""
+    keywords: dict[str, Any] = {"training": training} if takes_mode else {}
+    key = inspect.signature(fn).parameters.get("rng")
+    if key is not None and (training or key.default is key.empty):
+        keywords["rng"] = jax.random.key(seed)
+    return functools.partial(fn, **keywords)
+
+
+def flattened(tree: Any, arrays: dict[str, Any], path: str = "") -> Any:
+    """Return a params tree with each leaf replaced by its path, and collect the leaves."""
+    if isinstance(tree, Mapping):
+        return {k: flattened(x, arrays, f"{path}.{k}" if path else k) for k, x in tree.items()}
+    if isinstance(tree, list):
+        return [flattened(x, arrays, f"{path}.{n}" if path else str(n)) for n, x in enumerate(tree)]
+    arrays[path] = tree
+    return path
+
+
+def _filled(names: Any, arrays: Mapping[str, Any]) -> Any:
+    if isinstance(names, dict):
+        return {key: _filled(x, arrays) for key, x in names.items()}
+    if isinstance(names, list):
+        return [_filled(x, arrays) for x in names]
+    return arrays[names]

@@ -1,0 +1,44 @@
+"""The names that variables of the torch program have in the port."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+
+RESERVED = frozenset(
+    {
+        "F",
+        "jax",
+        "jnp",
+        "lax",
+        "jaxgrad",
+        "math",
+        "nnx",
+        "p",
+        "np",
+        "optim",
+        "partial",
+        "rng",
+        "training",
+    }
+)
+
+
+MARK = re.compile(
+    r"#\s*(fmt|type|pyright|pyrefly|mypy|noqa|pylint|ruff|nosec|pragma)\b"
+)  # for tools
+
+
+def renames(node: ast.AST) -> dict[str, str]:
+    """Return other names for variables of a function: `input` is `x`, if there is no `x`."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    names |= {a.arg for a in ast.walk(node) if isinstance(a, ast.arg)}
+    return {"input": "input_"} if "x" in names else {}
+
+
+def port_name(name: str) -> str:
+    """Return the port's name of a variable of torch's; `input` is a builtin, `F` a module."""
+    if name == "input":
+        return "x"
+    return f"{name}_" if name in RESERVED else name

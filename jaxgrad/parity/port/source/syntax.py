@@ -1,0 +1,212 @@
+"""Build and compare the expressions of the port, which are `ast` nodes until they are written."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import math
+from collections.abc import Container, Mapping, Sequence
+from typing import Any, TypeGuard
+
+import numpy as np
+import torch
+
+from jaxgrad.parity.port.source.refusals import PortError
+
+
+def name(text: str) -> ast.Name:
+    return ast.Name(text, ast.Load())
+
+
+def constant(value: Any) -> ast.Constant:
+    return ast.Constant(value)
+
+
+def item(base: ast.expr, index: Any) -> ast.expr:
+    """Return `base[index]` for an int or a string; of `[x]`, element 0 is `x`."""
+    if isinstance(base, ast.List) and len(base.elts) == 1 and index == 0:
+        return base.elts[0]
+    return ast.Subscript(base, literal(index), ast.Load())
+
+
+def attribute(base: ast.expr, field: str) -> ast.expr:
+    return ast.Attribute(base, field, ast.Load())
+
+
+def unique(base: str, taken: Container[str]) -> str:
+    """Return a name that is not taken: `x`, else `x_2`, `x_3` and so on."""
+    found, number = base, 2
+    while found in taken:
+        found, number = f"{base}_{number}", number + 1
+    return found
+
+
+def call_written(function: str, *args: ast.expr) -> ast.Call:
+    """Return the call of a function of the port, whose name may change until it is written."""
+    node = call(function, *args)
+    node.func.__dict__["written"] = True
+    return node
+
+
+def is_written(node: ast.AST) -> TypeGuard[ast.Name]:
+    """Return whether a node is the name of a function of the port, not of a local variable."""
+    return isinstance(node, ast.Name) and "written" in node.__dict__
+
+
+def rename_written(node: ast.AST, names: Mapping[str, str]) -> None:
+    """Give the functions of the port that a node names other names."""
+    for inner in ast.walk(node):
+        if is_written(inner):
+            inner.id = names.get(inner.id, inner.id)
+
+
+def call(function: str | ast.expr, *args: ast.expr, **keywords: ast.expr) -> ast.Call:
+    func = dotted(function) if isinstance(function, str) else function
+    return ast.Call(func, list(args), [ast.keyword(k, v) for k, v in keywords.items()])
+
+
+def function(
+    label: str, parameters: Sequence[str], body: list[ast.stmt], star: str | None = None
+) -> ast.FunctionDef:
+    """Return a function definition."""
+    names = [ast.arg(n) for n in parameters]
+    arguments = ast.arguments([], names, ast.arg(star) if star else None, [], [], None, [])
+    node = ast.FunctionDef(label, arguments, body, [], None)
+    node.__dict__["type_params"] = []
+    return node
+
+
+def dotted(text: str) -> ast.expr:
+    first, *rest = text.split(".")
+    return functools.reduce(attribute, rest, name(first))
+
+
+def text(node: ast.AST) -> str:
+    return ast.unparse(ast.fix_missing_locations(copy.deepcopy(node)))
+
+
+def same(left: ast.AST, right: ast.AST) -> bool:
+    return ast.dump(left) == ast.dump(right)
+
+
+def substitute(node: Any, parts: Mapping[str, ast.expr]) -> Any:
+    """Return a copy of a node with local variables replaced by expressions."""
+    return _Substitute(parts).visit(copy.deepcopy(node))
+
+
+class _Substitute(ast.NodeTransformer):
+    def __init__(self, parts: Mapping[str, ast.expr]) -> None:
+        self.parts = parts
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        if node.id not in self.parts or is_written(node):
+            return node
+        new = copy.deepcopy(self.parts[node.id])
+        if "leaves" in node.__dict__:
+            new.__dict__["leaves"] = node.__dict__["leaves"]
+        return new
+
+
+def remarks(statement: ast.stmt) -> dict[str, Any]:
+    """Return the comments of a statement, which another one gets in its place."""
+    return {k: x for k in ("comments", "trailing") if (x := statement.__dict__.get(k))}
+
+
+def result_target(target: ast.expr | None) -> ast.expr | None:
+    """Return `x` of a target `x`, and of `x, p["norm"]`, where the rest are places in params."""
+    if not isinstance(target, ast.Tuple):
+        return target
+    first, *rest = target.elts
+    return first if all(isinstance(x, ast.Subscript) for x in rest) else None
+
+
+def rename_variables(statement: ast.stmt, names: Mapping[str, str]) -> ast.stmt:
+    """Give variables of a statement other names, where they are read or assigned."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and not is_written(node):
+            node.id = names.get(node.id, node.id)
+    return statement
+
+
+def renamed_parts(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
+    """Return a copy of an expression with parts replaced by names: their text -> the name."""
+    return _RenameParts(names).visit(copy.deepcopy(node))
+
+
+class _RenameParts(ast.NodeTransformer):
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.names = names
+
+    def visit(self, node: ast.AST) -> Any:
+        if isinstance(node, ast.expr) and text(node) in self.names:
+            return name(self.names[text(node)])
+        return self.generic_visit(node)
+
+
+def names_in(node: ast.AST) -> list[str]:
+    """Return every name that is read in a node, once per use."""
+    return [n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)]
+
+
+def assigned(node: ast.AST) -> set[str]:
+    """Return the names that a function or a statement assigns."""
+    return {
+        n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    }
+
+
+def nonlocals(node: ast.AST) -> set[str]:
+    """Return the names of the function around it that a function declares as its own to assign."""
+    return {name for n in ast.walk(node) if isinstance(n, ast.Nonlocal) for name in n.names}
+
+
+LARGEST = 64  # numbers of an array that are written out
+DTYPES = {
+    torch.float64: "jnp.float64",
+    torch.float32: "jnp.float32",
+    torch.float16: "jnp.float16",
+    torch.bfloat16: "jnp.bfloat16",
+    torch.complex64: "jnp.complex64",
+    torch.complex128: "jnp.complex128",
+    torch.int64: "int",
+    torch.int32: "jnp.int32",
+    torch.int16: "jnp.int16",
+    torch.int8: "jnp.int8",
+    torch.uint8: "jnp.uint8",
+    torch.bool: "bool",
+}
+
+
+def literal(value: Any) -> ast.expr:
+    """Return the expression of a folded value.
+
+    Raises:
+        PortError: The value cannot be written in the port.
+    """
+    if isinstance(value, bool | str | bytes) or value is None or value is Ellipsis:
+        return constant(value)
+    if isinstance(value, int):
+        return ast.UnaryOp(ast.USub(), constant(-int(value))) if value < 0 else constant(int(value))
+    if isinstance(value, float):
+        if math.isinf(value):
+            return dotted("jnp.inf") if value > 0 else ast.UnaryOp(ast.USub(), dotted("jnp.inf"))
+        if math.isnan(value):
+            return dotted("jnp.nan")
+        return ast.UnaryOp(ast.USub(), constant(-value)) if value < 0 else constant(float(value))
+    if isinstance(value, complex):
+        return constant(value)
+    if isinstance(value, torch.dtype):
+        return dotted(DTYPES[value])
+    if isinstance(value, tuple):
+        return ast.Tuple([literal(x) for x in value], ast.Load())
+    if isinstance(value, list):
+        return ast.List([literal(x) for x in value], ast.Load())
+    if isinstance(value, dict):
+        return ast.Dict([literal(k) for k in value], [literal(v) for v in value.values()])
+    if isinstance(value, np.ndarray | np.generic) and value.size <= LARGEST:
+        return call("jnp.array", literal(value.tolist()))
+    if isinstance(value, slice):
+        parts = (value.start, value.stop, value.step)
+        return ast.Slice(*(None if x is None else literal(x) for x in parts))
+    raise PortError(f"a value of type {type(value).__name__} cannot be written in the port")

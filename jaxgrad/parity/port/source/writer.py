@@ -1,0 +1,224 @@
+"""Write the file: header, imports, one function after the other, at most 100 columns wide."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import json
+import pathlib
+import re
+import textwrap
+from collections.abc import Sequence
+
+from torch import nn
+
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.line_breaks import WIDTH, fit
+from jaxgrad.parity.port.source.source import is_torch
+from jaxgrad.parity.port.source.spelling import statement_text, tidy
+from jaxgrad.parity.port.source.written import Assumption, Written
+
+
+_IMPORTS = (
+    ("math", "import math"),
+    ("partial", "from functools import partial"),
+    ("jax", "import jax"),
+    ("jnp", "import jax.numpy as jnp"),
+    ("lax", "from jax import lax"),
+    ("nnx", "from flax import nnx"),
+    ("jaxgrad", "import jaxgrad"),
+    ("F", "from jaxgrad import functional as F"),
+    ("optim", "from jaxgrad import optim"),
+)
+_STANDARD = ("import math", "from functools import partial")
+
+
+def short_path(path: str) -> str:
+    """Return the last folder and the name of a file."""
+    return "/".join(pathlib.Path(path).parts[-2:])
+
+
+def title_of(module: nn.Module) -> str:
+    """Return the first line of a port."""
+    kind = type(module)
+    try:
+        file = inspect.getsourcefile(kind) or ""
+    except (OSError, TypeError):  # a class of a notebook, or of a module that is not imported
+        file = inspect.unwrap(kind.forward).__code__.co_filename
+    place = kind.__module__ if is_torch(kind) else short_path(file)
+    return f"JAX port of {kind.__name__} ({place}), written by jaxgrad.port."
+
+
+def write_file(
+    title: str,
+    functions: Sequence[Written],
+    assumptions: Sequence[Assumption],
+    notes: Sequence[str] = (),
+    section: Sequence[Written | ast.stmt] = (),
+    deviations: Sequence[str] = (),
+    layers: Sequence[str] = (),
+) -> str:
+    """Return the source of the port; the first function is the entry, and `section` is last.
+
+    Args:
+        title: The first line of the docstring.
+        functions: The functions and classes.
+        assumptions: The folded tests.
+        notes: Further paragraphs of the docstring.
+        section: What is written after the functions.
+        deviations: The documented differences that apply.
+        layers: The layers of `jaxgrad.nnx` that the classes use.
+    """
+    parts = [*functions, *section]
+    bodies = [
+        function_text(x) if isinstance(x, Written) else "\n".join(statement_lines(x, 0))
+        for x in parts
+    ]
+    nodes = [x.node if isinstance(x, Written) else x for x in parts]
+    used = {n for node in nodes for n in syntax.names_in(node)}
+    lines = [text for name, text in _IMPORTS if name in used]
+    standard = [x for x in lines if x in _STANDARD]
+    others = [x for x in lines if x not in _STANDARD]
+    if layers:
+        others += _layers_import(layers)
+    blocks = ["\n".join(block) for block in (standard, others) if block]
+    return (
+        "\n\n".join([_header(title, assumptions, notes, deviations), *blocks])
+        + "\n\n\n"
+        + "\n\n\n".join(bodies)
+        + "\n"
+    )
+
+
+def _layers_import(layers: Sequence[str]) -> list[str]:
+    """Return the import of layers, one a line if they do not fit."""
+    line = f"from jaxgrad.nnx import {', '.join(layers)}"
+    if len(line) <= WIDTH:
+        return [line]
+    return ["from jaxgrad.nnx import (", *(f"    {name}," for name in layers), ")"]
+
+
+def _header(
+    title: str,
+    assumptions: Sequence[Assumption],
+    notes: Sequence[str],
+    deviations: Sequence[str],
+) -> str:
+    lines = [f'"""{title}', *(line for note in notes for line in ("", *note.split("\n")))]
+    if assumptions:
+        lines += ["", "The torch program branches on these tests; the port assumes that they hold:"]
+        lines += [
+            f"- {a.text} ({a.place.file and pathlib.Path(a.place.file).name}:{a.place.line})"
+            for a in dict.fromkeys(assumptions)
+        ]
+    if deviations:
+        lines += ["", "Differences from torch by design:", *(f"- {text}" for text in deviations)]
+    wrapped = [y for x in lines for y in (textwrap.wrap(x, WIDTH, subsequent_indent="  ") or [""])]
+    return "\n".join(wrapped) + ('\n"""' if len(wrapped) > 1 else '"""')
+
+
+def function_text(written: Written) -> str:
+    """Return the source of one function."""
+    node = written.node
+    if isinstance(node, ast.ClassDef):
+        return _class_text(written, node)
+    keywords = [
+        f"{k.arg}={syntax.text(d)}"
+        for k, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
+        if d is not None
+    ]
+    bare = [
+        k.arg for k, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is None
+    ]
+    named = [*bare, *keywords]
+    positional = ast.arguments([], node.args.args, None, [], [], None, node.args.defaults)
+    parameters = [syntax.text(positional)] if node.args.args else []
+    parameters += ["*", *named] if named else []
+    head = fit(f"def {written.name}({', '.join(parameters)}):", 0)
+    lines = [*head, *_docstring(written)]
+    for statement in node.body:
+        lines += statement_lines(statement, 4)
+    return "\n".join(lines)
+
+
+def _class_text(written: Written, node: ast.ClassDef) -> str:
+    lines = [f"@{syntax.text(d)}" for d in node.decorator_list]
+    bases = f"({', '.join(map(syntax.text, node.bases))})" if node.bases else ""
+    lines += [f"class {written.name}{bases}:", *_docstring(written)]
+    for n, method in enumerate(node.body):
+        text = [line for line in statement_lines(method, 4) if line]
+        lines += ["", *text] if n or written.doc else text
+    return "\n".join(lines)
+
+
+def _docstring(written: Written) -> list[str]:
+    if len(written.doc) + 10 <= WIDTH and "\n" not in written.doc:
+        return [f'    """{written.doc}"""']
+    wrapped = [_wrapped(part) for part in written.doc.split("\n\n")]
+    (first, *rest), *others = wrapped
+    more = [line for part in others for line in ("", *(f"    {x}" for x in part))]
+    return [f'    """{first}', *(f"    {x}" for x in rest), *more, '    """']
+
+
+def _wrapped(text: str) -> list[str]:
+    """Return the lines of a text; a shape stays on one line."""
+    joined = re.sub(r"\w+ \([^()]*\)|\([^()]*\)", lambda m: m[0].replace(" ", "\0"), text)
+    return [line.replace("\0", " ") for line in textwrap.wrap(joined, WIDTH - 8)]
+
+
+def statement_lines(node: ast.stmt, indent: int) -> list[str]:
+    """Return the lines of a statement, with its comments."""
+    space = " " * indent
+    above = [space + text for text in node.__dict__.get("comments", [])]
+    if isinstance(node, ast.For):
+        target = syntax.text(node.target)
+        target = target[1:-1] if isinstance(node.target, ast.Tuple) else target
+        head = f"for {target} in {syntax.text(node.iter)}:"
+        inner = [line for s in node.body for line in statement_lines(s, indent + 4)]
+        return [*above, *fit(tidy(head), indent), *inner]
+    if isinstance(node, ast.If):
+        return [*above, *_branch(node, indent)]
+    if isinstance(node, ast.FunctionDef):
+        decorators = [f"{space}@{syntax.text(d)}" for d in node.decorator_list]
+        head = f"def {node.name}({syntax.text(node.args)}):"
+        inner = [line for s in node.body for line in statement_lines(s, indent + 4)]
+        return ["", *above, *decorators, *fit(head, indent), *inner, ""]
+    lines = fit(tidy(statement_text(node)), indent)
+    if isinstance(node, ast.Assert) and node.msg is not None and len(lines) > 1:
+        lines = _assertion(node, indent)
+    if isinstance(node, ast.Raise) and any(len(line) > WIDTH for line in lines):
+        lines = _raising(node, indent)
+    trailing = node.__dict__.get("trailing", "")
+    if trailing and len(lines) == 1 and len(lines[0]) + 2 + len(trailing) <= WIDTH:
+        lines[0] += f"  {trailing}"
+    elif trailing:
+        above.append(space + trailing)
+    return [*above, *lines]
+
+
+def _branch(node: ast.If, indent: int) -> list[str]:
+    space = " " * indent
+    lines = fit(tidy(f"if {syntax.text(node.test)}:"), indent)
+    lines += [line for s in node.body for line in statement_lines(s, indent + 4)]
+    if node.orelse:
+        lines.append(f"{space}else:")
+        lines += [line for s in node.orelse for line in statement_lines(s, indent + 4)]
+    return lines
+
+
+def _assertion(node: ast.Assert, indent: int) -> list[str]:
+    test = fit(f"assert {tidy(syntax.text(node.test))}, (", indent)
+    return [*test, *_message(node.msg, indent), " " * indent + ")"]
+
+
+def _raising(node: ast.Raise, indent: int) -> list[str]:
+    assert isinstance(node.exc, ast.Call)
+    head = f"{' ' * indent}raise {syntax.text(node.exc.func)}("
+    return [head, *_message(node.exc.args[0], indent), " " * indent + ")"]
+
+
+def _message(node: ast.expr | None, indent: int) -> list[str]:
+    """Return a text as strings, one a line."""
+    assert isinstance(node, ast.Constant) and isinstance(node.value, str)
+    parts = textwrap.wrap(node.value, WIDTH - indent - 8, drop_whitespace=False)
+    return [f"{' ' * (indent + 4)}{json.dumps(part, ensure_ascii=False)}" for part in parts]

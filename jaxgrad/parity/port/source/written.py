@@ -1,0 +1,50 @@
+"""A function of the port, and a test of the torch program that the port assumes."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import types
+from typing import Any
+
+from jaxgrad.parity.port.source.refusals import Hole, Place
+
+
+@dataclasses.dataclass
+class Written:
+    """A function of the port."""
+
+    name: str
+    function: types.FunctionType  # torch's function
+    node: Any  # ast.FunctionDef, or ast.ClassDef for an autograd.Function
+    owner: type | None  # the module's class, if the function is a method
+    doc: str = ""
+    pinned: bool = False  # whether it is passed to a transformation, which takes no constants
+    paths: set[str] = dataclasses.field(default_factory=set)  # the modules whose method it is
+    hole: Hole | None = None  # what is to be written by hand in its place
+    base: str = ""  # the name that it has if no other function has it
+    held: set[str] = dataclasses.field(default_factory=set)  # the modules that it was written for
+
+    @classmethod
+    def helper(cls, source: str, doc: str, writer: Any) -> Written:
+        """Return a function that has no counterpart in torch, from its source.
+
+        Args:
+            source: The definition of the function.
+            doc: Its docstring.
+            writer: The function that adds it to the port.
+        """
+        node = ast.parse(source).body[0]
+        assert isinstance(node, ast.FunctionDef)
+        return cls(node.name, writer, node, None, doc)
+
+
+@dataclasses.dataclass(frozen=True)
+class Assumption:
+    """A test of the torch program that was folded, because the port cannot branch on it."""
+
+    place: Place
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.text}"

@@ -1,0 +1,1 @@
+"""Interpret statements that are no loops."""

@@ -1,0 +1,154 @@
+"""Interpret a branch on the value of a tensor: both arms are written, as `lax.cond`."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+import torch
+
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.cleaning import cleaned
+from jaxgrad.parity.port.values import draws
+from jaxgrad.parity.port.values.binding import bind_results
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
+from jaxgrad.parity.port.values.leaving import Returned
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import code_of, lift, real_of, tensors_in
+
+
+@dataclasses.dataclass
+class _Arm:
+    """One arm of a branch: its statements, the variables after it, and what it returned."""
+
+    body: list[ast.stmt]
+    values: dict[str, Value]
+    returned: Value | None
+
+
+def branch(node: ast.If, test: Tensor, scope: Scope) -> None:
+    """Interpret `if tensor:`; the arm that torch takes is interpreted last, on the same values.
+
+    Raises:
+        PortError: The arms cannot be two functions with results of one type.
+        Returned: Both arms return.
+    """
+    if test.real.numel() != 1:
+        raise scope.refuse("the truth of more than one value is ambiguous", node)
+    before = dict(scope.values)
+    arms: dict[bool, _Arm] = {}
+    taken = bool(test.real)
+    for which in (not taken, taken):
+        scope.values.clear()
+        scope.values.update(before)
+        arms[which] = _arm(node.body if which else node.orelse, scope, node)
+    scope.line = node
+    then, otherwise = arms[True], arms[False]
+    if (then.returned is None) != (otherwise.returned is None):
+        raise scope.refuse(
+            "one arm of a branch on the value of a tensor returns and the other does not; let both "
+            "assign the result to a variable",
+            node,
+        )
+    if then.returned is not None and otherwise.returned is not None:
+        _require_same([then.returned], [otherwise.returned], ["the result"], scope, node)
+        codes = [code_of(then.returned)], [code_of(otherwise.returned)]
+        call = _cond(test, then, otherwise, codes, [], scope)
+        raise Returned(lift(real_of(arms[taken].returned or Folded(None)), call))
+    names = _changed(before, then, otherwise, scope, node)
+    scope.values.clear()
+    scope.values.update(before)
+    if not names:
+        return
+    results = [[code_of(arm.values[n]) for n in names] for arm in (then, otherwise)]
+    operands = [n for n in names if isinstance(before.get(n), Tensor)]
+    call = _cond(test, then, otherwise, (results[0], results[1]), operands, scope)
+    bind_results(names, [arms[taken].values[n].real for n in names], call, scope)
+
+
+def _arm(body: list[ast.stmt], scope: Scope, node: ast.AST) -> _Arm:
+    """Interpret one arm; it may not change a tensor in place."""
+    held = [t.real for v in scope.values.values() for t in tensors_in(v)]
+    versions = [x._version for x in held]
+    returned = None
+    with scope.block() as written:
+        try:
+            scope.run.execute(body, scope)
+        except Returned as result:
+            returned = result.value
+    if [x._version for x in held] != versions:
+        raise scope.refuse(
+            "a tensor is changed in place in one arm of a branch on the value of a tensor; assign "
+            "a new one",
+            node,
+        )
+    return _Arm(written, dict(scope.values), returned)
+
+
+def _changed(
+    before: dict[str, Value], then: _Arm, otherwise: _Arm, scope: Scope, node: ast.AST
+) -> list[str]:
+    """Return the variables that differ after the branch and have a value in both arms."""
+    names = [
+        n
+        for n in [*then.values, *(k for k in otherwise.values if k not in then.values)]
+        if any(arm.values.get(n) is not before.get(n) for arm in (then, otherwise))
+    ]
+    both = [n for n in names if n in then.values and n in otherwise.values]
+    left, right = [then.values[n] for n in both], [otherwise.values[n] for n in both]
+    _require_same(left, right, both, scope, node)
+    return [n for n in both if isinstance(then.values[n], Tensor)]
+
+
+def _require_same(
+    left: list[Value], right: list[Value], names: list[str], scope: Scope, node: ast.AST
+) -> None:
+    """Raise if an arm gives a value of another type, shape or dtype than the other arm."""
+    for a, b, name in zip(left, right, names, strict=True):
+        if _type(a) != _type(b):
+            raise scope.refuse(
+                f"{name} is {_type(a)} in one arm of a branch on the value of a tensor and "
+                f"{_type(b)} in the other",
+                node,
+            )
+
+
+def _type(value: Value) -> str:
+    if isinstance(value, Tensor):
+        return f"{str(value.real.dtype).removeprefix('torch.')}{list(value.real.shape)}"
+    if tensors_in(value):
+        return " and ".join(_type(t) for t in tensors_in(value))
+    return repr(real_of(value))
+
+
+def _cond(
+    test: Tensor,
+    then: _Arm,
+    otherwise: _Arm,
+    results: tuple[list[ast.expr], list[ast.expr]],
+    operands: list[str],
+    scope: Scope,
+) -> ast.Call:
+    """Emit the functions of both arms, and return the call of `lax.cond`."""
+    locals_ = [scope.local(n) for n in operands]
+    labels: list[ast.expr] = []
+    for arm, codes, word in zip((then, otherwise), results, ("then", "otherwise"), strict=True):
+        for split in draws.taken_out(arm.body):
+            scope.emit(split)
+        result = codes[0] if len(codes) == 1 else ast.Tuple(codes, ast.Load())
+        body = cleaned([*arm.body, ast.Return(result)])
+        function = syntax.function(word, locals_, body)
+        if len(body) == 1:
+            labels.append(ast.Lambda(function.args, result))
+            continue
+        function.name = scope.fresh(word)
+        scope.emit(function)
+        labels.append(syntax.name(function.name))
+    code = (
+        code_of(test)
+        if test.real.ndim == 0
+        else syntax.call(syntax.attribute(code_of(test), "squeeze"))
+    )
+    if test.real.dtype is not torch.bool:
+        code = ast.Compare(code, [ast.NotEq()], [syntax.constant(0)])
+    return syntax.call("lax.cond", code, *labels, *map(syntax.name, locals_))

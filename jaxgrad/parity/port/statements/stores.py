@@ -1,0 +1,94 @@
+"""Interpret assignments to attributes and to elements."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from jaxgrad.parity.port.calls import inplace
+from jaxgrad.parity.port.expressions import indexing
+from jaxgrad.parity.port.functions import autograd_functions, objects
+from jaxgrad.parity.port.values.binding import kept, stop_all
+from jaxgrad.parity.port.values.kinds_of_values import (
+    Fields,
+    Folded,
+    Items,
+    Module,
+    Object,
+    Size,
+    Tensor,
+    Value,
+)
+from jaxgrad.parity.port.values.lengths import pinned
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import code_of
+
+
+def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast.AST) -> None:
+    """Interpret `owner.name = value`.
+
+    Raises:
+        PortError: The port has no place for the value.
+    """
+    if isinstance(owner, autograd_functions.Context):
+        autograd_functions.store(owner, name, value, scope)
+    elif isinstance(owner, Object):
+        objects.store(owner, name, value, scope, node)
+    elif isinstance(owner, Module) and isinstance(value, Folded | Size):
+        _set_on_module(owner, name, value, scope, node)
+    elif isinstance(owner, Module) and getattr(owner.real, name, None) is value.real:
+        return  # it is set to what it is
+    elif isinstance(owner, Module) and isinstance(value, Module):
+        raise scope.refuse(f"the module `{name}` is replaced while the module runs", node)
+    elif isinstance(owner, Fields) and name in owner.fields:
+        _set_field(owner, name, stop_all(value) if scope.no_grad else value, scope)
+    else:
+        raise scope.refuse(
+            f"`{name}` is set while the module runs; return it instead of storing it", node
+        )
+
+
+def _set_on_module(
+    owner: Module, name: str, value: Folded | Size, scope: Scope, node: ast.AST
+) -> None:
+    """Set a number of a module for the rest of the run."""
+    if scope.run.settings.carries_over(owner.real, name, value.real):
+        raise scope.refuse(
+            f"`{name}` is read and then set on a module while it runs, so the next call depends on "
+            "this one; take it as an argument and return it",
+            node,
+        )
+    scope.run.settings.set(owner.real, name, pinned(value, scope, node))
+
+
+def _set_field(owner: Fields, key: Any, value: Value, scope: Scope) -> None:
+    """Replace a value of a dict or record, whose other values are still read from where it is."""
+    owner.fields, owner.code = {k: owner.at(k) for k in owner.fields}, None
+    owner.fields[key] = kept(str(key), value, scope, lasting=True)
+
+
+def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST) -> None:
+    """Interpret `owner[key] = value`.
+
+    Raises:
+        PortError: The owner is neither a tensor nor a list or dict of the run.
+    """
+    if isinstance(owner, Tensor):
+        inplace.set_item(owner, key, value, scope, node)
+        return
+    position = pinned(key, scope, node)
+    if scope.no_grad:
+        value = stop_all(value)
+    if isinstance(owner, Items):
+        owner.items = list(indexing.iterate(owner, scope, node))
+        owner.code, owner.counted = None, False
+        owner.items[position] = kept(str(position), value, scope, lasting=True)
+    elif isinstance(owner, Fields) and not isinstance(owner, Object):
+        _set_field(owner, position, value, scope)
+    elif isinstance(owner, Folded) and isinstance(value, Folded):
+        owner.real[position] = value.real
+    else:
+        raise scope.refuse("an element of this object is set while the module runs", node)
+    if owner.code is not None:
+        place = ast.Subscript(code_of(owner), code_of(key), ast.Store())
+        scope.emit(ast.Assign([place], code_of(value)))

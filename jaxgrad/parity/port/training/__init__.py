@@ -1,0 +1,1 @@
+"""Write the training step: the loss, the optimizer and its schedule."""

@@ -1,0 +1,42 @@
+"""The example inputs of a port, as tensors of the run and as values of its entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from jaxgrad._core.copies import copy_to_numpy
+from jaxgrad.parity.interop import map_leaves
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.binding import bind
+from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Tensor, Value
+from jaxgrad.parity.port.values.scope import Scope
+
+
+def input_value(name: str, value: Any, scope: Scope) -> Value:
+    """Return an argument of the entry as a value with its name."""
+    if isinstance(value, torch.Tensor):
+        return Tensor(value, syntax.name(name))
+    if isinstance(value, Mapping):
+        fields = {k: input_value(k, x, scope) for k, x in value.items()}
+        return Fields(dict, syntax.name(name), fields)
+    if isinstance(value, list | tuple):
+        items = [input_value(name, x, scope) for x in value]
+        return Items(type(value), syntax.name(name), items)
+    return bind(name, Value(value), scope)
+
+
+def tensors(inputs: Any, module: nn.Module) -> Any:
+    """Return inputs as tensors of their own; floating ones in the dtype of the module."""
+    dtypes = [p.dtype for p in module.parameters() if p.is_floating_point()]
+    dtype = dtypes[0] if dtypes else torch.get_default_dtype()
+
+    def one(x: Any) -> torch.Tensor:
+        tensor = torch.tensor(np.asarray(copy_to_numpy(x)))
+        return tensor.to(dtype) if tensor.is_floating_point() else tensor
+
+    return map_leaves(one, inputs)

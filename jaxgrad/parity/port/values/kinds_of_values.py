@@ -1,0 +1,166 @@
+"""The kinds of values of a torch program: folded, or with an expression that computes it."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import dataclasses
+from typing import Any
+
+from jaxgrad.parity.port.source import syntax
+
+
+@dataclasses.dataclass(eq=False)
+class Value:
+    """A value of the run, and the expression that computes it in the port."""
+
+    real: Any
+    code: ast.expr | None = None
+
+
+class Folded(Value):
+    """Configuration: a number, a string, a function. It may have the code that names it."""
+
+    origin: str = ""  # the attribute that it was read from, which names a keyword of the port
+    variable: str = ""  # the variable that has it before a loop
+    formula: ast.expr | None = None  # how a number of many digits is computed
+    parts: ast.expr | None = None  # how any number is computed, for the formula of another one
+
+
+class Size(Value):
+    """A number that is computed from shapes; the port computes it from its own arrays."""
+
+
+@dataclasses.dataclass(eq=False)
+class Tensor(Value):
+    """A tensor of the run."""
+
+    stale: str = ""  # why this value may not be read any more
+    view: ast.expr | None = None  # the part of another variable that shares its memory
+
+
+class Module(Value):
+    """A torch module; its code is the expression of its params."""
+
+    path: str = ""
+
+
+@dataclasses.dataclass(eq=False)
+class Items(Value):
+    """A list or tuple; `real` is its type."""
+
+    items: list[Value] = dataclasses.field(default_factory=list)
+    counted: bool = False  # whether its length depends on a size, so that it has code
+
+    def at(self, index: int) -> Value:
+        value = self.items[index]
+        if self.code is None or _shows_parts(self.code):
+            return value
+        return part(value, syntax.item(self.code, index))
+
+
+@dataclasses.dataclass(eq=False)
+class Fields(Value):
+    """A dict or a record with named values; `real` is its type."""
+
+    fields: dict[Any, Value] = dataclasses.field(default_factory=dict)
+    by_attribute: bool = False  # whether the port's expression has attributes, not keys
+
+    def at(self, key: Any) -> Value:
+        value = self.fields[key]
+        if self.code is None:
+            return value
+        reach = syntax.attribute if self.by_attribute else syntax.item
+        return part(value, reach(self.code, key))
+
+
+@dataclasses.dataclass(eq=False)
+class Object(Fields):
+    """An object of a Python class (`real`) that is made of tensors; the port has its attributes."""
+
+    passed: bool = False  # whether it is an argument of the function that is being interpreted
+
+
+@dataclasses.dataclass(eq=False)
+class Method(Value):
+    """A Python function (`real`) bound to the value that it was read from."""
+
+    owner: Value = dataclasses.field(default_factory=lambda: Folded(None))
+    kind: type | None = None  # the class that defines it, if it was reached by `super()`
+
+
+@dataclasses.dataclass(eq=False)
+class Parent(Value):
+    """`super()` of a module: `real` is the class after which methods are looked up."""
+
+    owner: Value = dataclasses.field(default_factory=lambda: Folded(None))
+
+
+@dataclasses.dataclass(eq=False)
+class TensorMethod(Value):
+    """A method of a tensor by its name (`real`)."""
+
+    owner: Value = dataclasses.field(default_factory=lambda: Folded(None))
+
+
+@dataclasses.dataclass(eq=False)
+class Closure(Value):
+    """A function that is defined inside of a function; `real` is its syntax tree."""
+
+    scope: Any = None  # where it can be called
+    source: Any = None  # of the function that defines it
+    captured: dict[str, Value] = dataclasses.field(default_factory=dict)  # in another scope
+
+
+@dataclasses.dataclass(eq=False)
+class Mapped(Closure):
+    """A function under `torch.vmap`."""
+
+    function: Value = dataclasses.field(default_factory=lambda: Folded(None))
+    in_dims: Any = 0
+    out_dims: Any = 0
+
+
+@dataclasses.dataclass(eq=False)
+class Differentiated(Closure):
+    """A function under `torch.func.grad` or another transformation of `torch.func`."""
+
+    function: Value = dataclasses.field(default_factory=lambda: Folded(None))
+    transform: Any = None  # torch's
+    argnums: Any = 0
+
+
+def _shows_parts(code: ast.expr) -> bool:
+    """Return whether each part of a container has an expression of its own: `x.shape[:2]`."""
+    is_slice = isinstance(code, ast.Subscript) and isinstance(code.slice, ast.Slice)
+    return isinstance(code, ast.Tuple) or is_slice
+
+
+def renamed(value: Value, code: ast.expr) -> Value:
+    """Return a value under another expression; what is folded stays folded."""
+    if not is_dynamic(value) or isinstance(value, Method | TensorMethod | Closure):
+        return value
+    new = copy.copy(value)
+    new.code = code
+    return new
+
+
+def part(value: Value, code: ast.expr) -> Value:
+    """Return an element of a container under its expression; a list there can be changed."""
+    if isinstance(value, Items) and value.real is list and value.code is None:
+        value.code = code
+        return value
+    return renamed(value, code)
+
+
+def is_dynamic(value: Value) -> bool:
+    """Return whether the port has code for a value: a tensor, a size or a module is in it."""
+    if isinstance(value, Items):
+        return value.code is not None or any(is_dynamic(x) for x in value.items)
+    if isinstance(value, Fields):
+        return value.code is not None or any(is_dynamic(x) for x in value.fields.values())
+    if isinstance(value, Method | TensorMethod):
+        return is_dynamic(value.owner)
+    if isinstance(value, Folded):
+        return value.code is not None  # `x.dtype`
+    return isinstance(value, Tensor | Size | Module | Closure)

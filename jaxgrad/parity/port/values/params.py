@@ -1,0 +1,104 @@
+"""The params tree of a port: torch's names as nested dicts, numbered children as lists."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from jaxgrad._core.copies import copy_to_numpy
+from jaxgrad.parity.port.values.places import is_numbered
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Where the tensors of a module are in the params tree of its port."""
+
+    module: nn.Module
+    used: frozenset[str]  # the paths of the tensors that the port reads
+    constants: Mapping[str, torch.Tensor]  # those that no state_dict has
+
+    def ties(self) -> dict[str, str]:
+        """Return each path of a tensor that has an earlier path too: alias -> first."""
+        first: dict[int, str] = {}
+        found: dict[str, str] = {}
+        for path, tensor in _tensors(self.module):
+            if path not in self.used:
+                continue
+            if id(tensor) in first:
+                found[path] = first[id(tensor)]
+            else:
+                first[id(tensor)] = path
+        return found
+
+    def tree(self, leaves: Mapping[str, Any]) -> Any:
+        """Return the params tree with these leaves; every module has a place in it."""
+        return _node(self.module, "", leaves)
+
+    def paths(self) -> list[str]:
+        """Return the paths of the leaves of the tree."""
+        ties = self.ties()
+        own = [path for path, _ in _tensors(self.module) if path in self.used and path not in ties]
+        return own + [path for path in self.constants if path not in own]
+
+    def params(self, state_dict: Mapping[str, torch.Tensor]) -> Any:
+        """Return the params tree of a state_dict."""
+        held = dict(_tensors(self.module)) | dict(self.constants)
+        leaves = {}
+        for path in self.paths():
+            value = state_dict.get(path, held[path])
+            leaves[path] = copy_to_numpy(value)
+        return self.tree(leaves)
+
+    def trainable(self) -> Any:
+        """Return the tree of bools: which leaves torch's optimizer would train."""
+        flags = {
+            path: p.requires_grad
+            for path, p in self.module.named_parameters(remove_duplicate=False)
+        }
+        return self.tree({path: flags.get(path, False) for path in self.paths()})
+
+
+def _tensors(module: nn.Module) -> list[tuple[str, torch.Tensor]]:
+    return [
+        *module.named_parameters(remove_duplicate=False),
+        *module.named_buffers(remove_duplicate=False),
+    ]
+
+
+def _node(module: nn.Module, path: str, leaves: Mapping[str, Any]) -> Any:
+    prefix = f"{path}." if path else ""
+    own = {
+        name: leaves[prefix + name]
+        for name in [*module._parameters, *module._buffers, *_extra(prefix, leaves)]
+        if prefix + name in leaves
+    }
+    children = {
+        name: _node(m, prefix + name, leaves)
+        for name, m in module._modules.items()
+        if m is not None
+    }
+    if is_numbered(module):
+        return list(children.values())
+    filled = {name: child for name, child in children.items() if _has_leaf(child)}
+    return own | filled
+
+
+def _extra(prefix: str, leaves: Mapping[str, Any]) -> list[str]:
+    return [
+        p.removeprefix(prefix)
+        for p in leaves
+        if p.startswith(prefix) and "." not in p.removeprefix(prefix)
+    ]
+
+
+def _has_leaf(tree: Any) -> bool:
+    if isinstance(tree, dict):
+        return any(map(_has_leaf, tree.values()))
+    if isinstance(tree, list):
+        return any(map(_has_leaf, tree))
+    return isinstance(tree, np.ndarray | bool | np.generic) or tree is not None

@@ -1,0 +1,50 @@
+"""How the parts of a torch module are reached from it: by attribute, by number or by key."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+
+from torch import nn
+
+from jaxgrad.parity.port.values.kinds_of_values import Module
+
+
+@dataclasses.dataclass(frozen=True)
+class Reached:
+    """How a part of a module is reached from it.
+
+    Attributes:
+        parent: The path of the module.
+        name: The name of the part.
+        how: "item" of a list, "key" of a dict, or "attribute".
+    """
+
+    parent: str
+    name: str
+    how: str
+
+
+def reached(parent: Module, name: str, code: ast.expr) -> ast.expr:
+    """Mark the expression of a part of a module, which a port of classes writes otherwise."""
+    keyed = isinstance(parent.real, nn.ModuleDict | nn.ParameterDict)
+    how = "item" if is_list(parent.real) else "key" if keyed else "attribute"
+    code.__dict__["reached"] = Reached(parent.path, name, how)
+    return code
+
+
+def is_list(module: nn.Module) -> bool:
+    """Return whether a module is a list of its parts, which have numbers."""
+    if isinstance(module, nn.ParameterList):
+        return True
+    return type(module) in (nn.ModuleList, nn.Sequential) and is_numbered(module)
+
+
+def is_numbered(module: nn.Module) -> bool:
+    """Return whether a module's children are called 0, 1, 2, so that their params are a list."""
+    names = list(module._modules)
+    return (
+        bool(names)
+        and names == [str(n) for n in range(len(names))]
+        and not (module._parameters or module._buffers)
+    )

@@ -1,0 +1,68 @@
+"""What a function of the port returns, and the value of its call."""
+
+from __future__ import annotations
+
+import ast
+import copy
+
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.values.kinds_of_values import (
+    Closure,
+    Fields,
+    Items,
+    Method,
+    Module,
+    Value,
+    is_dynamic,
+)
+from jaxgrad.parity.port.values.values import code_of
+
+
+def returned_code(result: Value) -> ast.expr:
+    try:
+        return code_of(result)
+    except PortError:
+        if isinstance(result, Items | Fields):
+            return _computed_parts(result)
+        return syntax.constant(None)
+
+
+def _computed_parts(result: Items | Fields) -> ast.expr:
+    """Return the parts of a result that the port computes, with None for the others."""
+
+    def code(value: Value) -> ast.expr:
+        try:
+            return code_of(value)
+        except PortError:
+            return syntax.constant(None)
+
+    if isinstance(result, Items):
+        return ast.Tuple([code(x) for x in result.items], ast.Load())
+    keys: list[ast.expr | None] = [syntax.literal(k) for k in result.fields]
+    return ast.Dict(keys, [code(x) for x in result.fields.values()])
+
+
+def result_of(result: Value, code: ast.expr) -> Value:
+    """Return the value of a call whose result is known."""
+    if isinstance(result, Module | Closure) or not is_dynamic(result):
+        return result
+    if isinstance(result, Method):
+        return result
+    new = copy.copy(result)
+    if isinstance(new, Items | Fields) and isinstance(code, ast.Tuple | ast.Dict | ast.List):
+        parts = code.values if isinstance(code, ast.Dict) else code.elts
+        values = [result_of(x, c) for x, c in zip(_members(new), parts, strict=True)]
+        if isinstance(new, Items):
+            return Items(new.real, None, values)
+        return Fields(new.real, None, dict(zip(new.fields, values, strict=True)))
+    if isinstance(new, Items):
+        new.items = list(new.items)
+    new.code = code
+    return new
+
+
+def _members(value: Items | Fields) -> list[Value]:
+    if isinstance(value, Items):
+        return value.items
+    return list(value.fields.values())

@@ -1,0 +1,232 @@
+"""The state of a port: the functions that are written, and the one that is being interpreted."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import copy
+import dataclasses
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from torch import nn
+
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.port_names import MARK, RESERVED, port_name
+from jaxgrad.parity.port.source.refusals import Place, PortError
+from jaxgrad.parity.port.source.source import Source
+from jaxgrad.parity.port.source.written import Assumption, Written
+from jaxgrad.parity.port.values import draws
+from jaxgrad.parity.port.values.kinds_of_values import Value
+from jaxgrad.parity.port.values.settings import Settings
+
+
+@dataclasses.dataclass
+class Calls:
+    """The calls that were written as functions: a function's code, and the path of its module.
+
+    Eval mode writes the functions that train mode writes, with the same results.
+    """
+
+    written: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
+    stateful: set[tuple[types.CodeType, str]] = dataclasses.field(default_factory=set)
+    unrolled: set[Place] = dataclasses.field(default_factory=set)  # comprehensions that draw
+
+
+@dataclasses.dataclass
+class Classes:
+    """What a port of classes calls as one module: a layer, or a sequence of modules.
+
+    Attributes:
+        is_layer: Whether a module of torch has a counterpart that is called as it is.
+        sequences: The path of each `nn.Sequential` that is called as a whole -> the function that
+            stands for each of its modules, or None for a module of the port.
+    """
+
+    is_layer: Callable[[nn.Module], bool]
+    sequences: dict[str, list[ast.expr | None]] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass
+class Run:
+    """One run of the module on the example inputs, and what has been written so far."""
+
+    module: nn.Module
+    evaluate: Callable[[ast.expr, Scope], Value]
+    execute: Callable[[list[ast.stmt], Scope], None]
+    call: Callable[..., Value]
+    written: list[Written] = dataclasses.field(default_factory=list)
+    assumptions: list[Assumption] = dataclasses.field(default_factory=list)
+    scopes: list[Scope] = dataclasses.field(default_factory=list)
+    constants: dict[str, Any] = dataclasses.field(
+        default_factory=dict
+    )  # tensors that no state_dict has
+    paths: dict[int, str] = dataclasses.field(default_factory=dict)  # id of a module -> its path
+    stateful: bool = False  # whether the entry returns its params too
+    used: set[str] = dataclasses.field(default_factory=set)  # paths of the tensors that are read
+    output: Value | None = None  # of the module
+    calls: Calls = dataclasses.field(default_factory=Calls)
+    other_mode: Calls = dataclasses.field(default_factory=Calls)
+    settings: Settings = dataclasses.field(default_factory=Settings)
+    tracing: bool = False  # what the module is told when it asks whether it is being traced
+    leaves_holes: bool = False  # whether refused statements are left to be written by hand
+    classes: Classes | None = None  # if the port has classes, and not functions of a params tree
+
+
+@dataclasses.dataclass(eq=False)
+class Frame:
+    """The variables of a function that is interpreted where it is called."""
+
+    values: dict[str, Value]
+    source: Source
+    renamed: dict[str, str] = dataclasses.field(default_factory=dict)
+    resume: Callable[[Value], None] | None = None  # runs the block of `with`, at a `yield`
+    shown: int = 0
+
+
+@dataclasses.dataclass(eq=False)
+class Scope:
+    """A function that is being interpreted: its variables and the statements of its port."""
+
+    run: Run
+    source: Source
+    values: dict[str, Value]
+    body: list[ast.stmt] = dataclasses.field(default_factory=list)
+    no_grad: bool = False
+    line: ast.AST | None = None  # the statement that is being interpreted
+    names: set[str] = dataclasses.field(default_factory=set)  # names that the port's function uses
+    lasting: set[str] = dataclasses.field(default_factory=set)  # names of stored values
+    indices: set[str] = dataclasses.field(default_factory=set)  # loop counters up to a fixed number
+    turning: set[str] = dataclasses.field(default_factory=set)  # modules that a loop goes over
+    stateful: bool = False  # whether the function changes buffers, and returns its params too
+    shown: int = 0  # the last source line whose comments were kept
+    held: list[str] = dataclasses.field(default_factory=list)  # comments above an `if`
+    renamed: dict[str, str] = dataclasses.field(default_factory=dict)  # variable -> port's name
+    resume: Callable[[Value], None] | None = None  # runs the block of `with`, at a `yield`
+
+    def place(self, node: ast.AST | None = None) -> Place:
+        return self.source.place(node or self.line or self.source.node)
+
+    def refuse(self, reason: str, node: ast.AST | None = None) -> PortError:
+        return PortError(reason, self.place(node))
+
+    def emit(self, statement: ast.stmt) -> None:
+        """Add a statement, with the comments of the torch line that it is from."""
+        split = draws.split_for(statement, self.names)
+        comments, trailing = self._comments()
+        if split is not None:
+            split.__dict__["comments"], comments = comments, []
+            self.body.append(split)
+        statement.__dict__["comments"], statement.__dict__["trailing"] = comments, trailing
+        self.body.append(statement)
+
+    def comments_above(self, line: int) -> list[str]:
+        """Return the comments on the lines directly above a line."""
+        first = line
+        while first - 1 in self.source.own_lines:
+            first -= 1
+        found = [self.source.comments[n] for n in range(first, line)]
+        return [text for text in found if not MARK.match(text)]
+
+    def hold_comments(self, node: ast.stmt) -> None:
+        """Keep the comments above a folded statement for the next one that the port has."""
+        if node.lineno > self.shown:
+            self.held += self.comments_above(node.lineno)
+            self.shown = node.end_lineno or node.lineno
+
+    def _comments(self) -> tuple[list[str], str]:
+        node, source = self.line, self.source
+        if node is None or getattr(node, "lineno", 0) <= self.shown:
+            return [], ""
+        first, last = node.lineno, getattr(node, "end_lineno", node.lineno)  # pyright: ignore[reportAttributeAccessIssue]
+        if isinstance(node, ast.For | ast.With | ast.If | ast.While):
+            last = first
+        self.shown = last
+        above, self.held = [*self.held, *self.comments_above(first)], []
+        inside = [source.comments[n] for n in range(first, last) if n in source.own_lines]
+        trailing = source.comments.get(last, "") if last not in source.own_lines else ""
+        inside = [text for text in inside if not MARK.match(text)]
+        return above + inside, "" if MARK.match(trailing) else trailing
+
+    @contextlib.contextmanager
+    def block(self) -> Iterator[list[ast.stmt]]:
+        """Collect the statements of a nested block in a list of their own."""
+        saved, self.body = self.body, []
+        try:
+            yield self.body
+        finally:
+            self.body = saved
+
+    def local(self, name: str) -> str:
+        """Return the port's name of a local variable."""
+        local = self.renamed.get(name) or port_name(name)
+        self.names.add(local)
+        self.indices.discard(local)
+        return local
+
+    def enter(self, frame: Frame) -> Frame:
+        """Interpret in another frame, and return the one that is left."""
+        left = Frame(self.values, self.source, self.renamed, self.resume, self.shown)
+        self.values, self.source, self.renamed = frame.values, frame.source, frame.renamed
+        self.resume, self.shown = frame.resume, frame.shown
+        return left
+
+    def fresh(self, name: str) -> str:
+        """Return a name that the function does not use yet."""
+        taken = self.names | set(self.values) | self.lasting | RESERVED
+        found = syntax.unique(name, taken)
+        self.names.add(found)
+        return found
+
+    def assign(self, name: str, code: ast.expr) -> ast.expr:
+        """Emit `name = code` and return the name's expression."""
+        if not (isinstance(code, ast.Name) and code.id == name):
+            self.emit(ast.Assign([ast.Name(name, ast.Store())], code))
+        return syntax.name(name)
+
+    def once(self, code: ast.expr, name: str) -> ast.expr:
+        """Return an expression that may be written twice: a name, or an element of one."""
+        probe = code
+        while isinstance(probe, ast.Attribute | ast.Subscript):
+            probe = probe.value
+        if isinstance(probe, ast.Name | ast.Constant):
+            return copy.deepcopy(code)
+        code = self.assign(self.fresh(name), code)
+        self.body[-1].__dict__["temporary"] = True
+        return code
+
+    def is_index(self, code: ast.expr) -> bool:
+        """Return whether an expression depends on nothing but counters of loops of fixed length."""
+        return set(syntax.names_in(code)) <= self.indices
+
+    def assume(self, node: ast.AST, text: str) -> None:
+        self.run.assumptions.append(Assumption(self.place(node), text))
+
+
+@dataclasses.dataclass(frozen=True)
+class CallSite:
+    """A call of the torch program: its arguments, and where it is."""
+
+    args: list[Value]
+    keywords: dict[str, Value]
+    scope: Scope
+    node: ast.AST
+
+    def refuse(self, reason: str) -> PortError:
+        return self.scope.refuse(reason, self.node)
+
+
+Special = Callable[[CallSite], Value]  # how a function of Python or torch is interpreted
+
+
+def top_scope(run: Run, name: str) -> Scope:
+    """Return the scope that calls the module, or its loss; it has no source of its own."""
+    tree = ast.parse(f"def call(): return {name}").body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    scope = Scope(run, Source(tree, "", {}, frozenset(), _nothing), {})
+    run.scopes.append(scope)
+    return scope
+
+
+def _nothing() -> None: ...

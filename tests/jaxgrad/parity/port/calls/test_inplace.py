@@ -1,0 +1,99 @@
+"""Writes through views, and into memory that is given, keep torch's gradients."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from jaxgrad.parity.port.port import port
+from jaxgrad.parity.port.source.refusals import PortError
+from tests.jaxgrad.parity.port._ports import agrees, source
+
+
+X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+
+
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(4, 4), nn.Linear(4, 4)
+
+
+class NamedView(Layers):
+    def forward(self, x):
+        h = self.first(x).clone()
+        left = h[:, :2]
+        left.mul_(3)
+        left += 1
+        return self.second(h)
+
+
+def test_a_write_to_a_named_view_changes_its_base():
+    write_back = "h = h.at[:, :2].set(left)"
+    assert source(NamedView(), X).count(write_back) == 2
+    assert agrees(NamedView(), X)
+    assert not agrees(NamedView(), X, without=write_back, instead="pass")
+
+
+class FlatView(Layers):
+    def forward(self, x):
+        h = self.first(x).clone()
+        h.view(-1)[0] = 1.0
+        h.transpose(0, 1)[1] = 0.5
+        return self.second(h)
+
+
+def test_a_write_to_a_reshaped_view_changes_its_base():
+    assert agrees(FlatView(), X)
+    assert not agrees(FlatView(), X, without="set(1.0)", instead="add(0.0)")
+
+
+class OfACopy(Layers):
+    def forward(self, x):
+        h = self.first(x)
+        h[[0, 1]].mul_(3)
+        return self.second(h)
+
+
+def test_a_write_to_a_copy_changes_nothing():
+    """An index of a list makes a copy in torch."""
+    assert "at[" not in source(OfACopy(), X)
+    assert agrees(OfACopy(), X)
+
+
+class Copied(Layers):
+    def forward(self, x):
+        out = torch.empty(3, 8)
+        out[:, :4].copy_(self.first(x))
+        out[:, 4:].copy_(self.second(x)[0])
+        return torch.tanh(out)
+
+
+def test_copy_writes_values_in_the_target_s_shape():
+    assert "jnp.broadcast_to(" in source(Copied(), X)
+    assert agrees(Copied(), X)
+    assert not agrees(Copied(), X, without="at[:, :4]", instead="at[:, 1:5]")
+
+
+class Out(Layers):
+    def forward(self, x):
+        h = self.first(x).detach()
+        torch.mul(h, 2, out=h)
+        return self.second(h) + self.first(x)
+
+
+def test_out_is_a_write_in_place():
+    assert "h = h * 2" in source(Out(), X)
+    assert agrees(Out(), X)
+
+
+class TwoOut(Layers):
+    def forward(self, x):
+        h, places = torch.empty(3), torch.empty(3, dtype=torch.long)
+        torch.max(self.first(x).detach(), 1, out=(h, places))
+        return self.second(x) * h[:, None]
+
+
+def test_out_of_several_tensors_is_refused():
+    with pytest.raises(PortError, match="`out=` of several tensors"):
+        port(TwoOut(), (X,), prove=False)

@@ -1,0 +1,40 @@
+"""The source of a function is found where its code is, also of a lambda beside others."""
+
+import ast
+import sys
+
+import pytest
+
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.source import source_of
+
+
+OTHERS = [lambda x: x + 1, lambda x: x + 2]
+NESTED = [lambda make: make(lambda epoch: 0.5)]
+CONSTANTS = [lambda x: 1.0, lambda x: 2.0]
+
+
+def body(function) -> str:
+    node = source_of(function).node
+    assert isinstance(node, ast.Lambda)
+    return ast.unparse(node.body)
+
+
+def test_a_lambda_is_found_by_its_place_in_the_line():
+    """Lambdas with the same arguments on one line differ by the place of their bodies."""
+    assert [body(function) for function in OTHERS] == ["x + 1", "x + 2"]
+
+
+def test_a_lambda_that_returns_a_constant_is_found_by_its_arguments():
+    """Since Python 3.12 its code has no place in the line; its arguments and its line remain."""
+    inner = NESTED[0](lambda function: function)
+    assert body(inner) == "0.5" and body(NESTED[0]) == "make(lambda epoch: 0.5)"
+
+
+def test_constants_that_cannot_be_told_apart_are_refused():
+    """Two such lambdas with equal arguments on one line are an error that says what to do."""
+    if sys.version_info < (3, 12):
+        assert [body(function) for function in CONSTANTS] == ["1.0", "2.0"]
+        return
+    with pytest.raises(PortError, match="shares its line with others; define it with `def`"):
+        body(CONSTANTS[0])

@@ -1,0 +1,173 @@
+"""With `holes=True` a refused statement becomes a function that raises; the rest is ported."""
+
+import types
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from jaxgrad.parity.__main__ import main
+from jaxgrad.parity.port.port import port
+from jaxgrad.parity.port.proof import proofs
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.prove.report import SURFACES
+
+
+X = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
+MASK = np.array([True, False, True, False])
+
+
+class Reads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.out = nn.Linear(3, 3), nn.Linear(3, 2)
+
+    def forward(self, x, mask):
+        h = self.fc(x)
+        if self.training:
+            # the loudest
+            loud = h[mask].mean()
+            h = h - loud
+        return self.out(h.tanh())
+
+
+class Chooses(nn.Module):
+    def forward(self, x, mask):
+        low, high = x[mask].aminmax()
+        x = x * 2
+        x[mask] = x[mask] + high - low
+        count = int(mask.sum())
+        return x[mask].reshape(count, -1)
+
+
+class Branches(nn.Module):
+    def forward(self, x, mask):
+        if x.max() > mask.sum():
+            return x
+        x = x * 2
+        return x + 1
+
+
+class Around(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Branches()
+
+    def forward(self, x, mask):
+        y = self.inner(x, mask)
+        return y * 3
+
+
+def written(module: nn.Module, **options: Any) -> Any:
+    return port(module, (X, MASK), holes=True, prove=False, **options)
+
+
+@pytest.mark.parametrize("style", ["functions", "nnx"])
+def test_a_refused_statement_becomes_a_function_that_raises(style):
+    """The function has what the statement reads, its line, the reason and its results."""
+    ported = written(Reads().train(), style=style)
+    for part in (
+        "        # the loudest\n",
+        "loud = by_hand(h, mask)\n",
+        "def by_hand(h, mask):\n",
+        "`loud = h[mask].mean()`. It returns loud:",
+        "float32[].",
+        "To be written by hand: by_hand (test_holes.py:32)",
+    ):
+        assert part in ported.source, ported.source
+    assert max(map(len, ported.source.splitlines())) <= 100
+    with pytest.raises(NotImplementedError, match="a mask as an index makes a size"):
+        ported.space["by_hand"](X, MASK)
+    (hole,) = ported.holes
+    assert str(hole).startswith("by_hand is to be written by hand: test_holes.py:32 `loud = h[mask")
+
+
+def test_a_port_whose_hole_is_filled_has_the_outputs_of_torch():
+    """What is written by hand fits in the place of the function that raises."""
+    module = Reads().train()
+    ported = written(module)
+    space = dict(ported.space)
+    exec(ported.source, space)
+    space["by_hand"] = lambda h, mask: h[jnp.array([0, 2])].mean() if mask is MASK else None
+    got = space["reads"](ported.params(module.state_dict()), X, MASK, training=True)
+    want = module(torch.tensor(X), torch.tensor(MASK)).detach().numpy()
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-6)
+
+
+def test_results_changes_in_place_numbers_and_returns_are_results_of_the_function():
+    """Each statement of a function can be left to be written by hand."""
+    source = written(Chooses()).source
+    for line in (
+        "    low, high = by_hand(x, mask)",
+        "    x = by_hand_2(x, mask, low, high)",
+        "    count = by_hand_3(mask)",
+        "    return by_hand_4(count, x, mask)",
+    ):
+        assert line in source.splitlines(), source
+
+
+def test_a_statement_that_cannot_be_a_function_leaves_the_call_around_it():
+    """A branch that returns is refused in the entry; in a module inside, its call is the hole."""
+    with pytest.raises(PortError, match="one arm of a branch on the value of a tensor returns"):
+        written(Branches())
+    source = written(Around()).source
+    assert "    y = by_hand(p, x, mask)" in source
+    assert "Write by hand what test_holes.py:60 does: `y = self.inner(x, mask)`." in source
+
+
+def test_without_holes_the_refusal_stays():
+    """`holes=False` refuses, and a module without a refusal has no hole."""
+    with pytest.raises(PortError, match="a mask as an index makes a size"):
+        port(Reads().train(), (X, MASK), prove=False)
+    assert "It is for eval mode only" in port(Reads().eval(), (X, MASK), prove=False).source
+    plain = nn.Linear(3, 2)
+    ported = port(plain, (X,), holes=True, prove=False)
+    assert ported.holes == () and ported.source == port(plain, (X,), prove=False).source
+    with pytest.raises(PortError, match="holes= needs True or False, got str"):
+        port(plain, (X,), holes="yes")  # pyright: ignore[reportArgumentType]
+
+
+def test_the_proof_says_what_a_hole_leaves_open(tmp_path):
+    """The mode without the hole is proved; the other is proved once the function is written."""
+    torch.manual_seed(0)
+    ported = port(Reads().eval(), (X, MASK), holes=True)
+    assert {mode: r.verdict for mode, r in ported.reports.items()} == {
+        "train": "error",
+        "eval": "pass",
+    }
+    (hole,) = ported.holes
+    assert hole.open == {"train": SURFACES}
+    assert str(hole).endswith("not judged: " + ", ".join(SURFACES) + " in train mode")
+
+    ported.write(tmp_path / "reads.py")
+    name = "raise NotImplementedError("
+    head, _, rest = ported.source.partition(name)
+    filled = (
+        f"{head}return jnp.where(mask[:, None], h, 0).sum() / (3 * mask.sum())\n    {name}{rest}"
+    )
+    (tmp_path / "reads.py").write_text(filled)
+    assert main(["verify", str(tmp_path / "reads.py")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "words"),
+    [
+        (Reads, "fail", ""),
+        (Reads, "error", "raised TypeError"),
+        (nn.Flatten, "error", "raised NotImplementedError"),
+    ],
+)
+def test_a_hole_excuses_nothing_else(monkeypatch, kind, verdict, words):
+    """A wrong gradient, another error, and this error without a hole are still raised."""
+
+    class Report(types.SimpleNamespace):
+        def __str__(self) -> str:
+            return words
+
+    monkeypatch.setattr(proofs, "prove", lambda *_, **__: Report(verdict=verdict))
+    inputs = (X, MASK) if kind is Reads else (X,)
+    with pytest.raises(PortError, match="is not proved"):
+        port(kind(), inputs, holes=True)

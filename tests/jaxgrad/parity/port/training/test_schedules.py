@@ -1,0 +1,118 @@
+"""torch's schedulers are written as those of jaxgrad, from the arguments that made them."""
+
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from torch.optim import lr_scheduler, swa_utils
+
+from jaxgrad import optim
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.training.schedules import write_rates
+
+
+def optimizer():
+    first, second = torch.zeros(2, requires_grad=True), torch.zeros(3, requires_grad=True)
+    return torch.optim.SGD([{"params": [first]}, {"params": [second], "lr": 0.2}], 0.1, 0.9)
+
+
+class Inherited(lr_scheduler.LambdaLR):
+    def __init__(self, optimizer, gamma):
+        super().__init__(optimizer, lambda epoch: gamma**epoch)
+
+
+class Changed(lr_scheduler.ExponentialLR):
+    def get_lr(self) -> Any:
+        return [1.0, 1.0]
+
+
+def linear_then(second):
+    return lambda opt: lr_scheduler.SequentialLR(
+        opt, [lr_scheduler.LinearLR(opt, 0.1, total_iters=2), second(opt)], [2]
+    )
+
+
+def by_group(opt):
+    def slow(epoch):
+        return 1.0 if epoch < 3 else 0.5
+
+    return lr_scheduler.LambdaLR(opt, [lambda epoch: 0.9**epoch, slow])
+
+
+RATES: Any = [0.01, 0.02]  # torch declares a float, and takes a list
+
+FACTORIES = {
+    "one cycle": lambda opt: lr_scheduler.OneCycleLR(opt, [0.1, 0.3], total_steps=12),
+    "cyclic": lambda opt: lr_scheduler.CyclicLR(
+        opt, 0.01, 0.1, 3, scale_fn=lambda x: 0.5 * x, scale_mode="cycle"
+    ),
+    "stochastic weight averaging": lambda opt: swa_utils.SWALR(opt, RATES, 4),
+    "a function for each group": by_group,
+    "a subclass with its own constructor": lambda opt: Inherited(opt, gamma=0.5),
+    "a sequence": linear_then(lambda opt: lr_scheduler.MultiplicativeLR(opt, lambda epoch: 0.5)),
+    "a chain": lambda opt: lr_scheduler.ChainedScheduler(
+        [lr_scheduler.LinearLR(opt, 0.1), lr_scheduler.MultiStepLR(opt, [2, 4])]
+    ),
+    "none": None,
+}
+
+
+def column(schedule: Any, steps: int) -> Any:
+    return schedule(np.arange(steps)) if callable(schedule) else [schedule] * steps
+
+
+@pytest.mark.parametrize("name", FACTORIES)
+def test_the_rates_of_each_group_are_those_of_torch(name):
+    """Learning rate and momentum agree with torch's for seven steps."""
+    factory, opt = FACTORIES[name], optimizer()
+    rates = write_rates(optimizer(), factory, ["slow"])
+    lines = [syntax.text(x.node if isinstance(x, Written) else x) for x in rates.section]
+    space = {"optim": optim, "jnp": jnp}
+    exec("\n".join(lines), space)
+    scheduler = None if factory is None else factory(opt)
+    torchs = []
+    for _ in range(7):
+        torchs.append([[g["lr"], g["momentum"]] for g in opt.param_groups])
+        opt.step()
+        if scheduler is not None:
+            scheduler.step()
+
+    for group, (lr, momentum) in enumerate(zip(rates.lrs, rates.momenta, strict=True)):
+        wanted = np.array(torchs)[:, group]
+        np.testing.assert_allclose(column(eval(syntax.text(lr), space), 7), wanted[:, 0], 1e-6)
+        cycled = 0.9 if momentum is None else eval(syntax.text(momentum), space)
+        np.testing.assert_allclose(column(cycled, 7), wanted[:, 1], 1e-6)
+    assert (rates.momenta[0] is not None) == (name in ("one cycle", "cyclic"))
+
+
+def test_a_schedule_that_two_groups_share_is_assigned_once():
+    """Equal groups read one `SCHEDULE`; a function's name is one that the port does not use."""
+    shared = write_rates(optimizer(), lambda o: lr_scheduler.CyclicLR(o, 0.1, 0.2), [])
+    assert len(shared.section) == 2 and syntax.text(shared.lrs[1]) == "SCHEDULE_2"
+    equal = optimizer()
+    equal.param_groups[1]["lr"] = 0.1
+    shared = write_rates(equal, lambda o: lr_scheduler.CyclicLR(o, 0.1, 0.2), [])
+    assert len(shared.section) == 1 and syntax.text(shared.lrs[1]) == "SCHEDULE"
+    (function,) = write_rates(optimizer(), by_group, ["slow"]).section
+    assert isinstance(function, Written) and function.name == "slow_2"
+
+
+@pytest.mark.parametrize(
+    ("factory", "words"),
+    [
+        (lambda opt: Changed(opt, 0.9), "the scheduler Changed has no counterpart"),
+        (lr_scheduler.ReduceLROnPlateau, "ReduceLROnPlateau reads a metric after each epoch"),
+        (
+            linear_then(lambda opt: lr_scheduler.OneCycleLR(opt, 0.1, total_steps=9)),
+            "a scheduler inside SequentialLR cycles the momentum; pass cycle_momentum=False",
+        ),
+    ],
+)
+def test_a_scheduler_without_a_counterpart_is_refused(factory, words):
+    """The error says what to write instead."""
+    with pytest.raises(PortError, match=words):
+        write_rates(optimizer(), factory, [])

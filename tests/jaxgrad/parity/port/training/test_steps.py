@@ -1,0 +1,201 @@
+"""A port has a training step, which does what torch's training loop does."""
+
+import dataclasses
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as tf
+from torch import nn
+from torch.optim import lr_scheduler
+
+from jaxgrad.parity.port.port import port
+from jaxgrad.parity.port.proof import step_proofs
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.training.selections import selection
+from jaxgrad.parity.port.training.steps import Recipe
+
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.standard_normal((5, 3)).astype(np.float32), np.array([0, 1, 1, 0, 1])
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = nn.Linear(3, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.outer(torch.tanh(self.inner(x)))
+
+
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.trunk, self.head = nn.Linear(3, 4).requires_grad_(False), nn.Linear(4, 2)
+        self.norm = nn.BatchNorm1d(4)
+
+    def forward(self, x):
+        return {"logits": self.head(self.norm(self.trunk(x)))}
+
+
+def smoothed(outputs, labels):
+    logits = outputs["logits"]
+    # a tenth of the mass is spread
+    return tf.cross_entropy(logits, labels, label_smoothing=0.1)
+
+
+def squared(y, labels):
+    return (y[:, 0] - labels.to(y.dtype)).square().mean()
+
+
+def adamw(params: Any) -> torch.optim.Optimizer:
+    return torch.optim.AdamW([p for p in params if p.requires_grad], lr=1e-2)
+
+
+def groups(params: Any) -> torch.optim.Optimizer:
+    params = list(params)
+    rest = {"params": [p for p in params if p.ndim < 2], "weight_decay": 0.0, "lr": 0.02}
+    return torch.optim.AdamW(
+        [{"params": [p for p in params if p.ndim > 1]}, rest], lr=1e-2, betas=(0.9, 0.95)
+    )
+
+
+def warm_up(optimizer: Any) -> Any:
+    linear = lr_scheduler.LinearLR(optimizer, 0.1, total_iters=2)
+    return lr_scheduler.SequentialLR(optimizer, [linear, lr_scheduler.StepLR(optimizer, 2)], [2])
+
+
+CASES: dict[str, tuple[Any, dict[str, Any]]] = {
+    "sgd": (Net, dict(
+        optimizer=lambda params: torch.optim.SGD(params, lr=0.1, momentum=0.9),
+        loss=nn.CrossEntropyLoss(),
+    )),
+    "frozen": (Normed, dict(optimizer=adamw, loss=smoothed, scheduler=warm_up, clip=0.05)),
+    "groups": (Net, dict(optimizer=groups, loss=squared, scheduler=warm_up)),
+    "cycled": (Net, dict(
+        optimizer=groups, loss=squared,
+        scheduler=lambda opt: lr_scheduler.OneCycleLR(opt, [0.1, 0.2], total_steps=9),
+    )),
+}  # fmt: skip
+
+
+def made(name: str, **changes: Any) -> tuple[nn.Module, Any, dict[str, Any]]:
+    torch.manual_seed(0)
+    kind, options = CASES[name]
+    module, options = kind(), {**options, **changes}
+    return module, port(module, (X,), targets=(Y,), prove=False, **options), options
+
+
+def by_torch(module: nn.Module, options: dict[str, Any], steps: int) -> Any:
+    """Run torch's training loop, and return its optimizer."""
+    optimizer = options["optimizer"](module.parameters())
+    scheduler = options["scheduler"](optimizer) if "scheduler" in options else None
+    module.train()
+    for _ in range(steps):
+        optimizer.zero_grad()
+        options["loss"](module(torch.tensor(X)), torch.tensor(Y)).backward()
+        if "clip" in options:
+            nn.utils.clip_grad_norm_(module.parameters(), options["clip"])
+        optimizer.step()
+        if scheduler is not None:
+            scheduler.step()
+    return optimizer
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_steps_of_the_port_are_those_of_torch(name):
+    """After five steps the port has torch's weights, buffers and optimizer state."""
+    module, ported, options = made(name)
+    params = ported.params(module.state_dict())
+    state = ported.space["init_optimizer"](params)
+    step = jax.jit(ported.train_step)
+    for _ in range(5):
+        params, state, _ = step(params, state, X, Y)
+    optimizer = by_torch(module, options, 5)
+
+    want = ported.params(module.state_dict()), ported.opt_state(optimizer.state_dict())
+    for a, b in zip(jax.tree.leaves((params, state)), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-6)
+
+
+def test_a_step_with_frozen_weights_buffers_clipping_and_a_schedule_is_readable():
+    """The file names what is trained, the optimizer with its schedule, and torch's order."""
+    _, ported, _ = made("frozen")
+    wanted = """\
+    (loss, params), grads = jaxgrad.value_and_grad(loss_of, has_aux=True)(trained)
+    grads, _ = jaxgrad.clip_grad_norm(grads, 0.05)
+    trained, opt_state = OPTIMIZER.step(grads, opt_state, trained)
+    _, others = jaxgrad.partition(params, is_trained)
+    params = jaxgrad.combine(trained, others)
+    return params, opt_state, loss
+"""
+    assert ported.source.endswith(wanted)
+    assert "    # a tenth of the mass is spread" in ported.source
+    assert "optim.lr_scheduler.linear_lr(0.01, start_factor=0.1, total_iters=2)" in ported.source
+    assert ported.space["is_trained"]("head.weight", None)
+    assert not ported.space["is_trained"]("trunk.weight", None)
+    assert not ported.space["is_trained"]("norm.running_mean", None)
+
+
+def test_options_that_are_torchs_defaults_are_not_written():
+    """The optimizer has the options that differ from the defaults."""
+    assert "OPTIMIZER = optim.sgd(lr=0.1, momentum=0.9)\n" in made("sgd")[1].source
+    assert '"weight_decay": 0.0' in made("groups")[1].source
+
+
+def test_the_training_step_is_proved():
+    """Loss and optimizer are proved, and a file with another learning rate is refused."""
+    torch.manual_seed(0)
+    module = Net()
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    ported = port(module, (X,), targets=(Y,), optimizer=optimizer, loss=squared, clip=0.1)
+    assert set(ported.reports) == {"train", "step"} and ported.report is not None
+    assert ported.report.verdict == "pass"
+
+    recipe = Recipe(optimizer, squared, (Y,), None, 0.1)
+    wrong = dataclasses.replace(ported, source=ported.source.replace("lr=0.1", "lr=0.2"))
+    with pytest.raises(PortError, match="the training step of the port of Net is not proved"):
+        step_proofs.step_proved(wrong, recipe, (X,), 0)
+
+
+def test_a_step_that_differs_from_what_is_proved_is_refused():
+    """A training step without its line of clipping is not the one that was proved."""
+    _, ported, _ = made("frozen")
+    line = "    grads, _ = jaxgrad.clip_grad_norm(grads, 0.05)\n"
+    wrong = dataclasses.replace(ported, source=ported.source.replace(line, ""))
+    recipe = Recipe(adamw(ported.layout.module.parameters()), smoothed, (Y,), warm_up, 0.05)
+
+    step_proofs.require_same_steps(ported, recipe, (X, Y), {})
+    with pytest.raises(PortError, match="train_step differs from the loss and the optimizer"):
+        step_proofs.require_same_steps(wrong, recipe, (X, Y), {})
+
+
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        (dict(optimizer=None), "loss= needs optimizer="),
+        (dict(optimizer=3), "optimizer= needs a torch optimizer or a function .* got int"),
+        (dict(clip="1"), "clip= needs a maximum norm, got str"),
+        (dict(optimizer=lambda ps: torch.optim.SGD(ps[:1], lr=0.1)), "does not have inner.bias"),
+        (dict(optimizer=torch.optim.LBFGS), "evaluates the loss several times"),
+        (
+            dict(scheduler=lr_scheduler.ReduceLROnPlateau),
+            "ReduceLROnPlateau reads a metric after each epoch",
+        ),
+    ],
+)
+def test_a_training_loop_that_cannot_be_written_is_refused(options, reason):
+    """An argument of a wrong type, or a scheduler without a counterpart, is named."""
+    with pytest.raises(PortError, match=reason):
+        made("sgd", **options)
+
+
+def test_names_are_selected_by_a_short_test():
+    """Last parts, prefixes and whole names are used in this order."""
+    names, others = ["a.bias", "b.0.weight", "c.weight"], ["b.1.weight", "d.weight", "c.x.weight"]
+    test = selection(names, others)
+    assert [bool(eval(test, {"name": n})) for n in (*names, *others)] == [True] * 3 + [False] * 3
+    assert 'name.split(".")[-1] == "bias"' in test and 'name == "c.weight"' in test
