@@ -13,7 +13,7 @@ from jaxgrad.parity.port.proof.deviations import DEVIATIONS
 
 
 X = np.ones((2, 3), np.float32)
-DOCS = pathlib.Path(__file__).parents[4] / "docs" / "behaviours.md"
+DOCS = pathlib.Path(__file__).parents[5] / "docs" / "behaviours.md"
 NOT_IN_A_PORT = {
     "autograd/integer_input": "the port does not take the gradient",
     "backward/non_scalar_without_cotangent": "the port does not take the gradient",
