@@ -183,7 +183,8 @@ def _written(
 
     own = [w for w in functions if w not in tail]
     arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
-    draws_in_eval = draws.RNG in [a.arg for a in entry.node.args.args]
+    options = zip(entry.node.args.kwonlyargs, entry.node.args.kw_defaults, strict=True)
+    draws_in_eval = draws.RNG in [a.arg for a, default in options if default is None]
     shared = conventions(own, stateful=run.stateful, draws_in_eval=draws_in_eval)
 
     def source(sizes: str = "") -> str:

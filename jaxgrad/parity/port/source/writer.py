@@ -122,15 +122,10 @@ def function_text(written: Written) -> str:
     node = written.node
     if isinstance(node, ast.ClassDef):
         return _class_text(written, node)
-    keywords = [
-        f"{k.arg}={syntax.text(d)}"
+    named = [
+        k.arg if d is None else f"{k.arg}={syntax.text(d)}"
         for k, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-        if d is not None
     ]
-    bare = [
-        k.arg for k, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is None
-    ]
-    named = [*bare, *keywords]
     positional = ast.arguments([], node.args.args, None, [], [], None, node.args.defaults)
     parameters = [syntax.text(positional)] if node.args.args else []
     parameters += ["*", *named] if named else []
