@@ -111,13 +111,14 @@ def _divided(
         if (pair := _pair(statement, place, variables, taken)) is not None
     ]
     best = min(found, key=lambda x: x[:3], default=None)
-    if best is None or best[0] >= height:
+    if best is None:
         return [statement]
-    first, second = best[3]
-    comments = statement.__dict__.get("comments", [])
-    first.__dict__["comments"] = comments
-    second.__dict__["trailing"] = statement.__dict__.get("trailing", "")
-    return [part for half in (first, second) for part in _divided(half, indent, variables, taken)]
+    parts = [part for half in best[3] for part in _divided(half, indent, variables, taken)]
+    if sum(_height(part, indent) for part in parts) >= height:
+        return [statement]
+    parts[0].__dict__["comments"] = statement.__dict__.get("comments", [])
+    parts[-1].__dict__["trailing"] = statement.__dict__.get("trailing", "")
+    return parts
 
 
 def _places(node: ast.expr | None) -> Iterator[ast.expr]:

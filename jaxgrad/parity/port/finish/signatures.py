@@ -8,9 +8,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from jaxgrad.parity.port.merging.redirection import order_keywords
+from jaxgrad.parity.port.merging.redirection import calls_of, order_keywords, uses_of
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
-from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -42,9 +41,7 @@ def _rank(argument: ast.arg, default: ast.expr | None) -> int:
 
 def _is_passed(name: str, functions: Sequence[Written]) -> bool:
     """Return whether a function is an argument, as in `jax.checkpoint(block)(p, x, rng)`."""
-    nodes = [n for w in functions for n in ast.walk(w.node)]
-    called = {id(n.func) for n in nodes if isinstance(n, ast.Call)}
-    return any(syntax.is_written(n) and n.id == name and id(n) not in called for n in nodes)
+    return uses_of(name, functions) > len(calls_of(name, functions))
 
 
 def _pass_key_by_name(written: Written, functions: Sequence[Written]) -> None:
@@ -57,7 +54,6 @@ def _pass_key_by_name(written: Written, functions: Sequence[Written]) -> None:
     default = arguments.defaults.pop(place - first) if place >= first else None
     arguments.kwonlyargs.append(arguments.args.pop(place))
     arguments.kw_defaults.append(default)
-    for node in [n for w in functions for n in ast.walk(w.node)]:
-        is_call = isinstance(node, ast.Call) and syntax.is_written(node.func)
-        if is_call and node.func.id == written.name and place < len(node.args):
-            node.keywords.append(ast.keyword(draws.RNG, node.args.pop(place)))
+    for call in calls_of(written.name, functions):
+        if place < len(call.args):
+            call.keywords.append(ast.keyword(draws.RNG, call.args.pop(place)))
