@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from jaxgrad.parity.port.finish.part_names import PartNames
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.line_breaks import WIDTH
 from jaxgrad.parity.port.source.writer import statement_lines
@@ -19,32 +20,31 @@ from jaxgrad.parity.port.values import draws
 
 
 SHORTEST = 16  # the shortest argument that gets a statement of its own
-MAIN = "x"  # the variable that torch's programs give one value after the other
-SPARE = ("y", "h", "z")  # variables for an argument that has no name, which is read once
 
 
 def with_short_lines(functions: Sequence[Written]) -> list[Written]:
     """Return the functions with their long statements divided and their short ones joined."""
-    labels = {w.name for w in functions}
+    nodes = {w.name: w.node for w in functions}
     for written in functions:
         if isinstance(written.node, ast.FunctionDef):
-            _shorten(written.node, labels)
+            _shorten(written.node, nodes)
     return list(functions)
 
 
-def _shorten(function: ast.FunctionDef, labels: set[str]) -> None:
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | labels
+def _shorten(function: ast.FunctionDef, nodes: Mapping[str, ast.AST]) -> None:
+    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | set(nodes)
     taken |= {
         a.arg for n in ast.walk(function) if isinstance(n, ast.arguments) for a in n.kwonlyargs
     }
     variables = {a.arg for a in function.args.args} | syntax.assigned(function)
+    names = PartNames(variables, taken, nodes)
 
     def visit(body: list[ast.stmt], indent: int) -> None:
         _join(body, indent)
         new: list[ast.stmt] = []
         for statement in body:
             for part in _untupled(statement, indent):
-                new += _divided(part, indent, variables, taken)
+                new += _divided(part, indent, names)
         body[:] = new
         _join(body, indent)
         for statement in body:
@@ -96,9 +96,7 @@ def _untupled(statement: ast.stmt, indent: int) -> list[ast.stmt]:
     return parts
 
 
-def _divided(
-    statement: ast.stmt, indent: int, variables: set[str], taken: set[str]
-) -> list[ast.stmt]:
+def _divided(statement: ast.stmt, indent: int, names: PartNames) -> list[ast.stmt]:
     """Return a statement after those that compute its long arguments."""
     height = _height(statement, indent)
     if height == 1 or not isinstance(statement, ast.Assign | ast.Return):
@@ -108,12 +106,12 @@ def _divided(
     found = [
         (sum(_height(s, indent) for s in pair), _widest(pair, indent), n, pair)
         for n, place in enumerate(_places(statement.value))
-        if (pair := _pair(statement, place, variables, taken)) is not None
+        if (pair := _pair(statement, place, names)) is not None
     ]
     best = min(found, key=lambda x: x[:3], default=None)
     if best is None:
         return [statement]
-    parts = [part for half in best[3] for part in _divided(half, indent, variables, taken)]
+    parts = [part for half in best[3] for part in _divided(half, indent, names)]
     if sum(_height(part, indent) for part in parts) >= height:
         return [statement]
     parts[0].__dict__["comments"] = statement.__dict__.get("comments", [])
@@ -143,7 +141,7 @@ def _places(node: ast.expr | None) -> Iterator[ast.expr]:
 
 
 def _pair(
-    statement: ast.Assign | ast.Return, place: ast.expr, variables: set[str], taken: set[str]
+    statement: ast.Assign | ast.Return, place: ast.expr, names: PartNames
 ) -> tuple[ast.stmt, ast.stmt] | None:
     """Return a statement as two: the first one computes one of its parts."""
     marker = "_part_"
@@ -152,7 +150,7 @@ def _pair(
     if _draws(syntax.text(place)) and _draws(early):
         return None  # the draws would be in another order
     reads = set(syntax.names_in(rest))
-    name = _name_for(statement, place, reads, variables, taken)
+    name = names.of(statement, place, reads)
     if name is None:
         return None
     first = ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(place))
@@ -163,20 +161,6 @@ def _pair(
 
 def _draws(source: str) -> bool:
     return any(draws.is_key(name) for name in re.findall(r"\w+", source))
-
-
-def _name_for(
-    statement: ast.Assign | ast.Return, place: ast.expr, reads: set[str], variables: set[str],
-    taken: set[str],
-) -> str | None:  # fmt: skip
-    """Return a variable for a part: that of the statement,, or one that nothing reads later."""
-    if isinstance(statement, ast.Assign):
-        target = syntax.result_target(statement.targets[0])
-        if isinstance(target, ast.Name) and target.id not in reads:
-            return target.id
-    elif MAIN in variables and MAIN in syntax.names_in(place) and MAIN not in reads:
-        return MAIN
-    return next((n for n in SPARE if n not in taken and n not in reads), None)
 
 
 def _height(statement: ast.stmt, indent: int) -> int:

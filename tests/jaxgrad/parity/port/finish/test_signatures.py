@@ -47,7 +47,7 @@ def test_the_key_and_the_mode_are_last_and_passed_by_name():
 def test_the_key_of_a_function_that_is_recomputed_stays_an_argument():
     """`jax.checkpoint` differentiates what is passed by position."""
     text = source(Net(recompute=True), X)
-    assert "def unit(p, x, gain, rng, *, training):" in text
+    assert "def unit(p, x, gain, rng, *, scale=2, training):" in text
 
 
 def test_an_entry_that_draws_in_eval_mode_needs_a_key_by_name():
