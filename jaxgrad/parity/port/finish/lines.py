@@ -19,6 +19,7 @@ from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
 
+LONGEST = 40  # the longest result that is returned with the params without a name
 SHORTEST = 16  # the shortest argument that gets a statement of its own
 
 
@@ -47,6 +48,7 @@ def _shorten(function: ast.FunctionDef, nodes: Mapping[str, ast.AST]) -> None:
                 new += _divided(part, indent, names)
         body[:] = new
         _join(body, indent)
+        _apart(body, names)
         for statement in body:
             if isinstance(statement, ast.For | ast.If):
                 visit(statement.body, indent + 4)
@@ -70,11 +72,38 @@ def _join(body: list[ast.stmt], indent: int) -> None:
     trailing = [x.__dict__.get("trailing", "") for x in (before, last)]
     if not whole or syntax.names_in(last).count(name) != 1 or all(trailing):
         return
+    if _is_long(before.value) and _is_with_params(last.value):
+        return
     new = ast.Return(syntax.substitute(last.value, {name: before.value}))
     if _height(new, indent) == 1:
         new.__dict__["comments"] = comments
         new.__dict__["trailing"] = trailing[0] or trailing[1]
         body[-2:] = [new]
+
+
+def _apart(body: list[ast.stmt], names: PartNames) -> None:
+    """Write `return f(x), p` as `x = f(x)` and `return x, p`, if the call is long."""
+    last = body[-1] if body else None
+    if not isinstance(last, ast.Return) or not _is_with_params(last.value):
+        return
+    assert isinstance(last.value, ast.Tuple)
+    first = last.value.elts[0]
+    name = names.of(last, first, {"p"}) if _is_long(first) else None
+    if name is not None:
+        last.value.elts[0] = syntax.name(name)
+        before = ast.Assign([ast.Name(name, ast.Store())], first)
+        before.__dict__["comments"] = last.__dict__.pop("comments", [])
+        body.insert(len(body) - 1, before)
+
+
+def _is_with_params(code: ast.expr | None) -> bool:
+    """Return whether a function returns its params with what it computes."""
+    parts = code.elts if isinstance(code, ast.Tuple) else []
+    return len(parts) == 2 and syntax.text(parts[1]) == "p"
+
+
+def _is_long(code: ast.expr) -> bool:
+    return isinstance(code, ast.Call | ast.BinOp) and len(syntax.text(code)) > LONGEST
 
 
 def _untupled(statement: ast.stmt, indent: int) -> list[ast.stmt]:
