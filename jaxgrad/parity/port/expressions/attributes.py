@@ -140,7 +140,8 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     scope.run.settings.read.add((module, name))
     if isinstance(found, torch.Tensor):
         return _own(value, name, found, scope)
-    return constant_value(found, name, scope, value, _source(module, scope))
+    is_set = (module, name) in scope.run.settings.before  # by the forward pass itself
+    return constant_value(found, name, scope, value, "" if is_set else _source(module, scope))
 
 
 def _source(owner: Any, scope: Scope) -> str:

@@ -19,7 +19,7 @@ from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
 
-LONGEST = 40  # the longest result that is returned with the params without a name
+LONGEST = 50  # the longest result that is returned with the params without a name
 SHORTEST = 16  # the shortest argument that gets a statement of its own
 
 
