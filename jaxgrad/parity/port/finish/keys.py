@@ -52,10 +52,12 @@ def _told_apart(names: list[str], function: ast.FunctionDef, taken: set[str]) ->
         if len(alike) < 2:
             continue
         labels = [f"{_purpose(name, function)}_{draws.RNG}" for name in alike]
-        is_free = not set(labels) & {*taken, *names, f"_{draws.RNG}"}
-        if len(set(labels)) < len(alike) or not is_free:
-            labels = [f"{kind}_{n}" for n in range(1, len(alike) + 1)]
-        new |= dict(zip(alike, labels, strict=True))
+        used = {*taken, *names, f"_{draws.RNG}"}
+        known = {n: x for n, x in zip(alike, labels, strict=True)
+                 if x not in used and labels.count(x) == 1}  # fmt: skip
+        others = [name for name in alike if name not in known]
+        numbers = [kind] if len(others) == 1 else [f"{kind}_{n}" for n in range(1, len(others) + 1)]
+        new |= known | dict(zip(others, numbers, strict=True))
     function.body = [syntax.rename_variables(s, new) for s in function.body]
     return [new.get(name, name) for name in names]
 

@@ -183,6 +183,9 @@ def _pair(
     if name is None:
         return None
     first = ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(place))
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if target is None or syntax.text(target) != name:
+        first.__dict__["part"] = True  # the name is that of the whole part
     second = syntax.substitute(rest, {marker: syntax.name(name)})
     second.__dict__.pop("comments", None)
     return first, second

@@ -42,8 +42,10 @@ class PartNames:
         """
         if isinstance(statement, ast.Assign):
             target = syntax.result_target(statement.targets[0])
-            if isinstance(target, ast.Name) and target.id not in reads:
-                return target.id
+            name = target.id if isinstance(target, ast.Name) else ""
+            is_label = "part" in statement.__dict__ and name not in (MAIN, *SPARE)
+            if name and name not in reads and not is_label:
+                return name
         elif MAIN in self.variables and MAIN in syntax.names_in(place) and MAIN not in reads:
             return MAIN
         labels = [x for x in self._labels(statement, place) if x.isidentifier()]

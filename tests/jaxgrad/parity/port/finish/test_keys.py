@@ -66,6 +66,11 @@ class Residual(Block):
         super().__init__()
         self.own, self.cross = Attend(), Attend()
 
+    def forward(self, x):
+        x = x + self.drop(self.own(x))
+        x = x + self.drop(self.cross(x))
+        return self.drop(x**2)
+
 
 def source(module: nn.Module) -> str:
     return port(module, (X,), prove=False).source
@@ -97,9 +102,9 @@ def test_a_loop_over_modules_goes_over_keys_too():
 
 
 def test_keys_of_one_kind_are_named_after_the_modules_that_they_are_for():
-    """Two dropouts follow the modules `own` and `cross`."""
+    """Two dropouts follow the modules `own` and `cross`, and one follows none."""
     text = source(Residual())
-    assert "    own_rng, cross_rng = split_rng(rng)\n" in text
     assert 'F.dropout(attend(p["own"], x), p=0.1, training=training, key=own_rng)' in text
+    assert "own_rng, cross_rng, drop_rng = split_rng(rng, 3)\n" in text
     text = source(Block())  # the modules draw too, with keys of these names
     assert "    own_rng, drop_rng_1, cross_rng, drop_rng_2 = split_rng(rng, 4)\n" in text

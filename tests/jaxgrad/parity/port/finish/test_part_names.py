@@ -19,3 +19,13 @@ def test_a_part_is_named_after_its_parameter_or_its_module():
     assert name_of({"memory"}) == "encoder"
     assert name_of({"memory", "encoder"}) == "y"
     assert name_of(set(), "def attend(p, x, rng): ...") == "encoder"
+
+
+def test_a_part_of_a_part_does_not_have_its_name():
+    """The input of `cross_attn` is not called `cross_attn`; an unnamed value keeps its variable."""
+    place = syntax.call_written("norm", syntax.name("q"))
+    for target, wanted in (("cross_attn", "y"), ("h", "h")):
+        call = syntax.call_written("attend", syntax.name("p"), place)
+        statement = ast.Assign([ast.Name(target, ast.Store())], call)
+        statement.__dict__["part"] = True
+        assert PartNames({"p"}, set(), {}).of(statement, place, set()) == wanted
