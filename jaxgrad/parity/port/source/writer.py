@@ -24,9 +24,9 @@ _IMPORTS = (
     ("partial", "from functools import partial"),
     ("jax", "import jax"),
     ("jnp", "import jax.numpy as jnp"),
-    ("lax", "from jax import lax"),
-    ("nnx", "from flax import nnx"),
     ("jaxgrad", "import jaxgrad"),
+    ("nnx", "from flax import nnx"),
+    ("lax", "from jax import lax"),
     ("F", "from jaxgrad import functional as F"),
     ("optim", "from jaxgrad import optim"),
 )
