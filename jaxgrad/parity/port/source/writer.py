@@ -220,5 +220,9 @@ def _raising(node: ast.Raise, indent: int) -> list[str]:
 def _message(node: ast.expr | None, indent: int) -> list[str]:
     """Return a text as strings, one a line."""
     assert isinstance(node, ast.Constant) and isinstance(node.value, str)
+    space = " " * (indent + 4)
+    whole = space + json.dumps(node.value, ensure_ascii=False)
+    if len(whole) <= WIDTH:
+        return [whole]
     parts = textwrap.wrap(node.value, WIDTH - indent - 8, drop_whitespace=False)
-    return [f"{' ' * (indent + 4)}{json.dumps(part, ensure_ascii=False)}" for part in parts]
+    return [space + json.dumps(part, ensure_ascii=False) for part in parts]
