@@ -12,7 +12,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.line_breaks import WIDTH
+from jaxgrad.parity.port.source.line_breaks import WIDTH, operands
+from jaxgrad.parity.port.source.spelling import statement_text, tidy
 from jaxgrad.parity.port.source.writer import statement_lines
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
@@ -103,7 +104,7 @@ def _divided(
     height = _height(statement, indent)
     if height == 1 or not isinstance(statement, ast.Assign | ast.Return):
         return [statement]
-    if isinstance(statement.value, ast.List | ast.Dict):
+    if isinstance(statement.value, ast.List | ast.Dict) or _is_sum(statement, indent):
         return [statement]
     found = [
         (sum(_height(s, indent) for s in pair), _widest(pair, indent), n, pair)
@@ -118,6 +119,12 @@ def _divided(
     first.__dict__["comments"] = comments
     second.__dict__["trailing"] = statement.__dict__.get("trailing", "")
     return [part for half in (first, second) for part in _divided(half, indent, variables, taken)]
+
+
+def _is_sum(statement: ast.stmt, indent: int) -> bool:
+    """Return whether a statement has a line for each of its terms or factors."""
+    terms = operands(tidy(statement_text(statement)))
+    return bool(terms) and all(len(term) + indent + 4 <= WIDTH for term in terms)
 
 
 def _places(node: ast.expr | None) -> Iterator[ast.expr]:

@@ -14,9 +14,9 @@ def fit(source: str, indent: int) -> list[str]:
     space = " " * indent
     if len(source) + indent <= WIDTH:
         return [space + source]
-    operands = _operands(source)
-    if operands:
-        return [space + operands[0], *(f"{space}    {x}" for x in operands[1:]), space + ")"]
+    terms = operands(source)
+    if terms:
+        return [space + terms[0], *(f"{space}    {x}" for x in terms[1:]), space + ")"]
     found = _break(source, WIDTH - indent)
     if found is None:
         return [space + source]
@@ -38,7 +38,7 @@ def fit(source: str, indent: int) -> list[str]:
     return [space + head, *middle, space + tail]
 
 
-def _operands(source: str) -> list[str]:
+def operands(source: str) -> list[str]:
     """Return `x = (`, `a`, `+ b` and `- c` of three terms or more, or factors."""
     try:
         (statement,) = ast.parse(source).body
