@@ -184,7 +184,9 @@ def _written(
     own = [w for w in functions if w not in tail]
     arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
     draws_in_eval = draws.RNG in [a.arg for a in entry.node.args.args]
-    shared = conventions(own, stateful=run.stateful, draws_in_eval=draws_in_eval)
+    shared = conventions(
+        own, stateful=run.stateful, draws_in_eval=draws_in_eval, buffers=layout.buffers()
+    )
 
     def source(sizes: str = "") -> str:
         lines = "\n".join(filter(None, [shared, sizes]))
