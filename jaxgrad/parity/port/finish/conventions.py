@@ -14,8 +14,7 @@ PARAMS = "`p` is the tree of parameters, with the names of torch's state_dict."
 PARAMS_AND_BUFFERS = (
     "`p` is the tree of parameters and buffers, with the names of torch's state_dict.\n"
     "Buffers in `p`, which have no gradient in torch: {}.\n"
-    "To differentiate the parameters alone, split `p` with jaxgrad.partition before jax.grad, and "
-    "join it inside with jaxgrad.combine."
+    "Split them from `p` with jaxgrad.partition before jax.grad; jaxgrad.combine joins them again."
 )
 STATE = "A function that changes buffers returns (output, updated p)."
 KEY = "`rng` is a key of jax.random; train mode draws from it, eval mode needs none."

@@ -27,7 +27,7 @@ def test_buffers_are_named():
     assert "`p` is the tree of parameters, with" in plain and "Buffers" not in plain
     module = nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 3), nn.BatchNorm1d(3))
     text = " ".join(source(module, X).split())
-    named = "in torch: running_mean, running_var, num_batches_tracked. To differentiate"
+    named = "in torch: running_mean, running_var, num_batches_tracked. Split them from `p`"
     assert named in text and "jaxgrad.partition" in text
 
 
