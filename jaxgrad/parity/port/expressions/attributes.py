@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port.functions import autograd_functions, objects
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import authors, syntax
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
@@ -58,13 +58,15 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
         return Method(found.__func__, None, value)
     if value.code is not None and isinstance(found, int | float):
         return Size(found, syntax.attribute(code_of(value), name))
-    return constant_value(found, name, scope)
+    return constant_value(found, name, scope, source=_source(value.real, scope))
 
 
 _FUNCTION = type(torch.autograd.Function)
 
 
-def constant_value(real: Any, name: str, scope: Scope, owner: Module | None = None) -> Value:
+def constant_value(
+    real: Any, name: str, scope: Scope, owner: Module | None = None, source: str = ""
+) -> Value:
     """Return the value of something that the torch program did not compute in this run.
 
     Args:
@@ -72,6 +74,7 @@ def constant_value(real: Any, name: str, scope: Scope, owner: Module | None = No
         name: Its name, for the port.
         scope: The function that reads it.
         owner: The module whose attribute it is, if it is one.
+        source: Where a number comes from, if the port may have the name for it.
     """
     if isinstance(real, torch.Tensor):
         return _constant_tensor(real, name, scope)
@@ -88,7 +91,7 @@ def constant_value(real: Any, name: str, scope: Scope, owner: Module | None = No
     ):
         fields = {k: constant_value(x, f"{name}_{k}", scope, owner) for k, x in real.items()}
         return Fields(dict, None, fields)
-    return folded(real, name)
+    return folded(real, name, source=source)
 
 
 def module_value(module: nn.Module, scope: Scope, owner: Module | None = None) -> Value:
@@ -137,7 +140,14 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     scope.run.settings.read.add((module, name))
     if isinstance(found, torch.Tensor):
         return _own(value, name, found, scope)
-    return constant_value(found, name, scope, value)
+    is_set = (module, name) in scope.run.settings.before  # by the forward pass itself
+    return constant_value(found, name, scope, value, "" if is_set else _source(module, scope))
+
+
+def _source(owner: Any, scope: Scope) -> str:
+    """Return where a number is from, if it is an attribute in the user's program."""
+    is_own = not (is_torch(type(owner)) or is_torch(scope.source.function))
+    return authors.ATTRIBUTE if is_own and not isinstance(owner, types.ModuleType | type) else ""
 
 
 def _of_parent(value: Parent, name: str, scope: Scope, node: ast.AST) -> Value:

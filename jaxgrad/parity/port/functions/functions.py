@@ -135,6 +135,7 @@ def _write(
         written.pinned = True
         written.paths.add(path)
     code = syntax.call_written(written.name, *used.values())
+    code.__dict__["numbers"] = inner.numbers
     if inner.stateful:
         return result_of(result, state.call(result, code, passed["p"], scope, node))
     return result_of(result, code)

@@ -124,6 +124,16 @@ class _Substitute(ast.NodeTransformer):
         return new
 
 
+def params_key(code: ast.AST | None) -> str:
+    """Return `attn` for the call `attention(p["attn"], x)`, and "" for other code."""
+    place = code.args[0] if isinstance(code, ast.Call) and code.args else None
+    if not (isinstance(code, ast.Call) and is_written(code.func)):
+        return ""
+    key = place.slice if isinstance(place, ast.Subscript) else None
+    label = key.value if isinstance(key, ast.Constant) else ""
+    return label if isinstance(label, str) and label.isidentifier() else ""
+
+
 def remarks(statement: ast.stmt) -> dict[str, Any]:
     """Return the comments of a statement, which another one gets in its place."""
     return {k: x for k in ("comments", "trailing") if (x := statement.__dict__.get(k))}

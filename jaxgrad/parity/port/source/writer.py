@@ -82,12 +82,24 @@ def write_file(
     if layers:
         others += _layers_import(layers)
     blocks = ["\n".join(block) for block in (standard, others) if block]
+    bodies = [*_constants(nodes), *bodies]
     return (
         "\n\n".join([_header(title, assumptions, notes, deviations), *blocks])
         + "\n\n\n"
         + "\n\n\n".join(bodies)
         + "\n"
     )
+
+
+def _constants(nodes: Sequence[ast.AST]) -> list[str]:
+    """Return the constants of the file that functions read, as one block."""
+    found = {
+        n.id: n.__dict__["constant"] for node in nodes for n in ast.walk(node)
+        if isinstance(n, ast.Name) and "constant" in n.__dict__
+    }  # fmt: skip
+    ordered = sorted(found.items(), key=lambda item: item[1][0])  # as in the torch file
+    lines = [tidy(f"{name} = {syntax.text(number)}") for name, (_, number) in ordered]
+    return ["\n".join(lines)] if lines else []
 
 
 def _layers_import(layers: Sequence[str]) -> list[str]:
@@ -122,19 +134,14 @@ def function_text(written: Written) -> str:
     node = written.node
     if isinstance(node, ast.ClassDef):
         return _class_text(written, node)
-    keywords = [
-        f"{k.arg}={syntax.text(d)}"
+    named = [
+        k.arg if d is None else f"{k.arg}={syntax.text(d)}"
         for k, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-        if d is not None
     ]
-    bare = [
-        k.arg for k, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is None
-    ]
-    named = [*bare, *keywords]
     positional = ast.arguments([], node.args.args, None, [], [], None, node.args.defaults)
     parameters = [syntax.text(positional)] if node.args.args else []
     parameters += ["*", *named] if named else []
-    head = fit(f"def {written.name}({', '.join(parameters)}):", 0)
+    head = fit(tidy(f"def {written.name}({', '.join(parameters)}):"), 0)
     lines = [*head, *_docstring(written)]
     for statement in node.body:
         lines += statement_lines(statement, 4)
