@@ -22,9 +22,8 @@ from jaxgrad.parity.port.source.written import Written
 
 REWRITES = (
     with_hooked_names, with_one_order, with_whole_params, with_loops, with_few_stops, with_idioms,
-    with_few_splits,
-    with_unpacked_records, with_updates_in_place, with_few_names, with_few_assignments,
-    with_short_lines, with_few_names, without_unused_names,
+    with_few_splits, with_unpacked_records, with_updates_in_place, with_few_names,
+    with_few_assignments, with_short_lines, with_few_names, without_unused_names,
 )  # fmt: skip
 
 

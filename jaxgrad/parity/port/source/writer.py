@@ -82,13 +82,8 @@ def write_file(
     if layers:
         others += _layers_import(layers)
     blocks = ["\n".join(block) for block in (standard, others) if block]
-    bodies = [*_constants(nodes), *bodies]
-    return (
-        "\n\n".join([_header(title, assumptions, notes, deviations), *blocks])
-        + "\n\n\n"
-        + "\n\n\n".join(bodies)
-        + "\n"
-    )
+    head = [_header(title, assumptions, notes, deviations), *blocks, *_constants(nodes)]
+    return "\n\n".join(head) + "\n\n\n" + "\n\n\n".join(bodies) + "\n"
 
 
 def _constants(nodes: Sequence[ast.AST]) -> list[str]:
