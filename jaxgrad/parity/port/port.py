@@ -188,7 +188,9 @@ def _written(
     arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
     options = zip(entry.node.args.kwonlyargs, entry.node.args.kw_defaults, strict=True)
     draws_in_eval = draws.RNG in [a.arg for a, default in options if default is None]
-    shared = conventions(own, stateful=run.stateful, draws_in_eval=draws_in_eval)
+    shared = conventions(
+        own, stateful=run.stateful, draws_in_eval=draws_in_eval, buffers=layout.buffers()
+    )
 
     def source(sizes: str = "") -> str:
         lines = "\n".join(filter(None, [shared, sizes]))

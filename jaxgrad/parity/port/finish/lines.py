@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jaxgrad.parity.port.finish.part_names import PartNames
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.line_breaks import WIDTH
+from jaxgrad.parity.port.source.line_breaks import WIDTH, operands
+from jaxgrad.parity.port.source.spelling import statement_text, tidy
 from jaxgrad.parity.port.source.writer import statement_lines
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
@@ -130,7 +131,7 @@ def _divided(statement: ast.stmt, indent: int, names: PartNames) -> list[ast.stm
     height = _height(statement, indent)
     if height == 1 or not isinstance(statement, ast.Assign | ast.Return):
         return [statement]
-    if isinstance(statement.value, ast.List | ast.Dict):
+    if isinstance(statement.value, ast.List | ast.Dict) or _is_sum(statement, indent):
         return [statement]
     found = [
         (sum(_height(s, indent) for s in pair), _widest(pair, indent), n, pair)
@@ -146,6 +147,12 @@ def _divided(statement: ast.stmt, indent: int, names: PartNames) -> list[ast.stm
     parts[0].__dict__["comments"] = statement.__dict__.get("comments", [])
     parts[-1].__dict__["trailing"] = statement.__dict__.get("trailing", "")
     return parts
+
+
+def _is_sum(statement: ast.stmt, indent: int) -> bool:
+    """Return whether a statement has a line for each of its terms or factors."""
+    terms = operands(tidy(statement_text(statement)))
+    return bool(terms) and all(len(term) + indent + 4 <= WIDTH for term in terms)
 
 
 def _places(node: ast.expr | None) -> Iterator[ast.expr]:

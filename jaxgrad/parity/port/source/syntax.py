@@ -83,7 +83,23 @@ def dotted(text: str) -> ast.expr:
 
 
 def text(node: ast.AST) -> str:
-    return ast.unparse(ast.fix_missing_locations(copy.deepcopy(node)))
+    """Return the source of a node; a negative power is `-(x**2)`, as ruff writes it."""
+    marked = _NegativePowers().visit(copy.deepcopy(node))
+    return ast.unparse(ast.fix_missing_locations(marked)).replace(f"{_GROUP}(", "(")
+
+
+_GROUP = "_group_"
+
+
+class _NegativePowers(ast.NodeTransformer):
+    """Mark each power after a minus with a call, for its brackets."""
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.UnaryOp:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.BinOp):
+            if isinstance(node.operand.op, ast.Pow):
+                node.operand = call(_GROUP, node.operand)
+        return node
 
 
 def same(left: ast.AST, right: ast.AST) -> bool:

@@ -24,9 +24,9 @@ _IMPORTS = (
     ("partial", "from functools import partial"),
     ("jax", "import jax"),
     ("jnp", "import jax.numpy as jnp"),
-    ("lax", "from jax import lax"),
-    ("nnx", "from flax import nnx"),
     ("jaxgrad", "import jaxgrad"),
+    ("nnx", "from flax import nnx"),
+    ("lax", "from jax import lax"),
     ("F", "from jaxgrad import functional as F"),
     ("optim", "from jaxgrad import optim"),
 )
@@ -82,13 +82,8 @@ def write_file(
     if layers:
         others += _layers_import(layers)
     blocks = ["\n".join(block) for block in (standard, others) if block]
-    bodies = [*_constants(nodes), *bodies]
-    return (
-        "\n\n".join([_header(title, assumptions, notes, deviations), *blocks])
-        + "\n\n\n"
-        + "\n\n\n".join(bodies)
-        + "\n"
-    )
+    head = [_header(title, assumptions, notes, deviations), *blocks, *_constants(nodes)]
+    return "\n\n".join(head) + "\n\n\n" + "\n\n\n".join(bodies) + "\n"
 
 
 def _constants(nodes: Sequence[ast.AST]) -> list[str]:
@@ -227,5 +222,9 @@ def _raising(node: ast.Raise, indent: int) -> list[str]:
 def _message(node: ast.expr | None, indent: int) -> list[str]:
     """Return a text as strings, one a line."""
     assert isinstance(node, ast.Constant) and isinstance(node.value, str)
+    space = " " * (indent + 4)
+    whole = space + json.dumps(node.value, ensure_ascii=False)
+    if len(whole) <= WIDTH:
+        return [whole]
     parts = textwrap.wrap(node.value, WIDTH - indent - 8, drop_whitespace=False)
-    return [f"{' ' * (indent + 4)}{json.dumps(part, ensure_ascii=False)}" for part in parts]
+    return [space + json.dumps(part, ensure_ascii=False) for part in parts]
