@@ -161,7 +161,10 @@ def _name(author: Author) -> str:
 
 
 def _keywords(function: ast.FunctionDef, taken: set[str]) -> dict[str, ast.expr]:
-    """Return the numbers of a function that become keywords: name -> number."""
+    """Return the numbers of a function that become keywords: name -> number.
+
+    A default does not call a function, so `1 / math.sqrt(18)` stays in the body.
+    """
     uses: dict[str, list[tuple[Author, str]]] = defaultdict(list)
     for _, author, place in _uses(function):
         if author.kind != authors.GLOBAL:
@@ -171,6 +174,7 @@ def _keywords(function: ast.FunctionDef, taken: set[str]) -> dict[str, ast.expr]
         for name, found in uses.items()
         if name.isidentifier() and name not in taken
         and len({syntax.text(author.number) for author, _ in found}) == 1
+        and not any(isinstance(n, ast.Call) for n in ast.walk(found[0][0].number))
         and any(_is_unclear(name, author, place, len(found)) for author, place in found)
     }  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Numbers of the configuration have the author's names in the port."""
 
 import inspect
+import math
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,22 @@ def test_a_keyword_changes_the_port():
     fn: Any = ported.fn
     result = fn(ported.params(other.state_dict()), X, parts=1, head_dim=8)
     np.testing.assert_allclose(result, other(torch.tensor(X)).detach(), rtol=1e-5)
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.scale = nn.Linear(8, 8), 1 / math.sqrt(18)
+
+    def forward(self, x):
+        return self.fc(x) * self.scale + self.scale
+
+
+def test_a_default_does_not_call_a_function():
+    """A number that is written as a square root stays in the body, since ruff refuses the other."""
+    text = source(Scaled(), X)
+    assert "def scaled(p, x):" in text and text.count("/ math.sqrt(18)") == 2
+    assert agrees(Scaled(), X)
 
 
 class Two(nn.Module):
