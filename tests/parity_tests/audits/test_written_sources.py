@@ -40,7 +40,7 @@ def test_ruff_and_pyright_find_nothing(sources):
 
 def test_what_ruff_and_pyright_find_is_reported():
     """An unused name, a long line and a wrong type are findings."""
-    source = '"""Add one."""\n\n\ndef add(x: str) -> int:\n    a, b = x, 1\n    return a\n'
+    source = '"""Add one."""\n\n\ndef add(x: str) -> int:\n    a, b = x.split()\n    return a\n'
     (found,) = written_sources.findings({"add": source}).values()
     assert any("RUF059" in text for text in found)
     assert any("pyright" in text for text in found)

@@ -79,7 +79,7 @@ def source(module: nn.Module) -> str:
 def test_a_key_with_one_use_is_not_split():
     """The draw takes the key of the function, and the file has no helper that splits."""
     text = source(Once())
-    assert "return F.dropout(jnp.tanh(x), training=training, key=rng)" in text
+    assert "return F.dropout(jnp.tanh(x), p=0.5, training=training, key=rng)" in text
     assert "split" not in text.split('"""')[2]
 
 
