@@ -72,7 +72,7 @@ def test_two_draws_from_one_key_are_not_proved():
     """`prove` gives both programs torch's masks, so the keys are compared without it."""
     module = Dropouts()
     right = port(module, (X,), prove=False)
-    wrong = changed(right, "key=dropout_rng_2", "key=dropout_rng")
+    wrong = changed(right, "key=dropout_rng_2", "key=dropout_rng_1")
 
     with pytest.raises(PortError, match="the same random key"):
         proved(wrong, module, (X,), (), 0)
