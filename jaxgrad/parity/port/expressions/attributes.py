@@ -190,6 +190,8 @@ def _constant_tensor(tensor: torch.Tensor, name: str, scope: Scope) -> Value:
 
 def _literal(tensor: torch.Tensor) -> ast.expr:
     nested = syntax.literal(tensor.tolist())
+    if tensor.dtype == torch.bool and tensor.numel():
+        return syntax.call("jnp.array", nested)
     return syntax.call("jnp.array", nested, dtype=syntax.literal(tensor.dtype))
 
 

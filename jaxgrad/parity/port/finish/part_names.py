@@ -40,7 +40,9 @@ class PartNames:
             place: The part of it.
             reads: The names that the rest of the statement reads.
         """
-        if isinstance(statement, ast.Assign):
+        if _is_one_of_several(statement, place):
+            pass  # the parts of a list do not overwrite what another of them reads
+        elif isinstance(statement, ast.Assign):
             target = syntax.result_target(statement.targets[0])
             name = target.id if isinstance(target, ast.Name) else ""
             is_label = "part" in statement.__dict__ and name not in (MAIN, *SPARE)
@@ -64,3 +66,12 @@ class PartNames:
                 pairs = zip(called.args.args, call.args, strict=False)
                 yield from (a.arg for a, x in pairs if x is place)
         yield syntax.params_key(place)
+
+
+def _is_one_of_several(statement: ast.stmt, place: ast.expr) -> bool:
+    """Return whether a part is an element of a list with others."""
+    return any(
+        len(node.elts) > 1 and any(x is place for x in node.elts)
+        for node in ast.walk(statement)
+        if isinstance(node, ast.List)
+    )

@@ -30,8 +30,17 @@ def shared_name(written: Written, module: nn.Module) -> str:
     function: Any = written.function
     labels = [base_name(function, written.owner, path) for path in paths]
     name = common(list(dict.fromkeys(labels))) if labels else written.base
+    if "_or_" in name or name == NEUTRAL:
+        name = _kind(module.get_submodule(paths[0])) or name
     found = holder(paths[0], module) if paths and is_layer(name) else None
     return name if found is None else f"{snake(type(found[0]).__name__)}_{name}"
+
+
+def _kind(sequence: nn.Module) -> str:
+    """Return `mlp` for linear layers with something between them, and "" for other sequences."""
+    layers = [layer for layer in sequence.children() if any(True for _ in layer.parameters())]
+    are_linear = len(layers) > 1 and all(isinstance(layer, nn.Linear) for layer in layers)
+    return "mlp" if are_linear else ""
 
 
 def is_layer(name: str) -> bool:

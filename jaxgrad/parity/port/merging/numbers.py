@@ -110,6 +110,7 @@ class _Names:
             taken = _taken(node) | labels | RESERVED
             self.values = _keywords(node, taken)
             self.locals = _locals(node, taken | set(self.values))
+            self.locals |= _formulas(node, taken | set(self.values) | set(self.locals))
 
     def chosen(self, author: Author) -> ast.expr | None:
         """Return what is written for a number or a formula."""
@@ -122,9 +123,11 @@ class _Names:
         if author.kind == authors.FORMULA:
             return syntax.name(author.local) if author.local in self.locals else None
         name = _name(author)
-        if name not in self.values or author.kind == authors.GLOBAL:
+        if author.kind == authors.GLOBAL:
             return None
-        return keyword(name)
+        if name in self.locals and _is_formula(author):
+            return syntax.name(name)
+        return keyword(name) if name in self.values else None
 
     def _place(self, name: str) -> int:
         """Return where the torch file has a constant; an inlined function may have another file."""
@@ -134,7 +137,7 @@ class _Names:
         """Give a function its keywords, and the variables that hold a formula."""
         for name, formula in reversed(self.locals.items()):
             inner = copy.deepcopy(formula)
-            inner.__dict__.pop(authors.MARK)
+            inner.__dict__.pop(authors.MARK, None)
             value = authors.written(inner, self.chosen)
             place = next((n for n, s in enumerate(function.body) if name in syntax.names_in(s)), -1)
             if place >= 0:
@@ -163,7 +166,7 @@ def _name(author: Author) -> str:
 def _keywords(function: ast.FunctionDef, taken: set[str]) -> dict[str, ast.expr]:
     """Return the numbers of a function that become keywords: name -> number.
 
-    A default does not call a function, so `1 / math.sqrt(18)` stays in the body.
+    A formula such as `8**-0.5` is none: it depends on another number, which may be a keyword.
     """
     uses: dict[str, list[tuple[Author, str]]] = defaultdict(list)
     for _, author, place in _uses(function):
@@ -174,8 +177,26 @@ def _keywords(function: ast.FunctionDef, taken: set[str]) -> dict[str, ast.expr]
         for name, found in uses.items()
         if name.isidentifier() and name not in taken
         and len({syntax.text(author.number) for author, _ in found}) == 1
-        and not any(isinstance(n, ast.Call) for n in ast.walk(found[0][0].number))
+        and not _is_formula(found[0][0])
         and any(_is_unclear(name, author, place, len(found)) for author, place in found)
+    }  # fmt: skip
+
+
+def _is_formula(author: Author) -> bool:
+    """Return whether a number is written as a formula, such as `8**-0.5` or `math.sqrt(18)`."""
+    return any(isinstance(n, ast.BinOp | ast.Call) for n in ast.walk(author.number))
+
+
+def _formulas(function: ast.FunctionDef, taken: set[str]) -> dict[str, ast.expr]:
+    """Return the attributes that are written as formulas: name -> formula."""
+    found: dict[str, list[Author]] = defaultdict(list)
+    for _, author, _ in _uses(function):
+        if author.kind == authors.ATTRIBUTE and _is_formula(author):
+            found[_name(author)].append(author)
+    return {
+        name: uses[0].number for name, uses in found.items()
+        if name.isidentifier() and name not in taken
+        and len({syntax.text(author.number) for author in uses}) == 1
     }  # fmt: skip
 
 

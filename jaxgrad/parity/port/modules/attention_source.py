@@ -81,7 +81,7 @@ class Attention:
                 yield f"q, k, v = {parts}"
             yield from self._more_keys()
             parts = "q, k, v"
-        heads = f"reshape(*y.shape[:2], {module.num_heads}, {module.head_dim}).swapaxes(1, 2)"
+        heads = f"reshape(*y.shape[:2], {module.num_heads}, -1).swapaxes(1, 2)"
         yield f"q, k, v = [y.{heads} for y in {f'({parts})' if parts == 'q, k, v' else parts}]"
 
     def _more_keys(self) -> Iterator[str]:
@@ -114,7 +114,7 @@ class Attention:
         if len(self.masks) > 1:
             yield f"mask = {mask}"
             mask = "mask"
-        scores = f"q * {self.module.head_dim}**-0.5 @ k.mT"
+        scores = "(q * q.shape[-1] ** -0.5) @ k.mT"
         yield f"scores = {scores} + {mask}" if self.masks else f"scores = {scores}"
         yield "attn_output_weights = jax.nn.softmax(scores, axis=-1)"
         if self.drops:

@@ -83,16 +83,23 @@ def dotted(text: str) -> ast.expr:
 
 
 def text(node: ast.AST) -> str:
-    """Return the source of a node; a negative power is `-(x**2)`, as ruff writes it."""
-    marked = _NegativePowers().visit(copy.deepcopy(node))
+    """Return the source of a node, with the brackets of `-(x**2)` and `(q * scale) @ k`."""
+    marked = _Brackets().visit(copy.deepcopy(node))
     return ast.unparse(ast.fix_missing_locations(marked)).replace(f"{_GROUP}(", "(")
 
 
 _GROUP = "_group_"
 
 
-class _NegativePowers(ast.NodeTransformer):
-    """Mark each power after a minus with a call, for its brackets."""
+class _Brackets(ast.NodeTransformer):
+    """Mark what gets brackets with a call: a power after a minus, a product before a matrix one."""
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.MatMult) and isinstance(node.left, ast.BinOp):
+            if isinstance(node.left.op, ast.Mult | ast.Div):
+                node.left = call(_GROUP, node.left)
+        return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.UnaryOp:
         self.generic_visit(node)

@@ -7,7 +7,8 @@ from jaxgrad.parity.port.source import syntax
 
 
 def name_of(taken: set[str], called: str = "def attend(p, x, memory, *, scale): ...") -> str | None:
-    place = syntax.call_written("encode", ast.parse('p["encoder"]').body[0].value, syntax.name("x"))
+    key = ast.parse('p["encoder"]', mode="eval").body
+    place = syntax.call_written("encode", key, syntax.name("x"))
     call = syntax.call_written("attend", syntax.name("p"), syntax.name("x"), place)
     names = PartNames({"p", "x"}, taken, {"attend": ast.parse(called).body[0]})
     return names.of(ast.Return(call), place, {"x"})
@@ -29,3 +30,15 @@ def test_a_part_of_a_part_does_not_have_its_name():
         statement = ast.Assign([ast.Name(target, ast.Store())], call)
         statement.__dict__["part"] = True
         assert PartNames({"p"}, set(), {}).of(statement, place, set()) == wanted
+
+
+def test_a_part_of_a_list_does_not_overwrite_what_the_others_read():
+    """`x = cat([head_0, head_1])`, not `x = head_1` before `x = cat([head_0, x])`."""
+    key = ast.parse('p["head_1"]', mode="eval").body
+    place = syntax.call_written("head", key, syntax.name("x"))
+    elements = ast.List([syntax.name("head_0"), place], ast.Load())
+    statement = ast.Assign([ast.Name("x", ast.Store())], syntax.call("cat", elements))
+    names = PartNames({"p", "x"}, {"head", "head_0"}, {})
+    assert names.of(statement, place, {"head_0"}) == "head_1"
+    elements.elts.pop(0)
+    assert names.of(statement, place, set()) == "x"

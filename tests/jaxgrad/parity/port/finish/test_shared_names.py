@@ -14,12 +14,16 @@ def mlp() -> nn.Sequential:
     return nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3))
 
 
+def block() -> nn.Sequential:
+    return nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.LayerNorm(3))
+
+
 class Net(nn.Module):
-    def __init__(self, *names):
+    def __init__(self, *names, made=block):
         super().__init__()
         self.names = names
         for name in names:
-            setattr(self, name, mlp())
+            setattr(self, name, made())
 
     def forward(self, x):
         for name in self.names:
@@ -33,6 +37,13 @@ def test_two_modules_without_a_common_word_are_both_named():
     assert "def encoder_or_decoder(p, x):" in text
     assert 'encoder_or_decoder(p["decoder"], x)' in text
     assert agrees(Net("encoder", "decoder"), X)
+
+
+def test_linear_layers_without_a_common_word_are_an_mlp():
+    """The name says what both modules are."""
+    text = source(Net("encoder", "decoder", made=mlp), X)
+    assert "def mlp(p, x):" in text and 'mlp(p["decoder"], x)' in text
+    assert "def encoder(p, x):" in source(Net("encoder", made=mlp), X)
 
 
 def test_a_common_word_is_the_name():

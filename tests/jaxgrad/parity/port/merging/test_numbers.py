@@ -68,10 +68,11 @@ class Scaled(nn.Module):
         return self.fc(x) * self.scale + self.scale
 
 
-def test_a_default_does_not_call_a_function():
-    """A number that is written as a square root stays in the body, since ruff refuses the other."""
+def test_an_attribute_that_is_a_formula_is_a_variable():
+    """A keyword would not follow the number in it, and ruff refuses a call as a default."""
     text = source(Scaled(), X)
-    assert "def scaled(p, x):" in text and text.count("/ math.sqrt(18)") == 2
+    assert "def scaled(p, x):" in text and text.count("scale = 1 / math.sqrt(18)") == 1
+    assert "* scale + scale" in text
     assert agrees(Scaled(), X)
 
 

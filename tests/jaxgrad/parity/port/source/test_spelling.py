@@ -15,10 +15,12 @@ from jaxgrad.parity.port.source.spelling import statement_text, tidy
         "y = (-(x**2)) ** 2",
         "y = (-(x**2)).sum()",
         "y = -x",
+        "y = (q * scale) @ k",
+        "y = a @ b @ c + d",
     ],
 )
-def test_a_negative_power_has_brackets(source):
-    """Only a reader who knows the precedence reads `-x**2` right."""
+def test_brackets_spare_the_reader_the_precedence(source):
+    """`-x**2` and `q * scale @ k` mean the same without brackets."""
     (statement,) = ast.parse(source).body
     assert ast.dump(ast.parse(tidy(statement_text(statement)))) == ast.dump(ast.parse(source))
     assert tidy(statement_text(statement)).count("(") == source.count("(")
