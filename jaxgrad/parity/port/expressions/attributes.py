@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from jaxgrad.parity.port.functions import autograd_functions, objects
+from jaxgrad.parity.port.functions import autograd_functions, made_objects, objects
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.kinds_of_values import (
@@ -47,10 +47,15 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
         return autograd_functions.read(value, name, scope, node)
     if isinstance(value, Parent):
         return _of_parent(value, name, scope, node)
+    if isinstance(value, Size) and name in _OF_NUMBERS:
+        return Method(name, None, value)
     if isinstance(value, Size):
         raise scope.refuse(f"`.{name}` of a number that depends on shapes", node)
     if isinstance(value, Method) and name == "__func__":
         return Folded(value.real)
+    stored = made_objects.read(value, name, scope, node) if isinstance(value, Folded) else None
+    if stored is not None:
+        return stored
     found = getattr(value.real, name)
     if isinstance(found, types.MethodType) and isinstance(value.real, _FUNCTION):
         return Folded(found)
@@ -62,6 +67,7 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
 
 
 _FUNCTION = type(torch.autograd.Function)
+_OF_NUMBERS = ("is_integer", "bit_length")
 
 
 def constant_value(real: Any, name: str, scope: Scope, owner: Module | None = None) -> Value:
@@ -119,6 +125,7 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     module: nn.Module = value.real
     kind = type(module)
     if name == "training":
+        scope.run.settings.read.add((module, name))
         return Folded(module.training)
     if name in module._parameters or name in module._buffers:
         tensor = getattr(module, name)
@@ -145,6 +152,8 @@ def _of_parent(value: Parent, name: str, scope: Scope, node: ast.AST) -> Value:
     if isinstance(value.owner, Folded):
         return folded(getattr(super(value.real, value.owner.real), name))
     is_object = isinstance(value.owner, Object)
+    if is_object and name == "__init__" and getattr(value.real, "__mro__", ())[1:2] == (nn.Module,):
+        return Folded(_nothing)
     order = (value.owner.real if is_object else type(value.owner.real)).__mro__
     for kind in order[order.index(value.real) + 1 :]:
         if isinstance(found := vars(kind).get(name), types.FunctionType):
@@ -205,6 +214,8 @@ def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:
         return scope.run.call(TensorMethod("detach", None, value), [], {}, scope, node)
     if name in ("T", "mT", "H", "mH", "real", "imag"):
         return scope.run.call(TensorMethod(name, None, value), [], {}, scope, node)
+    if name == "grad" and tensor.is_leaf and not tensor.requires_grad and tensor.grad is None:
+        return Folded(None)
     if name == "grad":
         raise scope.refuse("`.grad` inside of a module; return the gradient from jax.grad", node)
     found = getattr(tensor, name)

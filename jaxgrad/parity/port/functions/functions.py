@@ -60,20 +60,25 @@ def call_function(
         raise
     finally:
         run.scopes.pop()
-    if isinstance(result, Closure) and result.scope is inner:
+    if any(isinstance(x, Closure) and x.scope is inner for x in _parts_of(result)):
         return _leave(result, inner, function, passed, scope, node)
     return _write(result, inner, function, owner, passed, scope, node)
 
 
+def _parts_of(result: Value) -> list[Value]:
+    """Return the values of a tuple, or the one value of any other result."""
+    return result.items if isinstance(result, Items) and result.code is None else [result]
+
+
 def _leave(
-    closure: Closure,
+    result: Value,
     inner: Scope,
     function: types.FunctionType,
     passed: Arguments,
     scope: Scope,
     node: ast.AST,
 ) -> Value:
-    """Return a nested function to the caller: the port returns what it captured."""
+    """Return nested functions to the caller: the port returns what they captured."""
     held: dict[str, Value] = {}
 
     def collect(name: str, value: Value) -> Value:
@@ -81,7 +86,11 @@ def _leave(
             held[syntax.unique(name, held)] = value
         return value
 
-    closures.moved(closure, inner, collect)
+    for part in _parts_of(result):
+        if isinstance(part, Closure):
+            closures.moved(part, inner, collect)
+        elif is_dynamic(part):
+            collect(part.code.id if isinstance(part.code, ast.Name) else "part", part)
     new: dict[int, Value] = {}
     if held:
         carried = Items(tuple, None, list(held.values()))
@@ -90,7 +99,14 @@ def _leave(
         for n, (name, old) in enumerate(held.items()):
             part = parts.at(n)
             new[id(old)] = renamed(part, scope.once(code_of(part), name))
-    return closures.moved(closure, scope, lambda _, value: new.get(id(value), value))
+
+    def outside(part: Value) -> Value:
+        if isinstance(part, Closure):
+            return closures.moved(part, scope, lambda _, value: new.get(id(value), value))
+        return new.get(id(part), part)
+
+    parts = [outside(x) for x in _parts_of(result)]
+    return parts[0] if not isinstance(result, Items) else Items(result.real, None, parts)
 
 
 def _write(
@@ -106,6 +122,7 @@ def _write(
     """Add the function that was interpreted to the port, and return the value of its call."""
     run, path = scope.run, _path(inner)
     place = function.__code__, path
+    arguments = dict(passed)
     if run.classes is not None and is_torch(function):
         result = _unnamed(result, inner)
     returned = ast.Return(returned_code(result))
@@ -135,6 +152,8 @@ def _write(
         written.pinned = True
         written.paths.add(path)
     code = syntax.call_written(written.name, *used.values())
+    if isinstance(result, Module) and result.code is not None:
+        result = renamed(result, syntax.substitute(result.code, arguments))
     if inner.stateful:
         return result_of(result, state.call(result, code, passed["p"], scope, node))
     return result_of(result, code)

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port.calls import (
+    arrays,
     builtin_calls,
     container_methods,
     func_gradients,
@@ -23,7 +24,14 @@ from jaxgrad.parity.port.calls import (
     module_methods,
     vectorized,
 )
-from jaxgrad.parity.port.functions import autograd_functions, closures, context_managers, objects
+from jaxgrad.parity.port.functions import (
+    autograd_functions,
+    closures,
+    context_managers,
+    inlined,
+    made_objects,
+    objects,
+)
 from jaxgrad.parity.port.functions.configuration import folded_call, has_tensor, run
 from jaxgrad.parity.port.functions.constructions import construct
 from jaxgrad.parity.port.functions.functions import call_function
@@ -34,8 +42,11 @@ from jaxgrad.parity.port.modules import (
     whole_modules,
 )
 from jaxgrad.parity.port.rules import names, table
+from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.statements import stores
 from jaxgrad.parity.port.values.kinds_of_values import (
+    Chain,
     Closure,
     Differentiated,
     Fields,
@@ -45,12 +56,15 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Method,
     Module,
     Object,
+    Partial,
+    Size,
     Tensor,
     TensorMethod,
     Value,
+    is_dynamic,
 )
 from jaxgrad.parity.port.values.scope import CallSite, Scope
-from jaxgrad.parity.port.values.values import is_computed, lift, real_of
+from jaxgrad.parity.port.values.values import code_of, is_computed, lift, real_of
 
 
 def call(
@@ -63,6 +77,12 @@ def call(
     """
     if isinstance(function, Module):
         return _module(function, args, keywords, scope, node)
+    if isinstance(function, Chain):
+        for module in function.items:
+            args, keywords = [call(module, args, keywords, scope, node)], {}
+        return args[0]
+    if isinstance(function, Object):
+        return objects.call(function, args, keywords, scope, node)
     if isinstance(function, TensorMethod):
         if function.real == "register_hook":
             assert isinstance(function.owner, Tensor)
@@ -72,6 +92,9 @@ def call(
         if not callable(real):
             real = operator.attrgetter(function.real)  # `x.T`
         return _operator(name, real, [function.owner, *args], keywords, scope, node)
+    if isinstance(function, Partial):
+        keywords = function.keywords | keywords
+        return call(function.function, [*function.args, *args], keywords, scope, node)
     if isinstance(function, Mapped):
         return vectorized.call(function, args, keywords, scope, node)
     if isinstance(function, Differentiated):
@@ -111,6 +134,9 @@ def _method(
     method: Method, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
 ) -> Value:
     owner = method.owner
+    if isinstance(method.real, str) and isinstance(owner, Size):
+        code = syntax.call(syntax.attribute(code_of(owner), method.real))
+        return Size(getattr(owner.real, method.real)(), code)
     if isinstance(method.real, str):
         assert isinstance(owner, Items | Fields)
         return container_methods.call_method(owner, method.real, args, keywords, scope, node)
@@ -124,6 +150,8 @@ def _method(
         folded = folded_call(method.real, [owner, *args], keywords, scope, node)
         if folded is not None:
             return folded
+        if made_objects.is_made(owner.real, scope.run):
+            return inlined.run(method.real, [owner, *args], keywords, scope, node)
     kind = method.kind or type(owner.real)
     return call_function(method.real, [owner, *args], keywords, scope, node, kind)
 
@@ -135,6 +163,9 @@ def _callable(
         first = [Folded(x) for x in real.args]
         rest = {k: Folded(x) for k, x in real.keywords.items()} | keywords
         return _callable(real.func, [*first, *args], rest, scope, node)
+    if real is functools.partial and any(map(is_dynamic, [*args, *keywords.values()])):
+        first, *rest = args
+        return Partial(None, None, scope, function=first, args=rest, keywords=keywords)
     mapped = vectorized.of_function(real, scope)
     if mapped is not None:
         return vectorized.call(mapped, args, keywords, scope, node)
@@ -164,6 +195,10 @@ def _callable(
     method = inspect.getattr_static(type(real), "__call__", None)
     if isinstance(method, types.FunctionType) and not isinstance(real, type):
         return _method(Method(method, None, Folded(real)), args, keywords, scope, node)
+    if arrays.is_numpy(real):
+        found = arrays.call(real, args, keywords)
+        if found is not None:
+            return found
     if isinstance(real, type) and any(map(is_computed, [*args, *keywords.values()])):
         return construct(real, args, keywords, scope, node)
     return run(real, args, keywords, scope, node)
@@ -184,7 +219,13 @@ def _special(real: Any) -> Any:
         return None
 
 
-_SPECIAL = (
+def _setattr(site: CallSite) -> Value:
+    owner, name, value = site.args
+    stores.set_attribute(owner, real_of(name), value, site.scope, site.node)
+    return Folded(None)
+
+
+_SPECIAL = {setattr: _setattr} | (
     hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL | functional_calls.SPECIAL
     | func_gradients.SPECIAL
 )  # fmt: skip

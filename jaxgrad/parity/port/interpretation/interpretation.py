@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import copy
 import dataclasses
 import inspect
 import types
@@ -16,6 +15,7 @@ from torch import nn
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.interpretation import calls, expressions, statements
+from jaxgrad.parity.port.interpretation.warming import warm_up
 from jaxgrad.parity.port.merging.tidying import tidied
 from jaxgrad.parity.port.modes.modes import MODES, in_mode, merge_modes
 from jaxgrad.parity.port.modules import module_hooks
@@ -24,7 +24,8 @@ from jaxgrad.parity.port.source.port_names import port_name, renames
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import source_of
 from jaxgrad.parity.port.source.written import Assumption, Written
-from jaxgrad.parity.port.values.fixed import Marking
+from jaxgrad.parity.port.statements import flags
+from jaxgrad.parity.port.values import fixed
 from jaxgrad.parity.port.values.inputs import input_value, tensors
 from jaxgrad.parity.port.values.kinds_of_values import Module
 from jaxgrad.parity.port.values.scope import Classes, Run, top_scope
@@ -94,26 +95,15 @@ def interpret(
 def _runs(
     module: nn.Module, inputs: PyTree, classes: Classes | None
 ) -> tuple[list[Run], list[str]]:
-    """Interpret the module; after a refusal interpret it warmed up, then as a tracer would."""
+    """Interpret the module; after a refusal run it once first, then be a tracer too."""
     try:
         return _in_both_modes(module, inputs, classes, tracing=False)
-    except PortError:
-        _warm_up(module, inputs)
-    try:
-        return _in_both_modes(module, inputs, classes, tracing=False)
-    except PortError as refusal:
-        try:
-            return _in_both_modes(module, inputs, classes, tracing=True)
-        except PortError:
-            raise refusal from None
-
-
-def _warm_up(module: nn.Module, inputs: PyTree) -> None:
-    """Run a copy of the module, so that libraries fill the caches that a first call fills."""
-    with contextlib.suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad():
-        example = tensors(inputs, module)
-        again = copy.deepcopy(module)
-        again(**example) if isinstance(example, Mapping) else again(*example)
+    except PortError as first:
+        refusal = first
+    for tracing in (False, True):
+        with contextlib.suppress(PortError):
+            return _in_both_modes(module, inputs, classes, tracing=tracing, warm=True)
+    raise refusal
 
 
 def _in_both_modes(
@@ -122,6 +112,7 @@ def _in_both_modes(
     classes: Classes | None,
     *,
     tracing: bool,
+    warm: bool = False,
     holes: bool = False,
 ) -> tuple[list[Run], list[str]]:
     """Interpret the module in train and in eval mode, and say which mode cannot be ported."""
@@ -134,6 +125,9 @@ def _in_both_modes(
                 run = _run(module, classes, tracing=tracing)
                 run.leaves_holes = holes
                 run.other_mode = runs[0].calls if runs else run.other_mode
+                run.changed |= runs[0].changed if runs else set()
+                if warm:
+                    warm_up(module, inputs, training)
                 try:
                     _in_mode(run, inputs, training)
                     runs.append(run)
@@ -155,8 +149,10 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
     """
     example = tensors(inputs, run.module)  # made before the marking of tensors
     try:
-        with in_mode(run.module, training), Marking():
+        with in_mode(run.module, training), fixed.Marking(run.module):
+            before = {name: x.clone() for name, x in fixed.tables(run.module).items()}
             _interpret(run, example)
+            flags.require_unchanged(run, before)
     except PortError:
         raise
     except Exception as error:

@@ -120,7 +120,7 @@ def _match(
 def _sequence(node: ast.expr, scope: Scope) -> _Sequence:
     if isinstance(node, ast.Call):
         function = scope.run.evaluate(node.func, scope)
-        if function.real in _BUILTINS and isinstance(function, Folded) and not node.keywords:
+        if function.real in _BUILTINS and isinstance(function, Folded) and _is_simple(node):
             return _BUILTINS[function.real](node, scope)
         kind = getattr(function, "owner", None)
         if function.real in ("items", "values", "keys") and isinstance(kind, Fields):
@@ -131,6 +131,10 @@ def _sequence(node: ast.expr, scope: Scope) -> _Sequence:
     return _plain(scope.run.evaluate(node, scope), scope, node)
 
 
+def _is_simple(node: ast.Call) -> bool:
+    return not node.keywords and not any(isinstance(x, ast.Starred) for x in node.args)
+
+
 def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
     elements = indexing.elements(value, scope, node)
     if isinstance(value, Tensor | Items) and is_counted(value, scope):
@@ -139,6 +143,7 @@ def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
     if isinstance(value, Tensor):
         return _Sequence(elements, code_of(value))
     if isinstance(value, Module):
+        scope.run.used.add(value.path)  # it has a place in the params, even without a tensor
         return _Sequence(elements, code_of(value) if places.is_numbered(value.real) else None)
     if isinstance(value, Items) and value.code is not None:
         return _Sequence(elements, code_of(value))

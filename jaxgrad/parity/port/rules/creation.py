@@ -168,6 +168,7 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "as_tensor": _tensor, "new_tensor": _new_tensor, "to": _to, "type_as": _type_as,
     "type": _type, "float": _cast(torch.float32), "double": _cast(torch.float64),
     "half": _cast(torch.float16), "bfloat16": _cast(torch.bfloat16), "bool": _cast(torch.bool),
+    "byte": _cast(torch.uint8), "char": _cast(torch.int8), "short": _cast(torch.int16),
     "int": _cast(torch.int32), "long": _cast(torch.int64), "item": _item, "tolist": _item,
     "numpy": _item, "nonzero": _positions, "unique": _positions, "argwhere": _positions,
     "masked_select": _positions, "copy": _copy, "zero": _zero, "fill": _fill, "dim": _dim,

@@ -16,7 +16,18 @@ from jaxgrad.parity.port.values.values import code_of, real_of
 
 
 def _cat(op: Operation) -> ast.expr:
-    return syntax.call("jnp.concatenate", op.code(0, "tensors"), axis=op.code(1, "dim", 0))
+    return syntax.call("jnp.concatenate", _whole(op), axis=op.code(1, "dim", 0))
+
+
+def _whole(op: Operation) -> ast.expr:
+    """Return the tensors of `torch.cat`, which skips those without elements and dimensions."""
+    value = op.value(0, "tensors")
+    if not isinstance(value, Items) or value.code is not None:
+        return op.code(0, "tensors")
+    kept = [x for x in value.items if tuple(x.real.shape) != (0,)] or value.items
+    if len(kept) == len(value.items) or all(x.real.ndim == 1 for x in kept):
+        return op.code(0, "tensors")
+    return code_of(Items(value.real, None, kept))
 
 
 def _stack(op: Operation) -> ast.expr:
