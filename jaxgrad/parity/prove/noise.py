@@ -13,7 +13,7 @@ import numpy as np
 class Noise:
     """One array of random numbers that torch draws."""
 
-    kind: str  # bernoulli | uniform | normal | exponential | randint, or the name of another torch function
+    kind: str  # one of `KINDS`, or the name of another torch function
     drawn: np.ndarray  # the numbers that torch drew
     standard: np.ndarray  # of mean 0 and deviation 1, in [0, 1), or of rate 1
     rate: np.ndarray | float = 0.5  # the probability of a one, of a bernoulli mask

@@ -37,7 +37,7 @@ def of_base(
     if name in ("train", "eval"):
         mode = name == "train" and bool(args[0].real if args else True)
         return _in_mode(owner, mode, name, scope, node)
-    if name in ( "requires_grad_", "to", "zero_grad", "half", "float", "double"):
+    if name in ("requires_grad_", "to", "zero_grad", "half", "float", "double"):
         raise scope.refuse(f"`.{name}()` on a module while it runs; call it before porting", node)
     if name == "get_parameter":
         return _reach(owner, real_of(args[0]), scope, node)

@@ -95,15 +95,27 @@ def interpret(
 def _runs(
     module: nn.Module, inputs: PyTree, classes: Classes | None
 ) -> tuple[list[Run], list[str]]:
-    """Interpret the module; after a refusal run it once first, then be a tracer too."""
+    """Interpret the module; after a refusal try it in other ways.
+
+    It is run once before, then told that it is traced; at last the statements after an early return
+    become an arm of a branch.
+    """
     try:
         return _in_both_modes(module, inputs, classes, tracing=False)
     except PortError as first:
         refusal = first
-    for tracing in (False, True):
+    for attempt in _ATTEMPTS:
         with contextlib.suppress(PortError):
-            return _in_both_modes(module, inputs, classes, tracing=tracing, warm=True)
+            return _in_both_modes(module, inputs, classes, **attempt)
     raise refusal
+
+
+_ATTEMPTS = (
+    {"tracing": False, "warm": True},
+    {"tracing": True, "warm": True},
+    {"tracing": False, "early": True},
+    {"tracing": False, "early": True, "warm": True},
+)
 
 
 def _in_both_modes(
@@ -113,6 +125,7 @@ def _in_both_modes(
     *,
     tracing: bool,
     warm: bool = False,
+    early: bool = False,
     holes: bool = False,
 ) -> tuple[list[Run], list[str]]:
     """Interpret the module in train and in eval mode, and say which mode cannot be ported."""
@@ -123,7 +136,7 @@ def _in_both_modes(
         with borrowed.in_dtype(None):
             for training in (True, False):
                 run = _run(module, classes, tracing=tracing)
-                run.leaves_holes = holes
+                run.leaves_holes, run.early = holes, early
                 run.other_mode = runs[0].calls if runs else run.other_mode
                 run.changed |= runs[0].changed if runs else set()
                 if warm:

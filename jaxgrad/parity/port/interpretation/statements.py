@@ -107,7 +107,8 @@ def _if(node: ast.If, scope: Scope) -> None:
             execute(node.body, scope)
         return  # a check of values, which does not change a gradient
     if isinstance(test, Tensor) and not conditions.is_fixed_test(test):
-        whole = branches.with_rest(node, node.__dict__.get("rest", []))
+        rest = node.__dict__.get("rest", []) if scope.run.early else []
+        whole = branches.with_rest(node, rest)
         flag = flags.of_test(test)
         if flag is None:
             branches.branch(whole, test, scope)

@@ -37,19 +37,23 @@ class _Held:
     def __init__(self, module: nn.Module) -> None:
         self.module, self.attributes = module, _attributes(module)
         self.places = dict(module._parameters), dict(module._buffers)
-        self.tensors = {x: x.detach().clone() for d in self.places for x in d.values() if x is not None}
+        self.tensors = {
+            x: x.detach().clone() for d in self.places for x in d.values() if x is not None
+        }
 
     def give_back(self) -> None:
         module = self.module
         buffers = self.places[1]
         changed = set(module._buffers) != set(buffers) or any(
-            x is not None and (module._buffers[name] is not x or not torch.equal(self.tensors[x], x))
+            x is not None
+            and (module._buffers[name] is not x or not torch.equal(self.tensors[x], x))
             for name, x in buffers.items()
         )
         if changed and _attributes(module) != self.attributes:
             raise PortError(
                 f"{type(module).__name__} changes its buffers and attributes while it runs"
             )
+        own: Any
         for own, held in zip((module._parameters, module._buffers), self.places, strict=True):
             own.clear()
             own.update(held)

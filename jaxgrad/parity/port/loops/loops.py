@@ -132,7 +132,8 @@ def _sequence(node: ast.expr, scope: Scope) -> _Sequence:
 
 
 def _is_simple(node: ast.Call) -> bool:
-    return not node.keywords and not any(isinstance(x, ast.Starred) for x in node.args)
+    options = [k for k in node.keywords if k.arg != "strict"]
+    return not options and not any(isinstance(x, ast.Starred) for x in node.args)
 
 
 def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
@@ -143,7 +144,6 @@ def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:
     if isinstance(value, Tensor):
         return _Sequence(elements, code_of(value))
     if isinstance(value, Module):
-        scope.run.used.add(value.path)  # it has a place in the params, even without a tensor
         return _Sequence(elements, code_of(value) if places.is_numbered(value.real) else None)
     if isinstance(value, Items) and value.code is not None:
         return _Sequence(elements, code_of(value))

@@ -11,6 +11,7 @@ import torch
 from jaxgrad.parity.port.expressions import attributes
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.fixed import is_fixed
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
@@ -120,6 +121,10 @@ def _type(op: Operation) -> ast.expr:
 
 
 def _item(op: Operation) -> Value:
+    """Return the numbers of a tensor that depends on sizes and configuration alone."""
+    if is_fixed(op.args[0].real) and op.name != "numpy":
+        op.scope.assume(op.node, f"{syntax.text(op.node)} == {op.real!r}")
+        return attributes.constant_value(op.real, "", op.scope)
     raise op.refuse(
         f"{op.name}() reads the value of a tensor, which is not known when JAX traces; keep it as "
         "a tensor, or pass the number as an argument"

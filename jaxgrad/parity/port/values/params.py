@@ -96,7 +96,9 @@ def _node(module: nn.Module, path: str, leaves: Mapping[str, Any], used: frozens
     }
     if is_numbered(module):
         return list(children.values())
-    filled = {name: child for name, child in children.items() if _has_leaf(child) or prefix + name in used}
+    filled = {
+        name: child for name, child in children.items() if _has_leaf(child) or prefix + name in used
+    }
     return own | filled
 
 

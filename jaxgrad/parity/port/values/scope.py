@@ -76,6 +76,7 @@ class Run:
     )  # what the program sets on them
     flags: dict[str, Place] = dataclasses.field(default_factory=dict)  # buffers that tests assume
     changed: set[str] = dataclasses.field(default_factory=set)  # buffers, in this or the other mode
+    early: bool = False  # whether the statements after an early return are the other arm
     leaves_holes: bool = False  # whether refused statements are left to be written by hand
     classes: Classes | None = None  # if the port has classes, and not functions of a params tree
 
