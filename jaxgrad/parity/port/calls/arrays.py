@@ -12,14 +12,16 @@ from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
-def is_numpy(function: Any) -> bool:
+def _is_numpy(function: Any) -> bool:
     """Return whether a function is one of numpy's own, such as `np.linspace`."""
     name = getattr(function, "__name__", None)
     return isinstance(name, str) and getattr(np, name, None) is function
 
 
 def call(function: Any, args: list[Value], keywords: dict[str, Value]) -> Value | None:
-    """Return the value of a call of numpy, or None if no argument is a size, or one is a tensor."""
+    """Return the value of a call of numpy on sizes, or None for any other call."""
+    if not _is_numpy(function):
+        return None
     given = [*args, *keywords.values()]
     if not any(isinstance(x, Size) for x in given):
         return None

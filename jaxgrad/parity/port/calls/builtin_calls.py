@@ -107,6 +107,12 @@ def _is_count(value: Value) -> bool:
     return is_tensor and not (value.real.is_floating_point() or value.real.is_complex())
 
 
+def method_of_number(owner: Size, name: str) -> Size:
+    """Return the value of a method of a number without arguments, such as `x.is_integer()`."""
+    code = syntax.call(syntax.attribute(code_of(owner), name))
+    return Size(getattr(owner.real, name)(), code)
+
+
 def _label(function: Any) -> str:
     module = getattr(function, "__module__", "")
     return f"math.{function.__name__}" if module == "math" else function.__name__
@@ -219,7 +225,7 @@ _SPECIAL: dict[Any, Special] = {
     torch.overrides.has_torch_function_variadic: _no, torch.Size: _size,
     torch.finfo: _limits, torch.iinfo: _limits, torch.is_tensor: _is_tensor,
     torch.jit.annotate: _annotated, torch._assert: _nothing,
-    torch._assert_async: _nothing, is_tracing: _is_tracing,
+    vars(torch)["_assert_async"]: _nothing, is_tracing: _is_tracing,
     torch.compiler.is_compiling: _is_tracing, torch.compiler.is_exporting: _is_tracing,
     nn.Module.__call__: _super,
     **{f: _number(f) for f in _MATH}, **iteration_calls.SPECIAL,

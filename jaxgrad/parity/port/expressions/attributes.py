@@ -14,7 +14,6 @@ from torch import nn
 from jaxgrad.parity.port.functions import autograd_functions, made_objects, objects
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.source import is_torch
-from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
     Folded,
@@ -211,8 +210,8 @@ def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:
         return Size(tensor.ndim, syntax.attribute(code_of(value), "ndim"))
     if name == "dtype":
         return Folded(tensor.dtype, syntax.attribute(code_of(value), "dtype"))
-    if name == "data" and state.is_leaf(value.code) and not tensor.requires_grad:
-        return value  # a buffer, which may be changed in place through its data
+    if name == "data" and not tensor.requires_grad:
+        return value  # such as a buffer, which may be changed in place through its data
     if name in ("data",):
         return scope.run.call(TensorMethod("detach", None, value), [], {}, scope, node)
     if name in ("T", "mT", "H", "mH", "real", "imag"):

@@ -42,7 +42,6 @@ from jaxgrad.parity.port.modules import (
     whole_modules,
 )
 from jaxgrad.parity.port.rules import names, table
-from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.statements import stores
 from jaxgrad.parity.port.values.kinds_of_values import (
@@ -64,7 +63,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
 )
 from jaxgrad.parity.port.values.scope import CallSite, Scope
-from jaxgrad.parity.port.values.values import code_of, is_computed, lift, real_of
+from jaxgrad.parity.port.values.values import is_computed, lift, real_of
 
 
 def call(
@@ -93,8 +92,8 @@ def call(
             real = operator.attrgetter(function.real)  # `x.T`
         return _operator(name, real, [function.owner, *args], keywords, scope, node)
     if isinstance(function, Partial):
-        keywords = function.keywords | keywords
-        return call(function.function, [*function.args, *args], keywords, scope, node)
+        args, keywords = [*function.args, *args], function.keywords | keywords
+        return call(function.function, args, keywords, scope, node)
     if isinstance(function, Mapped):
         return vectorized.call(function, args, keywords, scope, node)
     if isinstance(function, Differentiated):
@@ -122,8 +121,7 @@ def _module(
 
     def called(inputs: list[Value]) -> Value:
         whole = whole_modules.call(module, inputs, keywords, scope, node)
-        whole = whole or attention_modules.call(module, inputs, keywords, scope)
-        if whole is not None:
+        if whole := whole or attention_modules.call(module, inputs, keywords, scope):
             return whole
         return call_function(forward.__func__, [module, *inputs], keywords, scope, node, type(real))
 
@@ -134,9 +132,8 @@ def _method(
     method: Method, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
 ) -> Value:
     owner = method.owner
-    if isinstance(method.real, str) and isinstance(owner, Size):
-        code = syntax.call(syntax.attribute(code_of(owner), method.real))
-        return Size(getattr(owner.real, method.real)(), code)
+    if isinstance(owner, Size):
+        return builtin_calls.method_of_number(owner, method.real)
     if isinstance(method.real, str):
         assert isinstance(owner, Items | Fields)
         return container_methods.call_method(owner, method.real, args, keywords, scope, node)
@@ -164,8 +161,7 @@ def _callable(
         rest = {k: Folded(x) for k, x in real.keywords.items()} | keywords
         return _callable(real.func, [*first, *args], rest, scope, node)
     if real is functools.partial and any(map(is_dynamic, [*args, *keywords.values()])):
-        first, *rest = args
-        return Partial(None, None, scope, function=first, args=rest, keywords=keywords)
+        return Partial(None, None, scope, function=args[0], args=args[1:], keywords=keywords)
     mapped = vectorized.of_function(real, scope)
     if mapped is not None:
         return vectorized.call(mapped, args, keywords, scope, node)
@@ -184,7 +180,7 @@ def _callable(
     owner = getattr(real, "__self__", None)  # `apply` is a method up to torch 2.13, then a builtin
     if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
         return autograd_functions.apply(owner, args, keywords, scope, node)
-    if isinstance(real, nn.Module) and not _has_state(real):
+    if isinstance(real, nn.Module) and not whole_modules.has_state(real):
         inputs: list[Value] = [Folded(real), *args]
         return call_function(type(real).forward, inputs, keywords, scope, node, type(real))  # pyright: ignore[reportArgumentType]
     if isinstance(real, types.MethodType):
@@ -195,19 +191,12 @@ def _callable(
     method = inspect.getattr_static(type(real), "__call__", None)
     if isinstance(method, types.FunctionType) and not isinstance(real, type):
         return _method(Method(method, None, Folded(real)), args, keywords, scope, node)
-    if arrays.is_numpy(real):
-        found = arrays.call(real, args, keywords)
-        if found is not None:
-            return found
+    found = arrays.call(real, args, keywords)
+    if found is not None:
+        return found
     if isinstance(real, type) and any(map(is_computed, [*args, *keywords.values()])):
         return construct(real, args, keywords, scope, node)
     return run(real, args, keywords, scope, node)
-
-
-def _has_state(module: nn.Module) -> bool:
-    """Return whether a module that a `forward` makes has tensors, or a behaviour of train mode."""
-    tensors = [*module.parameters(), *module.buffers()]
-    return bool(tensors) or isinstance(module, nn.modules.dropout._DropoutNd)
 
 
 def _special(real: Any) -> Any:
@@ -219,13 +208,7 @@ def _special(real: Any) -> Any:
         return None
 
 
-def _setattr(site: CallSite) -> Value:
-    owner, name, value = site.args
-    stores.set_attribute(owner, real_of(name), value, site.scope, site.node)
-    return Folded(None)
-
-
-_SPECIAL = {setattr: _setattr} | (
+_SPECIAL = stores.SPECIAL | (
     hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL | functional_calls.SPECIAL
     | func_gradients.SPECIAL
 )  # fmt: skip

@@ -26,7 +26,7 @@ from jaxgrad.parity.port.source.source import source_of
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.statements import flags
 from jaxgrad.parity.port.values import fixed
-from jaxgrad.parity.port.values.inputs import input_value, tensors
+from jaxgrad.parity.port.values.inputs import attached, input_value, tensors
 from jaxgrad.parity.port.values.kinds_of_values import Module
 from jaxgrad.parity.port.values.scope import Classes, Run, top_scope
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
@@ -160,7 +160,7 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
     Raises:
         PortError: It cannot be ported, or its own code raises on the example inputs.
     """
-    example = tensors(inputs, run.module)  # made before the marking of tensors
+    example = attached(tensors(inputs, run.module))  # made before the marking of tensors
     try:
         with in_mode(run.module, training), fixed.Marking(run.module):
             before = {name: x.clone() for name, x in fixed.tables(run.module).items()}

@@ -22,7 +22,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Value,
 )
 from jaxgrad.parity.port.values.lengths import pinned
-from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
 from jaxgrad.parity.port.values.values import code_of
 
 
@@ -113,3 +113,12 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     if owner.code is not None:
         place = ast.Subscript(code_of(owner), code_of(key), ast.Store())
         scope.emit(ast.Assign([place], code_of(value)))
+
+
+def _setattr(site: CallSite) -> Value:
+    owner, name, value = site.args
+    set_attribute(owner, pinned(name, site.scope, site.node), value, site.scope, site.node)
+    return Folded(None)
+
+
+SPECIAL: dict[Any, Special] = {setattr: _setattr}

@@ -1,5 +1,7 @@
 """Objects that a module makes of its configuration and fills with tensors."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -15,7 +17,7 @@ X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
 class Layer:
     def __init__(self):
         self.ready = False
-        self.keys = None
+        self.keys: Any = None
 
     def update(self, keys):
         if not self.ready:

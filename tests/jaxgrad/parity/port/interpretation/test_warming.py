@@ -37,7 +37,7 @@ class Grown(nn.Module):
     def __init__(self):
         super().__init__()
         self.fc, self.length = nn.Linear(4, 4), 0
-        self.register_buffer("table", torch.zeros(8), persistent=False)
+        self.table = nn.Buffer(torch.zeros(8), persistent=False)
 
     def forward(self, x):
         n = x.shape[0]

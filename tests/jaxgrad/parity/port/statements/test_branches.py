@@ -16,12 +16,12 @@ class ReturnsEarly(nn.Module):
 
     def forward(self, x):
         h = self.fc(x)
-        if h.sum() > 100:
+        if h.abs().sum() > 50:
             return h * 2
-        h = h.tanh()
+        h = h * h
         return h + 1
 
 
 def test_the_statements_after_an_early_return_are_the_other_arm():
     assert "lax.cond" in source(ReturnsEarly(), X)
-    assert proves(ReturnsEarly(), X) and proves(ReturnsEarly(), X * 1000)
+    assert proves(ReturnsEarly(), X) and proves(ReturnsEarly(), X * 100)

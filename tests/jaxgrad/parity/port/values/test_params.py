@@ -19,7 +19,7 @@ class Tables(nn.Module):
         self.turn = torch.polar(torch.ones(3, 2), angle)
         self.mask = torch.full((3, 4), float("-inf")).triu(2)
         self.table = torch.rand(3, 4)
-        self.layers = nn.ModuleList([nn.Linear(4, 4), None, nn.Linear(4, 4)])
+        self.layers = nn.ModuleList([nn.Linear(4, 4), None, nn.Linear(4, 4)])  # pyright: ignore[reportArgumentType]
 
     def forward(self, x):
         x = self.layers[2](self.layers[0](x)) + self.table
