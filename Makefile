@@ -23,7 +23,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT="$(CONSTRAINTS)" "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample port-collection port-kill-table port-speed deltas exports device lint matrix release-check notebooks pages docs docs-test clean
+.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample port-collection port-kill-table port-speed port-torchax deltas exports device lint matrix release-check notebooks pages docs docs-test clean
 
 help: ## show this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2] [SHARD=1/3]"
@@ -82,6 +82,12 @@ port-kill-table: $(STAMP) ## plant faults in the emitter of `port`: benchmarks/P
 port-speed: $(STAMP) ## count the flops and bytes of ports beside programs by hand: benchmarks/PORT_SPEED.md
 	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks.ports --markdown benchmarks/PORT_SPEED.md $(ARGS)
 
+# torchax 0.0.13 cannot be imported with torch 2.12 or newer.
+port-torchax: ## time ports beside what torchax extracts, in an environment of its own: benchmarks/PORT_TORCHAX.md
+	@"$(PYTHON)" -m venv .cache/torchax
+	@.cache/torchax/bin/python -m pip install --quiet $(if $(TORCH_INDEX),--extra-index-url "$(TORCH_INDEX)") torch==2.11.0 torchax==0.0.13 pytest equinox -e '.[nnx]'
+	@OMP_NUM_THREADS=1 .cache/torchax/bin/python -m benchmarks.beside_torchax --markdown benchmarks/PORT_TORCHAX.md $(ARGS)
+
 lint: $(STAMP) ## run ruff and pyright
 	@"$(BIN)" -m ruff check
 	@"$(BIN)" -m ruff format --check
@@ -112,7 +118,7 @@ pages: $(STAMP) ## run the programs of the cheat sheet, the traps and other page
 	@"$(BIN)" -m parity_tests.site.stepper.page
 	@"$(BIN)" -m parity_tests.site.sample_proof
 	@"$(BIN)" -m parity_tests grad_modes none_or_zero --html docs/_static/report.html
-	@"$(BIN)" -m parity_tests.site.printed docs/tape_or_transform.md docs/five_questions.md docs/kinks.md docs/weights.md
+	@"$(BIN)" -m parity_tests.site.printed docs/tape_or_transform.md docs/real_questions.md docs/kinks.md docs/weights.md
 
 docs: $(VENV)/.docs ## build the site in docs/_build; a warning is an error
 	@"$(BIN)" -m sphinx --quiet --fail-on-warning --keep-going --builder html docs docs/_build

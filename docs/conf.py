@@ -60,7 +60,7 @@ WITH_CONTENTS = [
     *("changelog", "contributing", "conventions", "deviations", "distributed"),
     *(
         "course",
-        "five_questions",
+        "real_questions",
         "kinks",
         "pytest",
         "report_json",

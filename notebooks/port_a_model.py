@@ -42,7 +42,7 @@ from torch import nn
 
 import jaxgrad
 from jaxgrad.parity.compare import flatten
-from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity import PortError
 from parity_tests.notebook.check import check
 from parity_tests.notebook.practice import exercise, predict
 

@@ -8,6 +8,7 @@ from jaxgrad.parity.compare import compare as compare
 from jaxgrad.parity.lint.linter import lint as lint
 from jaxgrad.parity.lint.report import LintReport as LintReport
 from jaxgrad.parity.lint.report import Warned as Warned
+from jaxgrad.parity.port.source.refusals import PortError as PortError
 from jaxgrad.parity.prove.adapters import ProofError as ProofError
 from jaxgrad.parity.prove.prove import prove as prove
 from jaxgrad.parity.prove.report import Finding as Finding

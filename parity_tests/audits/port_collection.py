@@ -23,6 +23,7 @@ from jaxgrad.parity.port.proof.proofs import proved
 from jaxgrad.parity.port.source.refusals import PortError
 from parity_tests.audits.planted_bugs import each, load, names
 from parity_tests.audits.port_readability import Readability, readability
+from parity_tests.audits.written_sources import findings, large_numbers
 from parity_tests.runner.settings import configure
 
 
@@ -40,6 +41,8 @@ class PortResult(NamedTuple):
     seconds: float
     measured: Readability | None
     reason: str  # why it was not written or not proved
+    source: str = ""
+    large: tuple[int, ...] = ()  # numbers of the port that are greater than the module's
 
 
 @functools.cache
@@ -65,16 +68,31 @@ def judge(name: str) -> PortResult:
     start = time.perf_counter()
     room = entries()[name][0] if name in entries() else "ports"
     module, inputs, also = example(name)
-    measured, reason = None, ""
+    measured, reason, source, large = None, "", "", ()
     try:
         ported = port(module, inputs, prove=False)
-        measured = readability(module, ported.source)
+        source = ported.source
+        measured = readability(module, source)
+        large = tuple(large_numbers(module, inputs, source))
         proved(ported, module, inputs, also, 0)
     except PortError as error:
         reason = str(error)
     done = measured is not None
     seconds = time.perf_counter() - start
-    return PortResult(name, room, done, done and not reason, seconds, measured, reason)
+    return PortResult(
+        name, room, done, done and not reason, seconds, measured, reason, source, large
+    )
+
+
+def faults(rows: Sequence[PortResult]) -> list[str]:
+    """Return what a reader would mark in the written files: products of sizes, ruff, pyright."""
+    sources = {row.name: row.source for row in rows if row.written}
+    numbers = [
+        f"{row.name}: {row.large} are numbers of no torch program" for row in rows if row.large
+    ]
+    return numbers + [
+        f"{name}: {text}" for name, found in findings(sources).items() for text in found
+    ]
 
 
 def table(rows: Sequence[PortResult]) -> str:
@@ -144,10 +162,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             print(f"    {row.reason}", flush=True)
         rows.append(row)
     print("\n".join(summary(rows)))
+    marked = faults(rows)
+    print(
+        "\n".join(marked or ["ruff and pyright find nothing, and no number is a product of sizes"])
+    )
     if options.markdown:
         text = "\n\n".join(["\n".join(f"- {x}" for x in summary(rows)), table(rows)])
         options.markdown.write_text(text + "\n")
-    return 0 if rows and sum(row.proved for row in rows) >= 0.9 * len(rows) else 1
+    enough = rows and sum(row.proved for row in rows) >= 0.9 * len(rows)
+    return 0 if enough and not marked else 1
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """Write the report page: one offline file with every cell, both programs and their differences."""
 
 import collections
-import dataclasses
 import functools
 import hashlib
 import html
@@ -13,33 +12,35 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import markupsafe
-import numpy as np
 
-from jaxgrad.parity.compare import FLOAT64_RTOL, FLOOR_ULP, TORCH_ERRORS, Leaf
+from jaxgrad.parity.compare import Leaf
 from jaxgrad.parity.prove.page import counted, number, template
 from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
 from parity_tests.report.drawing import drawing, style_of
 from parity_tests.report.later import Later
+from parity_tests.report.leaves import (
+    WORDS,
+    allowed,
+    changed,
+    distance,
+    judged,
+    largest,
+    leaf_value,
+    left_out,
+    shown_leaves,
+    without,
+)
 from parity_tests.report.marked import marked
-from parity_tests.report.rows import disagreement, shown
+from parity_tests.report.rows import disagreement
 from parity_tests.report.source_text import helpers, source
+from parity_tests.report.summary import alike, command, verdict
 from parity_tests.report.text import changes
 from parity_tests.report.worked import marks, worked
 from parity_tests.runner.engine import Result
 
 
 DEVICES = ("cpu", "gpu", "tpu")
-LEAVES_SHOWN = 12  # at most, where torch and JAX differ
-LEAVES_OF_PASSED = 5
-WORDS = {
-    "bitwise": "same bits",
-    "close": "equal up to rounding",
-    "deviation": "differs as documented",
-    "fail": "fails",
-    "error": "raised an exception",
-    "blind": "blind",
-}
 COUNTED = WORDS | {"bitwise": "with the same bits", "deviation": "differ as documented"}
 SHORT = {"bitwise": "same bits", "close": "≈ equal", "fail": "✗ fails", "error": "! error"}
 SHORT |= {"blind": "? blind"}
@@ -144,6 +145,7 @@ def write(
         alike=alike,
         command=command,
         shown_leaves=shown_leaves,
+        left_out=left_out,
         leaf_value=leaf_value,
         histogram=histogram,
         axis=_bars([0] * len(BINS)),
@@ -151,22 +153,6 @@ def write(
         Column=Column,
     )
     pathlib.Path(path).write_text(text, encoding="utf-8")
-
-
-def verdict(results: Sequence[Result]) -> str:
-    """Return the summary sentence at the top of the page, which counts behaviours that ran.
-
-    A behaviour fails if any of its cells does, and differs if any of its cells does.
-    """
-    if not results:
-        return "Nothing was run."
-    ran = {result.id for result in results}
-    failed = {result.id for result in results if not result.passed}
-    pinned = {result.id for result in results if result.verdict == "deviation"} - failed
-    return (
-        f"{counted(len(ran), 'behaviour')}: {len(failed)} failed, "
-        f"{len(ran - failed - pinned)} agree with torch, {len(pinned)} differ as documented."
-    )
 
 
 def columns(cases: Iterable[Case], results: Iterable[Result]) -> list[Column]:
@@ -183,46 +169,6 @@ def columns(cases: Iterable[Case], results: Iterable[Result]) -> list[Column]:
     ]
 
 
-def alike(results: Iterable[Result]) -> list[list[Result]]:
-    """Group cells with identical details, usually eager and jit of a dtype, to share a table."""
-    groups: dict[tuple[str, ...], list[Result]] = {}
-    for result in results:
-        details = (result.verdict, result.text, repr(result.leaves), repr(result.shown))
-        groups.setdefault((result.dtype, result.device, *details), []).append(result)
-    return list(groups.values())
-
-
-def command(results: Sequence[Result]) -> str:
-    """Return the command that runs exactly these cells, which differ only in their mode."""
-    modes = ",".join(result.mode for result in results)
-    return results[0].command.replace(f"--mode {results[0].mode}", f"--mode {modes}")
-
-
-def shown_leaves(result: Result) -> list[Leaf]:
-    """Return the leaves to list: those that fail, or else have the largest difference.
-
-    At least one of them changes in the negative control, if any leaf does. Failed leaves come
-    first, then those that change.
-    """
-    order = sorted(result.leaves, key=lambda x: (x.verdict != "fail", -_finite(x.ulp_at_scale)))
-    most = LEAVES_OF_PASSED if result.verdict in ("bitwise", "close") else LEAVES_SHOWN
-    few = order[:most]
-    if len(order) > most and not any(changed(result, leaf) for leaf in few):
-        few = [*few[:-1], next((leaf for leaf in order if changed(result, leaf)), few[-1])]
-    few.sort(key=lambda x: (x.verdict != "fail", changed(result, x) is None))
-    return [_where_changed(result, leaf) for leaf in few]
-
-
-def _where_changed(result: Result, leaf: Leaf) -> Leaf:
-    """Return an array with torch's bits at the element that the negative control changes most."""
-    gone = changed(result, leaf)
-    if gone is None or result.verdict == "deviation" or leaf.verdict != "bitwise":
-        return leaf
-    if gone.path != leaf.path or gone.kind != "value" or not leaf.index:
-        return leaf
-    return dataclasses.replace(leaf, index=gone.index, torch=gone.torch, jax=gone.torch)
-
-
 def ticks(text: str) -> markupsafe.Markup:
     """Escape a sentence, and turn its words in backticks into code."""
     return markupsafe.Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(markupsafe.escape(text))))
@@ -233,57 +179,6 @@ def _finds(results: Iterable[Result], term: str) -> bool:
     key, value = term.split(":")
     name = {"status": "verdict"}.get(key, key)
     return any(getattr(result, name) == value for result in results)
-
-
-def without(result: Result, leaf: Leaf) -> str:
-    """Return the value of a leaf in the negative control, which lacks the tool.
-
-    If the leaf differs only at another element than the one in the table, name that element.
-    """
-    value = leaf_value(result.without.get(leaf.path, ""))
-    gone = changed(result, leaf)
-    if gone is not None and gone.path == leaf.path and leaf.index and gone.index == leaf.index:
-        return leaf_value(gone.jax)
-    if gone is None or value != leaf_value(leaf.jax):
-        return value
-    return f"at {list(gone.index)} {leaf_value(gone.jax)} instead of {leaf_value(gone.torch)}"
-
-
-def changed(result: Result, leaf: Leaf) -> Leaf | None:
-    """Return how a leaf differs in the negative control, or None if it does not."""
-    above = (leaf.path, *(leaf.path[:i] for i, c in enumerate(leaf.path) if c == "/"), "")
-    return next((gone for gone in result.changed if gone.path in above), None)
-
-
-def largest(result: Result) -> str:
-    """Describe the leaf that differs most: both values of a deviation, else a number of ULP."""
-    leaf = min(shown_leaves(result), key=lambda x: (x.verdict != "fail", -_finite(x.ulp_at_scale)))
-    if result.verdict == "deviation" or leaf.kind in ("structure", "dtype", "shape"):
-        at = f"{leaf.path}{list(leaf.index) if leaf.index else ''}" or "the program"
-        return f"{at}: torch {leaf_value(leaf.torch)}, JAX {leaf_value(leaf.jax)}"
-    return f"{leaf.path}, {number(leaf.ulp_at_scale)} ULP"
-
-
-def judged(result: Result, leaf: Leaf) -> str:
-    """Return the verdict of one result in words."""
-    if leaf.verdict == "fail":
-        return "differs" if result.verdict == "deviation" else "fails"
-    return "zero up to rounding" if leaf.structural_zero else WORDS[leaf.verdict]
-
-
-def distance(leaf: Leaf) -> str:
-    """Return a leaf's difference in ULP, if it is a difference of values."""
-    return number(leaf.ulp_at_scale) if leaf.kind in ("", "value") else ""
-
-
-def allowed(case: Case, result: Result) -> str:
-    """Say in a few words how large a difference may be."""
-    tolerance = case.tolerance_in(result.dtype)
-    if tolerance is not None:
-        return f"{tolerance.rtol:g} of scale"
-    if result.dtype == "float64":
-        return f"{FLOAT64_RTOL / np.finfo(float).eps:.0f} ULP ({FLOAT64_RTOL:g} of scale)"
-    return f"{FLOOR_ULP:g} ULP, or {TORCH_ERRORS:g} times torch's own error"
 
 
 def _has_ratio(leaf: Leaf) -> bool:
@@ -305,12 +200,6 @@ def _some_not_run(cases: Sequence[Case], results: Sequence[Result]) -> bool:
         and column.mode in case.modes
         and column.device in case.devices
     )
-
-
-def leaf_value(x: Any) -> str:
-    """Return one side of a leaf: a number with all digits, a whole array or exception in short."""
-    whole = isinstance(x, BaseException) or (isinstance(x, np.ndarray) and x.ndim > 0)
-    return shown(x) if whole else str(x)
 
 
 def histogram(result: Result) -> list[Bar]:
@@ -340,7 +229,3 @@ def anchor(id: str) -> str:
 
 def _key(result: Result) -> tuple[str, str, str, str]:
     return (result.id, result.dtype, result.mode, result.device)
-
-
-def _finite(value: float) -> float:
-    return value if math.isfinite(value) else math.inf

@@ -1,8 +1,8 @@
 """Draw the picture at the top of README.md and of the docs: `python -m parity_tests.site.hero`.
 
-It shows the critic of the README's first block: torch, the port, and the port with the fix. A phone
-shows a narrow variant of the same graphs: a module has one box for the operations of the wrong
-port alone and one for the others.
+It shows the critic of the README's first block: torch, the port, and the port with the fix. In the
+ports a module has one box for the operations of the wrong port alone and one for the others. A
+phone shows a narrow variant, in which all gradients of a module are one number.
 """
 
 import re
@@ -16,7 +16,7 @@ from parity_tests.site.traps.drawing import compared
 
 
 FOLDER = ROOT / "docs" / "_static"
-WIDE = 1100  # pixels; below that the boxes of the ports would be merged
+WIDE = 850  # pixels; above that the ports would have a box for each operation
 NARROW = 400  # pixels; a phone shrinks it to 358
 TITLE = "The critic: torch, the wrong port and the right one"
 

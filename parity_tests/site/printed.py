@@ -1,6 +1,6 @@
 """Run the blocks of a hand-written page and write what they print under them.
 
-    python -m parity_tests.site.printed docs/tape_or_transform.md docs/five_questions.md
+    python -m parity_tests.site.printed docs/tape_or_transform.md docs/real_questions.md
 
 The Python blocks of a page form one script, named after the page; the lines that a report names
 are lines of that script.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 import jax
 import jax.numpy as jnp
@@ -105,6 +105,41 @@ def batch_norm(
     else:
         running = _updated_statistics(input, dims, running_mean, running_var, momentum)
     return BatchNorm(stats.normalize_channels(input, dims, weight, bias, eps), *running)
+
+
+@overload
+def instance_norm(
+    input: Array,
+    running_mean: None = ...,
+    running_var: None = ...,
+    weight: Array | None = ...,
+    bias: Array | None = ...,
+    use_input_stats: bool = ...,
+    momentum: float = ...,
+    eps: float = ...,
+) -> Array: ...
+@overload
+def instance_norm(
+    input: Array,
+    running_mean: Array,
+    running_var: Array,
+    weight: Array | None = ...,
+    bias: Array | None = ...,
+    use_input_stats: bool = ...,
+    momentum: float = ...,
+    eps: float = ...,
+) -> BatchNorm: ...
+@overload
+def instance_norm(
+    input: Array,
+    running_mean: Array | None = ...,
+    running_var: Array | None = ...,
+    weight: Array | None = ...,
+    bias: Array | None = ...,
+    use_input_stats: bool = ...,
+    momentum: float = ...,
+    eps: float = ...,
+) -> Array | BatchNorm: ...
 
 
 def instance_norm(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal, overload
 
 import jax
 import jax.numpy as jnp
@@ -70,6 +71,21 @@ def adaptive_avg_pool3d(input: Array, output_size: OutputSize) -> Array:
     return adaptive_average(3, input, output_size)
 
 
+@overload
+def adaptive_max_pool1d(
+    input: Array,
+    output_size: OutputSize,
+    return_indices: Literal[False] = ...,
+) -> Array: ...
+@overload
+def adaptive_max_pool1d(
+    input: Array,
+    output_size: OutputSize,
+    *,
+    return_indices: Literal[True],
+) -> MaxPool: ...
+
+
 def adaptive_max_pool1d(
     input: Array, output_size: OutputSize, return_indices: bool = False
 ) -> Array | MaxPool:
@@ -92,6 +108,21 @@ def adaptive_max_pool1d(
     return _adaptive_max(1, input, output_size, return_indices)
 
 
+@overload
+def adaptive_max_pool2d(
+    input: Array,
+    output_size: OutputSize,
+    return_indices: Literal[False] = ...,
+) -> Array: ...
+@overload
+def adaptive_max_pool2d(
+    input: Array,
+    output_size: OutputSize,
+    *,
+    return_indices: Literal[True],
+) -> MaxPool: ...
+
+
 def adaptive_max_pool2d(
     input: Array, output_size: OutputSize, return_indices: bool = False
 ) -> Array | MaxPool:
@@ -108,6 +139,21 @@ def adaptive_max_pool2d(
     Torch: `torch.nn.functional.adaptive_max_pool2d`.
     """
     return _adaptive_max(2, input, output_size, return_indices)
+
+
+@overload
+def adaptive_max_pool3d(
+    input: Array,
+    output_size: OutputSize,
+    return_indices: Literal[False] = ...,
+) -> Array: ...
+@overload
+def adaptive_max_pool3d(
+    input: Array,
+    output_size: OutputSize,
+    *,
+    return_indices: Literal[True],
+) -> MaxPool: ...
 
 
 def adaptive_max_pool3d(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, overload
 
 import jax
 import jax.numpy as jnp
@@ -12,6 +13,30 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, require_floating
 from jaxgrad.functional._core.windows import Sizes, batched, sizes
 from jaxgrad.functional.pooling.max import MaxPool, take_maxima
+
+
+@overload
+def fractional_max_pool2d(
+    input: Array,
+    kernel_size: Sizes,
+    output_size: Sizes | None = ...,
+    output_ratio: Sequence[float] | None = ...,
+    return_indices: Literal[False] = ...,
+    _random_samples: Array | None = ...,
+    *,
+    key: Array | None = ...,
+) -> Array: ...
+@overload
+def fractional_max_pool2d(
+    input: Array,
+    kernel_size: Sizes,
+    output_size: Sizes | None = ...,
+    output_ratio: Sequence[float] | None = ...,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Array | None = ...,
+    key: Array | None = ...,
+) -> MaxPool: ...
 
 
 def fractional_max_pool2d(
@@ -51,6 +76,30 @@ def fractional_max_pool2d(
     """
     return _fractional_max_pool(2, input, kernel_size, output_size, output_ratio, return_indices,
                  _random_samples, key)  # fmt: skip
+
+
+@overload
+def fractional_max_pool3d(
+    input: Array,
+    kernel_size: Sizes,
+    output_size: Sizes | None = ...,
+    output_ratio: Sequence[float] | None = ...,
+    return_indices: Literal[False] = ...,
+    _random_samples: Array | None = ...,
+    *,
+    key: Array | None = ...,
+) -> Array: ...
+@overload
+def fractional_max_pool3d(
+    input: Array,
+    kernel_size: Sizes,
+    output_size: Sizes | None = ...,
+    output_ratio: Sequence[float] | None = ...,
+    *,
+    return_indices: Literal[True],
+    _random_samples: Array | None = ...,
+    key: Array | None = ...,
+) -> MaxPool: ...
 
 
 def fractional_max_pool3d(

@@ -7,7 +7,7 @@ to that element alone.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, overload
 
 import jax
 import jax.numpy as jnp
@@ -23,6 +23,29 @@ class MaxPool(NamedTuple):
 
     output: Array
     indices: Array
+
+
+@overload
+def max_pool1d(
+    input: Array,
+    kernel_size: Sizes,
+    stride: Sizes | None = ...,
+    padding: Sizes = ...,
+    dilation: Sizes = ...,
+    ceil_mode: bool = ...,
+    return_indices: Literal[False] = ...,
+) -> Array: ...
+@overload
+def max_pool1d(
+    input: Array,
+    kernel_size: Sizes,
+    stride: Sizes | None = ...,
+    padding: Sizes = ...,
+    dilation: Sizes = ...,
+    ceil_mode: bool = ...,
+    *,
+    return_indices: Literal[True],
+) -> MaxPool: ...
 
 
 def max_pool1d(
@@ -66,6 +89,29 @@ def max_pool1d(
     return max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
+@overload
+def max_pool2d(
+    input: Array,
+    kernel_size: Sizes,
+    stride: Sizes | None = ...,
+    padding: Sizes = ...,
+    dilation: Sizes = ...,
+    ceil_mode: bool = ...,
+    return_indices: Literal[False] = ...,
+) -> Array: ...
+@overload
+def max_pool2d(
+    input: Array,
+    kernel_size: Sizes,
+    stride: Sizes | None = ...,
+    padding: Sizes = ...,
+    dilation: Sizes = ...,
+    ceil_mode: bool = ...,
+    *,
+    return_indices: Literal[True],
+) -> MaxPool: ...
+
+
 def max_pool2d(
     input: Array,
     kernel_size: Sizes,
@@ -85,6 +131,29 @@ def max_pool2d(
     Torch: `torch.nn.functional.max_pool2d`. Gradient conventions: docs/operators.md.
     """
     return max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+
+
+@overload
+def max_pool3d(
+    input: Array,
+    kernel_size: Sizes,
+    stride: Sizes | None = ...,
+    padding: Sizes = ...,
+    dilation: Sizes = ...,
+    ceil_mode: bool = ...,
+    return_indices: Literal[False] = ...,
+) -> Array: ...
+@overload
+def max_pool3d(
+    input: Array,
+    kernel_size: Sizes,
+    stride: Sizes | None = ...,
+    padding: Sizes = ...,
+    dilation: Sizes = ...,
+    ceil_mode: bool = ...,
+    *,
+    return_indices: Literal[True],
+) -> MaxPool: ...
 
 
 def max_pool3d(

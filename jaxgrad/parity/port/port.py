@@ -19,7 +19,9 @@ from jaxgrad.parity.port.finish.shapes import shapes_of
 from jaxgrad.parity.port.finish.ties import tie
 from jaxgrad.parity.port.interpretation.interpretation import interpret
 from jaxgrad.parity.port.loops.scans import scanned
+from jaxgrad.parity.port.merging.constructor_defaults import with_constructor_defaults
 from jaxgrad.parity.port.merging.merging import merged
+from jaxgrad.parity.port.merging.numbers import with_named_numbers
 from jaxgrad.parity.port.merging.wrappers import without_wrappers
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
 from jaxgrad.parity.port.proof.deviations import deviations_of
@@ -172,6 +174,7 @@ def _written(
         step = write_step(recipe, run, written, layout, has_state=run.stateful)
     tail = [w for w in step.section if isinstance(w, Written)]
     functions = merged([*step.functions, *without_wrappers(written), *tail], module)
+    functions = with_constructor_defaults(with_named_numbers(functions))
     deviations = deviations_of(functions)
     named_first = with_distinct_names([w for w in functions if w not in tail], module)
     functions = [*named_first, *(w for w in functions if w in tail)]
@@ -183,8 +186,11 @@ def _written(
 
     own = [w for w in functions if w not in tail]
     arguments = [a.arg for a in (*entry.node.args.args, *entry.node.args.kwonlyargs)]
-    draws_in_eval = draws.RNG in [a.arg for a in entry.node.args.args]
-    shared = conventions(own, stateful=run.stateful, draws_in_eval=draws_in_eval)
+    options = zip(entry.node.args.kwonlyargs, entry.node.args.kw_defaults, strict=True)
+    draws_in_eval = draws.RNG in [a.arg for a, default in options if default is None]
+    shared = conventions(
+        own, stateful=run.stateful, draws_in_eval=draws_in_eval, buffers=layout.buffers()
+    )
 
     def source(sizes: str = "") -> str:
         lines = "\n".join(filter(None, [shared, sizes]))

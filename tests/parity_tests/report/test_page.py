@@ -17,6 +17,7 @@ from jaxgrad.parity.compare import ABSENT, Leaf, flatten
 from parity_tests.case import load
 from parity_tests.pictures.draw_case import PHONE, picture, pictures
 from parity_tests.report import drawing, page, rows
+from parity_tests.report.leaves import judged, leaf_value, shown_leaves
 from parity_tests.report.worked import worked
 from parity_tests.runner.engine import run
 from parity_tests.runner.settings import ROOT
@@ -224,7 +225,7 @@ def test_deviations_show_what_torch_did(browser, tmp_path):
         tab.goto(f"{path.as_uri()}#{page.anchor(case.id)}")
         head, *lines = tab.locator(f"#{page.anchor(case.id)} table.leaves tr").all_inner_texts()
         columns = head.split("\t")
-        leaves = {leaf.path: leaf for leaf in page.shown_leaves(cell)}
+        leaves = {leaf.path: leaf for leaf in shown_leaves(cell)}
         assert len(lines) == len(leaves) > 0
         signs, before = [], ""
         for line in lines:
@@ -236,13 +237,13 @@ def test_deviations_show_what_torch_did(browser, tmp_path):
             value = next((fresh[path] for path in above if path in fresh), ABSENT)
             if isinstance(value, np.ndarray) and leaf.kind in ("", "value"):
                 value = value[leaf.index]
-            shown = page.leaf_value(value).strip()
+            shown = leaf_value(value).strip()
             repeated = torch_text == "the same exception" and shown == before
             assert repeated or torch_text == shown, (case.id, leaf.path)
             before = shown
             signs.append(leaf.verdict == "fail")
             assert not signs[-1] or torch_text != jax_text, (case.id, leaf.path)
-            assert not signs[-1] or row["torch and JAX"] == page.judged(cell, leaf) == "differs"
+            assert not signs[-1] or row["torch and JAX"] == judged(cell, leaf) == "differs"
         assert signs[0] and signs == sorted(signs, reverse=True), case.id
     tab.close()
 
@@ -278,20 +279,6 @@ def test_a_table_has_no_empty_column_and_explains_its_headings():
     assert "oracle ratio" in tables["float32"]
     for heading, dtype in (("ULP", "float64"), ("oracle ratio", "float32")):
         assert re.search(f'<th scope="col" title="[^"]+">{heading}', tables[dtype])
-
-
-def test_equal_cells_share_a_table():
-    """Eager and jit cells of a dtype share a table if their verdict, text and leaves are equal."""
-    leaf = Leaf("x", "close", "", "1.0", (0,), 1.0, float("nan"))
-    eager = dataclasses.replace(
-        run(load()["grad_modes/detach"], "float64", "eager"), leaves=(leaf,), verdict="close"
-    )
-    jit, wider = (dataclasses.replace(eager, mode="jit", dtype=d) for d in ("float64", "float32"))
-    other = dataclasses.replace(jit, leaves=(dataclasses.replace(leaf, ulp_at_scale=2.0),))
-
-    assert page.alike([eager, jit, wider]) == [[eager, jit], [wider]]
-    assert page.alike([eager, other]) == [[eager], [other]]
-    assert page.command([eager, jit]).endswith("grad_modes/detach --dtype float64 --mode eager,jit")
 
 
 def test_opens(tab):
@@ -399,58 +386,6 @@ def test_an_opened_case_shows_its_negative_control(tab, report):
     assert head.split("\t")[2:4] == ["JAX", "JAX without stop_gradient (≠: changed)"]
     assert marked and marked < {cell[0] for cell in cells}
     assert all(cell[3].removeprefix("≠ ") != cell[2] for cell in cells if cell[0] in marked)
-
-
-def test_a_change_at_an_element_that_is_not_shown_is_named():
-    """If the negative control differs at another element than the table's, the cell says where."""
-    leaf = Leaf("g/w", "close", "", "", (0,), torch=1.0, jax=1.0)
-    gone = Leaf("g/w", "fail", "value", "", (2,), torch=3.0, jax=0.5)
-    result: Any = types.SimpleNamespace(without={"g/w": 1.0, "b": 2.0}, changed=(gone,))
-
-    assert page.without(result, leaf) == "at [2] 0.5 instead of 3.0"
-    assert page.changed(result, dataclasses.replace(leaf, path="b")) is None
-    assert page.changed(result, dataclasses.replace(leaf, path="g/w/0")) is gone
-
-
-def test_a_leaf_that_the_control_changes_is_shown():
-    """Of many leaves the table lists one that the control changes, then the largest differences."""
-    leaves = tuple(Leaf(f"w{i}", "close", ulp_at_scale=9.0 - i) for i in range(8))
-    gone = Leaf("w7", "fail", "value", torch=1.0, jax=0.0)
-    result: Any = types.SimpleNamespace(verdict="close", leaves=leaves, changed=(gone,))
-
-    assert [leaf.path for leaf in page.shown_leaves(result)] == ["w7", "w0", "w1", "w2", "w3"]
-    assert page.largest(result) == "w0, 9 ULP"
-    result.changed = ()
-    assert [leaf.path for leaf in page.shown_leaves(result)] == ["w0", "w1", "w2", "w3", "w4"]
-
-
-def test_an_equal_array_is_shown_where_the_control_changes_it():
-    """An array with torch's bits has no worst element, so that the one that changes is shown."""
-    leaf = Leaf("g", "bitwise", index=(0,), torch=0.0, jax=0.0)
-    gone = Leaf("g", "fail", "value", index=(2,), torch=0.5, jax=0.0)
-    result: Any = types.SimpleNamespace(
-        verdict="bitwise", leaves=(leaf,), changed=(gone,), without={"g": 0.0}
-    )
-
-    (shown,) = page.shown_leaves(result)
-    assert (shown.index, shown.torch, shown.jax) == ((2,), 0.5, 0.5)
-    assert page.without(result, shown) == "0.0"
-    result.verdict = "deviation"
-    assert page.shown_leaves(result) == [leaf]
-
-
-def test_a_deviation_is_described_by_its_values():
-    """The largest difference of a deviation is both values, that of a passed cell is in ULP."""
-    leaf = Leaf("w", "fail", "value", "", (1,), torch=0.0, jax=1.2, ulp_at_scale=3e15)
-    result: Any = types.SimpleNamespace(verdict="deviation", leaves=(leaf,), changed=())
-    passed = dataclasses.replace(leaf, verdict="close", ulp_at_scale=2.0)
-
-    assert page.largest(result) == "w[1]: torch 0.0, JAX 1.2"
-    assert page.judged(result, leaf) == "differs"
-    result.verdict, result.leaves = "close", (passed,)
-    assert page.largest(result) == "w, 2 ULP"
-    assert page.judged(result, passed) == "equal up to rounding"
-    assert page.distance(passed) == "2"
 
 
 def test_one_word_for_a_verdict(tab, report):

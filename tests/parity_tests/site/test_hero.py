@@ -3,6 +3,7 @@
 import re
 
 from jaxgrad.graph._model import ABSENT, SUM, Equation
+from parity_tests.runner.settings import ROOT
 from parity_tests.site import hero
 from parity_tests.site.traps.drawing import RIGHT, WRONG
 
@@ -27,6 +28,15 @@ def test_the_picture_is_of_the_readmes_programs():
     assert (
         svg.index("detach") < svg.index("✗ differs from torch") < svg.index("✓ the same gradients")
     )
+
+
+def test_the_readme_quotes_two_numbers_of_the_picture():
+    """The README names the gradient norm of the bias of `l2` in torch and in the wrong port."""
+    text = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    quoted = re.findall(r"l2's bias is ([\d.]+) in torch and ([\d.]+) in the port", text)
+    biases = re.findall(r"l2 bias ([\d.]+)[.;]", hero.pictures()["critic.svg"])
+
+    assert quoted == [tuple(biases[:2])] and len(biases) == 3
 
 
 def test_the_narrow_variant_fits_a_phone_and_the_other_does_not():

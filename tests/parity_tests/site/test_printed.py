@@ -16,7 +16,7 @@ from parity_tests.site.printed import BLOCK, filled, outputs, script
 NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
 # What other releases of JAX print differently: a jaxpr, and the residuals of its VJP.
 RELEASE = re.compile(r"\{ lambda .*?\}\n|^JAX   \[[^\n]*\]\n", re.DOTALL | re.MULTILINE)
-PAGES = ("tape_or_transform", "five_questions", "kinks", "weights")
+PAGES = ("tape_or_transform", "real_questions", "kinks", "weights")
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch.func.jvp calls it
@@ -87,8 +87,8 @@ def test_the_table_of_kinks_is_what_the_script_prints():
 
 
 def test_the_logit_at_which_the_gradient_vanishes():
-    """docs/five_questions.md names the logits on both sides of the jump, and NaN under `jit`."""
-    page = " ".join((ROOT / "docs" / "five_questions.md").read_text().split())
+    """docs/real_questions.md names the logits on both sides of the jump, and NaN under `jit`."""
+    page = " ".join((ROOT / "docs" / "real_questions.md").read_text().split())
 
     def log_prob(z):
         return jnp.log(1 - jax.nn.sigmoid(z) + 1e-15)

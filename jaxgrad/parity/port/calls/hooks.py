@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 import torch.utils.checkpoint
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.values.binding import bind
 from jaxgrad.parity.port.values.kinds_of_values import Closure, Folded, Tensor, Value, renamed
 from jaxgrad.parity.port.values.scope import CallSite, Scope
@@ -63,7 +64,32 @@ def as_lambda(
 ) -> ast.expr | None:
     """Return a function of tensors as an expression of the port, or None if it returns nothing."""
     code, result = traced(function, reals, names, "on_grad", scope, node)
-    return None if isinstance(result, Folded) and result.real is None else code
+    if isinstance(result, Folded) and result.real is None:
+        return None
+    return with_named_constants(code, function, scope)
+
+
+def with_named_constants(code: ast.expr, function: Value, scope: Scope) -> ast.expr:
+    """Return a hook's code with the name of each tensor that the hook has from outside."""
+    if not isinstance(function, Folded) or not inspect.isfunction(function.real):
+        return code
+    outer = inspect.getclosurevars(function.real)
+    for label, value in {**outer.globals, **outer.nonlocals}.items():
+        found = next((n for n in ast.walk(code) if _is_array_of(n, value)), None)
+        if found is not None:
+            name = scope.fresh(port_name(label))
+            scope.emit(ast.Assign([ast.Name(name, ast.Store())], found))
+            code = syntax.renamed_parts(code, {syntax.text(found): name})
+    return code
+
+
+def _is_array_of(node: ast.AST, value: Any) -> TypeGuard[ast.Call]:
+    """Return whether a node is `jnp.array(...)` with the elements of a tensor."""
+    if not isinstance(node, ast.Call) or not isinstance(value, torch.Tensor):
+        return False
+    if syntax.text(node.func) != "jnp.array" or not node.args:
+        return False
+    return syntax.same(node.args[0], syntax.literal(value.tolist()))
 
 
 def traced(

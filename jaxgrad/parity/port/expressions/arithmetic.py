@@ -96,8 +96,11 @@ def unary_expression(node: ast.UnaryOp, scope: Scope) -> Value:
     real = _UNARY[type(node.op)](real_of(value))
     if is_dynamic(value):
         return Size(real, ast.UnaryOp(node.op, code_of(value)))
-    origin = value.origin if isinstance(value, Folded) and isinstance(node.op, ast.USub) else ""
-    return folded(real, origin)
+    if not isinstance(node.op, ast.USub):
+        return folded(real)
+    new = computed(real, lambda x: ast.UnaryOp(node.op, x), value)
+    new.origin = value.origin if isinstance(value, Folded) else ""
+    return new
 
 
 _BINARY: dict[type[ast.operator], Callable[..., Any]] = {

@@ -11,8 +11,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from jaxgrad.parity.port.expressions.constants import constant_tensor
 from jaxgrad.parity.port.functions import autograd_functions, made_objects, objects
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import authors, syntax
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
@@ -63,14 +64,16 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
         return Method(found.__func__, None, value)
     if value.code is not None and isinstance(found, int | float):
         return Size(found, syntax.attribute(code_of(value), name))
-    return constant_value(found, name, scope)
+    return constant_value(found, name, scope, source=_source(value.real, scope))
 
 
 _FUNCTION = type(torch.autograd.Function)
 _OF_NUMBERS = ("is_integer", "bit_length")
 
 
-def constant_value(real: Any, name: str, scope: Scope, owner: Module | None = None) -> Value:
+def constant_value(
+    real: Any, name: str, scope: Scope, owner: Module | None = None, source: str = ""
+) -> Value:
     """Return the value of something that the torch program did not compute in this run.
 
     Args:
@@ -78,9 +81,10 @@ def constant_value(real: Any, name: str, scope: Scope, owner: Module | None = No
         name: Its name, for the port.
         scope: The function that reads it.
         owner: The module whose attribute it is, if it is one.
+        source: Where a number comes from, if the port may have the name for it.
     """
     if isinstance(real, torch.Tensor):
-        return _constant_tensor(real, name, scope)
+        return constant_tensor(real, name, scope)
     if isinstance(real, nn.Module):
         return module_value(real, scope, owner)
     if isinstance(real, list | tuple) and any(
@@ -94,7 +98,7 @@ def constant_value(real: Any, name: str, scope: Scope, owner: Module | None = No
     ):
         fields = {k: constant_value(x, f"{name}_{k}", scope, owner) for k, x in real.items()}
         return Fields(dict, None, fields)
-    return folded(real, name)
+    return folded(real, name, source=source)
 
 
 def module_value(module: nn.Module, scope: Scope, owner: Module | None = None) -> Value:
@@ -144,7 +148,14 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     scope.run.settings.read.add((module, name))
     if isinstance(found, torch.Tensor):
         return _own(value, name, found, scope)
-    return constant_value(found, name, scope, value)
+    is_set = (module, name) in scope.run.settings.before  # by the forward pass itself
+    return constant_value(found, name, scope, value, "" if is_set else _source(module, scope))
+
+
+def _source(owner: Any, scope: Scope) -> str:
+    """Return where a number is from, if it is an attribute in the user's program."""
+    is_own = not (is_torch(type(owner)) or is_torch(scope.source.function))
+    return authors.ATTRIBUTE if is_own and not isinstance(owner, types.ModuleType | type) else ""
 
 
 def _of_parent(value: Parent, name: str, scope: Scope, node: ast.AST) -> Value:
@@ -176,20 +187,6 @@ def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor
     own = {**value.real._parameters, **value.real._buffers, **value.real._modules}
     code.__dict__["siblings"] = frozenset(k for k, x in own.items() if x is not None)
     return Tensor(tensor, code)
-
-
-def _constant_tensor(tensor: torch.Tensor, name: str, scope: Scope) -> Value:
-    if tensor.numel() <= syntax.LARGEST and not tensor.requires_grad:
-        return Tensor(tensor, _literal(tensor))
-    raise scope.refuse(
-        f"the tensor {name!r} is neither an argument nor an attribute of a module; register it as "
-        "a buffer of the module, and read it there"
-    )
-
-
-def _literal(tensor: torch.Tensor) -> ast.expr:
-    nested = syntax.literal(tensor.tolist())
-    return syntax.call("jnp.array", nested, dtype=syntax.literal(tensor.dtype))
 
 
 def child(value: Module, name: str) -> Module:

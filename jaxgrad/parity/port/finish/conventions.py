@@ -10,7 +10,12 @@ from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
 
-PARAMS = "`p` is the tree of parameters and buffers, with the names of torch's state_dict."
+PARAMS = "`p` is the tree of parameters, with the names of torch's state_dict."
+PARAMS_AND_BUFFERS = (
+    "`p` is the tree of parameters and buffers, with the names of torch's state_dict.\n"
+    "Buffers in `p`, which have no gradient in torch: {}.\n"
+    "Split them from `p` with jaxgrad.partition before jax.grad; jaxgrad.combine joins them again."
+)
 STATE = "A function that changes buffers returns (output, updated p)."
 KEY = "`rng` is a key of jax.random; train mode draws from it, eval mode needs none."
 KEY_ALWAYS = "`rng` is a key of jax.random."
@@ -23,18 +28,27 @@ SIZES = (
 EXAMPLE = "The docstrings have the sizes of the example inputs."
 
 
-def conventions(functions: Sequence[Written], *, stateful: bool, draws_in_eval: bool) -> str:
+def conventions(
+    functions: Sequence[Written],
+    *,
+    stateful: bool,
+    draws_in_eval: bool,
+    buffers: Sequence[str] = (),
+) -> str:
     """Return the sentences that apply to a port, one a line.
 
     Args:
         functions: The functions of the port.
         stateful: Whether the entry returns its params too.
         draws_in_eval: Whether the entry needs a key in eval mode.
+        buffers: The paths of what is in the params but is no parameter of torch's.
     """
     names = {name for w in functions for name in syntax.names_in(w.node)}
     nodes = [w.node for w in functions if isinstance(w.node, ast.FunctionDef)]
     parameters = {a.arg for x in nodes for a in (*x.args.args, *x.args.kwonlyargs)}
-    lines = [PARAMS] if "p" in parameters else []
+    names_of_buffers = ", ".join(dict.fromkeys(path.rpartition(".")[2] for path in buffers))
+    params = PARAMS_AND_BUFFERS.format(names_of_buffers) if buffers else PARAMS
+    lines = [params] if "p" in parameters else []
     if stateful:
         lines.append(STATE)
     if any(map(draws.is_key, names | parameters)):

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from torch import nn
 
+from jaxgrad.parity.port.finish.shared_names import shared_name
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.naming import holder, snake
 from jaxgrad.parity.port.source.port_names import RESERVED
@@ -27,6 +28,7 @@ def with_distinct_names(functions: Sequence[Written], module: nn.Module) -> list
     groups: dict[str, list[Written]] = defaultdict(list)
     taken = set(RESERVED)
     for written in functions:
+        written.base = shared_name(written, module)
         if written.base:
             groups[written.base].append(written)
         else:
@@ -56,8 +58,15 @@ def _names(base: str, group: list[Written], entry: Written, module: nn.Module) -
                 names[id(written)] = f"{kind}_{base}" if kind else base
     for same in copies.values():
         if len(same) > 1:
-            for written, label in zip(same, _labels(same), strict=True):
-                names[id(written)] = _joined(label, names[id(written)])
+            labels = _labels(same)
+            main = next((w for w, x in zip(same, labels, strict=True) if not x), None)
+            parts = [
+                "" if main is None or x.isidentifier() else _structure(w, main, module)
+                for w, x in zip(same, labels, strict=True)
+            ]
+            for written, label, part in zip(same, labels, parts, strict=True):
+                only = part if part and parts.count(part) == 1 else label
+                names[id(written)] = _joined(only, names[id(written)])
     return [names[id(w)] for w in group]
 
 
@@ -83,6 +92,22 @@ def _labels(same: list[Written]) -> list[str]:
     return labels
 
 
+def _structure(written: Written, base: Written, module: nn.Module) -> str:
+    """Return what a copy has more or less than another one: `without_shortcut` or `short`."""
+    sides = [[module.get_submodule(path) for path in w.held] for w in (written, base)]
+    own, other = ([{n for n, x in m.named_children() if any(x.state_dict())} for m in side]
+                  for side in sides)  # fmt: skip
+    more = set.intersection(*own) - set.union(*other)
+    less = set.intersection(*other) - set.union(*own)
+    found = [f"with_{x}" for x in more] or [f"without_{x}" for x in less]
+    if len(found) == 1 and found[0].isidentifier() and not found[0][-1].isdigit():
+        return found[0]
+    sizes = [{sum(1 for _ in m.modules()) for m in side} for side in sides]
+    if max(sizes[0]) < min(sizes[1]):
+        return "short"
+    return "long" if min(sizes[0]) > max(sizes[1]) else ""
+
+
 def _label(number: int, paths: list[list[list[str]]]) -> str:
     own = paths[number]
     others = [p for n, group in enumerate(paths) if n != number for p in group]
@@ -99,6 +124,8 @@ def _joined(label: str, base: str) -> str:
     if not label:
         return base
     if not label.isidentifier():
+        return f"{base}_{label}"
+    if label.startswith(("with_", "without_")):
         return f"{base}_{label}"
     label = snake(label)
     return label if label.startswith(base) or base in label.split("_") else f"{label}_{base}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -38,17 +39,25 @@ def _with_known_parts(body: list[ast.stmt]) -> None:
             continue
         target, (first, *rest) = statement.targets[0], statement.value.generators
         size = _size_of_parts(first.iter)
-        if size and isinstance(target, ast.Tuple) and not rest:
-            ends = [size * n for n in range(1, len(target.elts))]
-            first.iter.args[1] = syntax.literal(ends)  # pyright: ignore[reportAttributeAccessIssue]
+        if size is not None and isinstance(target, ast.Tuple) and not rest:
+            ends = [_times(n, size) for n in range(1, len(target.elts))]
+            first.iter.args[1] = ast.List(ends, ast.Load())  # pyright: ignore[reportAttributeAccessIssue]
 
 
-def _size_of_parts(code: ast.expr) -> int:
-    """Return 16 of `jnp.split(x, list(range(16, x.shape[1], 16)), axis=1)`, and 0 of the rest."""
+def _size_of_parts(code: ast.expr) -> ast.expr | None:
+    """Return 16 of `jnp.split(x, list(range(16, x.shape[1], 16)), axis=1)`."""
     if not isinstance(code, ast.Call) or syntax.text(code.func) != "jnp.split":
-        return 0
-    match = re.match(r"list\(range\((\d+), .*, \1\)\)$", syntax.text(code.args[1]))
-    return int(match[1]) if match else 0
+        return None
+    match = re.match(r"list\(range\((\w+), .*, \1\)\)$", syntax.text(code.args[1]))
+    return code.args[1].args[0].args[0] if match else None  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _times(number: int, size: ast.expr) -> ast.expr:
+    """Return 32 for 2 and 16, and `2 * WIDTH` for 2 and a name."""
+    size = copy.deepcopy(size)
+    if isinstance(size, ast.Constant):
+        return syntax.literal(number * size.value)  # pyright: ignore[reportOperatorIssue]
+    return size if number == 1 else ast.BinOp(syntax.constant(number), ast.Mult(), size)
 
 
 class _One(ast.NodeTransformer):

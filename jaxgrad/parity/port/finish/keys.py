@@ -34,11 +34,49 @@ def _split_once(function: ast.FunctionDef) -> None:
     if len(names) == 1 and not keeps_rng:
         function.body = [syntax.rename_variables(s, {names[0]: draws.RNG}) for s in function.body]
     elif names:
+        names = _told_apart(names, function, taken)
         read = re.findall(r"\w+", "\n".join(map(syntax.text, function.body)))
         names.sort(key=lambda name: read.index(name) if name in read else len(read))
         targets = [draws.RNG, *names] if keeps_rng else names
         place = next(n for n, s in enumerate(function.body) if _reads_key(s))
         function.body.insert(place, _split(targets, source))
+
+
+def _told_apart(names: list[str], function: ast.FunctionDef, taken: set[str]) -> list[str]:
+    """Return other names for keys of one kind: what they are for, else numbers from 1."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(re.sub(r"_\d+$", "", name), []).append(name)
+    new: dict[str, str] = {}
+    for kind, alike in groups.items():
+        if len(alike) < 2:
+            continue
+        labels = [f"{_purpose(name, function)}_{draws.RNG}" for name in alike]
+        used = {*taken, *names, f"_{draws.RNG}"}
+        known = {n: x for n, x in zip(alike, labels, strict=True)
+                 if x not in used and labels.count(x) == 1}  # fmt: skip
+        others = [name for name in alike if name not in known]
+        numbers = [kind] if len(others) == 1 else [f"{kind}_{n}" for n in range(1, len(others) + 1)]
+        new |= known | dict(zip(others, numbers, strict=True))
+    function.body = [syntax.rename_variables(s, new) for s in function.body]
+    return [new.get(name, name) for name in names]
+
+
+def _purpose(key: str, function: ast.FunctionDef) -> str:
+    """Return the name of the module that a call with a key draws for: `self_attn`."""
+    for node in ast.walk(function):
+        if not isinstance(node, ast.Call) or not any(
+            isinstance(k.value, ast.Name) and k.value.id == key for k in node.keywords
+        ):
+            continue
+        own = syntax.is_written(node.func)
+        part = node if own else next(iter(node.args), None)
+        if isinstance(part, ast.Name):
+            values = [s.value for s in ast.walk(function) if isinstance(s, ast.Assign)
+                      and syntax.text(s.targets[0]) == part.id]  # fmt: skip
+            part = values[0] if len(values) == 1 else None
+        return syntax.params_key(part)
+    return ""
 
 
 def _is_nested(node: ast.AST) -> bool:

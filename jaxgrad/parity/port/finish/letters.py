@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.source import is_torch, source_of
 from jaxgrad.parity.port.source.written import Written
 
 
@@ -73,22 +72,31 @@ class Letters:
             text = _renamed(vector[0], self.known)
             if (len(text) <= LONGEST and "(" not in text) or text.isidentifier():
                 return text
-        values = sorted(set(vector), key=lambda x: x != "1")
-        if len(values) == 2 and values[0] == "1":  # it is broadcast in some calls
-            return f"1|{self._size((values[1],), rank, axis, kind, new)}"
+        values = set(vector) - {"1"}
+        if "1" in vector and len(values) == 1:  # it is broadcast in some calls
+            return f"1|{self._size((*values,), rank, axis, kind, new)}"
+        known = next((x for names, x in self.own.items() if _broadcasts(vector, names)), "")
+        if known:
+            return f"1|{known}"
         usual = "N" if axis == 0 else _usual(rank, axis, kind)
-        label = f"{usual}'" if new else usual
-        if label in self.own.values() or label in self.taken:
-            free = [
-                x
-                for x in ("B" if axis == 0 else "") + SPARE
-                if x not in self.own.values() and x not in self.taken
-            ]
-            primed = [f"{usual}'" * (rank > 3 and axis > 1), f"{usual}''" * new, *free, usual]
-            names = {*self.own.values(), *self.taken, ""}
-            label = next((x for x in primed if x not in names), usual)
-        self.own[place] = label
-        return label
+        is_length = usual == "D" and not any(x.isdigit() for x in vector)
+        self.own[place] = self._letter("L" if is_length else usual, new)
+        return self.own[place]
+
+    def _letter(self, usual: str, new: bool) -> str:
+        """Return a letter that no other size of the function has."""
+        taken = {*self.own.values(), *self.taken, ""}
+        alike = [usual, *(usual + "'" * n for n in (1, 2, 3))]  # other sides, other channels
+        first = alike[1:] if new else [usual] if usual in "NL" else alike
+        spare = [*("B" if usual == "N" else ""), *SPARE]
+        return next((x for x in [*first, *spare] if x not in taken), usual)
+
+
+def _broadcasts(vector: tuple[str, ...], whole: tuple[str, ...]) -> bool:
+    """Return whether a size is that of another axis, or one in some calls."""
+    if "1" not in vector or len(vector) != len(whole):
+        return False
+    return all(x in ("1", y) for x, y in zip(vector, whole, strict=True))
 
 
 def _usual(rank: int, axis: int, kind: str) -> str:
@@ -115,9 +123,10 @@ def _printed(calls: Sequence[Any], known: Mapping[str, str]) -> set[str]:
 
 
 def _renamed(size: str, known: Mapping[str, str]) -> str:
-    """Return a size with the symbols' names: `2*floordiv(s1, 4)` as `2*H//4`."""
+    """Return a size with the symbols' names: `2*floordiv(s1, 4)` as `2*(H//4)`."""
     text = re.sub(r"[A-Za-z_]\w*", lambda match: known.get(match[0], match[0]), size)
-    return re.sub(r"floordiv\((\w+), (\d+)\)", r"\1//\2", text)
+    text = re.sub(r"floordiv\((\w+), (\d+)\)", r"(\1//\2)", text)
+    return re.sub(r"^\(([^()]+)\)$", r"\1", text)
 
 
 def names_of_sizes(functions: Sequence[Written], calls: Mapping[str, Any]) -> dict[str, str]:
@@ -134,7 +143,9 @@ def names_of_sizes(functions: Sequence[Written], calls: Mapping[str, Any]) -> di
             rank = len(shape[0])
             for axis, size in enumerate(map(str, shape[0])):
                 if re.fullmatch(r"s\d+", size) and size not in names:
-                    order = [_usual(rank, axis, shape[1]), *SPARE]
+                    usual = _usual(rank, axis, shape[1])
+                    is_length = usual == "D"  # weights fix the number of features
+                    order = [*("L" if is_length else ""), usual, *SPARE]
                     names[size] = next(x for x in order if x not in names.values())
     return names
 
@@ -175,46 +186,3 @@ def _is_shape(code: ast.expr) -> bool:
     if not isinstance(code, ast.Attribute) or code.attr != "shape":
         return False
     return isinstance(code.value, ast.Name)
-
-
-def result_names(written: Written) -> list[str]:
-    """Return the names of several results, where the port or the torch program has them."""
-    if not written.base or is_torch(written.function):
-        return []
-    for node in (written.node, source_of(written.function).node):
-        returns = [n.value for n in ast.walk(node) if isinstance(n, ast.Return)]
-        if not returns or not isinstance(returns[-1], ast.Tuple):
-            continue
-        variables = syntax.assigned(node) | {
-            n.arg for n in ast.walk(node) if isinstance(n, ast.arg)
-        }
-        names = [_label(x, variables) for x in returns[-1].elts]
-        names = [n if names.count(n) == 1 else "" for n in names]
-        if any(names):
-            return names
-    return []
-
-
-def _label(code: ast.expr, variables: set[str]) -> str:
-    """Return `mu` of `mu`, `self.mu(h)`, `self.mu(h).clamp(0)` and `torch.exp(mu)`."""
-    while isinstance(code, ast.Call | ast.Subscript):
-        inner = code.func if isinstance(code, ast.Call) else code.value
-        root = inner
-        while isinstance(root, ast.Attribute):
-            root = root.value
-        if isinstance(code, ast.Call) and isinstance(root, ast.Name) and root.id not in variables:
-            if inner is root or not code.args:
-                return ""
-            code = code.args[0]  # of a function of a module
-        elif isinstance(inner, ast.Attribute) and not _is_self(inner.value):
-            code = inner.value
-        else:
-            code = inner
-    if isinstance(code, ast.Attribute):
-        return code.attr if _is_self(code.value) else ""
-    known = isinstance(code, ast.Name) and code.id in variables and code.id != "p"
-    return code.id if known else ""  # pyright: ignore[reportAttributeAccessIssue]
-
-
-def _is_self(code: ast.expr) -> bool:
-    return isinstance(code, ast.Name) and code.id == "self"

@@ -9,44 +9,47 @@ from __future__ import annotations
 import ast
 import copy
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from jaxgrad.parity.port.finish.part_names import PartNames
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.line_breaks import WIDTH
+from jaxgrad.parity.port.source.line_breaks import WIDTH, operands
+from jaxgrad.parity.port.source.spelling import statement_text, tidy
 from jaxgrad.parity.port.source.writer import statement_lines
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
 
+LONGEST = 50  # the longest result that is returned with the params without a name
 SHORTEST = 16  # the shortest argument that gets a statement of its own
-MAIN = "x"  # the variable that torch's programs give one value after the other
-SPARE = ("y", "h", "z")  # variables for an argument that has no name, which is read once
 
 
 def with_short_lines(functions: Sequence[Written]) -> list[Written]:
     """Return the functions with their long statements divided and their short ones joined."""
-    labels = {w.name for w in functions}
+    nodes = {w.name: w.node for w in functions}
     for written in functions:
         if isinstance(written.node, ast.FunctionDef):
-            _shorten(written.node, labels)
+            _shorten(written.node, nodes)
     return list(functions)
 
 
-def _shorten(function: ast.FunctionDef, labels: set[str]) -> None:
-    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | labels
+def _shorten(function: ast.FunctionDef, nodes: Mapping[str, ast.AST]) -> None:
+    taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | set(nodes)
     taken |= {
         a.arg for n in ast.walk(function) if isinstance(n, ast.arguments) for a in n.kwonlyargs
     }
     variables = {a.arg for a in function.args.args} | syntax.assigned(function)
+    names = PartNames(variables, taken, nodes)
 
     def visit(body: list[ast.stmt], indent: int) -> None:
         _join(body, indent)
         new: list[ast.stmt] = []
         for statement in body:
             for part in _untupled(statement, indent):
-                new += _divided(part, indent, variables, taken)
+                new += _divided(part, indent, names)
         body[:] = new
         _join(body, indent)
+        _apart(body, names)
         for statement in body:
             if isinstance(statement, ast.For | ast.If):
                 visit(statement.body, indent + 4)
@@ -70,11 +73,38 @@ def _join(body: list[ast.stmt], indent: int) -> None:
     trailing = [x.__dict__.get("trailing", "") for x in (before, last)]
     if not whole or syntax.names_in(last).count(name) != 1 or all(trailing):
         return
+    if _is_long(before.value) and _is_with_params(last.value):
+        return
     new = ast.Return(syntax.substitute(last.value, {name: before.value}))
     if _height(new, indent) == 1:
         new.__dict__["comments"] = comments
         new.__dict__["trailing"] = trailing[0] or trailing[1]
         body[-2:] = [new]
+
+
+def _apart(body: list[ast.stmt], names: PartNames) -> None:
+    """Write `return f(x), p` as `x = f(x)` and `return x, p`, if the call is long."""
+    last = body[-1] if body else None
+    if not isinstance(last, ast.Return) or not _is_with_params(last.value):
+        return
+    assert isinstance(last.value, ast.Tuple)
+    first = last.value.elts[0]
+    name = names.of(last, first, {"p"}) if _is_long(first) else None
+    if name is not None:
+        last.value.elts[0] = syntax.name(name)
+        before = ast.Assign([ast.Name(name, ast.Store())], first)
+        before.__dict__["comments"] = last.__dict__.pop("comments", [])
+        body.insert(len(body) - 1, before)
+
+
+def _is_with_params(code: ast.expr | None) -> bool:
+    """Return whether a function returns its params with what it computes."""
+    parts = code.elts if isinstance(code, ast.Tuple) else []
+    return len(parts) == 2 and syntax.text(parts[1]) == "p"
+
+
+def _is_long(code: ast.expr) -> bool:
+    return isinstance(code, ast.Call | ast.BinOp) and len(syntax.text(code)) > LONGEST
 
 
 def _untupled(statement: ast.stmt, indent: int) -> list[ast.stmt]:
@@ -96,28 +126,33 @@ def _untupled(statement: ast.stmt, indent: int) -> list[ast.stmt]:
     return parts
 
 
-def _divided(
-    statement: ast.stmt, indent: int, variables: set[str], taken: set[str]
-) -> list[ast.stmt]:
+def _divided(statement: ast.stmt, indent: int, names: PartNames) -> list[ast.stmt]:
     """Return a statement after those that compute its long arguments."""
     height = _height(statement, indent)
     if height == 1 or not isinstance(statement, ast.Assign | ast.Return):
         return [statement]
-    if isinstance(statement.value, ast.List | ast.Dict):
+    if isinstance(statement.value, ast.List | ast.Dict) or _is_sum(statement, indent):
         return [statement]
     found = [
         (sum(_height(s, indent) for s in pair), _widest(pair, indent), n, pair)
         for n, place in enumerate(_places(statement.value))
-        if (pair := _pair(statement, place, variables, taken)) is not None
+        if (pair := _pair(statement, place, names)) is not None
     ]
     best = min(found, key=lambda x: x[:3], default=None)
-    if best is None or best[0] >= height:
+    if best is None:
         return [statement]
-    first, second = best[3]
-    comments = statement.__dict__.get("comments", [])
-    first.__dict__["comments"] = comments
-    second.__dict__["trailing"] = statement.__dict__.get("trailing", "")
-    return [part for half in (first, second) for part in _divided(half, indent, variables, taken)]
+    parts = [part for half in best[3] for part in _divided(half, indent, names)]
+    if sum(_height(part, indent) for part in parts) >= height:
+        return [statement]
+    parts[0].__dict__["comments"] = statement.__dict__.get("comments", [])
+    parts[-1].__dict__["trailing"] = statement.__dict__.get("trailing", "")
+    return parts
+
+
+def _is_sum(statement: ast.stmt, indent: int) -> bool:
+    """Return whether a statement has a line for each of its terms or factors."""
+    terms = operands(tidy(statement_text(statement)))
+    return bool(terms) and all(len(term) + indent + 4 <= WIDTH for term in terms)
 
 
 def _places(node: ast.expr | None) -> Iterator[ast.expr]:
@@ -142,7 +177,7 @@ def _places(node: ast.expr | None) -> Iterator[ast.expr]:
 
 
 def _pair(
-    statement: ast.Assign | ast.Return, place: ast.expr, variables: set[str], taken: set[str]
+    statement: ast.Assign | ast.Return, place: ast.expr, names: PartNames
 ) -> tuple[ast.stmt, ast.stmt] | None:
     """Return a statement as two: the first one computes one of its parts."""
     marker = "_part_"
@@ -151,10 +186,13 @@ def _pair(
     if _draws(syntax.text(place)) and _draws(early):
         return None  # the draws would be in another order
     reads = set(syntax.names_in(rest))
-    name = _name_for(statement, place, reads, variables, taken)
+    name = names.of(statement, place, reads)
     if name is None:
         return None
     first = ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(place))
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    if target is None or syntax.text(target) != name:
+        first.__dict__["part"] = True  # the name is that of the whole part
     second = syntax.substitute(rest, {marker: syntax.name(name)})
     second.__dict__.pop("comments", None)
     return first, second
@@ -162,20 +200,6 @@ def _pair(
 
 def _draws(source: str) -> bool:
     return any(draws.is_key(name) for name in re.findall(r"\w+", source))
-
-
-def _name_for(
-    statement: ast.Assign | ast.Return, place: ast.expr, reads: set[str], variables: set[str],
-    taken: set[str],
-) -> str | None:  # fmt: skip
-    """Return a variable for a part: that of the statement,, or one that nothing reads later."""
-    if isinstance(statement, ast.Assign):
-        target = syntax.result_target(statement.targets[0])
-        if isinstance(target, ast.Name) and target.id not in reads:
-            return target.id
-    elif MAIN in variables and MAIN in syntax.names_in(place) and MAIN not in reads:
-        return MAIN
-    return next((n for n in SPARE if n not in taken and n not in reads), None)
 
 
 def _height(statement: ast.stmt, indent: int) -> int:

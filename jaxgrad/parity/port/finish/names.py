@@ -50,6 +50,50 @@ def _rename(function: ast.FunctionDef) -> None:
                 _rename_one(old, starts[0], block, function)
         _join_aliases(block)
     _drop_numbers(function, parameters)
+    _reuse_names(function)
+    for node in ast.walk(function):
+        if isinstance(node, ast.Lambda):
+            _drop_numbers_of_arguments(node)
+
+
+def _reuse_names(function: ast.FunctionDef) -> None:
+    """Write `windows` for `windows_2` if nothing needs the value that `windows` has."""
+    nested = [n for n in ast.walk(function) if isinstance(n, ast.Lambda | ast.FunctionDef)]
+    captured = {x for n in nested if n is not function for x in syntax.names_in(n)}
+    for n, statement in enumerate(function.body):
+        if not isinstance(statement, ast.Assign):
+            continue
+        after = function.body[n + 1 :]
+        stored = [x for x in ast.walk(statement) if isinstance(x, ast.Name) and _is_store(x)]
+        for target in stored:
+            new = _numbered(target.id)
+            others = [x.id for x in stored if x is not target]
+            if new is None or new in {*others, *captured, *RESERVED} or target.id in captured:
+                continue
+            if any(_occurs(target.id, s) for s in function.body[:n]) or any(
+                _occurs(new, s) for s in after
+            ):
+                continue
+            if target.id in syntax.names_in(statement) or "temporary" in new:
+                continue
+            for earlier in function.body[:n]:
+                if new in syntax.assigned(earlier):
+                    earlier.__dict__.pop("temporary", None)  # the name is used again
+            for later in after:
+                _replace(later, target.id, new)
+            target.id = new
+
+
+def _drop_numbers_of_arguments(function: ast.Lambda) -> None:
+    """Write `lambda x: f(x)` for `lambda x_2: f(x_2)`."""
+    names = {n.id for n in ast.walk(function.body) if isinstance(n, ast.Name)}
+    for argument in function.args.args:
+        new = _numbered(argument.arg)
+        if new is not None and new not in {*names, *(a.arg for a in function.args.args)}:
+            for node in ast.walk(function.body):
+                if isinstance(node, ast.Name) and node.id == argument.arg:
+                    node.id = new
+            argument.arg = new
 
 
 def _drop_numbers(function: ast.FunctionDef, parameters: set[str]) -> None:

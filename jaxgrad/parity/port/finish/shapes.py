@@ -15,7 +15,8 @@ from jax import export
 from jaxgrad._core import compat
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.finish import sizes
-from jaxgrad.parity.port.finish.letters import MORE, Letters, names_of_sizes, result_names
+from jaxgrad.parity.port.finish.letters import MORE, Letters, names_of_sizes
+from jaxgrad.parity.port.finish.result_names import result_names
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
@@ -64,9 +65,13 @@ def shapes_of(
     with compat.enable_x64(False):  # the classes of the dtypes do not depend on it
         found = sizes.changing(inputs, lambda structs: bool(record(structs)))
         calls = record(found.structs)
-    for call in (c for part in calls.values() for c in part):
-        call.arguments = {k: _named(x, found) for k, x in call.arguments.items()}
-        call.result = _named(call.result, found)
+        again = record(found.again) if found.numbers else calls
+    calls = {name: part for name, part in calls.items() if _correspond(part, again.get(name, ()))}
+    for name, part in calls.items():
+        for call, other in zip(part, again[name], strict=True):
+            pairs = {k: (x, other.arguments[k]) for k, x in call.arguments.items()}
+            call.arguments = {k: _named(*pair, found) for k, pair in pairs.items()}
+            call.result = _named(call.result, other.result, found)
     known = names_of_sizes(functions[::-1], calls)
     texts = {
         w.name: _text(calls[w.name], Letters(known, w, calls[w.name]), result_names(w))
@@ -159,17 +164,34 @@ def _shape(value: Any) -> Any:
     return str(value) if is_size else None
 
 
-def _named(shape: Any, found: sizes.Sizes) -> Any:
-    """Return a shape whose sizes are texts."""
+def _correspond(calls: Sequence[Call], again: Sequence[Call]) -> bool:
+    """Return whether the calls of two runs differ in sizes only."""
+    forms = [
+        [str(jax.tree.map(_form, [c.arguments, c.result], is_leaf=_is_shape)) for c in part]
+        for part in (calls, again)
+    ]
+    return forms[0] == forms[1]
+
+
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], str)
+
+
+def _form(shape: Any) -> Any:
+    return (len(shape[0]), shape[1]) if _is_shape(shape) else type(shape)
+
+
+def _named(shape: Any, again: Any, found: sizes.Sizes) -> Any:
+    """Return a shape whose sizes are texts, from the shapes of the two runs."""
     if isinstance(shape, dict):
-        return {k: _named(x, found) for k, x in shape.items()}
+        return {k: _named(x, again[k], found) for k, x in shape.items()}
     if isinstance(shape, list):
-        parts = [_named(x, found) for x in shape]
+        parts = [_named(x, y, found) for x, y in zip(shape, again, strict=True)]
         many = len(parts) > 4 and parts.count(parts[0]) == len(parts)
         return [parts[0], MORE] if many else parts
     if isinstance(shape, tuple):
-        return tuple(map(found.text, shape[0])), shape[1]
-    return shape
+        return tuple(map(found.text, shape[0], again[0])), shape[1]
+    return found.text(shape, again) if isinstance(shape, str) else shape
 
 
 def _text(calls: Sequence[Call], letters: Letters, names: Sequence[str]) -> str:

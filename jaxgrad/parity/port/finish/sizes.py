@@ -1,7 +1,8 @@
 """Find the sizes of a port's inputs that may change: it then runs with others in their place.
 
 A symbol stands for a size where JAX can trace the port with one. Where it cannot, as in a loop over
-the size, a number does that no size of the module has; `Sizes.text` finds it again in the results.
+the size, a number does that no size of the module has. The port runs with two such numbers, and a
+size that differs between the runs is computed from the inputs; `Sizes.text` says how.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import numpy as np
 from jax import export
 
 from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.port.finish import computed_sizes
 
 
-MOST = 32  # runs of the port
+MOST = 48  # runs of the port
 NUMBERS = (29, 31, 37, 41, 43, 47)
-FACTORS = (1, 4)  # such as the size of a window, which divides the size of an image
-LARGEST = 64  # a size is at most so many times a number
+OTHERS = ((53, 59, 61, 67, 71, 73), (23, 19, 17, 13, 11, 7))  # for the second run
+FACTORS = (1, 4, 16)  # such as the size of a window, which divides the size of an image
 Place = tuple[int, int]  # the number of an input, and one of its dims
 
 
@@ -31,22 +33,19 @@ class Sizes:
     Attributes:
         structs: The shapes.
         numbers: The numbers that stand for sizes, by the names of the sizes.
+        again: The shapes with other numbers.
+        others: These numbers.
     """
 
     structs: PyTree
     numbers: dict[str, int]
+    again: PyTree
+    others: dict[str, int]
 
-    def text(self, size: Any) -> str:
-        """Return a size as a text: `s0`, `4*s0` or `16`."""
-        if isinstance(size, int):
-            for label, number in self.numbers.items():
-                if size == number:
-                    return label
-                if size % number == 0 and size // number <= LARGEST:
-                    return f"{self.text(size // number)}*{label}"
-                if number % size == 0 and size in NUMBERS:
-                    return f"{label}//{number // size}"
-        return str(size)
+    def text(self, size: Any, again: Any) -> str:
+        """Return a size in the two runs as a text: `s0`, `4*s0` or `16`."""
+        pairs = {label: (n, self.others[label]) for label, n in self.numbers.items()}
+        return computed_sizes.text(str(size), str(again), pairs)
 
 
 def changing(inputs: PyTree, runs: Callable[[PyTree], bool]) -> Sizes:
@@ -72,7 +71,22 @@ def changing(inputs: PyTree, runs: Callable[[PyTree], bool]) -> Sizes:
             if runs(structs(chosen | fresh, numbers | more)):
                 chosen, numbers = chosen | fresh, numbers | more
                 break
-    return Sizes(structs(chosen, numbers), numbers)
+    first = structs(chosen, numbers)
+    for others in _other_numbers(numbers):
+        again = structs(chosen, others)
+        if runs(again):
+            return Sizes(first, numbers, again, others)
+    return Sizes(first, numbers, first, numbers)
+
+
+def _other_numbers(numbers: dict[str, int]) -> Iterator[dict[str, int]]:
+    """Yield other numbers with the same factors."""
+    primes = {n * factor: (n, factor) for n in NUMBERS for factor in FACTORS}
+    for others in OTHERS if numbers else ():
+        yield {
+            label: others[NUMBERS.index(primes[n][0])] * primes[n][1]
+            for label, n in numbers.items()
+        }
 
 
 def _choices(
@@ -110,11 +124,21 @@ def _candidates(leaves: list[np.ndarray]) -> Iterator[list[list[Place]]]:
     first = next((p for p in places if p[1] == 0), None)
     lead = [p for p in places if first and p[1] == 0 and size[p] == size[first]]
     if lead:
-        yield [lead]
+        yield [
+            lead,
+            *_tied(lead, [p for p in places if size[p] == size[lead[0]] and p not in lead]),
+        ]
     for place in places:
         alike = [p for p in places if size[p] == size[place] and p not in lead]
         if place not in lead:
             yield [[place], [p for p in alike if p[1] == place[1]], alike]
+
+
+def _tied(lead: list[Place], alike: list[Place]) -> Iterator[list[Place]]:
+    """Yield the first sizes with others that are equal, such as both sizes of a square matrix."""
+    yield from ([*lead, place] for place in alike)
+    if len(alike) > 1:
+        yield [*lead, *alike]
 
 
 def _structs(

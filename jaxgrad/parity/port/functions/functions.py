@@ -154,6 +154,7 @@ def _write(
     code = syntax.call_written(written.name, *used.values())
     if isinstance(result, Module) and result.code is not None:
         result = renamed(result, syntax.substitute(result.code, arguments))
+    code.__dict__["numbers"] = inner.numbers
     if inner.stateful:
         return result_of(result, state.call(result, code, passed["p"], scope, node))
     return result_of(result, code)

@@ -12,9 +12,10 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.functions import closures
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import authors, syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
     Fields,
@@ -28,7 +29,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     renamed,
 )
 from jaxgrad.parity.port.values.scope import Scope
-from jaxgrad.parity.port.values.values import code_of
+from jaxgrad.parity.port.values.values import code_of, folded, is_number
 
 
 Arguments = dict[str, ast.expr]  # the port's parameters, and what the caller passes for them
@@ -70,7 +71,18 @@ def bound_arguments(
             inner.values[name] = passed_as("self" if is_self else name, value, inner, passed)
         else:
             inner.values[name] = _default(parameter.default, name)
+        named = _with_name(name, inner.values[name], function)
+        if named is not inner.values[name] and name in bound.arguments:
+            inner.numbers[name] = code_of(bound.arguments[name])
+        inner.values[name] = named
     return passed
+
+
+def _with_name(name: str, value: Value, function: types.FunctionType) -> Value:
+    """Return a number that a function of the user takes under the name of its parameter."""
+    if type(value) is not Folded or not is_number(value.real) or is_torch(function):
+        return value
+    return folded(value.real, name, value.formula, authors.ARGUMENT)
 
 
 def _wrapped_names(function: types.FunctionType, count: int) -> list[str]:

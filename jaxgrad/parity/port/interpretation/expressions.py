@@ -11,7 +11,7 @@ from jaxgrad.parity.port.expressions import arithmetic, attributes, conditions, 
 from jaxgrad.parity.port.expressions.boolean_expressions import bool_expression
 from jaxgrad.parity.port.functions import closures, context_managers
 from jaxgrad.parity.port.loops.comprehensions import comprehension
-from jaxgrad.parity.port.source import source
+from jaxgrad.parity.port.source import authors, source
 from jaxgrad.parity.port.values.binding import bind
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
@@ -55,7 +55,9 @@ def _name(node: ast.Name, scope: Scope) -> Value:
         found = source.global_value(function, node.id)
     except KeyError:
         raise scope.refuse(f"the name {node.id!r} has no value here", node) from None
-    return attributes.constant_value(found, node.id, scope)
+    is_own = node.id.isupper() and not source.is_torch(function)
+    kind = authors.GLOBAL if is_own else ""
+    return attributes.constant_value(found, node.id, scope, source=kind)
 
 
 def _fresh(value: Value, node: ast.AST, scope: Scope) -> Value:

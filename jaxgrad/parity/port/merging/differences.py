@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from jaxgrad.parity.port.merging.defaults import aligned
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import authors, syntax
 
 
 Place = tuple[ast.expr, ast.expr]  # where the base has one constant and the copy another
@@ -25,6 +25,9 @@ def differences(left: Any, right: Any) -> list[Place] | None:
         return differences(left.operand, right.operand)
     if _is_keyword(left) and is_number(right):
         return [(left, right)]
+    if authors.is_formula(left) and authors.is_formula(right):
+        inner = differences(_fields(left), _fields(right)) if type(left) is type(right) else None
+        return [(left, right)] if inner is None else inner
     if is_number(left) and is_number(right):
         return [] if syntax.same(left, right) else [(left, right)]
     if type(left) is not type(right):
@@ -59,7 +62,7 @@ def _is_keyword(node: Any) -> bool:
 
 def is_number(node: Any) -> bool:
     """Return whether a node is a number, or the size of an array that is written as one."""
-    if isinstance(node, ast.AST) and "number" in node.__dict__:
+    if isinstance(node, ast.AST) and ("number" in node.__dict__ or authors.is_formula(node)):
         return True
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return is_number(node.operand)
@@ -77,5 +80,8 @@ def _is_negative(node: Any) -> bool:
 
 def origin_of(node: ast.AST) -> str:
     """Return the name of the attribute or the option that a number comes from."""
+    author = authors.of(node)
+    if author is not None and author.kind == authors.GLOBAL and author.local:
+        return author.local
     inner = node.operand if isinstance(node, ast.UnaryOp) else node
-    return inner.__dict__.get("origin", "")
+    return authors.variable(inner.__dict__.get("origin", ""))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import copy
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,6 +18,7 @@ from jaxgrad.parity.port.merging.differences import (
     is_text,
     origin_of,
 )
+from jaxgrad.parity.port.merging.keywords import Replace, as_passed, keyword_name
 from jaxgrad.parity.port.merging.redirection import (
     Redirections,
     add_keywords,
@@ -183,22 +183,22 @@ def _merge(
     for place in places:
         key = _key(place)
         if isinstance(place[0], ast.Name):
-            theirs[place[0].id] = copy.deepcopy(place[1])
+            theirs[place[0].id] = as_passed(place[1])
         elif key not in keywords:
             alike = next((k for k in keywords if k[1:] == key[1:] and not key[0]), None)
             if alike is not None:
                 keywords[key] = keywords[alike]
                 continue
             fallback = "key" if is_text(place[0]) else "constant"
-            name = syntax.unique(_keyword_name(key[0]) or fallback, taken)
+            name = syntax.unique(keyword_name(key[0]) or fallback, taken)
             taken.add(name)
             keywords[key] = name
-            mine[name], theirs[name] = copy.deepcopy(place[0]), copy.deepcopy(place[1])
+            mine[name], theirs[name] = as_passed(place[0]), as_passed(place[1])
         label = place[0].id if isinstance(place[0], ast.Name) else keywords[key]
         for constant in filter(is_default, place):
             defaults[label] = copy.deepcopy(constant)
     targets = {id(p[0]): keywords[_key(p)] for p in places if not isinstance(p[0], ast.Name)}
-    _Replace(targets).visit(base.node)
+    Replace(targets).visit(base.node)
     for name, (left, right) in (options or {}).items():
         mine[name], theirs[name] = syntax.literal(left), syntax.literal(right)
     for name in mine:
@@ -218,20 +218,3 @@ def _merge(
     known = calls.get(base.name, (base.name, {}))[1]
     calls[base.name] = (base.name, known | mine)
     calls[other.name] = (base.name, known | theirs)
-
-
-def _keyword_name(origin: str) -> str:
-    """Return the name of a keyword: that of the attribute, unless it is one of Python's."""
-    return f"{origin}_value" if hasattr(builtins, origin) else origin
-
-
-class _Replace(ast.NodeTransformer):
-    def __init__(self, targets: dict[int, str]) -> None:
-        self.targets = targets
-
-    def visit(self, node: ast.AST) -> Any:
-        if id(node) in self.targets:
-            new = syntax.name(self.targets[id(node)])
-            new.__dict__["keyword"] = True
-            return new
-        return self.generic_visit(node)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.written import Written
 
 
 Redirections = dict[
@@ -39,6 +41,18 @@ def redirect(node: ast.AST, calls: Redirections) -> None:
         function.id = name
         if inner.func is function:
             _pass(inner, passed)
+
+
+def calls_of(name: str, functions: Sequence[Written]) -> list[ast.Call]:
+    """Return the calls of a function of the port."""
+    nodes = [n for w in functions for n in ast.walk(w.node) if isinstance(n, ast.Call)]
+    return [n for n in nodes if syntax.is_written(n.func) and n.func.id == name]
+
+
+def uses_of(name: str, functions: Sequence[Written]) -> int:
+    """Return how often functions name a function; one that is an argument is not called."""
+    nodes = [n for w in functions for n in ast.walk(w.node)]
+    return sum(syntax.is_written(n) and n.id == name for n in nodes)
 
 
 def _called(node: ast.Call) -> ast.Name | None:

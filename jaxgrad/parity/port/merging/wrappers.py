@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from jaxgrad.parity.port.merging.redirection import calls_of
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.source.written import Written
@@ -32,7 +33,7 @@ def without_wrappers(functions: Sequence[Written]) -> list[Written]:
         if not _is_movable(written) or written not in kept:
             continue
         _join(written.node)
-        callers = [w for w in kept if _calls(w, written.name)]
+        callers = [w for w in kept if calls_of(written.name, [w])]
         if _is_expression(written.node) and all(_can_take(w, written) for w in callers):
             for caller in callers:
                 caller.node = _Inline(written).visit(caller.node)
@@ -50,13 +51,6 @@ def _is_movable(written: Written) -> bool:
     if is_own or (is_torch(written.function) and written.owner and not is_torch(written.owner)):
         return False  # a class of the user keeps its function
     return is_plain and not written.pinned and (is_torch(written.function) or in_torch)
-
-
-def _calls(caller: Written, name: str) -> list[ast.Call]:
-    return [
-        node for node in ast.walk(caller.node)
-        if isinstance(node, ast.Call) and syntax.is_written(node.func) and node.func.id == name
-    ]  # fmt: skip
 
 
 def _join(node: ast.FunctionDef) -> None:
@@ -83,7 +77,7 @@ def _is_expression(node: ast.FunctionDef) -> bool:
 def _can_take(caller: Written, written: Written) -> bool:
     """Return whether every use in a caller is a call whose arguments can replace the parameters."""
     uses = [n for n in ast.walk(caller.node) if syntax.is_written(n) and n.id == written.name]
-    calls = _calls(caller, written.name)
+    calls = calls_of(written.name, [caller])
     reads = Counter(syntax.names_in(written.node.body[0]))
     for call in calls:
         for parameter, argument in _arguments(written.node, call).items():
@@ -125,7 +119,7 @@ def _only_calls(caller: Written, written: Written) -> bool:
     if not isinstance(caller.node, ast.FunctionDef):
         return False
     *splits, only = caller.node.body
-    calls = _calls(caller, written.name)
+    calls = calls_of(written.name, [caller])
     if splits and not (len(calls) == 1 and _is_key_of(splits, written, calls[0])):
         return False
     if not isinstance(only, ast.Return) or len(calls) != 1 or caller.pinned:
@@ -161,7 +155,7 @@ def _without(only: ast.Return, call: ast.Call) -> list[str]:
 def _move(written: Written, caller: Written) -> None:
     """Give a caller the statements of a function that its only expression calls."""
     node: ast.FunctionDef = caller.node
-    (call,) = _calls(caller, written.name)
+    (call,) = calls_of(written.name, [caller])
     only = node.body[-1]
     arguments = _arguments(written.node, call)
     arguments.pop(draws.RNG, None)  # the statements split the caller's key

@@ -82,17 +82,30 @@ def _with_backward_hook(
     if result.code is None:
         raise scope.refuse("a backward hook on a module with several outputs", node)
     inputs = [a for a in args if isinstance(a, Tensor)]
-    named = [scope.fresh(f"x{n}" if n else "x") for n in range(len(inputs))]
     answer, body = _answer(module, hook, inputs, tensors_in(result), scope, node)
     if answer is None:
         return result
-    given = {syntax.text(code_of(a)): n for a, n in zip(inputs, named, strict=True)}
-    inner = syntax.renamed_parts(result.code, given)
-    function = ast.Lambda(syntax.function("_", named, []).args, inner)
     if body:
         raise scope.refuse("a backward hook with several statements; write it as one", node)
-    hooked = syntax.call("jaxgrad.backward_hook", function, answer)
+    codes = [syntax.text(code_of(a)) for a in inputs]
+    marked = syntax.renamed_parts(result.code, dict.fromkeys(codes, "_"))
+    named: list[str] = []
+    for n in range(len(inputs)):
+        named.append(syntax.unique(f"x{n}" if n else "x", {*syntax.names_in(marked), *named}))
+    inner = syntax.renamed_parts(result.code, dict(zip(codes, named, strict=True)))
+    function = ast.Lambda(syntax.function("_", named, []).args, inner)
+    hooked: ast.expr = syntax.call("jaxgrad.backward_hook", function, answer)
+    if scope.run.classes is None and module.path:
+        name = scope.fresh(_label(module.path))
+        hooked = scope.assign(name, hooked)
+        scope.body[-1].__dict__["comments"] = [f"# a full backward hook of `{module.path}`"]
     return renamed(result, ast.Call(hooked, [code_of(a) for a in inputs], []))
+
+
+def _label(path: str) -> str:
+    """Return a name for a hooked module: `out`, and `layers_0` where its own name is a number."""
+    parts = path.split(".")
+    return "_".join(parts[-2:] if parts[-1].isdigit() else parts[-1:])
 
 
 def _answer(

@@ -7,6 +7,7 @@ from torch import nn
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.interpretation.interpretation import interpret
 from jaxgrad.parity.port.merging.merging import merged
+from jaxgrad.parity.port.merging.numbers import with_named_numbers
 from jaxgrad.parity.port.nnx import layers
 from jaxgrad.parity.port.nnx.ported import PortedModel
 from jaxgrad.parity.port.nnx.writing import write_model
@@ -31,7 +32,7 @@ def port_to_nnx(module: nn.Module, inputs: PyTree, *, holes: bool = False) -> Po
     """
     classes = Classes(layers.is_layer)
     program = interpret(module, inputs, classes, holes=holes)
-    functions = named(merged(program.functions))
+    functions = named(with_named_numbers(merged(program.functions), keywords=False))
     model = write_model(module, functions, classes.sequences, program.constants)
     for part in model.parts:
         part.doc = part.doc or docstring(part, module)

@@ -25,7 +25,7 @@ class Deviation:
     Attributes:
         behaviours: Their names in docs/behaviours.md.
         text: What torch does and what the port does.
-        torch: Names that occur in torch's source if it applies.
+        torch: Names that occur in torch's source if it applies; ".data" is an attribute.
         port: Functions that occur in the port if it applies.
     """
 
@@ -50,12 +50,12 @@ DEVIATIONS = (
         ("mutation/data",),
         "A change through .data is not seen by torch's backward pass, whose gradient is then "
         "silently that of another value. Here it makes a new array.",
-        torch=frozenset({"data"}),
+        torch=frozenset({".data"}),
     ),
     Deviation(
         ("grad_modes/detach_shares_storage",),
         "x.detach() shares the memory of x in torch; here it is a value of its own.",
-        torch=frozenset({"detach"}),
+        torch=frozenset({"detach", CHANGES}),
     ),
     Deviation(
         ("grad_modes/inference_mode",),
@@ -83,7 +83,8 @@ DEVIATIONS = (
     ),
     Deviation(
         ("autograd/per_sample_dropout",),
-        "torch's vmap needs randomness= to draw; here jax.vmap takes one key per sample, or one.",
+        "torch's vmap raises at a random draw unless it gets randomness=. Here, pass jax.vmap one "
+        "key for each sample, or one key with in_axes=None, with which all samples draw the same.",
         port=frozenset({"jax.random.split"}),
     ),
 )
@@ -112,7 +113,7 @@ def _torch_names(written: Written) -> set[str]:
     found: set[str] = set()
     for node in ast.walk(source_of(function).node):
         if isinstance(node, ast.Attribute):
-            found.add(CHANGES if _changes(node.attr) else node.attr)
+            found |= {CHANGES if _changes(node.attr) else node.attr, f".{node.attr}"}
         elif isinstance(node, ast.Name):
             found.add(node.id)
         elif isinstance(node, ast.keyword) and node.arg is not None:
@@ -120,5 +121,10 @@ def _torch_names(written: Written) -> set[str]:
     return found
 
 
+_FLAGS = ("requires_grad_", "share_memory_")  # the values stay
+
+
 def _changes(name: str) -> bool:
+    if name in _FLAGS:
+        return False
     return name.endswith("_") and not name.endswith("__") and hasattr(torch.Tensor, name)

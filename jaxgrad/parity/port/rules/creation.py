@@ -92,12 +92,22 @@ def _new_tensor(op: Operation) -> ast.expr:
 
 def _cast(dtype: torch.dtype) -> Callable[[Operation], ast.expr]:
     def rule(op: Operation) -> ast.expr:
-        return astype(op.input, syntax.literal(dtype))
+        return astype(op.input, syntax.literal(dtype), op.dtype)
 
     return rule
 
 
-def astype(code: ast.expr, dtype: ast.expr) -> ast.expr:
+def astype(code: ast.expr, dtype: ast.expr, before: torch.dtype | None = None) -> ast.expr:
+    """Return a cast; a range and classes of integers are made in the new dtype at once."""
+    label = syntax.text(code.func) if isinstance(code, ast.Call) else ""
+    if isinstance(code, ast.Call) and before is torch.int64:
+        given = next((k for k in code.keywords if k.arg == "dtype"), None)
+        if label == "jax.nn.one_hot" and given is not None:
+            given.value = dtype
+            return code
+        if label == "jnp.arange" and given is None:
+            code.keywords.append(ast.keyword("dtype", dtype))
+            return code
     return syntax.call(syntax.attribute(code, "astype"), dtype)
 
 
@@ -106,18 +116,20 @@ def _to(op: Operation) -> ast.expr:
     for value in [*op.args[1:], *(op.keywords[k] for k in ("dtype", "other") if k in op.keywords)]:
         real = real_of(value)
         if isinstance(real, torch.dtype):
-            return astype(op.input, code_of(value))
+            return astype(op.input, code_of(value), op.dtype)
         if isinstance(value, Tensor):
-            return astype(op.input, syntax.attribute(code_of(value), "dtype"))
+            return astype(op.input, syntax.attribute(code_of(value), "dtype"), op.dtype)
     return op.input
 
 
 def _type_as(op: Operation) -> ast.expr:
-    return astype(op.input, syntax.attribute(op.code(1, "other"), "dtype"))
+    return astype(op.input, syntax.attribute(op.code(1, "other"), "dtype"), op.dtype)
 
 
 def _type(op: Operation) -> ast.expr:
-    return op.input if op.value(1, "dtype") is None else astype(op.input, op.code(1, "dtype"))
+    if op.value(1, "dtype") is None:
+        return op.input
+    return astype(op.input, op.code(1, "dtype"), op.dtype)
 
 
 def _item(op: Operation) -> Value:

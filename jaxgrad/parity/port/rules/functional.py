@@ -38,7 +38,7 @@ def write(op: Operation, **extra: ast.expr) -> ast.expr:
     bound = _bound(op, signature)
     kept = {
         name: value for name, value in bound.items()
-        if not _is_default(value, signature.parameters[name].default)
+        if not _is_default(value, _default(op.name, name, signature))
     }  # fmt: skip
     shared = _same_module(kept) if op.scope.run.classes is None else {}
     call = _written(f"F.{op.name}", signature, kept, shared)
@@ -80,6 +80,10 @@ def _find(name: str) -> Any:
     return found if callable(found) else None
 
 
+def _default(operator: str, name: str, signature: inspect.Signature) -> Any:
+    return _SAME_AS_NONE.get((operator, name), signature.parameters[name].default)
+
+
 def _is_default(value: Any, default: Any) -> bool:
     if (
         not isinstance(value, Value)
@@ -92,7 +96,8 @@ def _is_default(value: Any, default: Any) -> bool:
     real = real_of(value)
     if isinstance(real, list | tuple) and isinstance(default, int) and len(real):
         return all(isinstance(x, int) and x == default for x in real)
-    return type(real) is type(default) and real == default
+    both = (type(real), type(default))
+    return (both[0] is both[1] or set(both) == {int, float}) and real == default
 
 
 def _written(
@@ -136,12 +141,16 @@ def _is_option(value: Any) -> bool:
     return not isinstance(value, Tensor)
 
 
+_SAME_AS_NONE = {("pad", "value"): 0.0}  # what an argument means that is None by default
+_COUNTS = ("scale_factor",)  # torch takes 2 as it takes 2.0
 _ONE_FOR_ALL = ("stride", "padding", "dilation", "kernel_size", "output_padding", "output_size")
 
 
 def _argument(name: str, value: Any) -> ast.expr:
     """Return an argument; a stride of (2, 2) is written as 2."""
     real = real_of(value)
+    if name in _COUNTS and type(real) is float and real.is_integer() and value.code is None:
+        return syntax.literal(int(real))
     if name in _ONE_FOR_ALL and isinstance(real, tuple) and real and value.code is None:
         if all(type(x) is int and x == real[0] for x in real):
             parts = getattr(value, "items", None)

@@ -24,7 +24,11 @@ def _dropout(op: Operation) -> ast.expr:
         return op.input
     op.keywords.pop("training", None)
     kept = op.args[:2]
-    return functional.write(dataclasses.replace(op, args=kept), key=draws.key(_label(op)))
+    code = functional.write(dataclasses.replace(op, args=kept), key=draws.key(_label(op)))
+    if isinstance(code, ast.Call) and len(code.args) < 2:
+        if all(k.arg != "p" for k in code.keywords):  # no reader knows the default
+            code.keywords.insert(0, ast.keyword("p", syntax.constant(0.5)))
+    return code
 
 
 def _label(op: Operation) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from jaxgrad.parity.port.rules import (
     creation,
+    equal_forms,
     functional,
     joins,
     layers,
@@ -21,7 +22,7 @@ from jaxgrad.parity.port.values.kinds_of_values import Value
 
 RULES: dict[str, Any] = {
     **shapes.RULES, **joins.RULES, **selections.RULES, **creation.RULES, **random.RULES,
-    **mathematics.RULES, **layers.RULES,
+    **mathematics.RULES, **equal_forms.RULES, **layers.RULES,
 }  # fmt: skip
 
 

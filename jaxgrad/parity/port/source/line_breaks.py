@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
+
 
 WIDTH = 100
 
@@ -11,6 +14,9 @@ def fit(source: str, indent: int) -> list[str]:
     space = " " * indent
     if len(source) + indent <= WIDTH:
         return [space + source]
+    terms = operands(source)
+    if terms:
+        return [space + terms[0], *(f"{space}    {x}" for x in terms[1:]), space + ")"]
     found = _break(source, WIDTH - indent)
     if found is None:
         return [space + source]
@@ -30,6 +36,31 @@ def fit(source: str, indent: int) -> list[str]:
                 for line in _ended(fit(part, indent + 4), "," if n + 1 < len(parts) else ends)
             ]
     return [space + head, *middle, space + tail]
+
+
+def operands(source: str) -> list[str]:
+    """Return `x = (`, `a`, `+ b` and `- c` of three terms or more, or factors."""
+    try:
+        (statement,) = ast.parse(source).body
+    except SyntaxError:
+        return []
+    value = statement.value if isinstance(statement, ast.Assign | ast.Return) else None
+    if not isinstance(value, ast.BinOp):
+        return []
+    kinds = next((x for x in _PRECEDENCE if isinstance(value.op, x)), ())
+    starts, node = [], value
+    while isinstance(node, ast.BinOp) and isinstance(node.op, kinds):
+        place = node.left.end_col_offset or 0
+        starts.append(place + len(source[place:]) - len(source[place:].lstrip(" )")))
+        node = node.left
+    if len(starts) < 2:
+        return []
+    edges = [value.col_offset, *reversed(starts), len(source)]
+    parts = [source[a:b].strip() for a, b in itertools.pairwise(edges)]
+    return [f"{source[: value.col_offset]}(", *parts]
+
+
+_PRECEDENCE = ((ast.Add, ast.Sub), (ast.Mult, ast.Div, ast.MatMult, ast.Mod, ast.FloorDiv))
 
 
 def _ended(lines: list[str], end: str) -> list[str]:

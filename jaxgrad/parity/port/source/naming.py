@@ -47,13 +47,13 @@ def base_name(function: types.FunctionType, owner: type | None, path: str) -> st
     if owner is not None and function.__name__ in ("forward", "__call__"):
         base = snake(owner.__name__)
         labels = [x for x in path.split(".") if x.isidentifier()]
-        if _is_sequence(owner) and labels:
+        if is_sequence(owner) and labels:
             is_part = not path.endswith(labels[-1])
             base = snake(labels[-1].removesuffix("s") if is_part else labels[-1])
     return base if base.isidentifier() else "function"
 
 
-def _is_sequence(owner: type) -> bool:
+def is_sequence(owner: type) -> bool:
     """Return whether a class is one of torch's that holds the user's modules in a row."""
     return owner in (nn.Sequential, nn.ModuleList, nn.ModuleDict)
 
@@ -90,7 +90,7 @@ def docstring(written: Written, module: nn.Module) -> str:
     label, place = function.__name__, _place(function)
     if owner is not None:
         label = owner.__name__ if label == "forward" else f"{owner.__name__}.{label}"
-        if is_torch(function) and _is_sequence(owner):
+        if is_torch(function) and is_sequence(owner):
             return _of_sequence(written.held, module) or f"{_public_package(owner)}.{label}."
         if is_torch(function) and is_torch(owner):
             return f"{_public_package(owner)}.{label}."

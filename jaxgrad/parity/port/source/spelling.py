@@ -7,7 +7,7 @@ import io
 import re
 import tokenize
 
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import slices, syntax
 
 
 def statement_text(node: ast.stmt) -> str:
@@ -37,7 +37,7 @@ def tidy(source: str) -> str:
     parts = []
     last = 0
     starts = [0]
-    source = _POWER.sub(_short_power, source)
+    source = slices.with_spaces(_POWER.sub(_short_power, source))
     for line in source.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
     try:

@@ -83,7 +83,23 @@ def dotted(text: str) -> ast.expr:
 
 
 def text(node: ast.AST) -> str:
-    return ast.unparse(ast.fix_missing_locations(copy.deepcopy(node)))
+    """Return the source of a node; a negative power is `-(x**2)`, as ruff writes it."""
+    marked = _NegativePowers().visit(copy.deepcopy(node))
+    return ast.unparse(ast.fix_missing_locations(marked)).replace(f"{_GROUP}(", "(")
+
+
+_GROUP = "_group_"
+
+
+class _NegativePowers(ast.NodeTransformer):
+    """Mark each power after a minus with a call, for its brackets."""
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.UnaryOp:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.BinOp):
+            if isinstance(node.operand.op, ast.Pow):
+                node.operand = call(_GROUP, node.operand)
+        return node
 
 
 def same(left: ast.AST, right: ast.AST) -> bool:
@@ -106,6 +122,16 @@ class _Substitute(ast.NodeTransformer):
         if "leaves" in node.__dict__:
             new.__dict__["leaves"] = node.__dict__["leaves"]
         return new
+
+
+def params_key(code: ast.AST | None) -> str:
+    """Return `attn` for the call `attention(p["attn"], x)`, and "" for other code."""
+    place = code.args[0] if isinstance(code, ast.Call) and code.args else None
+    if not (isinstance(code, ast.Call) and is_written(code.func)):
+        return ""
+    key = place.slice if isinstance(place, ast.Subscript) else None
+    label = key.value if isinstance(key, ast.Constant) else ""
+    return label if isinstance(label, str) and label.isidentifier() else ""
 
 
 def remarks(statement: ast.stmt) -> dict[str, Any]:

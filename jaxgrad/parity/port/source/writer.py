@@ -24,9 +24,9 @@ _IMPORTS = (
     ("partial", "from functools import partial"),
     ("jax", "import jax"),
     ("jnp", "import jax.numpy as jnp"),
-    ("lax", "from jax import lax"),
-    ("nnx", "from flax import nnx"),
     ("jaxgrad", "import jaxgrad"),
+    ("nnx", "from flax import nnx"),
+    ("lax", "from jax import lax"),
     ("F", "from jaxgrad import functional as F"),
     ("optim", "from jaxgrad import optim"),
     ("np", "import numpy as np"),
@@ -83,12 +83,19 @@ def write_file(
     if layers:
         others += _layers_import(layers)
     blocks = ["\n".join(block) for block in (standard, others) if block]
-    return (
-        "\n\n".join([_header(title, assumptions, notes, deviations), *blocks])
-        + "\n\n\n"
-        + "\n\n\n".join(bodies)
-        + "\n"
-    )
+    head = [_header(title, assumptions, notes, deviations), *blocks, *_constants(nodes)]
+    return "\n\n".join(head) + "\n\n\n" + "\n\n\n".join(bodies) + "\n"
+
+
+def _constants(nodes: Sequence[ast.AST]) -> list[str]:
+    """Return the constants of the file that functions read, as one block."""
+    found = {
+        n.id: n.__dict__["constant"] for node in nodes for n in ast.walk(node)
+        if isinstance(n, ast.Name) and "constant" in n.__dict__
+    }  # fmt: skip
+    ordered = sorted(found.items(), key=lambda item: item[1][0])  # as in the torch file
+    lines = [tidy(f"{name} = {syntax.text(number)}") for name, (_, number) in ordered]
+    return ["\n".join(lines)] if lines else []
 
 
 def _layers_import(layers: Sequence[str]) -> list[str]:
@@ -123,19 +130,14 @@ def function_text(written: Written) -> str:
     node = written.node
     if isinstance(node, ast.ClassDef):
         return _class_text(written, node)
-    keywords = [
-        f"{k.arg}={syntax.text(d)}"
+    named = [
+        k.arg if d is None else f"{k.arg}={syntax.text(d)}"
         for k, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-        if d is not None
     ]
-    bare = [
-        k.arg for k, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is None
-    ]
-    named = [*bare, *keywords]
     positional = ast.arguments([], node.args.args, None, [], [], None, node.args.defaults)
     parameters = [syntax.text(positional)] if node.args.args else []
     parameters += ["*", *named] if named else []
-    head = fit(f"def {written.name}({', '.join(parameters)}):", 0)
+    head = fit(tidy(f"def {written.name}({', '.join(parameters)}):"), 0)
     lines = [*head, *_docstring(written)]
     for statement in node.body:
         lines += statement_lines(statement, 4)
@@ -221,5 +223,9 @@ def _raising(node: ast.Raise, indent: int) -> list[str]:
 def _message(node: ast.expr | None, indent: int) -> list[str]:
     """Return a text as strings, one a line."""
     assert isinstance(node, ast.Constant) and isinstance(node.value, str)
+    space = " " * (indent + 4)
+    whole = space + json.dumps(node.value, ensure_ascii=False)
+    if len(whole) <= WIDTH:
+        return [whole]
     parts = textwrap.wrap(node.value, WIDTH - indent - 8, drop_whitespace=False)
-    return [f"{' ' * (indent + 4)}{json.dumps(part, ensure_ascii=False)}" for part in parts]
+    return [space + json.dumps(part, ensure_ascii=False) for part in parts]

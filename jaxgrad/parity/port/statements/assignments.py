@@ -9,7 +9,7 @@ from typing import Any
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.statements import stores
-from jaxgrad.parity.port.values.binding import bind
+from jaxgrad.parity.port.values.binding import bind, with_name
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
     Fields,
@@ -134,7 +134,7 @@ def _unpack_names(target: Any, value: Value, parts: list[Value], scope: Scope) -
         local = scope.local(name) if computed else "_"
         if computed or value.code is not None:
             elements.append(ast.Name(local, ast.Store()))
-        scope.values[name] = part
+        scope.values[name] = with_name(name, part)
         if computed:
             bound = copy.copy(part)
             bound.code = syntax.name(local)

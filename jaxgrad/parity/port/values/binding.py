@@ -23,15 +23,14 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     renamed,
 )
 from jaxgrad.parity.port.values.scope import Scope
-from jaxgrad.parity.port.values.values import code_of, folded, has_list
+from jaxgrad.parity.port.values.values import code_of, has_list
 
 
 def bind(name: str, value: Value, scope: Scope) -> Value:
     """Assign a value to a local variable of both programs, and return it under its name."""
     if scope.no_grad and not isinstance(value, Tensor):
         value = stopped_parts(value)
-    if type(value) is Folded and value.code is None and not value.origin:
-        value = folded(value.real, name, value.formula)
+    value = with_name(name, value)
     scope.values[name] = value
     if isinstance(value, Module | Closure) or not (is_dynamic(value) or has_list(value)):
         return value
@@ -52,6 +51,15 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
         bound.view = code if value.real._base is not None and _is_part(code) else None
     scope.values[name] = bound
     return bound
+
+
+def with_name(name: str, value: Value) -> Value:
+    """Return configuration that a variable of the torch program holds."""
+    if type(value) is not Folded or value.code is not None:
+        return value
+    new = copy.copy(value)
+    new.origin, new.local = value.origin or name, name
+    return new
 
 
 def _is_part(code: ast.expr) -> bool:

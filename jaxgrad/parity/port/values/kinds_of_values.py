@@ -22,6 +22,8 @@ class Folded(Value):
     """Configuration: a number, a string, a function. It may have the code that names it."""
 
     origin: str = ""  # the attribute that it was read from, which names a keyword of the port
+    source: str = ""  # ATTRIBUTE, ARGUMENT or GLOBAL, if the port may have the author's name for it
+    local: str = ""  # the variable that the torch program gives it to
     variable: str = ""  # the variable that has it before a loop
     formula: ast.expr | None = None  # how a number of many digits is computed
     parts: ast.expr | None = None  # how any number is computed, for the formula of another one

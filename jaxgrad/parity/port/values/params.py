@@ -45,6 +45,11 @@ class Layout:
         own = [path for path, _ in _tensors(self.module) if path in self.used and path not in ties]
         return own + [path for path in self.constants if path not in own]
 
+    def buffers(self) -> list[str]:
+        """Return the paths of the leaves that are not parameters."""
+        parameters = {n for n, _ in self.module.named_parameters(remove_duplicate=False)}
+        return [path for path in self.paths() if path not in parameters]
+
     def params(self, state_dict: Mapping[str, torch.Tensor]) -> Any:
         """Return the params tree of a state_dict."""
         held = dict(_tensors(self.module)) | dict(self.constants)

@@ -108,6 +108,7 @@ class Scope:
     turning: set[str] = dataclasses.field(default_factory=set)  # modules that a loop goes over
     stateful: bool = False  # whether the function changes buffers, and returns its params too
     shown: int = 0  # the last source line whose comments were kept
+    numbers: dict[str, ast.expr] = dataclasses.field(default_factory=dict)  # that are arguments
     held: list[str] = dataclasses.field(default_factory=list)  # comments above an `if`
     renamed: dict[str, str] = dataclasses.field(default_factory=dict)  # variable -> port's name
     resume: Callable[[Value], None] | None = None  # runs the block of `with`, at a `yield`

@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port.source import formulas, syntax
+from jaxgrad.parity.port.source import authors, formulas, syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
@@ -29,9 +29,11 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 )
 
 
-def folded(real: Any, origin: str = "", formula: ast.expr | None = None) -> Folded:
+def folded(
+    real: Any, origin: str = "", formula: ast.expr | None = None, source: str = ""
+) -> Folded:
     value = Folded(real)
-    value.origin, value.formula = origin, formula
+    value.origin, value.formula, value.source = origin, formula, source
     return value
 
 
@@ -40,7 +42,7 @@ def computed(real: Any, build: Callable[..., ast.expr], *operands: Value) -> Fol
     if not isinstance(real, int | float) or isinstance(real, bool):
         return Folded(real)
     try:
-        codes = [_named_parts(x) or code_of(x) for x in operands]
+        codes = [_operand(x) for x in operands]
     except PortError:
         return Folded(real)
     value = folded(real)
@@ -56,11 +58,13 @@ def has_list(value: Value) -> bool:
     return type(value) is Fields and any(map(has_list, value.fields.values()))
 
 
-def _named_parts(value: Value) -> ast.expr | None:
-    """Return how a number is computed, if a number in it has the author's name."""
+def _operand(value: Value) -> ast.expr:
+    """Return the code of a number, or how it is computed if a number in that has a name."""
+    code = code_of(value)
     parts = value.parts if isinstance(value, Folded) else None
-    has_name = parts is not None and any("origin" in n.__dict__ for n in ast.walk(parts))
-    return parts if has_name else None
+    if parts is None or authors.of(code) is not None:
+        return code
+    return parts if any("origin" in n.__dict__ for n in ast.walk(parts)) else code
 
 
 def is_computed(value: Value) -> bool:
@@ -109,18 +113,40 @@ def code_of(value: Value) -> ast.expr:
     if isinstance(value, Fields):
         keys: list[ast.expr | None] = [syntax.literal(key) for key in value.fields]
         return ast.Dict(keys, [code_of(x) for x in value.fields.values()])
-    if isinstance(value, Folded) and value.formula is not None:
-        return copy.deepcopy(value.formula)
+    formula = _formula(value) if isinstance(value, Folded) else None
+    if formula is not None:
+        return formula
     code = syntax.literal(value.real)
     if formulas.is_long(value.real):
         code = formulas.found(value.real) or code
     inner = code.operand if isinstance(code, ast.UnaryOp) else code
-    is_number = isinstance(inner, ast.Constant) or "number" in inner.__dict__
-    if isinstance(value, Folded) and value.origin and is_number:
+    has_origin = isinstance(inner, ast.Constant) or "number" in inner.__dict__
+    if isinstance(value, Folded) and value.origin and has_origin:
         inner.__dict__["origin"] = value.origin
     if isinstance(value, Folded) and value.variable:
         code.__dict__["variable"] = value.variable
+    elif isinstance(value, Folded) and value.source and is_number(value.real):
+        number = copy.deepcopy(code)
+        authors.mark(code, authors.Author(value.source, value.origin, value.local, number))
     return code
+
+
+def _formula(value: Folded) -> ast.expr | None:
+    """Return how a number is computed, if a number in it has a name or it has many digits."""
+    parts = value.parts
+    if parts is None or value.variable or not authors.has_name(parts):
+        return copy.deepcopy(value.formula)
+    number = syntax.literal(value.real)
+    if value.formula is not None:
+        number = authors.written(copy.deepcopy(parts), lambda _: None)
+    code = copy.deepcopy(parts)
+    code.__dict__["origin"] = value.local or value.origin
+    return authors.mark(code, authors.Author(authors.FORMULA, "", value.local, number))
+
+
+def is_number(real: Any) -> bool:
+    """Return whether a value of the run is a number, which a bool is not."""
+    return isinstance(real, int | float) and not isinstance(real, bool)
 
 
 def lift(real: Any, code: ast.expr) -> Value:

@@ -273,7 +273,7 @@ def test_the_file_needs_no_torch(tmp_path):
 def test_a_port_that_is_not_proved_is_not_returned(monkeypatch):
     """If the proof fails, `port` raises an error with the report."""
     monkeypatch.setattr(
-        "jaxgrad.parity.port.syntax.dotted",
+        "jaxgrad.parity.port.source.syntax.dotted",
         _wrong(syntax.dotted),
     )
 

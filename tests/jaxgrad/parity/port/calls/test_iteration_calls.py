@@ -233,7 +233,7 @@ def test_idioms_of_packages_are_written_as_python():
     expected = module(torch.tensor(longer)).detach().numpy()
     params = ported.params(module.state_dict())
     assert np.allclose(ported.fn(params, longer), expected, atol=1e-5)
-    assert "def scaled(x):" in ported.source
+    assert "def scaled(x, *, factor=2.0):" in ported.source
 
 
 class Named(Layer):

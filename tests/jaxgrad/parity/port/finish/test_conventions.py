@@ -1,8 +1,11 @@
 """The docstring of a port says what its functions have in common."""
 
+import jax
 import numpy as np
 from torch import nn
 
+import jaxgrad
+from jaxgrad.parity.port.port import port
 from tests.jaxgrad.parity.port._ports import source
 
 
@@ -16,3 +19,30 @@ def test_the_docstring_says_only_what_applies():
     text = source(nn.Sequential(nn.BatchNorm1d(3), nn.Dropout(0.5)), X)
     assert "A function that changes buffers returns (output, updated p)." in text
     assert "train mode draws from it" in text
+
+
+def test_buffers_are_named():
+    """The reader learns what in the tree has no gradient, and how to leave it out."""
+    plain = source(nn.Linear(3, 2), X)
+    assert "`p` is the tree of parameters, with" in plain and "Buffers" not in plain
+    module = nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 3), nn.BatchNorm1d(3))
+    text = " ".join(source(module, X).split())
+    named = "in torch: running_mean, running_var, num_batches_tracked. Split them from `p`"
+    assert named in text and "jaxgrad.partition" in text
+
+
+def test_the_parameters_are_differentiated_as_the_docstring_says():
+    """`jax.grad` refuses the integer that counts batches, and takes the trainable part."""
+    module = nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 3))
+    ported = port(module, (X,), prove=False)
+    names = {name for name, _ in module.named_parameters()}
+    params, buffers = jaxgrad.partition(
+        ported.params(module.state_dict()), lambda name, _: name in names
+    )
+
+    def loss(params):
+        out, _ = ported.fn(jaxgrad.combine(params, buffers), X, training=True)
+        return (out**2).sum()
+
+    grads = jax.grad(loss)(params)
+    assert len(jax.tree.leaves(grads)) == len(names)

@@ -41,6 +41,37 @@ class Loops(nn.Module):
         return x
 
 
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.own, self.cross = Once(), Once()
+        self.drop = nn.Dropout(0.1)
+
+    def forward(self, x):
+        x = x + self.drop(self.own(x))
+        return x + self.drop(self.cross(x))
+
+
+class Attend(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return torch.tanh(self.fc(x)) + x
+
+
+class Residual(Block):
+    def __init__(self):
+        super().__init__()
+        self.own, self.cross = Attend(), Attend()
+
+    def forward(self, x):
+        x = x + self.drop(self.own(x))
+        x = x + self.drop(self.cross(x))
+        return self.drop(x**2)
+
+
 def source(module: nn.Module) -> str:
     return port(module, (X,), prove=False).source
 
@@ -48,16 +79,16 @@ def source(module: nn.Module) -> str:
 def test_a_key_with_one_use_is_not_split():
     """The draw takes the key of the function, and the file has no helper that splits."""
     text = source(Once())
-    assert "return F.dropout(jnp.tanh(x), training=training, key=rng)" in text
+    assert "return F.dropout(jnp.tanh(x), p=0.5, training=training, key=rng)" in text
     assert "split" not in text.split('"""')[2]
 
 
 def test_several_keys_are_split_at_once_and_have_names_of_their_own():
     """Two draws of one kind get different keys, one of a branch too."""
     text = source(Twice())
-    assert "    dropout_rng, normal_rng, dropout_rng_2 = split_rng(rng, 3)\n" in text
+    assert "    dropout_rng_1, normal_rng, dropout_rng_2 = split_rng(rng, 3)\n" in text
     assert text.count("split_rng(rng") == 2  # the definition and the call
-    assert "key=dropout_rng)" in text and "key=dropout_rng_2)" in text
+    assert "key=dropout_rng_1)" in text and "key=dropout_rng_2)" in text
 
 
 def test_a_loop_over_modules_goes_over_keys_too():
@@ -68,3 +99,12 @@ def test_a_loop_over_modules_goes_over_keys_too():
     text = source(Loops(False))
     assert "    rng, layers_rng = split_rng(rng)\n" in text
     assert "        rng, dropout_rng = split_rng(rng)\n" in text
+
+
+def test_keys_of_one_kind_are_named_after_the_modules_that_they_are_for():
+    """Two dropouts follow the modules `own` and `cross`, and one follows none."""
+    text = source(Residual())
+    assert 'F.dropout(attend(p["own"], x), p=0.1, training=training, key=own_rng)' in text
+    assert "own_rng, cross_rng, drop_rng = split_rng(rng, 3)\n" in text
+    text = source(Block())  # the modules draw too, with keys of these names
+    assert "    own_rng, drop_rng_1, cross_rng, drop_rng_2 = split_rng(rng, 4)\n" in text

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 
+from jaxgrad.parity.port.finish import sizes
 from tests.jaxgrad.parity.port._ports import source
 
 
@@ -30,3 +31,65 @@ def test_sizes_and_results_have_the_authors_names():
     text = source(Net(), np.ones((2, 3, 9, 9), np.float32))
     assert "images (batch, 3, H, W) -> (batch,)." in text
     assert "-> (batch, 4, H', W')." in text
+
+
+class Biased(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q, self.k = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x, memory, mask):
+        x = self.attend(x, x, mask[:, :, None] * mask[:, None, :])
+        return self.attend(x, memory, memory[:, None, :, 0])
+
+    def attend(self, x, memory, bias):
+        scores = self.q(x) @ self.k(memory).mT + bias
+        return torch.softmax(scores, -1) @ memory
+
+
+def test_an_axis_has_one_letter_in_every_argument():
+    """A size that is broadcast in one call is that of the axis to which it is broadcast."""
+    inputs = np.ones((2, 5, 4)), np.ones((2, 3, 4)), np.ones((2, 5))
+    text = source(Biased(), *(x.astype(np.float32) for x in inputs))
+    assert "memory (N, M, 4), bias (N, 1|L, M) -> (N, L, 4)." in text.replace("K", "M")
+
+
+class Skips(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 5, 1), nn.Conv2d(5, 3, 1)
+
+    def forward(self, x):
+        y = self.a(x)
+        return self.join(y, x).sum() + self.join(x, y[:, 1:]).sum()
+
+    def join(self, x, skip):
+        return torch.cat([x.sin(), skip], 1)
+
+
+def test_another_number_of_channels_has_a_prime():
+    """L would look like a length."""
+    text = source(Skips(), np.ones((2, 3, 6, 6), np.float32))
+    assert "x (N, C, H, W), skip (N, C', H, W) -> (N, C'', H, W)." in text
+
+
+class Halves(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 3, 3, stride=2)
+
+    def forward(self, x):
+        return self.flat(self.conv(x[: x.shape[0] // 2 * 2]))
+
+    def flat(self, x):
+        assert int(x.shape[2] * 1.0) > 0  # no symbol
+        return torch.tanh(x).transpose(1, 2).reshape(-1, 3, x.shape[3])
+
+
+def test_a_derived_size_is_no_number(monkeypatch):
+    """The same text comes out with other numbers in place of the sizes."""
+    x = np.ones((2, 3, 9, 9), np.float32)
+    text = source(Halves(), x)
+    monkeypatch.setattr(sizes, "NUMBERS", tuple(reversed(sizes.NUMBERS)))
+    assert source(Halves(), x) == text
+    assert "(2" not in text and "9" not in text.split("def ")[1]

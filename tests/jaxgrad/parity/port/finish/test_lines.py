@@ -68,3 +68,11 @@ def test_a_tuple_whose_parts_read_each_other_stays_one_statement():
     """`a, b = b, a` would change its meaning."""
     lines = rewritten(f"a, b = (g(b), {LONG} + {LONG} + a)", "return a @ b")
     assert lines[-2].startswith("a, b = ")
+
+
+def test_a_long_result_has_a_line_before_the_params_that_are_returned_too():
+    """A short one stays where it is, and other pairs do."""
+    assert rewritten(f"return {LONG}, p") == [f"x = {LONG}", "return x, p"]
+    assert rewritten(f"x = {LONG}", "return x, p") == [f"x = {LONG}", "return x, p"]
+    assert rewritten("return g(x), p") == ["return g(x), p"]
+    assert rewritten(f"return {LONG}, skip") == [f"return {LONG}, skip"]

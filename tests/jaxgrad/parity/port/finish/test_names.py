@@ -27,3 +27,15 @@ def test_an_alias_that_is_overwritten_at_once_is_left_out():
         "bias = mask + x",
         "return bias",
     ]
+
+
+def test_a_number_is_left_out_where_the_other_value_is_not_needed():
+    """`windows_2` is `windows` once `windows` is read no more, and `x_2` of a lambda is `x`."""
+    body = ("w = g(x)", "x = h(x, w)", "w_2 = g(x)", "x = h(x, w_2)", "return x")
+    assert "w = g(x)" in rewritten(*body)[2] and not any("w_2" in line for line in rewritten(*body))
+    kept = ("w = g(x)", "x = h(x)", "w_2 = g(x)", "x = h(w, w_2)", "return x + w_2")
+    assert any("w_2" in line for line in rewritten(*kept))
+    pair = ("a, b_2 = g(b, x)", "return a + b_2")
+    assert rewritten("b = x", *pair)[1:] == ["a, b = g(b, x)", "return a + b"]
+    assert rewritten("return k(lambda x_2: f(x_2), x)") == ["return k(lambda x: f(x), x)"]
+    assert rewritten("return k(lambda x_2: f(x_2, x))") == ["return k(lambda x_2: f(x_2, x))"]

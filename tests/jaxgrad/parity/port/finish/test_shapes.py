@@ -48,7 +48,7 @@ def test_a_docstring_has_the_shapes_of_arguments_and_results():
 
 def test_sizes_are_numbers_where_the_port_needs_them():
     """A module that unrolls over its first size cannot run with a symbol."""
-    assert "x (5, D) -> (5, D)." in source(Fixed(), X)
+    assert "x (5, L) -> (5, L)." in source(Fixed(), X)
 
 
 def test_a_port_that_cannot_run_has_no_shapes():

@@ -21,7 +21,8 @@ def runs_of(function):
 def test_a_size_that_the_program_fixes_stays_a_number():
     """The weights fix the last size; the first one is a symbol."""
     found = changing((np.ones((4, 3)),), runs_of(lambda x: x @ jnp.ones((3, 2))))
-    assert [found.text(n) for n in found.structs[0].shape] == ["s0", "3"]
+    pairs = zip(found.structs[0].shape, found.again[0].shape, strict=True)
+    assert [found.text(*pair) for pair in pairs] == ["s0", "3"]
     assert not found.numbers
 
 
@@ -32,6 +33,18 @@ def test_a_loop_over_a_size_is_found_by_a_number():
         return jnp.concatenate([x[:, n] for n in range(x.shape[1])])
 
     found = changing((np.ones((4, 5)),), runs_of(loop))
-    (number,) = found.numbers.values()
-    assert found.structs[0].shape[1] == number
-    assert found.text(2 * number) == f"2*{found.text(number)}"
+    ((label, number),) = found.numbers.items()
+    other = found.others[label]
+    assert found.structs[0].shape[1] == number != other == found.again[0].shape[1]
+    assert found.text(2 * number, 2 * other) == f"2*{label}"
+
+
+def test_equal_sizes_of_a_square_matrix_change_together():
+    """The matrix has as many rows as x, and its sizes equal the number of features by chance."""
+
+    def spread(x, square):
+        return jnp.where(square > 0, square, 0) @ (x @ jnp.ones((4, 3)))
+
+    found = changing((np.ones((4, 4)), np.ones((4, 4))), runs_of(spread))
+    shapes = [[str(size) for size in x.shape] for x in found.structs]
+    assert shapes == [["s0", "4"], ["s0", "s0"]]

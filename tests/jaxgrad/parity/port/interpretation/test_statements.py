@@ -104,7 +104,7 @@ class Hooks(nn.Module):
 
     lines = (
         'jaxgrad.hook(p["a"]["weight"], lambda grad: grad * 0.5)',
-        'lambda x_2: F.linear(x_2, **p["b"]),',
+        'lambda x: F.linear(x, **p["b"]),',
         "lambda grad_inputs, grad_outputs: (F.clamp(grad_inputs[0], min=-0.1, max=0.1),),",
     )
 

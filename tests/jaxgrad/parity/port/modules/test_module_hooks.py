@@ -42,3 +42,17 @@ def _both():
 def test_a_backward_hook_sees_the_gradient_of_what_a_forward_hook_returned():
     assert agrees(_both(), X)
     assert not agrees(_both(), X, without=") * 2", instead=")")
+
+
+def test_a_backward_hook_of_a_layer_has_a_name_and_a_comment():
+    """The hooked layer is a function, which is called on the next line."""
+
+    def scale(module, grad_inputs, grad_outputs):
+        return (0.1 * grad_inputs[0],)
+
+    module = Hooked(("register_full_backward_hook", scale))
+    text = source(module, X)
+    assert "    # a full backward hook of `second`\n    second = jaxgrad.backward_hook(" in text
+    assert 'lambda x: F.linear(x, **p["second"])' in text and "return second(" in text
+    assert agrees(module, X)
+    assert not agrees(module, X, without="0.1 * ", instead="")

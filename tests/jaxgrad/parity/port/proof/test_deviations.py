@@ -13,7 +13,7 @@ from jaxgrad.parity.port.proof.deviations import DEVIATIONS
 
 
 X = np.ones((2, 3), np.float32)
-DOCS = pathlib.Path(__file__).parents[4] / "docs" / "behaviours.md"
+DOCS = pathlib.Path(__file__).parents[5] / "docs" / "behaviours.md"
 NOT_IN_A_PORT = {
     "autograd/integer_input": "the port does not take the gradient",
     "backward/non_scalar_without_cotangent": "the port does not take the gradient",
@@ -64,7 +64,22 @@ def test_the_docstring_lists_what_applies_to_the_module():
 def test_layers_of_torch_do_not_count():
     """BatchNorm counts its batches in place, which is not the user's change of a saved value."""
     text = header(nn.Sequential(nn.BatchNorm1d(3), nn.Dropout(0.5)))
-    assert "changed in place" not in text and "jax.vmap takes one key per sample" in text
+    assert "changed in place" not in text and "pass jax.vmap one key for each sample" in text
+
+
+class Harmless(nn.Module):
+    """Has an argument with the name of an attribute, a flag that is set, and a detached value."""
+
+    def forward(self, data):
+        x = data.detach().requires_grad_(True)
+        return x * 2
+
+
+def test_a_difference_is_listed_only_where_it_can_occur():
+    """Shared memory shows in a change in place alone, and a flag is no such change."""
+    text = header(Harmless())
+    assert "through .data" not in text and "shares the memory" not in text
+    assert "changed in place" not in text
 
 
 def test_torch_raises_where_the_port_returns_the_gradient():

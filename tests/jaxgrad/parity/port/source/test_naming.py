@@ -51,9 +51,9 @@ def test_a_docstring_names_torchs_class_or_the_users_file():
     """A class of torch has its public name; a class of the user has its file and line."""
     text = port(Net(), (X,), prove=False).source
 
-    assert "Net.body (port/test_naming.py:" in text and "torch.nn.Sequential" not in text
+    assert "Net.body (source/test_naming.py:" in text and "torch.nn.Sequential" not in text
     assert '"""torch.nn.BatchNorm1d: x (N, 3) -> (N, 3), updated p."""' in text
-    assert "Net (port/test_naming.py:" in text
+    assert "Net (source/test_naming.py:" in text
 
 
 def test_a_method_of_torch_keeps_its_name():

@@ -1,0 +1,30 @@
+"""Write `_` for a part of a tuple that nothing reads: `out, (h, _) = lstm(p["lstm"], x)`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.written import Written
+
+
+def without_unused_names(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions with `_` for each unpacked name that the function does not read."""
+    for written in functions:
+        if isinstance(written.node, ast.FunctionDef):
+            read = set(syntax.names_in(written.node))
+            for name in _unpacked(written.node):
+                if name.id not in read:
+                    name.id = "_"
+    return list(functions)
+
+
+def _unpacked(function: ast.FunctionDef) -> Iterator[ast.Name]:
+    """Yield each name to which a tuple is unpacked by an assignment."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
+            inner = ast.walk(node.targets[0])
+            yield from (
+                n for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            )

@@ -1,0 +1,205 @@
+"""Write the author's names for numbers: keywords with a default, and constants of the file.
+
+An attribute that the torch method reads, as in `self.head_dim**-0.5`, becomes a keyword of the
+function, as does a number that it takes as an argument. A constant of the torch file is one of the
+port's file. A number stays as it is where its name says nothing, or means something else there.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from jaxgrad.parity.port.merging.keywords import keyword, keyword_name
+from jaxgrad.parity.port.merging.redirection import calls_of, uses_of
+from jaxgrad.parity.port.source import authors, syntax
+from jaxgrad.parity.port.source.authors import Author
+from jaxgrad.parity.port.source.port_names import RESERVED
+from jaxgrad.parity.port.source.source import is_torch, source_of
+from jaxgrad.parity.port.source.written import Written
+
+
+SAY_IT = ("axis", "p")  # options that a number is passed for without a name
+KNOWN = ("eps", "epsilon")  # numbers that a reader knows without a name
+
+
+def with_named_numbers(functions: Sequence[Written], *, keywords: bool = True) -> list[Written]:
+    """Return the functions with names for numbers.
+
+    Args:
+        functions: The functions of the port.
+        keywords: Whether functions may take new keywords.
+    """
+    constants = _constants(functions)
+    labels = {w.name for w in functions}
+    for written in functions:  # each before those that call it
+        names = _Names(written, constants, labels, keywords=keywords)
+        written.node = authors.written(written.node, names.chosen)
+        if isinstance(written.node, ast.FunctionDef):
+            names.give_to(written.node)
+            _pass_arguments(written, functions)
+    return list(functions)
+
+
+def _pass_arguments(written: Written, functions: Sequence[Written]) -> None:
+    """Let the calls of a function pass the numbers that they pass in the torch program."""
+    calls = calls_of(written.name, functions)
+    arguments: ast.arguments = written.node.args
+    for n, argument in enumerate(arguments.kwonlyargs):
+        given = [call.__dict__.get("numbers", {}).get(argument.arg) for call in calls]
+        have = [argument.arg in (k.arg for k in call.keywords) for call in calls]
+        if (
+            calls
+            and uses_of(written.name, functions) == len(calls)
+            and all(given)
+            and not any(have)
+        ):
+            arguments.kw_defaults[n] = None
+            for call, code in zip(calls, given, strict=True):
+                call.keywords.append(ast.keyword(argument.arg, copy.deepcopy(code)))
+
+
+def _constants(functions: Sequence[Written]) -> set[str]:
+    """Return the constants of the torch files that have one value, and are nothing else."""
+    texts: dict[str, set[str]] = defaultdict(set)
+    for written in functions:
+        for node, author, _ in _uses(written.node):
+            if author.kind == authors.GLOBAL:
+                texts[author.name].add(syntax.text(node))
+    taken = RESERVED.union(*(_taken(w.node) for w in functions), (w.name for w in functions))
+    return {name for name, found in texts.items() if len(found) == 1 and name not in taken}
+
+
+def _taken(node: ast.AST) -> set[str]:
+    """Return the names of variables and functions in a function."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return names | {n.arg for n in ast.walk(node) if isinstance(n, ast.arg)}
+
+
+def _uses(node: ast.AST, place: str = "") -> Iterator[tuple[ast.expr, Author, str]]:
+    """Yield the numbers with a name, each with `formula` or the option that it is passed for."""
+    author = authors.of(node)
+    if author is not None and author.kind != authors.FORMULA:
+        assert isinstance(node, ast.expr)
+        yield node, author, place
+        return
+    place = authors.FORMULA if author is not None else ""
+    if isinstance(node, ast.keyword):
+        place = node.arg or ""
+    for inner in ast.iter_child_nodes(node):
+        yield from _uses(inner, place or (authors.FORMULA if author is not None else ""))
+
+
+class _Names:
+    """The names of numbers in one function."""
+
+    def __init__(
+        self, written: Written, constants: set[str], labels: set[str], *, keywords: bool
+    ) -> None:
+        self.constants = constants
+        self.order = list(getattr(written.function, "__globals__", {}))
+        self.variables: set[str] = set()
+        self.values: dict[str, ast.expr] = {}
+        self.locals: dict[str, ast.expr] = {}
+        node = written.node
+        own = isinstance(node, ast.FunctionDef) and written.base and not is_torch(written.function)
+        if own and keywords:
+            self.variables = _variables(written)
+            taken = _taken(node) | labels | RESERVED
+            self.values = _keywords(node, taken)
+            self.locals = _locals(node, taken | set(self.values))
+
+    def chosen(self, author: Author) -> ast.expr | None:
+        """Return what is written for a number or a formula."""
+        if author.local in self.variables:
+            return keyword(author.local)
+        if author.kind == authors.GLOBAL and author.name in self.constants:
+            code = syntax.name(author.name)
+            code.__dict__["constant"] = self._place(author.name), author.number
+            return code
+        if author.kind == authors.FORMULA:
+            return syntax.name(author.local) if author.local in self.locals else None
+        name = _name(author)
+        if name not in self.values or author.kind == authors.GLOBAL:
+            return None
+        return keyword(name)
+
+    def _place(self, name: str) -> int:
+        """Return where the torch file has a constant; an inlined function may have another file."""
+        return self.order.index(name) if name in self.order else len(self.order)
+
+    def give_to(self, function: ast.FunctionDef) -> None:
+        """Give a function its keywords, and the variables that hold a formula."""
+        for name, formula in reversed(self.locals.items()):
+            inner = copy.deepcopy(formula)
+            inner.__dict__.pop(authors.MARK)
+            value = authors.written(inner, self.chosen)
+            place = next((n for n, s in enumerate(function.body) if name in syntax.names_in(s)), -1)
+            if place >= 0:
+                target = ast.Name(name, ast.Store())
+                function.body.insert(place, ast.Assign([target], value))  # pyright: ignore[reportArgumentType]
+        read = {n for s in function.body for n in syntax.names_in(s)}
+        for name, value in self.values.items():
+            if name in read:
+                function.args.kwonlyargs.append(ast.arg(name))
+                function.args.kw_defaults.append(copy.deepcopy(value))
+
+
+def _variables(written: Written) -> set[str]:
+    """Return the keywords in which copies differ that are variables of the torch function."""
+    stores = Counter(
+        n.id for n in ast.walk(source_of(written.function).node)
+        if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    )  # fmt: skip
+    return {a.arg for a in written.node.args.kwonlyargs if stores[a.arg] == 1}
+
+
+def _name(author: Author) -> str:
+    return keyword_name(authors.variable(author.name))
+
+
+def _keywords(function: ast.FunctionDef, taken: set[str]) -> dict[str, ast.expr]:
+    """Return the numbers of a function that become keywords: name -> number.
+
+    A default does not call a function, so `1 / math.sqrt(18)` stays in the body.
+    """
+    uses: dict[str, list[tuple[Author, str]]] = defaultdict(list)
+    for _, author, place in _uses(function):
+        if author.kind != authors.GLOBAL:
+            uses[_name(author)].append((author, place))
+    return {
+        name: found[0][0].number
+        for name, found in uses.items()
+        if name.isidentifier() and name not in taken
+        and len({syntax.text(author.number) for author, _ in found}) == 1
+        and not any(isinstance(n, ast.Call) for n in ast.walk(found[0][0].number))
+        and any(_is_unclear(name, author, place, len(found)) for author, place in found)
+    }  # fmt: skip
+
+
+def _is_unclear(name: str, author: Author, place: str, uses: int) -> bool:
+    """Return whether a reader cannot tell from its place what a number is, or it comes twice."""
+    if place == authors.FORMULA:
+        return True
+    if name in KNOWN:
+        return False
+    if author.kind == authors.ARGUMENT and place == name:
+        return True  # it is passed on
+    said = place in SAY_IT or (place == name and uses == 1)
+    return syntax.text(author.number) not in ("0", "1", "-1") and not said
+
+
+def _locals(function: ast.FunctionDef, taken: set[str]) -> dict[str, ast.expr]:
+    """Return the formulas that the torch function gives to a variable and reads several times."""
+    found: dict[str, list[ast.expr]] = defaultdict(list)
+    for node in ast.walk(function):
+        author = authors.of(node)
+        if author is not None and author.kind == authors.FORMULA and author.local:
+            found[author.local].append(node)  # pyright: ignore[reportArgumentType]
+    counts = Counter({name: len(nodes) for name, nodes in found.items()})
+    return {
+        name: nodes[0] for name, nodes in found.items()
+        if counts[name] > 1 and name not in taken and len({syntax.text(x) for x in nodes}) == 1
+    }  # fmt: skip
