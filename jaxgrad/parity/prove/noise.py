@@ -13,7 +13,7 @@ import numpy as np
 class Noise:
     """One array of random numbers that torch draws."""
 
-    kind: str  # bernoulli | uniform | normal | exponential, or the name of another torch function
+    kind: str  # one of `KINDS`, or the name of another torch function
     drawn: np.ndarray  # the numbers that torch drew
     standard: np.ndarray  # of mean 0 and deviation 1, in [0, 1), or of rate 1
     rate: np.ndarray | float = 0.5  # the probability of a one, of a bernoulli mask
@@ -32,8 +32,9 @@ ACCEPTED = {
     "normal": ("normal",),
     "gumbel": ("exponential", "uniform"),
     "exponential": ("exponential", "uniform"),
+    "randint": ("randint",),
 }
-KINDS = ("bernoulli", "uniform", "normal", "exponential")
+KINDS = ("bernoulli", "uniform", "normal", "exponential", "randint")
 
 
 def sample(noise: Noise, sampler: str, *, loose: bool, reflected: bool = False) -> np.ndarray:
@@ -50,7 +51,7 @@ def sample(noise: Noise, sampler: str, *, loose: bool, reflected: bool = False) 
         reflected: Whether the port keeps what is above a threshold, not below it.
     """
     x = noise.standard
-    if sampler == "normal" or sampler == noise.kind == "exponential":
+    if sampler in ("normal", "randint") or sampler == noise.kind == "exponential":
         return x
     if noise.kind == "bernoulli":
         p = np.broadcast_to(noise.rate, x.shape)
@@ -70,6 +71,9 @@ def sampled(function: str, arguments: Sequence[Any], x: Any) -> Any:
     if function == "_uniform" and len(arguments) == 3:
         _, low, high = arguments
         return low + (high - low) * x
+    if function == "_randint":
+        _, low, high = arguments
+        return low + (x * (high - low)).astype(low.dtype)
     return x
 
 

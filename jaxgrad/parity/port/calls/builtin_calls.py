@@ -107,6 +107,12 @@ def _is_count(value: Value) -> bool:
     return is_tensor and not (value.real.is_floating_point() or value.real.is_complex())
 
 
+def method_of_number(owner: Size, name: str) -> Size:
+    """Return the value of a method of a number without arguments, such as `x.is_integer()`."""
+    code = syntax.call(syntax.attribute(code_of(owner), name))
+    return Size(getattr(owner.real, name)(), code)
+
+
 def _label(function: Any) -> str:
     module = getattr(function, "__module__", "")
     return f"math.{function.__name__}" if module == "math" else function.__name__
@@ -186,6 +192,21 @@ def _super(site: CallSite) -> Value:
     return Parent(kind, None, owner)
 
 
+def _annotated(site: CallSite) -> Value:
+    return site.args[1]
+
+
+def _slice(site: CallSite) -> Value:
+    """Return `slice(a, b)`, whose bounds may be sizes."""
+    parts = [Folded(None), *site.args] if len(site.args) == 1 else site.args
+    if any(isinstance(x, Tensor) for x in parts):
+        raise site.refuse("a slice bound that is a tensor has no fixed size in JAX")
+    real = slice(*map(real_of, parts))
+    if not any(map(is_dynamic, parts)):
+        return Folded(real)
+    return Size(real, ast.Slice(*(None if x.real is None else code_of(x) for x in parts)))
+
+
 def _module_type(site: CallSite) -> Value:
     value = site.args[0]
     if isinstance(value, Module):
@@ -193,17 +214,18 @@ def _module_type(site: CallSite) -> Value:
     return Folded(type(real_of(value)))
 
 
-_MATH = (math.sqrt, math.ceil, math.floor, math.log, math.log2, math.exp, math.prod)
+_MATH = tuple(f for f in vars(math).values() if callable(f) and f not in (math.fsum, math.dist))
 _SPECIAL: dict[Any, Special] = {
     len: _len, str: _text, isinstance: _isinstance, getattr: _getattr, hasattr: _hasattr,
     int: _number(int), float: _number(float), bool: _number(bool), round: _number(round),
     min: _extreme(min),
     max: _extreme(max), abs: _abs, print: _nothing, callable: _callable, super: _super,
-    type: _module_type, torch.overrides.has_torch_function: _no,
+    type: _module_type, slice: _slice, torch.overrides.has_torch_function: _no,
     torch.overrides.has_torch_function_unary: _no,
     torch.overrides.has_torch_function_variadic: _no, torch.Size: _size,
     torch.finfo: _limits, torch.iinfo: _limits, torch.is_tensor: _is_tensor,
-    torch._assert: _nothing, is_tracing: _is_tracing,
+    torch.jit.annotate: _annotated, torch._assert: _nothing,
+    vars(torch)["_assert_async"]: _nothing, is_tracing: _is_tracing,
     torch.compiler.is_compiling: _is_tracing, torch.compiler.is_exporting: _is_tracing,
     nn.Module.__call__: _super,
     **{f: _number(f) for f in _MATH}, **iteration_calls.SPECIAL,

@@ -7,8 +7,17 @@ import math
 
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.binding import kept, stop_all
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Size, Value, renamed
+from jaxgrad.parity.port.values.kinds_of_values import (
+    Fields,
+    Folded,
+    Items,
+    Size,
+    Value,
+    is_dynamic,
+    renamed,
+)
 from jaxgrad.parity.port.values.lengths import is_counted, pinned
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of
@@ -56,9 +65,23 @@ def call_method(
     raise scope.refuse(f"the method {name!r} of a dict is not ported", node)
 
 
+def _is_written(value: Value) -> bool:
+    try:
+        code_of(value)
+    except PortError:
+        return False
+    return True
+
+
 def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node: ast.AST) -> Value:
     if name in ("append", "extend"):
         added = stop_all(args[0]) if scope.no_grad else args[0]
+        if (
+            owner.code is not None
+            and not _is_written(added)
+            and not any(map(is_dynamic, owner.items))
+        ):
+            owner.code = None  # a list of configuration
         if name == "append" and owner.code is None:
             owner.items.append(kept("item", added, scope, lasting=True))
         elif name == "append":

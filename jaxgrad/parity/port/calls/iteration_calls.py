@@ -224,7 +224,7 @@ SPECIAL: dict[Any, Special] = {
     **{f: _combined(f) for f in _COMBINED}, sorted: _sorted,
     range: _range, divmod: _divmod,
     next: _next, iter: _iter,
-    sum: _sum, tuple: _container(tuple), list: _container(list), dict: _dict,
+    sum: _sum, tuple: _container(tuple), list: _container(list), set: _container(set), dict: _dict,
     collections.OrderedDict: _dict, any: _quantified(any), all: _quantified(all), zip: _zip,
     enumerate: _enumerate, reversed: _reversed, map: _map, functools.reduce: _reduce,
 }  # fmt: skip

@@ -34,11 +34,25 @@ def of_base(
         return _listed(name, found)
     if name in ("to", "float", "double", "half") and _changes_nothing(module, name, args):
         return owner
-    if name in ("train", "eval", "requires_grad_", "to", "zero_grad", "half", "float", "double"):
+    if name in ("train", "eval"):
+        mode = name == "train" and bool(args[0].real if args else True)
+        return _in_mode(owner, mode, name, scope, node)
+    if name in ("requires_grad_", "to", "zero_grad", "half", "float", "double"):
         raise scope.refuse(f"`.{name}()` on a module while it runs; call it before porting", node)
     if name == "get_parameter":
         return _reach(owner, real_of(args[0]), scope, node)
     return None
+
+
+def _in_mode(owner: Module, mode: bool, name: str, scope: Scope, node: ast.AST) -> Module:
+    """Give a module and those inside of it a mode for the rest of the run."""
+    for module in owner.real.modules():
+        if scope.run.settings.carries_over(module, "training", mode):
+            raise scope.refuse(
+                f"`.{name}()` on a module after it has run; call it before porting", node
+            )
+        scope.run.settings.set(module, "training", mode)
+    return owner
 
 
 def _changes_nothing(module: nn.Module, name: str, args: list[Value]) -> bool:
@@ -46,6 +60,7 @@ def _changes_nothing(module: nn.Module, name: str, args: list[Value]) -> bool:
     dtypes = {"float": torch.float32, "double": torch.float64, "half": torch.float16}
     goals = [real_of(x) for x in args] if name == "to" else [dtypes[name]]
     held = {x.dtype for x in (*module.parameters(), *module.buffers()) if x.is_floating_point()}
+    goals = [x for x in goals if not isinstance(x, str | torch.device)]  # JAX places arrays itself
     return all(isinstance(goal, torch.dtype) and held <= {goal} for goal in goals)
 
 

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from jaxgrad.parity.port.functions import autograd_functions, objects
+from jaxgrad.parity.port.expressions.constants import constant_tensor
+from jaxgrad.parity.port.functions import autograd_functions, made_objects, objects
 from jaxgrad.parity.port.source import authors, syntax
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.kinds_of_values import (
@@ -47,10 +48,15 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
         return autograd_functions.read(value, name, scope, node)
     if isinstance(value, Parent):
         return _of_parent(value, name, scope, node)
+    if isinstance(value, Size) and name in _OF_NUMBERS:
+        return Method(name, None, value)
     if isinstance(value, Size):
         raise scope.refuse(f"`.{name}` of a number that depends on shapes", node)
     if isinstance(value, Method) and name == "__func__":
         return Folded(value.real)
+    stored = made_objects.read(value, name, scope, node) if isinstance(value, Folded) else None
+    if stored is not None:
+        return stored
     found = getattr(value.real, name)
     if isinstance(found, types.MethodType) and isinstance(value.real, _FUNCTION):
         return Folded(found)
@@ -62,6 +68,7 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
 
 
 _FUNCTION = type(torch.autograd.Function)
+_OF_NUMBERS = ("is_integer", "bit_length")
 
 
 def constant_value(
@@ -77,7 +84,7 @@ def constant_value(
         source: Where a number comes from, if the port may have the name for it.
     """
     if isinstance(real, torch.Tensor):
-        return _constant_tensor(real, name, scope)
+        return constant_tensor(real, name, scope)
     if isinstance(real, nn.Module):
         return module_value(real, scope, owner)
     if isinstance(real, list | tuple) and any(
@@ -122,6 +129,7 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     module: nn.Module = value.real
     kind = type(module)
     if name == "training":
+        scope.run.settings.read.add((module, name))
         return Folded(module.training)
     if name in module._parameters or name in module._buffers:
         tensor = getattr(module, name)
@@ -155,6 +163,8 @@ def _of_parent(value: Parent, name: str, scope: Scope, node: ast.AST) -> Value:
     if isinstance(value.owner, Folded):
         return folded(getattr(super(value.real, value.owner.real), name))
     is_object = isinstance(value.owner, Object)
+    if is_object and name == "__init__" and getattr(value.real, "__mro__", ())[1:2] == (nn.Module,):
+        return Folded(_nothing)
     order = (value.owner.real if is_object else type(value.owner.real)).__mro__
     for kind in order[order.index(value.real) + 1 :]:
         if isinstance(found := vars(kind).get(name), types.FunctionType):
@@ -179,22 +189,6 @@ def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor
     return Tensor(tensor, code)
 
 
-def _constant_tensor(tensor: torch.Tensor, name: str, scope: Scope) -> Value:
-    if tensor.numel() <= syntax.LARGEST and not tensor.requires_grad:
-        return Tensor(tensor, _literal(tensor))
-    raise scope.refuse(
-        f"the tensor {name!r} is neither an argument nor an attribute of a module; register it as "
-        "a buffer of the module, and read it there"
-    )
-
-
-def _literal(tensor: torch.Tensor) -> ast.expr:
-    nested = syntax.literal(tensor.tolist())
-    if tensor.dtype == torch.bool and tensor.numel():
-        return syntax.call("jnp.array", nested)
-    return syntax.call("jnp.array", nested, dtype=syntax.literal(tensor.dtype))
-
-
 def child(value: Module, name: str) -> Module:
     """Return a submodule; those of a list are indexed by their number."""
     found = value.real._modules[name]
@@ -213,10 +207,14 @@ def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:
         return Size(tensor.ndim, syntax.attribute(code_of(value), "ndim"))
     if name == "dtype":
         return Folded(tensor.dtype, syntax.attribute(code_of(value), "dtype"))
+    if name == "data" and not tensor.requires_grad:
+        return value  # such as a buffer, which may be changed in place through its data
     if name in ("data",):
         return scope.run.call(TensorMethod("detach", None, value), [], {}, scope, node)
     if name in ("T", "mT", "H", "mH", "real", "imag"):
         return scope.run.call(TensorMethod(name, None, value), [], {}, scope, node)
+    if name == "grad" and tensor.is_leaf and not tensor.requires_grad and tensor.grad is None:
+        return Folded(None)
     if name == "grad":
         raise scope.refuse("`.grad` inside of a module; return the gradient from jax.grad", node)
     found = getattr(tensor, name)

@@ -38,6 +38,14 @@ def list_display(node: ast.List, scope: Scope) -> Value:
     return Items(list, None, [x.at(n) for x in sides for n in range(len(x.items))])
 
 
+def set_display(node: ast.Set, scope: Scope) -> Value:
+    """Return the set that is written out; a set of configuration is folded."""
+    items = elements(node.elts, scope)
+    if all(isinstance(x, Folded) for x in items):
+        return Folded({x.real for x in items})
+    return Items(set, None, items)
+
+
 def joined(kind: type, *sides: Items) -> Items:
     """Return a tuple or list of the elements of others."""
     parts = [x.at(n) for x in sides for n in range(len(x.items))]

@@ -118,6 +118,7 @@ def elements(value: Value, scope: Scope, node: ast.AST) -> list[Value]:
             return [read(value, str(n), scope, node) for n in range(len(value.real))]
         if isinstance(value.real, nn.ModuleDict):
             return [Folded(key) for key in value.real._modules]
+        scope.run.used.add(value.path)  # it has a place in the params, even without a tensor
         return [child(value, name) for name in value.real._modules]
     if isinstance(value, Tensor):
         code = code_of(value)

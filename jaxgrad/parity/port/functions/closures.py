@@ -15,6 +15,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Folded,
     Items,
     Mapped,
+    Partial,
     Size,
     Tensor,
     Value,
@@ -106,6 +107,8 @@ def interpret(node: ast.FunctionDef | ast.Lambda, scope: Scope) -> Value:
 
 def captured(closure: Closure) -> dict[str, Value]:
     """Return the variables of the function around a nested function that it reads."""
+    if isinstance(closure, Partial):
+        return {}
     if isinstance(closure, Mapped | Differentiated):
         return captured(closure.function) if isinstance(closure.function, Closure) else {}
     own = {a.arg for a in closure.real.args.args}
@@ -126,6 +129,14 @@ def moved(closure: Closure, scope: Scope, carry: Callable[[str, Value], Value]) 
         carry: Takes the name and the value of a captured variable, and returns its value in
             `scope`.
     """
+    if isinstance(closure, Partial):
+        given = {f"argument_{n}": x for n, x in enumerate(closure.args)} | closure.keywords
+        values = {n: _carried(n, x, scope, carry) for n, x in given.items()}
+        keywords = {n: values.pop(n) for n in closure.keywords}
+        function = _carried("function", closure.function, scope, carry)
+        return dataclasses.replace(
+            closure, scope=scope, function=function, args=list(values.values()), keywords=keywords
+        )
     if isinstance(closure, Mapped | Differentiated):
         function = closure.function
         if isinstance(function, Closure):

@@ -13,6 +13,7 @@ from unittest import mock
 import numpy as np
 import torch
 
+from jaxgrad.parity.port.functions import made_objects
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Value
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import is_computed, real_of
@@ -28,6 +29,8 @@ def folded_call(
     if not isinstance(function, types.FunctionType):
         return run(function, args, keywords, scope, node)
     if any(map(is_computed, [*args, *keywords.values()])):
+        return None
+    if made_objects.holds_tensors([*args, *keywords.values()], scope.run):
         return None
     before = _generators()
     try:
@@ -78,6 +81,8 @@ def run(
     if has_tensor(result):
         label = getattr(real, "__qualname__", repr(real))
         raise scope.refuse(f"{label} makes a tensor, and its source cannot be read", node)
+    if isinstance(real, type):
+        made_objects.add(result, scope.run)
     return Folded(result)
 
 

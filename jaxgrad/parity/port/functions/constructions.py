@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 import inspect
 
+from torch import nn
+
 from jaxgrad.parity.port.functions import objects
 from jaxgrad.parity.port.values.kinds_of_values import (
+    Chain,
     Fields,
+    Module,
     Value,
 )
 from jaxgrad.parity.port.values.scope import Scope
@@ -18,6 +22,8 @@ def construct(
     kind: type, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
 ) -> Value:
     """Return a record: a dataclass, a named tuple or a mapping of outputs."""
+    if kind is nn.Sequential and all(_is_module(x) for x in args) and not keywords:
+        return Chain(tuple, None, list(args))
     try:
         bound = inspect.signature(kind).bind(*args, **keywords)
     except (TypeError, ValueError) as error:
@@ -33,6 +39,21 @@ def construct(
     for name, parameter in inspect.signature(kind).parameters.items():
         if parameter.kind == parameter.VAR_KEYWORD:
             fields |= fields.pop(name, {})
-    return Fields(
-        kind, None, {k: v for k, v in fields.items() if v.real is not None or is_computed(v)}
-    )
+    kept = {k: v for k, v in fields.items() if _is_needed(kind, k) or _is_present(v)}
+    return Fields(kind, None, kept)
+
+
+def _is_needed(kind: type, name: str) -> bool:
+    """Return whether a record cannot be made without a field, even if the field is None."""
+    if hasattr(kind, "_fields"):
+        return True
+    parameter = inspect.signature(kind).parameters.get(name)
+    return parameter is not None and parameter.default is parameter.empty
+
+
+def _is_present(value: Value) -> bool:
+    return value.real is not None or is_computed(value)
+
+
+def _is_module(value: Value) -> bool:
+    return isinstance(value, Module) or isinstance(value.real, nn.Module)

@@ -6,14 +6,14 @@ import ast
 import types
 
 from jaxgrad.parity.port.functions import closures, generators
+from jaxgrad.parity.port.functions.additions import add, is_entry
 from jaxgrad.parity.port.functions.parameters import Arguments, bound_arguments
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.cleaning import cleaned
 from jaxgrad.parity.port.source.naming import base_name, snake
-from jaxgrad.parity.port.source.port_names import RESERVED, renames
+from jaxgrad.parity.port.source.port_names import renames
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch, source_of
-from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws, state
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
@@ -25,7 +25,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     renamed,
 )
 from jaxgrad.parity.port.values.results import result_of, returned_code
-from jaxgrad.parity.port.values.scope import Run, Scope
+from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of
 
 
@@ -60,20 +60,25 @@ def call_function(
         raise
     finally:
         run.scopes.pop()
-    if isinstance(result, Closure) and result.scope is inner:
+    if any(isinstance(x, Closure) and x.scope is inner for x in _parts_of(result)):
         return _leave(result, inner, function, passed, scope, node)
     return _write(result, inner, function, owner, passed, scope, node)
 
 
+def _parts_of(result: Value) -> list[Value]:
+    """Return the values of a tuple, or the one value of any other result."""
+    return result.items if isinstance(result, Items) and result.code is None else [result]
+
+
 def _leave(
-    closure: Closure,
+    result: Value,
     inner: Scope,
     function: types.FunctionType,
     passed: Arguments,
     scope: Scope,
     node: ast.AST,
 ) -> Value:
-    """Return a nested function to the caller: the port returns what it captured."""
+    """Return nested functions to the caller: the port returns what they captured."""
     held: dict[str, Value] = {}
 
     def collect(name: str, value: Value) -> Value:
@@ -81,7 +86,11 @@ def _leave(
             held[syntax.unique(name, held)] = value
         return value
 
-    closures.moved(closure, inner, collect)
+    for part in _parts_of(result):
+        if isinstance(part, Closure):
+            closures.moved(part, inner, collect)
+        elif is_dynamic(part):
+            collect(part.code.id if isinstance(part.code, ast.Name) else "part", part)
     new: dict[int, Value] = {}
     if held:
         carried = Items(tuple, None, list(held.values()))
@@ -90,7 +99,14 @@ def _leave(
         for n, (name, old) in enumerate(held.items()):
             part = parts.at(n)
             new[id(old)] = renamed(part, scope.once(code_of(part), name))
-    return closures.moved(closure, scope, lambda _, value: new.get(id(value), value))
+
+    def outside(part: Value) -> Value:
+        if isinstance(part, Closure):
+            return closures.moved(part, scope, lambda _, value: new.get(id(value), value))
+        return new.get(id(part), part)
+
+    parts = [outside(x) for x in _parts_of(result)]
+    return parts[0] if not isinstance(result, Items) else Items(result.real, None, parts)
 
 
 def _write(
@@ -106,6 +122,7 @@ def _write(
     """Add the function that was interpreted to the port, and return the value of its call."""
     run, path = scope.run, _path(inner)
     place = function.__code__, path
+    arguments = dict(passed)
     if run.classes is not None and is_torch(function):
         result = _unnamed(result, inner)
     returned = ast.Return(returned_code(result))
@@ -113,7 +130,7 @@ def _write(
     if inner.stateful:
         returned = ast.Return(ast.Tuple([returned_code(result), syntax.name("p")], ast.Load()))
     elif (
-        not _is_entry(function, run)
+        not is_entry(function, run)
         and place not in run.other_mode.written
         and _is_inline(function, body, passed, leaves)
     ):
@@ -135,6 +152,8 @@ def _write(
         written.pinned = True
         written.paths.add(path)
     code = syntax.call_written(written.name, *used.values())
+    if isinstance(result, Module) and result.code is not None:
+        result = renamed(result, syntax.substitute(result.code, arguments))
     code.__dict__["numbers"] = inner.numbers
     if inner.stateful:
         return result_of(result, state.call(result, code, passed["p"], scope, node))
@@ -160,11 +179,6 @@ def _unnamed(result: Value, inner: Scope) -> Value:
     return Tensor(result.real, last.value)
 
 
-def _is_entry(function: types.FunctionType, run: Run) -> bool:
-    forward = run.module.forward
-    return len(run.scopes) == 1 and getattr(forward, "__func__", None) is function
-
-
 def _is_inline(
     function: types.FunctionType, body: list[ast.stmt], passed: Arguments, leaves: bool
 ) -> bool:
@@ -178,32 +192,6 @@ def _is_inline(
         if reads.count(name) > 1 and not simple:
             return False
     return True
-
-
-def add(
-    function: types.FunctionType,
-    owner: type | None,
-    parameters: list[str],
-    body: list[ast.stmt],
-    run: Run,
-    path: str,
-) -> Written:
-    """Return the function of the port with this body, which is written once."""
-    node = syntax.function("_", parameters, body)
-    for other in run.written:
-        same_source = (
-            isinstance(other.node, ast.FunctionDef)
-            and other.function.__code__ is function.__code__
-            and other.owner is owner
-        )
-        if same_source and _same_body(other.node, node):
-            other.held.add(path)
-            return other
-    written = Written(_function_name(function, owner, run, path), function, node, owner)
-    written.held.add(path)
-    written.base = base_name(function, owner, path)
-    run.written.append(written)
-    return written
 
 
 def _module(scope: Scope) -> Module | None:
@@ -220,23 +208,3 @@ def _path(scope: Scope) -> str:
         return ""
     is_class = scope.run.classes is not None
     return scope.run.paths.get(id(module.real), module.path) if is_class else module.path
-
-
-def _same_body(left: ast.FunctionDef, right: ast.FunctionDef) -> bool:
-    pairs = zip(left.body, right.body, strict=False)
-    return (
-        len(left.body) == len(right.body)
-        and syntax.same(left.args, right.args)
-        and all(syntax.same(a, b) for a, b in pairs)
-    )
-
-
-def _function_name(function: types.FunctionType, owner: type | None, run: Run, path: str) -> str:
-    """Return a name that no function of the port has yet."""
-    base = base_name(function, owner, path)
-    taken = {w.name for w in run.written} | RESERVED
-    if not _is_entry(function, run):
-        taken.add(snake(type(run.module).__name__))
-    if base in taken and owner is not None and function.__name__ != "forward":
-        base = f"{snake(owner.__name__)}_{base}"
-    return syntax.unique(base, taken)

@@ -18,7 +18,7 @@ from torch.distributions.utils import lazy_property
 
 from jaxgrad.parity.port.functions import inlined
 from jaxgrad.parity.port.functions.functions import call_function
-from jaxgrad.parity.port.source.source import source_of
+from jaxgrad.parity.port.source.source import is_torch, source_of
 from jaxgrad.parity.port.values.binding import kept
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Method, Object, Value
 from jaxgrad.parity.port.values.scope import Scope
@@ -27,8 +27,10 @@ from jaxgrad.parity.port.values.values import folded
 
 def is_plain(kind: type) -> bool:
     """Return whether the objects of a class can be taken apart: its `__init__` is Python."""
+    if issubclass(kind, nn.Module):
+        return not is_torch(kind) and isinstance(vars(kind).get("forward"), types.FunctionType)
     return isinstance(kind.__init__, types.FunctionType) and not issubclass(
-        kind, nn.Module | torch.Tensor | BaseException
+        kind, torch.Tensor | BaseException
     )
 
 
@@ -36,10 +38,11 @@ def construct(
     kind: type, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
 ) -> Object:
     """Interpret `kind(...)`."""
-    if issubclass(kind, torch.distributions.Distribution):
+    init: Any = kind.__init__
+    has_checks = "validate_args" in inspect.signature(init).parameters
+    if issubclass(kind, torch.distributions.Distribution) and has_checks:
         keywords = keywords | {"validate_args": Folded(False)}  # checks change no gradient
     made = Object(kind)
-    init: Any = kind.__init__
     inlined.run(init, [made, *args], keywords, scope, node)
     return made
 
@@ -73,6 +76,17 @@ def store(owner: Object, name: str, value: Value, scope: Scope, node: ast.AST) -
             node,
         )
     owner.fields[name] = kept(name.strip("_"), value, scope)
+
+
+def call(
+    value: Object, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
+) -> Value:
+    """Interpret the call of an object, which may be a module that the program makes."""
+    name = "forward" if issubclass(value.real, nn.Module) else "__call__"
+    function = getattr(value.real, name, None)
+    if not isinstance(function, types.FunctionType):
+        raise scope.refuse(f"an object of type {value.real.__name__} is called", node)
+    return call_method(Method(function, None, value), args, keywords, scope, node)
 
 
 def call_method(

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port.calls import (
+    arrays,
     builtin_calls,
     container_methods,
     func_gradients,
@@ -23,7 +24,14 @@ from jaxgrad.parity.port.calls import (
     module_methods,
     vectorized,
 )
-from jaxgrad.parity.port.functions import autograd_functions, closures, context_managers, objects
+from jaxgrad.parity.port.functions import (
+    autograd_functions,
+    closures,
+    context_managers,
+    inlined,
+    made_objects,
+    objects,
+)
 from jaxgrad.parity.port.functions.configuration import folded_call, has_tensor, run
 from jaxgrad.parity.port.functions.constructions import construct
 from jaxgrad.parity.port.functions.functions import call_function
@@ -35,7 +43,9 @@ from jaxgrad.parity.port.modules import (
 )
 from jaxgrad.parity.port.rules import names, table
 from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.statements import stores
 from jaxgrad.parity.port.values.kinds_of_values import (
+    Chain,
     Closure,
     Differentiated,
     Fields,
@@ -45,9 +55,12 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Method,
     Module,
     Object,
+    Partial,
+    Size,
     Tensor,
     TensorMethod,
     Value,
+    is_dynamic,
 )
 from jaxgrad.parity.port.values.scope import CallSite, Scope
 from jaxgrad.parity.port.values.values import is_computed, lift, real_of
@@ -63,6 +76,12 @@ def call(
     """
     if isinstance(function, Module):
         return _module(function, args, keywords, scope, node)
+    if isinstance(function, Chain):
+        for module in function.items:
+            args, keywords = [call(module, args, keywords, scope, node)], {}
+        return args[0]
+    if isinstance(function, Object):
+        return objects.call(function, args, keywords, scope, node)
     if isinstance(function, TensorMethod):
         if function.real == "register_hook":
             assert isinstance(function.owner, Tensor)
@@ -72,6 +91,9 @@ def call(
         if not callable(real):
             real = operator.attrgetter(function.real)  # `x.T`
         return _operator(name, real, [function.owner, *args], keywords, scope, node)
+    if isinstance(function, Partial):
+        args, keywords = [*function.args, *args], function.keywords | keywords
+        return call(function.function, args, keywords, scope, node)
     if isinstance(function, Mapped):
         return vectorized.call(function, args, keywords, scope, node)
     if isinstance(function, Differentiated):
@@ -99,8 +121,7 @@ def _module(
 
     def called(inputs: list[Value]) -> Value:
         whole = whole_modules.call(module, inputs, keywords, scope, node)
-        whole = whole or attention_modules.call(module, inputs, keywords, scope)
-        if whole is not None:
+        if whole := whole or attention_modules.call(module, inputs, keywords, scope):
             return whole
         return call_function(forward.__func__, [module, *inputs], keywords, scope, node, type(real))
 
@@ -111,6 +132,8 @@ def _method(
     method: Method, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
 ) -> Value:
     owner = method.owner
+    if isinstance(owner, Size):
+        return builtin_calls.method_of_number(owner, method.real)
     if isinstance(method.real, str):
         assert isinstance(owner, Items | Fields)
         return container_methods.call_method(owner, method.real, args, keywords, scope, node)
@@ -124,6 +147,8 @@ def _method(
         folded = folded_call(method.real, [owner, *args], keywords, scope, node)
         if folded is not None:
             return folded
+        if made_objects.is_made(owner.real, scope.run):
+            return inlined.run(method.real, [owner, *args], keywords, scope, node)
     kind = method.kind or type(owner.real)
     return call_function(method.real, [owner, *args], keywords, scope, node, kind)
 
@@ -135,6 +160,8 @@ def _callable(
         first = [Folded(x) for x in real.args]
         rest = {k: Folded(x) for k, x in real.keywords.items()} | keywords
         return _callable(real.func, [*first, *args], rest, scope, node)
+    if real is functools.partial and any(map(is_dynamic, [*args, *keywords.values()])):
+        return Partial(None, None, scope, function=args[0], args=args[1:], keywords=keywords)
     mapped = vectorized.of_function(real, scope)
     if mapped is not None:
         return vectorized.call(mapped, args, keywords, scope, node)
@@ -153,7 +180,7 @@ def _callable(
     owner = getattr(real, "__self__", None)  # `apply` is a method up to torch 2.13, then a builtin
     if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
         return autograd_functions.apply(owner, args, keywords, scope, node)
-    if isinstance(real, nn.Module) and not _has_state(real):
+    if isinstance(real, nn.Module) and not whole_modules.has_state(real):
         inputs: list[Value] = [Folded(real), *args]
         return call_function(type(real).forward, inputs, keywords, scope, node, type(real))  # pyright: ignore[reportArgumentType]
     if isinstance(real, types.MethodType):
@@ -164,15 +191,12 @@ def _callable(
     method = inspect.getattr_static(type(real), "__call__", None)
     if isinstance(method, types.FunctionType) and not isinstance(real, type):
         return _method(Method(method, None, Folded(real)), args, keywords, scope, node)
+    found = arrays.call(real, args, keywords)
+    if found is not None:
+        return found
     if isinstance(real, type) and any(map(is_computed, [*args, *keywords.values()])):
         return construct(real, args, keywords, scope, node)
     return run(real, args, keywords, scope, node)
-
-
-def _has_state(module: nn.Module) -> bool:
-    """Return whether a module that a `forward` makes has tensors, or a behaviour of train mode."""
-    tensors = [*module.parameters(), *module.buffers()]
-    return bool(tensors) or isinstance(module, nn.modules.dropout._DropoutNd)
 
 
 def _special(real: Any) -> Any:
@@ -184,7 +208,7 @@ def _special(real: Any) -> Any:
         return None
 
 
-_SPECIAL = (
+_SPECIAL = stores.SPECIAL | (
     hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL | functional_calls.SPECIAL
     | func_gradients.SPECIAL
 )  # fmt: skip

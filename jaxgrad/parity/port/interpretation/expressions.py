@@ -152,7 +152,7 @@ def _yield(node: ast.Yield, scope: Scope) -> Value:
 
 _HANDLERS: dict[type[ast.expr], Callable[..., Value]] = {
     ast.Constant: _constant, ast.Name: _name, ast.Tuple: displays.tuple_display,
-    ast.List: displays.list_display, ast.Dict: displays.dict_display,
+    ast.List: displays.list_display, ast.Set: displays.set_display, ast.Dict: displays.dict_display,
     ast.Attribute: _attribute, ast.Subscript: _subscript, ast.Slice: _slice,
     ast.BinOp: arithmetic.binary_expression, ast.UnaryOp: arithmetic.unary_expression,
     ast.Compare: conditions.comparison, ast.BoolOp: bool_expression,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import copy
 import dataclasses
 import inspect
 import types
@@ -16,6 +15,7 @@ from torch import nn
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.interpretation import calls, expressions, statements
+from jaxgrad.parity.port.interpretation.warming import warm_up
 from jaxgrad.parity.port.merging.tidying import tidied
 from jaxgrad.parity.port.modes.modes import MODES, in_mode, merge_modes
 from jaxgrad.parity.port.modules import module_hooks
@@ -24,8 +24,9 @@ from jaxgrad.parity.port.source.port_names import port_name, renames
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import source_of
 from jaxgrad.parity.port.source.written import Assumption, Written
-from jaxgrad.parity.port.values.fixed import Marking
-from jaxgrad.parity.port.values.inputs import input_value, tensors
+from jaxgrad.parity.port.statements import flags
+from jaxgrad.parity.port.values import fixed
+from jaxgrad.parity.port.values.inputs import attached, input_value, tensors
 from jaxgrad.parity.port.values.kinds_of_values import Module
 from jaxgrad.parity.port.values.scope import Classes, Run, top_scope
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
@@ -94,26 +95,27 @@ def interpret(
 def _runs(
     module: nn.Module, inputs: PyTree, classes: Classes | None
 ) -> tuple[list[Run], list[str]]:
-    """Interpret the module; after a refusal interpret it warmed up, then as a tracer would."""
+    """Interpret the module; after a refusal try it in other ways.
+
+    It is run once before, then told that it is traced; at last the statements after an early return
+    become an arm of a branch.
+    """
     try:
         return _in_both_modes(module, inputs, classes, tracing=False)
-    except PortError:
-        _warm_up(module, inputs)
-    try:
-        return _in_both_modes(module, inputs, classes, tracing=False)
-    except PortError as refusal:
-        try:
-            return _in_both_modes(module, inputs, classes, tracing=True)
-        except PortError:
-            raise refusal from None
+    except PortError as first:
+        refusal = first
+    for attempt in _ATTEMPTS:
+        with contextlib.suppress(PortError):
+            return _in_both_modes(module, inputs, classes, **attempt)
+    raise refusal
 
 
-def _warm_up(module: nn.Module, inputs: PyTree) -> None:
-    """Run a copy of the module, so that libraries fill the caches that a first call fills."""
-    with contextlib.suppress(Exception), torch.random.fork_rng(devices=[]), torch.no_grad():
-        example = tensors(inputs, module)
-        again = copy.deepcopy(module)
-        again(**example) if isinstance(example, Mapping) else again(*example)
+_ATTEMPTS = (
+    {"tracing": False, "warm": True},
+    {"tracing": True, "warm": True},
+    {"tracing": False, "early": True},
+    {"tracing": False, "early": True, "warm": True},
+)
 
 
 def _in_both_modes(
@@ -122,6 +124,8 @@ def _in_both_modes(
     classes: Classes | None,
     *,
     tracing: bool,
+    warm: bool = False,
+    early: bool = False,
     holes: bool = False,
 ) -> tuple[list[Run], list[str]]:
     """Interpret the module in train and in eval mode, and say which mode cannot be ported."""
@@ -132,8 +136,11 @@ def _in_both_modes(
         with borrowed.in_dtype(None):
             for training in (True, False):
                 run = _run(module, classes, tracing=tracing)
-                run.leaves_holes = holes
+                run.leaves_holes, run.early = holes, early
                 run.other_mode = runs[0].calls if runs else run.other_mode
+                run.changed |= runs[0].changed if runs else set()
+                if warm:
+                    warm_up(module, inputs, training)
                 try:
                     _in_mode(run, inputs, training)
                     runs.append(run)
@@ -153,10 +160,12 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
     Raises:
         PortError: It cannot be ported, or its own code raises on the example inputs.
     """
-    example = tensors(inputs, run.module)  # made before the marking of tensors
+    example = attached(tensors(inputs, run.module))  # made before the marking of tensors
     try:
-        with in_mode(run.module, training), Marking():
+        with in_mode(run.module, training), fixed.Marking(run.module):
+            before = {name: x.clone() for name, x in fixed.tables(run.module).items()}
             _interpret(run, example)
+            flags.require_unchanged(run, before)
     except PortError:
         raise
     except Exception as error:

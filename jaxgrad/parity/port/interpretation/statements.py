@@ -15,7 +15,7 @@ from jaxgrad.parity.port.loops import loop_statements
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch
-from jaxgrad.parity.port.statements import branches, holes, with_statements
+from jaxgrad.parity.port.statements import branches, flags, holes, with_statements
 from jaxgrad.parity.port.statements.assignments import store
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Size, Tensor
 from jaxgrad.parity.port.values.leaving import LEAVING, Broken, Continued, Returned
@@ -31,7 +31,9 @@ def execute(body: list[ast.stmt], scope: Scope) -> None:
         PortError: One of them cannot be written in JAX.
         Returned, Broken, Continued: The statement of this name was reached.
     """
-    for node in body:
+    for number, node in enumerate(body):
+        if isinstance(node, ast.If):
+            node.__dict__["rest"] = body[number + 1 :]
         handler = _HANDLERS.get(type(node))
         if handler is None:
             raise scope.refuse(f"{type(node).__name__} statements are not ported", node)
@@ -105,8 +107,15 @@ def _if(node: ast.If, scope: Scope) -> None:
             execute(node.body, scope)
         return  # a check of values, which does not change a gradient
     if isinstance(test, Tensor) and not conditions.is_fixed_test(test):
-        branches.branch(node, test, scope)
-        return
+        rest = node.__dict__.get("rest", []) if scope.run.early else []
+        whole = branches.with_rest(node, rest)
+        flag = flags.of_test(test)
+        if flag is None:
+            branches.branch(whole, test, scope)
+            return
+        if flags.branches(whole, test, scope):
+            return
+        test = flags.folded(flag, test, node, scope)
     if isinstance(test, Size) and not test.real and _is_check_of_torch(node, scope):
         return
     arm = node.body if conditions.truth(test, node.test, scope) else node.orelse
@@ -132,7 +141,12 @@ def _only_raises(node: ast.If) -> bool:
 
 
 def _assert(node: ast.Assert, scope: Scope) -> None:
-    test = scope.run.evaluate(node.test, scope)
+    length = len(scope.body)
+    try:
+        test = scope.run.evaluate(node.test, scope)
+    except PortError:  # such as `assert a.all() or b.all()`, a check of values
+        del scope.body[length:]
+        return
     if isinstance(test, Tensor):
         return  # a check of values, which does not change a gradient
     if not real_of(test):

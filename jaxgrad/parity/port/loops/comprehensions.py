@@ -12,7 +12,13 @@ from jaxgrad.parity.port.loops.loops import Turn, resolve, turns
 from jaxgrad.parity.port.loops.unrolling import modules_of, require_turns, unroll
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Value, is_dynamic
+from jaxgrad.parity.port.values.kinds_of_values import (
+    Fields,
+    Folded,
+    Items,
+    Value,
+    is_dynamic,
+)
 from jaxgrad.parity.port.values.lengths import pinned
 from jaxgrad.parity.port.values.scope import Scope
 
@@ -34,6 +40,8 @@ def comprehension(node: Comprehension, scope: Scope) -> Value:
                 require_turns(loop[0], len(loop), scope, node, asserted=loop is loops[-1])
         if is_dict:
             return Fields(dict, None, {pinned(key, scope, node): value for (key, value), _ in made})
+        if isinstance(node, ast.SetComp) and all(type(x) is Folded for (x, *_), _ in made):
+            return Folded({x.real for (x, *_), _ in made})
         counted = code is not None and any(not loop[0].fixed for loop in loops)
         return Items(list, code, [values[0] for values, _ in made], counted)
     finally:

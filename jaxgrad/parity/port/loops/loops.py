@@ -120,7 +120,7 @@ def _match(
 def _sequence(node: ast.expr, scope: Scope) -> _Sequence:
     if isinstance(node, ast.Call):
         function = scope.run.evaluate(node.func, scope)
-        if function.real in _BUILTINS and isinstance(function, Folded) and not node.keywords:
+        if function.real in _BUILTINS and isinstance(function, Folded) and _is_simple(node):
             return _BUILTINS[function.real](node, scope)
         kind = getattr(function, "owner", None)
         if function.real in ("items", "values", "keys") and isinstance(kind, Fields):
@@ -129,6 +129,11 @@ def _sequence(node: ast.expr, scope: Scope) -> _Sequence:
         if isinstance(kind, Module) and method in _OF_MODULES:
             return _of_modules(kind, method)
     return _plain(scope.run.evaluate(node, scope), scope, node)
+
+
+def _is_simple(node: ast.Call) -> bool:
+    options = [k for k in node.keywords if k.arg != "strict"]
+    return not options and not any(isinstance(x, ast.Starred) for x in node.args)
 
 
 def _plain(value: Value, scope: Scope, node: ast.AST) -> _Sequence:

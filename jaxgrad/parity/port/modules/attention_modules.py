@@ -8,7 +8,7 @@ import inspect
 import torch
 from torch import nn
 
-from jaxgrad.parity.port.functions import functions
+from jaxgrad.parity.port.functions import additions, functions
 from jaxgrad.parity.port.modules.attention_source import Attention
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values import draws
@@ -45,7 +45,7 @@ def call(
     assert isinstance(tree, ast.FunctionDef)
     draws.mark_splits(tree.body)
     run = scope.run
-    written = functions.add(type(real).forward, type(real), parameters, tree.body, run, module.path)
+    written = additions.add(type(real).forward, type(real), parameters, tree.body, run, module.path)
     passed = [code_of(module), *(code_of(given[name]) for name in (*names, *attention.masks))]
     if attention.drops:
         label = functions.key_label(type(real).forward, type(real), module.path)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from torch import nn
 
-from jaxgrad.parity.port.functions import functions
+from jaxgrad.parity.port.functions import additions, functions
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Tensor, Value
@@ -47,7 +47,7 @@ def call(
     tree = ast.parse("\n".join(["def _():", *("    " + line for line in lines)])).body[0]
     assert isinstance(tree, ast.FunctionDef)
     draws.mark_splits(tree.body)
-    written = functions.add(
+    written = additions.add(
         type(real).forward, type(real), parameters, tree.body, scope.run, module.path
     )
     passed = [code_of(module), code_of(source)]

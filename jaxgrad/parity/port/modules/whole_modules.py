@@ -123,3 +123,9 @@ def _function(code: ast.expr, child: Module) -> ast.expr | None:
             return code.func
     inner = syntax.substitute(code, {PLACEHOLDER: syntax.name("x")})
     return ast.Lambda(syntax.function("_", ["x"], []).args, inner)
+
+
+def has_state(module: nn.Module) -> bool:
+    """Return whether a module that a `forward` makes has tensors, or a behaviour of train mode."""
+    tensors = [*module.parameters(), *module.buffers()]
+    return bool(tensors) or isinstance(module, nn.modules.dropout._DropoutNd)

@@ -11,6 +11,7 @@ import torch
 from jaxgrad.parity.port.expressions import attributes
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.fixed import is_fixed
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
@@ -132,6 +133,10 @@ def _type(op: Operation) -> ast.expr:
 
 
 def _item(op: Operation) -> Value:
+    """Return the numbers of a tensor that depends on sizes and configuration alone."""
+    if is_fixed(op.args[0].real) and op.name != "numpy":
+        op.scope.assume(op.node, f"{syntax.text(op.node)} == {op.real!r}")
+        return attributes.constant_value(op.real, "", op.scope)
     raise op.refuse(
         f"{op.name}() reads the value of a tensor, which is not known when JAX traces; keep it as "
         "a tensor, or pass the number as an argument"
@@ -180,6 +185,7 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "as_tensor": _tensor, "new_tensor": _new_tensor, "to": _to, "type_as": _type_as,
     "type": _type, "float": _cast(torch.float32), "double": _cast(torch.float64),
     "half": _cast(torch.float16), "bfloat16": _cast(torch.bfloat16), "bool": _cast(torch.bool),
+    "byte": _cast(torch.uint8), "char": _cast(torch.int8), "short": _cast(torch.int16),
     "int": _cast(torch.int32), "long": _cast(torch.int64), "item": _item, "tolist": _item,
     "numpy": _item, "nonzero": _positions, "unique": _positions, "argwhere": _positions,
     "masked_select": _positions, "copy": _copy, "zero": _zero, "fill": _fill, "dim": _dim,

@@ -49,6 +49,8 @@ def write(op: Operation, **extra: ast.expr) -> ast.expr:
 def _bound(op: Operation, signature: inspect.Signature) -> dict[str, Any]:
     """Return the arguments by our names; options that we lack must have torch's default."""
     args, keywords = op.args, {k: v for k, v in op.keywords.items() if k not in _DROPPED}
+    if "value" in keywords and "src" in signature.parameters:  # `x.scatter(dim, index, value=1)`
+        keywords["src"] = keywords.pop("value")
     try:
         theirs = inspect.signature(op.function)
     except (TypeError, ValueError):

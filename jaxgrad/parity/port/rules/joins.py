@@ -16,7 +16,15 @@ from jaxgrad.parity.port.values.values import code_of, real_of
 
 
 def _cat(op: Operation) -> ast.expr:
-    return syntax.call("jnp.concatenate", op.code(0, "tensors"), axis=op.code(1, "dim", 0))
+    """Write `torch.cat`, which skips tensors without elements and dimensions."""
+    value, tensors = op.value(0, "tensors"), op.code(0, "tensors")
+    if isinstance(value, Items) and value.code is None:
+        kept = [x for x in value.items if tuple(x.real.shape) != (0,)]
+        if 0 < len(kept) < len(value.items) and kept[0].real.ndim > 1:
+            tensors = code_of(Items(value.real, None, kept))
+            if len(kept) == 1 and kept[0].real.dtype == op.real.dtype:
+                return code_of(kept[0])
+    return syntax.call("jnp.concatenate", tensors, axis=op.code(1, "dim", 0))
 
 
 def _stack(op: Operation) -> ast.expr:

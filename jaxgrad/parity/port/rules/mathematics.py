@@ -122,7 +122,20 @@ def _detach(op: Operation) -> ast.expr:
     return syntax.call("lax.stop_gradient", op.input)
 
 
+def _softmax_backward(op: Operation) -> ast.expr:
+    """Write the gradient of a softmax, `y * (g - (g * y).sum())`, in the dtype of its input."""
+    grad = op.scope.once(op.code(0, "grad_output"), "grad")
+    output = op.scope.once(op.code(1, "output"), "y")
+    product = ast.BinOp(grad, ast.Mult(), output)
+    total = syntax.call(
+        syntax.attribute(product, "sum"), axis=op.code(2, "dim"), keepdims=syntax.constant(True)
+    )
+    code = ast.BinOp(output, ast.Mult(), ast.BinOp(grad, ast.Sub(), total))
+    return syntax.call(syntax.attribute(code, "astype"), op.code(3, "input_dtype"))
+
+
 RULES: dict[str, Callable[[Operation], Any]] = {
+    "_softmax_backward_data": _softmax_backward,
     "exp": _function("jnp.exp"), "log": _function("jnp.log"), "sin": _function("jnp.sin"),
     "cos": _function("jnp.cos"), "tanh": _function("jnp.tanh"), "expm1": _function("jnp.expm1"),
     "log1p": _function("jnp.log1p"), "sigmoid": _function("jax.nn.sigmoid"),

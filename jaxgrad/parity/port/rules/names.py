@@ -57,6 +57,7 @@ def _names() -> dict[Any, str]:
             except TypeError:
                 continue
     found[vars(torch)["_weight_norm"]] = "_weight_norm"
+    found[vars(torch)["_softmax_backward_data"]] = "_softmax_backward_data"
     found[vars(torch)["_is_all_true"]] = "all"
     for name in dir(torch.Tensor):
         value = getattr(torch.Tensor, name)

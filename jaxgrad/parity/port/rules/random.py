@@ -86,12 +86,32 @@ def _uniform(op: Operation) -> ast.expr:
     return syntax.call("jax.random.uniform", draws.key("uniform"), shape, dtype, **bounds)
 
 
+def _randint(op: Operation) -> ast.expr:
+    """Write `torch.randint(low, high, size)`, whose lower bound may be left out."""
+    like = op.name == "randint_like"
+    args, keywords = (op.args[1:] if like else op.args), op.keywords
+    bounds = [x for x in args if not isinstance(real_of(x), list | tuple)]
+    low, high = keywords.get("low"), keywords.get("high")
+    bounds = [x for x in (low, *bounds, high) if x is not None]
+    first = code_of(bounds[0]) if len(bounds) > 1 else syntax.literal(0)
+    if like:
+        shape = syntax.attribute(op.once(), "shape")
+    else:
+        size = keywords.get("size") or next(x for x in args if x not in bounds)
+        shape = code_of(size)
+    options = dtype_option(op)
+    return syntax.call(
+        "jax.random.randint", draws.key("randint"), shape, first, code_of(bounds[-1]), **options
+    )
+
+
 def _random(op: Operation) -> Value:
     raise op.refuse(f"{op.name} draws numbers, which is not ported yet; pass them as an argument")
 
 
 RULES: dict[str, Callable[[Operation], Any]] = {
-    "rand": _drawn("uniform"), "randn": _drawn("normal"), "randint": _random,
+    "rand": _drawn("uniform"), "randn": _drawn("normal"), "randint": _randint,
+    "randint_like": _randint,
     "rand_like": _drawn("uniform"), "randn_like": _drawn("normal"), "bernoulli": _bernoulli,
     "multinomial": _random, "randperm": _random, "normal": _normal, "uniform": _uniform,
 }  # fmt: skip

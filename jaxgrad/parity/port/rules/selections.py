@@ -58,6 +58,8 @@ def _masked_fill(op: Operation) -> ast.expr:
 def _where(op: Operation) -> ast.expr:
     if len(op.args) + len(op.keywords) < 3:
         raise op.refuse("where with one argument makes a size that depends on values")
+    if op.function is torch.Tensor.where:  # `x.where(condition, other)`
+        return syntax.call("jnp.where", op.code(1, "condition"), op.input, op.code(2, "other"))
     condition = op.code(0, "condition") if op.args else code_of(op.keywords["condition"])
     return syntax.call("jnp.where", condition, op.code(1, "input"), op.code(2, "other"))
 
@@ -81,7 +83,15 @@ def _windows(op: Operation) -> ast.expr:
     return syntax.call("jnp.moveaxis", taken, syntax.literal(dim + 1), syntax.literal(-1))
 
 
+def _fill_diagonal(op: Operation) -> ast.expr:
+    if op.get(2, "wrap", False):
+        raise op.refuse("fill_diagonal_ with wrap=True; fill the rows that wrap by an index")
+    value = op.code(1, "fill_value")
+    return syntax.call("jnp.fill_diagonal", op.input, value, inplace=syntax.constant(False))
+
+
 RULES: dict[str, Callable[[Operation], Any]] = {
     "getitem": _getitem, "narrow": _narrow, "select": _select, "masked_fill": _masked_fill,
     "where": _where, "windows": _windows,
+    "fill_diagonal": _fill_diagonal,
 }  # fmt: skip

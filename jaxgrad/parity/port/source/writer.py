@@ -29,6 +29,7 @@ _IMPORTS = (
     ("lax", "from jax import lax"),
     ("F", "from jaxgrad import functional as F"),
     ("optim", "from jaxgrad import optim"),
+    ("np", "import numpy as np"),
 )
 _STANDARD = ("import math", "from functools import partial")
 

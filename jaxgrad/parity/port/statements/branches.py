@@ -66,6 +66,26 @@ def branch(node: ast.If, test: Tensor, scope: Scope) -> None:
     bind_results(names, [arms[taken].values[n].real for n in names], call, scope)
 
 
+def with_rest(node: ast.If, rest: list[ast.stmt]) -> ast.If:
+    """Return `if test: return a` with the statements after it as its other arm.
+
+    A branch stays as it is if both of its arms return, or neither does.
+    """
+    returns = [_returns(arm) for arm in (node.body, node.orelse)]
+    if returns[0] == returns[1] or not _returns(rest):
+        return node
+    arms = (node.body, [*node.orelse, *rest]) if returns[0] else ([*node.body, *rest], node.orelse)
+    return ast.copy_location(ast.If(node.test, *arms), node)
+
+
+def _returns(body: list[ast.stmt]) -> bool:
+    """Return whether the last statement of a block returns on every path."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return _returns(last.body) and _returns(last.orelse)
+    return isinstance(last, ast.Return)
+
+
 def _arm(body: list[ast.stmt], scope: Scope, node: ast.AST) -> _Arm:
     """Interpret one arm; it may not change a tensor in place."""
     held = [t.real for v in scope.values.values() for t in tensors_in(v)]

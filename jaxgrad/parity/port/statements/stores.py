@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import torch
+
 from jaxgrad.parity.port.calls import inplace
 from jaxgrad.parity.port.expressions import indexing
-from jaxgrad.parity.port.functions import autograd_functions, objects
+from jaxgrad.parity.port.functions import autograd_functions, made_objects, objects
 from jaxgrad.parity.port.values.binding import kept, stop_all
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
@@ -20,7 +22,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Value,
 )
 from jaxgrad.parity.port.values.lengths import pinned
-from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
 from jaxgrad.parity.port.values.values import code_of
 
 
@@ -36,16 +38,32 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
         objects.store(owner, name, value, scope, node)
     elif isinstance(owner, Module) and isinstance(value, Folded | Size):
         _set_on_module(owner, name, value, scope, node)
+    elif isinstance(owner, Tensor) and _changes_nothing(owner, name, value):
+        return
     elif isinstance(owner, Module) and getattr(owner.real, name, None) is value.real:
         return  # it is set to what it is
     elif isinstance(owner, Module) and isinstance(value, Module):
         raise scope.refuse(f"the module `{name}` is replaced while the module runs", node)
-    elif isinstance(owner, Fields) and name in owner.fields:
+    elif isinstance(owner, Folded) and made_objects.is_made(owner.real, scope.run):
+        made_objects.store(owner, name, stop_all(value) if scope.no_grad else value, scope)
+    elif isinstance(owner, Fields) and (
+        name in owner.fields or name in getattr(owner.real, "__dataclass_fields__", ())
+    ):
         _set_field(owner, name, stop_all(value) if scope.no_grad else value, scope)
     else:
         raise scope.refuse(
             f"`{name}` is set while the module runs; return it instead of storing it", node
         )
+
+
+def _changes_nothing(owner: Tensor, name: str, value: Value) -> bool:
+    """Return whether a tensor gets its own data again, or takes part in torch's graph."""
+    if name == "requires_grad":
+        return value.real is True
+    real = value.real
+    if name != "data" or not isinstance(real, torch.Tensor) or real.dtype != owner.real.dtype:
+        return False
+    return real.data_ptr() == owner.real.data_ptr() and real.shape == owner.real.shape
 
 
 def _set_on_module(
@@ -82,6 +100,9 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     if isinstance(owner, Items):
         owner.items = list(indexing.iterate(owner, scope, node))
         owner.code, owner.counted = None, False
+        if isinstance(position, slice):
+            owner.items[position] = indexing.iterate(value, scope, node)
+            return
         owner.items[position] = kept(str(position), value, scope, lasting=True)
     elif isinstance(owner, Fields) and not isinstance(owner, Object):
         _set_field(owner, position, value, scope)
@@ -92,3 +113,12 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     if owner.code is not None:
         place = ast.Subscript(code_of(owner), code_of(key), ast.Store())
         scope.emit(ast.Assign([place], code_of(value)))
+
+
+def _setattr(site: CallSite) -> Value:
+    owner, name, value = site.args
+    set_attribute(owner, pinned(name, site.scope, site.node), value, site.scope, site.node)
+    return Folded(None)
+
+
+SPECIAL: dict[Any, Special] = {setattr: _setattr}

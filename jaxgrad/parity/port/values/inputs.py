@@ -12,6 +12,7 @@ from torch import nn
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.binding import bind
 from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
@@ -36,7 +37,22 @@ def tensors(inputs: Any, module: nn.Module) -> Any:
     dtype = dtypes[0] if dtypes else torch.get_default_dtype()
 
     def one(x: Any) -> torch.Tensor:
-        tensor = torch.tensor(np.asarray(copy_to_numpy(x)))
+        array = np.asarray(copy_to_numpy(x))
+        if array.dtype.kind not in "biufcV":
+            raise PortError(
+                f"inputs= needs arrays, got {type(x).__name__}; leave this argument out, and pass "
+                "those after it by name"
+            )
+        tensor = torch.tensor(array)
         return tensor.to(dtype) if tensor.is_floating_point() else tensor
 
     return map_leaves(one, inputs)
+
+
+def attached(example: Any) -> Any:
+    """Return inputs that take part in torch's graph, as the outputs of an encoder do."""
+
+    def one(x: torch.Tensor) -> torch.Tensor:
+        return x.requires_grad_().clone() if x.is_floating_point() or x.is_complex() else x
+
+    return map_leaves(one, example)

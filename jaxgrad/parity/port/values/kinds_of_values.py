@@ -62,6 +62,11 @@ class Items(Value):
 
 
 @dataclasses.dataclass(eq=False)
+class Chain(Items):
+    """An `nn.Sequential` that the program makes of modules, which are called in turn."""
+
+
+@dataclasses.dataclass(eq=False)
 class Fields(Value):
     """A dict or a record with named values; `real` is its type."""
 
@@ -121,6 +126,15 @@ class Mapped(Closure):
     function: Value = dataclasses.field(default_factory=lambda: Folded(None))
     in_dims: Any = 0
     out_dims: Any = 0
+
+
+@dataclasses.dataclass(eq=False)
+class Partial(Closure):
+    """A function with its first arguments, as `functools.partial` gives it."""
+
+    function: Value = dataclasses.field(default_factory=lambda: Folded(None))
+    args: list[Value] = dataclasses.field(default_factory=list)
+    keywords: dict[str, Value] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(eq=False)

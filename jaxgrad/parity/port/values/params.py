@@ -37,7 +37,7 @@ class Layout:
 
     def tree(self, leaves: Mapping[str, Any]) -> Any:
         """Return the params tree with these leaves; every module has a place in it."""
-        return _node(self.module, "", leaves)
+        return _node(self.module, "", leaves, self.used)
 
     def paths(self) -> list[str]:
         """Return the paths of the leaves of the tree."""
@@ -55,8 +55,9 @@ class Layout:
         held = dict(_tensors(self.module)) | dict(self.constants)
         leaves = {}
         for path in self.paths():
-            value = state_dict.get(path, held[path])
-            leaves[path] = copy_to_numpy(value)
+            value = copy_to_numpy(state_dict.get(path, held[path]))
+            is_constant = path in self.constants and path not in state_dict
+            leaves[path] = _widened(value) if is_constant and _is_wide(state_dict) else value
         return self.tree(leaves)
 
     def trainable(self) -> Any:
@@ -68,6 +69,17 @@ class Layout:
         return self.tree({path: flags.get(path, False) for path in self.paths()})
 
 
+def _is_wide(state_dict: Mapping[str, torch.Tensor]) -> bool:
+    return any(np.asarray(x).dtype == np.float64 for x in map(copy_to_numpy, state_dict.values()))
+
+
+def _widened(x: np.ndarray) -> np.ndarray:
+    """Return a constant in float64 or complex128, in which the weights are."""
+    if x.dtype.kind not in "fc":
+        return x
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
 def _tensors(module: nn.Module) -> list[tuple[str, torch.Tensor]]:
     return [
         *module.named_parameters(remove_duplicate=False),
@@ -75,7 +87,8 @@ def _tensors(module: nn.Module) -> list[tuple[str, torch.Tensor]]:
     ]
 
 
-def _node(module: nn.Module, path: str, leaves: Mapping[str, Any]) -> Any:
+def _node(module: nn.Module, path: str, leaves: Mapping[str, Any], used: frozenset[str]) -> Any:
+    """Return the tree of a module; lists that the port goes over are kept without leaves too."""
     prefix = f"{path}." if path else ""
     own = {
         name: leaves[prefix + name]
@@ -83,13 +96,14 @@ def _node(module: nn.Module, path: str, leaves: Mapping[str, Any]) -> Any:
         if prefix + name in leaves
     }
     children = {
-        name: _node(m, prefix + name, leaves)
+        name: {} if m is None else _node(m, prefix + name, leaves, used)
         for name, m in module._modules.items()
-        if m is not None
     }
     if is_numbered(module):
         return list(children.values())
-    filled = {name: child for name, child in children.items() if _has_leaf(child)}
+    filled = {
+        name: child for name, child in children.items() if _has_leaf(child) or prefix + name in used
+    }
     return own | filled
 
 

@@ -70,6 +70,13 @@ class Run:
     other_mode: Calls = dataclasses.field(default_factory=Calls)
     settings: Settings = dataclasses.field(default_factory=Settings)
     tracing: bool = False  # what the module is told when it asks whether it is being traced
+    made: list[Any] = dataclasses.field(default_factory=list)  # objects made of configuration
+    stored: dict[int, dict[str, tuple[Value, Scope]]] = dataclasses.field(
+        default_factory=dict
+    )  # what the program sets on them
+    flags: dict[str, Place] = dataclasses.field(default_factory=dict)  # buffers that tests assume
+    changed: set[str] = dataclasses.field(default_factory=set)  # buffers, in this or the other mode
+    early: bool = False  # whether the statements after an early return are the other arm
     leaves_holes: bool = False  # whether refused statements are left to be written by hand
     classes: Classes | None = None  # if the port has classes, and not functions of a params tree
 

@@ -16,7 +16,7 @@ from jaxgrad.parity.prove.noise import ACCEPTED, Noise, arranged, sample, shared
 # The functions that `jax.random` compiles, each with its sampler.
 _SAMPLERS = {
     "_uniform": "uniform", "_normal": "normal", "_normal_real": "normal", "_gumbel": "gumbel",
-    "_exponential": "exponential",
+    "_exponential": "exponential", "_randint": "randint",
 }  # fmt: skip
 
 

@@ -19,8 +19,9 @@ from jaxgrad.parity.prove.noise import Noise
 _KINDS = {
     "bernoulli": "bernoulli", "rand": "uniform", "rand_like": "uniform", "uniform": "uniform",
     "randn": "normal", "randn_like": "normal", "normal": "normal", "exponential": "exponential",
+    "randint": "randint", "randint_like": "randint",
 }  # fmt: skip
-_OTHERS = ("randint", "randint_like", "randperm", "random", "multinomial", "geometric", "cauchy",
+_OTHERS = ("randperm", "random", "multinomial", "geometric", "cauchy",
            "log_normal", "poisson", "binomial")  # fmt: skip
 
 
@@ -94,6 +95,9 @@ def _noise(name: str, func: Any, args: Any, kwargs: Any, out: Any, rate: Any) ->
     if name == "normal":
         mean, deviation = get("mean", 0.0), get("std", 1.0)
         return Noise(kind, drawn, (drawn - mean) / np.where(deviation == 0, 1.0, deviation))
+    if kind == "randint":  # the middle of the part of [0, 1) that gives the number
+        low, high = get("low", 0), get("high", 1)
+        return Noise(kind, drawn, (drawn - low + 0.5) / (high - low))
     if name == "exponential":
         return Noise(kind, drawn, drawn * get("lambd", 1.0))
     return Noise(kind, drawn, drawn)

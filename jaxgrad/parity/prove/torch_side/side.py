@@ -50,9 +50,12 @@ class Drawn:
     def distance(self, outputs: Sequence[np.ndarray]) -> float:
         """Return the sum of the differences of a port's outputs from torch's."""
         pairs = zip(self.run.outputs.values(), outputs, strict=False)
-        off = [np.abs(y.reshape(x.shape) - x).sum() if x.size == y.size else np.inf
-               for x, y in pairs]  # fmt: skip
+        off = [_distance(x, y.reshape(x.shape)) if x.size == y.size else np.inf for x, y in pairs]
         return float(np.nan_to_num(sum(off), nan=np.inf, posinf=np.inf))
+
+
+def _distance(x: np.ndarray, y: np.ndarray) -> Any:
+    return (x != y).sum() if bool in (x.dtype, y.dtype) else np.abs(y - x).sum()
 
 
 @dataclasses.dataclass

@@ -10,7 +10,6 @@ from torch import nn
 
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.jax_side.port import is_rounded
-from jaxgrad.parity.prove.torch_side.trees import is_inexact
 
 
 def held(module: nn.Module, buffers: Sequence[str]) -> dict[str, np.ndarray]:
@@ -19,7 +18,7 @@ def held(module: nn.Module, buffers: Sequence[str]) -> dict[str, np.ndarray]:
     tables = {name: to_numpy(named[name]) for name in buffers}
     for path, part in module.named_modules():
         for key, x in vars(part).items():
-            if isinstance(x, torch.Tensor) and is_inexact(x) and not x.requires_grad:
+            if isinstance(x, torch.Tensor) and x.is_floating_point() and not x.requires_grad:
                 tables[f"{path}.{key}" if path else key] = to_numpy(x.double())
     return {name: x for name, x in tables.items() if np.isrealobj(x) and is_rounded(x)}
 

@@ -67,7 +67,7 @@ def whole(tensors: Tensors, leaf: ParamLeaf, taken: AbstractSet[str]) -> list[Pi
     x = leaf.low
     if not varies(x):
         return []
-    for offset in (0.0, -1.0, 1.0):
+    for offset in (0.0,) if np.iscomplexobj(leaf.value) else (0.0, -1.0, 1.0):
         y = x if not offset else low(np.asarray(leaf.value, np.float64) - offset)
         for name in tensors.like(y, leaf.path, taken):
             index = layout(tensors.low[name], y)

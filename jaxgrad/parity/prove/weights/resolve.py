@@ -71,6 +71,7 @@ def _by_converter(converter: Converter, tensors: Tensors) -> tuple[Any, WeightMa
     if not wrong:
         return params, mapped
     kept = [piece for piece in mapped.pieces if piece.leaf not in wrong]
+    wrong = [i for i in wrong if not _is_fixed(leaves[i], actual[i])]
     rule = None
     try:
         kept += _linear(converter, wrong, tensors)
@@ -87,6 +88,12 @@ def _by_converter(converter: Converter, tensors: Tensors) -> tuple[Any, WeightMa
             "passes in float64"
         )
     return params, dataclasses.replace(mapped, pieces=tuple(kept), rule=rule)
+
+
+def _is_fixed(before: np.ndarray, after: np.ndarray) -> bool:
+    """Whether a leaf is a complex or infinite constant, which no piece describes."""
+    described = not np.iscomplexobj(before) and np.isfinite(before).all()
+    return not described and np.array_equal(before, after, equal_nan=True)
 
 
 def _linear(converter: Converter, leaves: Sequence[int], tensors: Tensors) -> list[Piece]:

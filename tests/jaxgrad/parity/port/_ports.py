@@ -29,3 +29,9 @@ def agrees(module: nn.Module, *inputs: Any, without: str = "", instead: str = ""
     expected = ported.params({n: torch.zeros(()) if g is None else g for n, g in wanted.items()})
     pairs = zip(jax.tree.leaves(grads), jax.tree.leaves(expected), strict=True)
     return all(np.allclose(a, b, rtol=1e-3, atol=1e-5) for a, b in pairs)
+
+
+def proves(module: nn.Module, *inputs: Any) -> bool:
+    """Return whether a port is written and proved."""
+    report = port(module, inputs).report
+    return report is not None and report.verdict == "pass"

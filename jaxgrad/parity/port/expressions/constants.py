@@ -1,0 +1,27 @@
+"""Write a tensor that the torch program did not compute as a literal."""
+
+from __future__ import annotations
+
+import ast
+
+import torch
+
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
+from jaxgrad.parity.port.values.scope import Scope
+
+
+def constant_tensor(tensor: torch.Tensor, name: str, scope: Scope) -> Value:
+    if tensor.numel() <= syntax.LARGEST and not tensor.requires_grad:
+        return Tensor(tensor, _literal(tensor))
+    raise scope.refuse(
+        f"the tensor {name!r} is neither an argument nor an attribute of a module; register it as "
+        "a buffer of the module, and read it there"
+    )
+
+
+def _literal(tensor: torch.Tensor) -> ast.expr:
+    nested = syntax.literal(tensor.tolist())
+    if tensor.dtype == torch.bool and tensor.numel():
+        return syntax.call("jnp.array", nested)
+    return syntax.call("jnp.array", nested, dtype=syntax.literal(tensor.dtype))

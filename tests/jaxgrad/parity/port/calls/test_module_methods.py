@@ -1,0 +1,25 @@
+"""Methods that every module has, called while the module runs."""
+
+import numpy as np
+from torch import nn
+
+from tests.jaxgrad.parity.port._ports import agrees, source
+
+
+X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+
+
+class Frozen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.drop = nn.Linear(4, 4), nn.Dropout(0.5)
+
+    def forward(self, x):
+        self.drop.eval()
+        self.fc.to("cpu")
+        return self.drop(self.fc(x))
+
+
+def test_a_part_in_eval_mode_is_in_it_in_both_modes():
+    assert "dropout" not in source(Frozen(), X)
+    assert agrees(Frozen(), X)

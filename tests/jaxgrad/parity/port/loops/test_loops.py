@@ -1,0 +1,40 @@
+"""Loops over several sequences at once."""
+
+import numpy as np
+from torch import nn
+
+from tests.jaxgrad.parity.port._ports import proves
+
+
+X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+
+
+class Zipped(nn.Module):
+    def __init__(self, others):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(3)])
+        self.others = nn.ModuleList(others)
+
+    def forward(self, x):
+        for layer, other in zip(self.layers, self.others, strict=False):
+            x = layer(x)
+            if other is not None:
+                x = other(x)
+        return x
+
+
+def test_a_list_of_modules_without_parameters_has_a_place_in_the_params():
+    assert proves(Zipped([nn.Tanh(), nn.Tanh(), nn.Tanh()]), X)
+    assert proves(Zipped([None, None, None]), X)
+
+
+class Spread(Zipped):
+    def forward(self, x):
+        both = [self.layers, self.others]
+        for layer, other in zip(*both, strict=False):
+            x = other(layer(x))
+        return x
+
+
+def test_zip_of_a_list_of_sequences():
+    assert proves(Spread([nn.Tanh(), nn.Tanh(), nn.Tanh()]), X)

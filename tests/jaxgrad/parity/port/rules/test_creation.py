@@ -1,0 +1,26 @@
+"""Operators that make tensors or change their dtype."""
+
+import numpy as np
+import torch
+from torch import nn
+
+from tests.jaxgrad.parity.port._ports import agrees, source
+
+
+X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+
+
+class Masks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        same = (x > 0).byte()
+        axes = torch.arange(1, x.ndim).tolist()
+        return (self.fc(x) * (same ^ 1)).sum(axes)
+
+
+def test_bytes_and_lists_of_numbers_of_the_configuration():
+    assert "jnp.uint8" in source(Masks(), X)
+    assert agrees(Masks(), X)

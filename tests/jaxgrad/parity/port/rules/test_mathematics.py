@@ -1,0 +1,40 @@
+"""Operators whose JAX form is an expression."""
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from tests.jaxgrad.parity.port._ports import agrees
+
+
+X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+
+
+class Softmax(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        y = x.softmax(-1)
+        ctx.save_for_backward(y)
+        return y
+
+    @staticmethod
+    def backward(ctx, *grads: Any):
+        (y,) = ctx.saved_tensors
+        return vars(torch)["_softmax_backward_data"](
+            grad_output=grads[0], output=y, dim=-1, input_dtype=torch.float32
+        )
+
+
+class Attends(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return Softmax.apply(self.fc(x))
+
+
+def test_the_backward_of_a_softmax_that_is_written_by_hand():
+    assert agrees(Attends(), X)
