@@ -217,12 +217,6 @@ class Refused(nn.Module):
         return self.step(self, x)
 
 
-def _branches(self, x):
-    if x.sum() > 0:
-        return x * 2
-    return x + 1
-
-
 def _reads(self, x):
     return x * x.max().item()
 
@@ -245,7 +239,6 @@ def _masks(self, x):
 @pytest.mark.parametrize(
     "step, reason",
     [
-        (_branches, "one arm of a branch on the value of a tensor returns and the other does not"),
         (_reads, r"item\(\) reads the value of a tensor, which is not known when JAX traces"),
         (_stores, "`kept` is set while the module runs; return it instead of storing it"),
         (_shares, "'y' shares memory with a tensor that line [0-9]+ changes in place"),

@@ -21,7 +21,7 @@ class Noise(nn.Module):
 
     lines = (
         "drop_rng, normal_rng = jax.random.split(rng)",
-        'F.dropout(F.linear(x, **p["inp"]), training=training, key=drop_rng)',
+        'F.dropout(F.linear(x, **p["inp"]), p=0.5, training=training, key=drop_rng)',
         "jax.random.normal(normal_rng, h.shape, h.dtype)",
     )
 
