@@ -46,7 +46,7 @@ def conventions(
     names = {name for w in functions for name in syntax.names_in(w.node)}
     nodes = [w.node for w in functions if isinstance(w.node, ast.FunctionDef)]
     parameters = {a.arg for x in nodes for a in (*x.args.args, *x.args.kwonlyargs)}
-    names_of_buffers = ", ".join(dict.fromkeys(path.rpartition(".")[2] for path in buffers))
+    names_of_buffers = ", ".join(dict.fromkeys(map(_short, buffers)))
     params = PARAMS_AND_BUFFERS.format(names_of_buffers) if buffers else PARAMS
     lines = [params] if "p" in parameters else []
     if stateful:
@@ -56,3 +56,13 @@ def conventions(
     if "F" in names:
         lines.append(OPERATORS)
     return "\n".join(lines)
+
+
+def _short(path: str) -> str:
+    """Return `running_mean` for `norm.running_mean`, but `attn.bias` for `0.attn.bias`.
+
+    A name that layers give their parameters is ambiguous without that of its module.
+    """
+    *owners, name = path.split(".")
+    owners = [owner for owner in owners if not owner.isdigit()]
+    return ".".join([*owners[-1:], name]) if name in ("weight", "bias") else name

@@ -43,6 +43,7 @@ from jaxgrad.parity.port.modules import (
 )
 from jaxgrad.parity.port.rules import names, table
 from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.statements import stores
 from jaxgrad.parity.port.values.kinds_of_values import (
     Chain,
@@ -147,7 +148,7 @@ def _method(
         folded = folded_call(method.real, [owner, *args], keywords, scope, node)
         if folded is not None:
             return folded
-        if made_objects.is_made(owner.real, scope.run):
+        if made_objects.is_made(owner.real, scope.run) and not is_torch(type(owner.real)):
             return inlined.run(method.real, [owner, *args], keywords, scope, node)
     kind = method.kind or type(owner.real)
     return call_function(method.real, [owner, *args], keywords, scope, node, kind)

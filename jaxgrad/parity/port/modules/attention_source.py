@@ -114,7 +114,8 @@ class Attention:
         if len(self.masks) > 1:
             yield f"mask = {mask}"
             mask = "mask"
-        scores = "(q * q.shape[-1] ** -0.5) @ k.mT"
+        yield f"scale = {self.module.head_dim}**-0.5"
+        scores = "(q * scale) @ k.mT"
         yield f"scores = {scores} + {mask}" if self.masks else f"scores = {scores}"
         yield "attn_output_weights = jax.nn.softmax(scores, axis=-1)"
         if self.drops:

@@ -1,7 +1,10 @@
 """The docstring of a port says what its functions have in common."""
 
+from collections import OrderedDict
+
 import jax
 import numpy as np
+import torch
 from torch import nn
 
 import jaxgrad
@@ -29,6 +32,22 @@ def test_buffers_are_named():
     text = " ".join(source(module, X).split())
     named = "in torch: running_mean, running_var, num_batches_tracked. Split them from `p`"
     assert named in text and "jaxgrad.partition" in text
+
+
+def test_a_buffer_that_is_called_like_a_parameter_is_named_with_its_module():
+    """GPT-2's causal mask is a buffer called `bias`, as are parameters of most layers."""
+
+    class Attention(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("bias", torch.tensor([1.0, 0.0, 1.0]))
+            self.fc = nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.fc(x) * self.bias
+
+    module = nn.Sequential(OrderedDict(attn=Attention()))
+    assert "no gradient in torch: attn.bias." in source(module, X)
 
 
 def test_the_parameters_are_differentiated_as_the_docstring_says():

@@ -93,3 +93,18 @@ def test_an_object_that_is_set_by_another_function_is_refused():
 
     with pytest.raises(PortError, match="`mean` of an object that is an argument is set"):
         source(Passed(), X)
+
+
+class Prior(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return distributions.Normal(0.0, 1.0).log_prob(self.fc(x)).sum(-1)
+
+
+def test_a_method_of_torchs_distribution_is_a_function_of_the_port():
+    """An object of torch that the forward pass makes is not taken apart at its calls."""
+    text = source(Prior(), X)
+    assert "def log_prob(value):" in text and "log_prob(F.linear(x, " in text
