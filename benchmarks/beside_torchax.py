@@ -9,9 +9,7 @@ cannot be imported with torch 2.12 or newer. `make port-torchax` makes an enviro
 
 from __future__ import annotations
 
-import argparse
 import importlib
-import pathlib
 import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -107,12 +105,7 @@ def table(rows: Sequence[Beside]) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("patterns", nargs="*", metavar="NAME", help="part of a module's name")
-    parser.add_argument("--markdown", type=pathlib.Path)
-    options = parser.parse_args(argv)
+    options = ports.arguments(__doc__, argv)
     configure()
     rows = list(comparisons(options.patterns))
     print(table(rows))

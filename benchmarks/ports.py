@@ -161,13 +161,18 @@ def table(rows: Sequence[Comparison]) -> str:
     return "\n".join(lines)
 
 
-def main(argv: Sequence[str] | None = None) -> None:
+def arguments(doc: str | None, argv: Sequence[str] | None) -> argparse.Namespace:
+    """Return the names of networks, and the file for the table, that a command line has."""
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("patterns", nargs="*", metavar="NAME", help="part of a network's name")
     parser.add_argument("--markdown", type=pathlib.Path)
-    options = parser.parse_args(argv)
+    return parser.parse_args(argv)
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    options = arguments(__doc__, argv)
     configure()
     rows = list(comparisons(options.patterns))
     print(table(rows))
