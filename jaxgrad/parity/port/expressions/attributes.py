@@ -62,6 +62,8 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
         return Folded(found)
     if isinstance(found, types.MethodType) and isinstance(value, Folded):
         return Method(found.__func__, None, value)
+    if isinstance(value.real, torch.dtype):
+        return Folded(found)
     if value.code is not None and isinstance(found, int | float):
         return Size(found, syntax.attribute(code_of(value), name))
     return constant_value(found, name, scope, source=_source(value.real, scope))

@@ -16,7 +16,7 @@ from torch import nn
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.interpretation import calls, expressions, statements
 from jaxgrad.parity.port.interpretation.warming import warm_up
-from jaxgrad.parity.port.merging.tidying import tidied
+from jaxgrad.parity.port.merging.tidying import rename_parameters, tidied
 from jaxgrad.parity.port.modes.modes import MODES, in_mode, merge_modes
 from jaxgrad.parity.port.modules import module_hooks
 from jaxgrad.parity.port.source import syntax
@@ -203,10 +203,12 @@ def _interpret(run: Run, example: Any) -> Written:
     args, keywords = ([], dict(zip(names, values, strict=True))) if named else (values, {})
     run.output = run.call(root, args, keywords, top, top.source.node)
     run.stateful = top.stateful
+    called = [a.arg for a in run.written[-1].node.args.args]
     run.written[:] = tidied(run.written)
     entry = run.written[-1]
+    now = [a.arg for a in entry.node.args.args]  # of the function that does the work
     entry.node.body[:0] = module_hooks.parameter_hooks(top, run.used, top.source.node)
-    _take_all(entry, module, named, names)
+    _take_all(entry, module, named, names, dict(zip(called, now, strict=False)))
     return entry
 
 
@@ -214,12 +216,26 @@ def _forward(module: nn.Module) -> types.FunctionType:
     return module.forward.__func__  # pyright: ignore[reportFunctionMemberAccess, reportReturnType]
 
 
-def _take_all(entry: Written, module: nn.Module, named: bool, names: list[str]) -> None:
-    """Give the entry every input as a parameter, used or not, after the params."""
+def _take_all(
+    entry: Written, module: nn.Module, named: bool, names: list[str], renamed: dict[str, str]
+) -> None:
+    """Give the entry every input as a parameter, used or not, after the params.
+
+    Args:
+        entry: The entry.
+        module: The module.
+        named: Whether the inputs are passed by name, and so keep their names.
+        names: Their names.
+        renamed: The entry's name for each parameter of the module's `forward`.
+    """
+    if named:
+        rename_parameters(entry, {new: old for old, new in renamed.items() if new != old})
+        renamed = {}
     parameters = list(inspect.signature(_forward(module)).parameters)[1:]
     other = renames(source_of(_forward(module)).node)
     chosen = names if named else parameters[: len(names)]
     wanted = [other.get(name) or port_name(name) for name in chosen]
+    wanted = [renamed.get(name, name) for name in wanted]
     have = [a.arg for a in entry.node.args.args]
     entry.node.args.args = [
         ast.arg(n) for n in ["p", *wanted, *(h for h in have if h not in ("p", *wanted))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.written import Written
@@ -22,6 +22,17 @@ def tidied(functions: Sequence[Written]) -> list[Written]:
         if target is not None:
             _take_place(target, written, kept)
     return _called_from(kept[-1], kept)
+
+
+def rename_parameters(function: Written, names: Mapping[str, str]) -> None:
+    """Rename parameters of a function; a variable that has one of the names becomes `name_2`."""
+    parameters = [a.arg for a in function.node.args.args]
+    taken = {n for s in function.node.body for n in syntax.names_in(s)} - set(parameters)
+    names = {n: f"{n}_2" for n in names.values() if n in taken} | dict(names)
+    for argument in function.node.args.args:
+        argument.arg = names.get(argument.arg, argument.arg)
+    for statement in function.node.body:
+        syntax.rename_variables(statement, names)
 
 
 def _passes_on_to(written: Written, functions: Sequence[Written]) -> Written | None:
