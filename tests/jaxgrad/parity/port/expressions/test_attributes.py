@@ -1,0 +1,27 @@
+"""Attributes of values are those of torch, or are written as JAX has them."""
+
+import numpy as np
+from torch import nn
+
+from tests.jaxgrad.parity.port._ports import agrees, source
+
+
+X = np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)
+
+
+class Checked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        if not (x.dtype.is_floating_point or x.dtype.is_complex):
+            raise TypeError("floating-point numbers are needed")
+        return self.fc(x) * (2 if x.dtype.is_floating_point else 1)
+
+
+def test_what_a_dtype_is_is_folded():
+    """`x.dtype` is written as it is, but JAX's dtype has no `is_floating_point`."""
+    text = source(Checked(), X)
+    assert "is_floating_point" not in text and "* 2" in text
+    assert agrees(Checked(), X)
