@@ -66,9 +66,15 @@ def _turns(body: list[ast.stmt], size: int) -> Iterator[list[ast.stmt]]:
         if not all("unrolled" in s.__dict__ and isinstance(s, ast.Assign | ast.AugAssign | ast.Expr)
                    for s in turn):  # fmt: skip
             return
-        if start and constants(body[:size], turn) is None:
+        places = constants(body[:size], turn) if start else []
+        if places is None or not all(_is_plain(a) and _is_plain(b) for a, b in places):
             return
         yield turn
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """Return whether a node is a number without a sign: no formula, and no key of the params."""
+    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -33,7 +33,7 @@ class Marking(TorchFunctionMode):
         return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        for buffer in self.buffers.values():
+        for buffer in {id(x): x for x in self.buffers.values()}.values():  # it may have two names
             delattr(buffer, _BUFFERS)
         super().__exit__(*error)
 

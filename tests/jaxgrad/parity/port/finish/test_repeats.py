@@ -67,3 +67,35 @@ def test_statements_of_the_author_stay_as_they_are():
             return torch.tanh(self.layers[5](x))
 
     assert "\n    for " not in source(Written(), X)
+
+
+class Shifted(Alternating):
+    """Each turn reads another parameter, which is not an element of a list."""
+
+    def __init__(self):
+        super().__init__()
+        self.early, self.late = (nn.Parameter(torch.tensor(v)) for v in (0.5, -0.5))
+
+    def forward(self, x):
+        for i, layer in enumerate(self.layers[:2]):
+            x = x * 2
+            shift = self.early if i == 0 else self.late
+            x = torch.tanh(layer(x) + shift)
+            x = x * 3
+        return x
+
+
+class Signed(Alternating):
+    def forward(self, x):
+        for layer, sign in zip(self.layers[::2], (1, -1, 1), strict=True):
+            x = torch.tanh(layer(x) * sign)
+            x = x * 2
+        return x
+
+
+def test_turns_that_differ_in_more_than_a_number_are_no_loop():
+    """Another name of a parameter, and another sign, are not an index."""
+    text = source(Shifted(), X)
+    assert 'p["early"]' in text and 'p["late"]' in text
+    assert agrees(Shifted(), X)
+    assert agrees(Signed(), X)
