@@ -1,0 +1,28 @@
+"""The marks of a run say which tensors depend on sizes, or on buffers, alone."""
+
+import numpy as np
+import torch
+from torch import nn
+
+from tests.jaxgrad.parity.port._ports import agrees
+
+
+class Shared(nn.Module):
+    """One tensor is a buffer with two names, as in a flow that shares its mask."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+        self.register_buffer("mask", torch.tensor([1.0, 0.0, 1.0]))
+        self.register_buffer("again", self.mask)
+
+    def forward(self, x):
+        return self.fc(x * self.mask) + self.again
+
+
+def test_a_buffer_may_have_two_names():
+    """The mark that a run leaves on a buffer is removed once."""
+    x = np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)
+    module = Shared()
+    assert agrees(module, x)
+    assert not any(name.startswith("_depends") for name in vars(module.mask))
