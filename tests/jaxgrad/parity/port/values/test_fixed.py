@@ -13,8 +13,9 @@ class Shared(nn.Module):
     def __init__(self):
         super().__init__()
         self.fc = nn.Linear(3, 3)
-        self.register_buffer("mask", torch.tensor([1.0, 0.0, 1.0]))
-        self.register_buffer("again", self.mask)
+        mask = torch.tensor([1.0, 0.0, 1.0])
+        self.register_buffer("mask", mask)
+        self.register_buffer("again", mask)
 
     def forward(self, x):
         return self.fc(x * self.mask) + self.again
