@@ -105,7 +105,7 @@ def square(out: Any) -> Any:
 
 
 def compare_network(network: Network) -> Iterator[Comparison]:
-    """Compare a network of the benchmarks with the port of its torch modules."""
+    """Yield a comparison of a network's port for each form in which it is written by hand."""
     module, weights = network.built()
     run, params = ported(module, (network.x,))
     y = jnp.asarray(network.y)
@@ -127,7 +127,7 @@ def compare_network(network: Network) -> Iterator[Comparison]:
 
 
 def compare_pair(name: str) -> Iterator[Comparison]:
-    """Compare a pair of `parity_tests.ports`, if its JAX program is a function."""
+    """Yield the comparison of a pair of `parity_tests.ports`, if its JAX program is a function."""
     pair = importlib.import_module(f"parity_tests.ports.{name}").pair()
     if isinstance(pair["fn"], nnx.Module) or pair.get("has_state"):
         return

@@ -6,9 +6,10 @@ only folders above it:
 
 - `source`: read the source of the torch program, build and write that of the port.
 - `values`: what an expression is (folded, a size, a tensor, a module), and the state of a port.
-- `functions`, `expressions`, `rules`, `calls`, `modules`, `statements`, `loops`: interpret each
-  kind of syntax; `rules` are the operators of torch, one line each.
+- `functions`, `expressions`, `rules`, `calls`, `modules`, `statements`: interpret each kind of
+  syntax; `rules` are the operators of torch, one line each.
 - `modes`, `merging`: write train and eval mode once, and copies of a function once.
+- `loops`: interpret loops, whose turns are compared as copies of a function are.
 - `interpretation`: which file interprets a statement, an expression or a call.
 - `training`: the training step, with torch's optimizer and its schedule.
 - `finish`: names, shapes, keys and line breaks of the written functions.

@@ -1,1 +1,1 @@
-"""Interpret calls of Python and of torch that are more than an operator."""
+"""Interpret calls of Python functions, and calls of torch other than operators."""

@@ -1,1 +1,1 @@
-"""Interpret expressions that are no calls: operators, conditions, attributes and elements."""
+"""Interpret expressions other than calls: operators, conditions, attributes and elements."""

@@ -76,7 +76,7 @@ def _reuse_names(function: ast.FunctionDef) -> None:
                 continue
             if target.id in syntax.names_in(statement) or "temporary" in new:
                 continue
-            if any(_is_one_of_several(target.id, s) for s in after):
+            if any(_has_siblings(target.id, s) for s in after):
                 continue
             for earlier in function.body[:n]:
                 if new in syntax.assigned(earlier):
@@ -119,7 +119,7 @@ def _rename_one(old: str, start: int, block: list[ast.stmt], function: ast.Funct
     readers = [n for n, s in enumerate(block) if n > start and _occurs(old, s)]
     total = sum(_occurs(old, s) for s in function.body)
     within = sum(_occurs(old, block[n]) for n in (start, *readers))
-    if not readers or total != within or _is_one_of_several(old, block[readers[-1]]):
+    if not readers or total != within or _has_siblings(old, block[readers[-1]]):
         return
     between = block[start + 1 : readers[-1] + 1]
     if any(isinstance(n, ast.Lambda | ast.FunctionDef) for s in between for n in ast.walk(s)):
@@ -134,8 +134,8 @@ def _rename_one(old: str, start: int, block: list[ast.stmt], function: ast.Funct
         _replace(statement, old, new)
 
 
-def _is_one_of_several(name: str, statement: ast.stmt) -> bool:
-    """Return whether a list holds `head_0` and `head_1`, and a variable is one of them."""
+def _has_siblings(name: str, statement: ast.stmt) -> bool:
+    """Return whether a variable is in a list with others of its name: `[head_0, head_1]`."""
     for node in ast.walk(statement):
         elements = [x.id for x in getattr(node, "elts", []) if isinstance(x, ast.Name)]
         alike = [x for x in elements if _numbered(x) == _numbered(name)]

@@ -159,7 +159,7 @@ INDEX = "[]"
 def _numbers(node: ast.AST, place: str = "") -> Iterator[tuple[ast.Constant, str]]:
     """Yield the numbers of a tree, each with the keyword that it is passed for or as an index."""
     if isinstance(node, ast.Constant):
-        if type(node.value) in (int, float):
+        if _is_plain(node):
             yield node, place
         return
     for field, inner in ast.iter_fields(node):

@@ -1,1 +1,1 @@
-"""Interpret statements that are no loops."""
+"""Interpret statements other than loops."""

@@ -1,1 +1,1 @@
-"""What the expressions of the torch program are during a port, and the state of a port."""
+"""Represent the values of the torch program during a port, and the state of the port."""

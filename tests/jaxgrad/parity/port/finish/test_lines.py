@@ -71,7 +71,7 @@ def test_a_tuple_whose_parts_read_each_other_stays_one_statement():
 
 
 def test_a_long_result_has_a_line_before_the_params_that_are_returned_too():
-    """A short one stays where it is, and other pairs do."""
+    """A short result stays in the return statement, as does one that is not returned with `p`."""
     assert rewritten(f"return {LONG}, p") == [f"x = {LONG}", "return x, p"]
     assert rewritten(f"x = {LONG}", "return x, p") == [f"x = {LONG}", "return x, p"]
     assert rewritten("return g(x), p") == ["return g(x), p"]

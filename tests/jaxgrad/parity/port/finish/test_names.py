@@ -42,7 +42,7 @@ def test_a_number_is_left_out_where_the_other_value_is_not_needed():
 
 
 def test_values_of_one_list_keep_their_numbers():
-    """The second head does not take the name of the list that it is an element of."""
+    """Each element keeps its own name, not that of the variable to which the list is assigned."""
     body = ("head_0 = f(x)", "head_1 = g(x)", "x = cat([head_0, head_1])", "return x")
     assert rewritten(*body)[:3] == [*body[:3]]
     assert rewritten("y_2 = f(x)", "x = cat([y_2, mask])", "return x")[0] == "x = f(x)"

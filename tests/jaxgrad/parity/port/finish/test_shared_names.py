@@ -55,7 +55,7 @@ def test_a_common_word_is_the_name():
 
 
 def test_a_sequence_named_like_a_layer_is_named_after_its_class_too():
-    """`conv` would read as a convolution, and `body` does not."""
+    """The name `conv` alone reads as a convolution, and `body` is the name of no operator."""
     assert is_layer("conv") and is_layer("linear") and not is_layer("body")
     text = source(Net("conv"), X)
     assert "def net_conv(p, x):" in text and 'net_conv(p["conv"], x)' in text
