@@ -27,19 +27,21 @@ from benchmarks import (
     results,
     suite,
     training,
+    written,
 )
 
 
 SECTIONS: dict[str, Any] = {
     "training": training,
     "optimizers": optimizers,
+    "written": written,
     "functional": functional,
     "claims": claims,
     "growth": growth,
     "proving": proving,
     "suite": suite,
 }
-ON_GPU = ("training", "optimizers", "claims", "growth")
+ON_GPU = ("training", "optimizers", "written", "claims", "growth")
 HERE = pathlib.Path(__file__).parent
 
 
