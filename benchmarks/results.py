@@ -89,9 +89,9 @@ def markdown(records: Mapping[str, Any], sections: Mapping[str, Any]) -> str:
 
 
 def _about(records: Mapping[str, Any]) -> str:
-    """Return the introduction; its title names the GPU that was measured."""
+    """Return the introduction; its title names the GPUs that were measured."""
     gpus = sorted({entry["machine"]["device"] for entry in records.values()} - {"cpu"})
-    return _ABOUT.replace("costs\n", f"costs on {', '.join(gpus)}\n", 1) if gpus else _ABOUT
+    return _ABOUT.replace("costs\n", f"costs on {' and '.join(gpus)}\n", 1) if gpus else _ABOUT
 
 
 def quote(records: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from parity_tests.ports import gpt2
 
 
 TITLE = "A port that `jaxgrad.port` writes"
-HEADS = ("flops", "by hand", "torch")
+HEADS = ("by hand", "torch", "flops")
 
 
 class Workload(NamedTuple):
@@ -44,7 +44,8 @@ def of_network(network: Network) -> Iterator[Workload]:
 @contextlib.contextmanager
 def of_gpt2(batch: int, tokens: int, heads: int, **sizes: int) -> Iterator[Workload]:
     """Yield GPT-2 with other sizes, which are constants of its file."""
-    with mock.patch.multiple(gpt2, TOKENS=tokens, HEADS=heads, **sizes):
+    constants: dict[str, Any] = {"TOKENS": tokens, "HEADS": heads, **sizes}
+    with mock.patch.multiple(gpt2, **constants):
         torch.manual_seed(0)
         module = gpt2.GPT2(gpt2.Conv1D).float()
         x, y = np.random.default_rng(0).integers(0, gpt2.VOCABULARY, (2, batch, tokens))
@@ -85,8 +86,10 @@ def measure(tick: Callable[[str], None]) -> dict[str, Any]:
     ratios = {}
     for name, opened in _workloads().items():
         tick(name)
-        with torch.device("cpu"), opened() as work:
-            run, params = ports.ported(work.module.eval(), (torch.tensor(work.x),))
+        with contextlib.ExitStack() as stack:
+            with torch.device("cpu"):
+                work = stack.enter_context(opened())
+                run, params = ports.ported(work.module.eval(), (torch.tensor(work.x),))
             ratios[name] = _row(work, run, params)
         jax.clear_caches()
     return ratios
@@ -122,10 +125,9 @@ def _compiled(loss: Callable[..., Any], params: Any, work: Workload) -> Step:
 
 
 def _torch(work: Workload) -> Callable[[], Any]:
-    """Return torch's value and gradients, on the GPU if there is one."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    module = work.module.to(device)
-    x, y = (torch.tensor(a, device=device) for a in (work.x, work.y))
+    """Return a function that runs torch's value and gradients on its default device."""
+    module = work.module.to(torch.get_default_device())
+    x, y = torch.tensor(work.x), torch.tensor(work.y)
 
     def step() -> Any:
         module.zero_grad()
@@ -142,7 +144,7 @@ def markdown(ratios: dict[str, Any]) -> Iterator[str]:
         "divided by the same network by hand in JAX and in torch. Float32, products in float32."
     )
     yield ""
-    yield "| network | flops, by hand | time, by hand | torch eager | losses differ by |"
+    yield "| network | time, by hand | torch eager | flops, by hand | losses differ by |"
     yield "|---|---|---|---|---|"
     for name, row in ratios.items():
         cells = [_cell(row.get(head, "")) for head in HEADS]

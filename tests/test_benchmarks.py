@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import jaxgrad
-from benchmarks import functional, growth, ports, results
+from benchmarks import functional, growth, ports, results, written
 from benchmarks.__main__ import HERE, SECTIONS, use_device
 from benchmarks.behaviours import BEHAVIOURS
 from benchmarks.interleaved import over, rounds
@@ -135,7 +135,11 @@ def test_deeper_networks_come_closer_to_the_root_of_the_depth():
 
 
 def test_the_page_on_costs_quotes_the_optimizers_on_a_gpu():
-    """The page has the range of ratios to optax, plain SGD apart, and the median ratio to torch."""
+    """The page has the range of ratios to optax, plain SGD apart, and the median ratio to torch.
+
+    It also has the time of the port of GPT-2, relative to the network by hand.
+    """
+    gpt2 = results.load(HERE / "gpu")["written"]["numbers"]["GPT-2, 124 million parameters"]
     rows = results.load(HERE / "gpu")["optimizers"]["numbers"]
     ratios = {name: row["time"] for name, row in rows.items()}
     sgd = ratios.pop("sgd")
@@ -146,6 +150,7 @@ def test_the_page_on_costs_quotes_the_optimizers_on_a_gpu():
         f"{min(ratios.values()):.1f} to {max(ratios.values()):.1f} times as long as optax's "
         f"(plain SGD {sgd:.2f}) and {foreach:.1f} times as long as torch's `foreach`" in page
     )
+    assert f"GPT-2 with 124 million parameters take {gpt2['by hand']:.2f} times as long" in page
 
 
 def test_the_results_page_is_current(tmp_path):
@@ -195,11 +200,12 @@ def test_a_missing_gpu_is_named(capsys):
 
 
 def test_the_page_of_a_gpu_names_it():
-    """The results of a GPU are on a page of their own, whose title names the GPU."""
+    """The results of GPUs are on a page of their own, whose title names them."""
     records = results.load(HERE / "gpu")
     page = (HERE / "gpu" / "RESULTS.md").read_text()
 
-    assert page.startswith(f"# What jaxgrad costs on {records['optimizers']['machine']['device']}")
+    devices = sorted({record["machine"]["device"] for record in records.values()})
+    assert page.startswith(f"# What jaxgrad costs on {' and '.join(devices)}\n")
     assert page == results.markdown(records, SECTIONS)
 
 
@@ -240,3 +246,22 @@ def test_a_table_of_ports_has_their_ratios():
     row = ports.Comparison("net", ports.Cost(110.0, 30.0), ports.Cost(100.0, 60.0))
 
     assert "| net | 110 | 100 | 1.10 | 30 | 60 | 0.50 |" in ports.table([row])
+
+
+@pytest.mark.parametrize("name", ["MLP", "GPT-2, 2 layers"])
+def test_a_written_port_is_timed_beside_torch_and_by_hand(monkeypatch, name):
+    """A row has the ratios of times, XLA's count of flops, and the difference of the losses."""
+    small = {
+        "MLP": lambda: written.of_network(mlp(depth=2, width=8, batch=4)),
+        "GPT-2, 2 layers": lambda: written.of_gpt2(2, 5, 2, WIDTH=8, LAYERS=2, VOCABULARY=11),
+    }
+    monkeypatch.setattr(written, "SMALL", {name: small[name]})
+    ticks = []
+
+    rows = written.measure(ticks.append)
+
+    assert ticks == list(rows) == written.cells() == [name]
+    assert 0.5 < rows[name]["flops"] < 1.1 and rows[name]["losses differ by"] < 1e-5
+    assert rows[name]["by hand"] > 0 and rows[name]["torch"] > 0
+    (line,) = [line for line in written.markdown(rows) if line.startswith(f"| {name}")]
+    assert line.count("|") == 6

@@ -143,7 +143,7 @@ def test_the_tests_on_a_gpu_are_quoted_correctly():
     folder = ROOT / "benchmarks" / "gpu"
     page = (folder / "README.md").read_text()
     records = {r["target"]: r for r in json.loads((folder / "records.json").read_text())}
-    for part in ("operators", "layers", "prove"):
+    for part in ("operators", "layers", "ports", "prove"):
         assert f"{records[part]['passed']:,} of {records[part]['of']:,}" in page, part
     failed = {re.findall(r"\[(.*)\]", name)[0] for name in records["operators"]["failed"]}
     fft = {name for name in failed if name.startswith("fft.")}

@@ -3,8 +3,9 @@
     python -m parity_tests.devices.record [gpu|tpu] [--run PART ...] [--workers N]
 
 Each part is a process of its own: the cells of the parity grid, the operators, the layers, the
-tests of `prove`, and on a GPU the benchmarks. The records are written to benchmarks/gpu or
-benchmarks/tpu, and from them the table of docs/versions.md. Exit status: 0 if all passed, else 1.
+ports that `jaxgrad.port` writes, the tests of `prove`, and on a GPU the benchmarks. The records are
+written to benchmarks/gpu or benchmarks/tpu, and from them the table of docs/versions.md. Exit
+status: 0 if all passed, else 1.
 """
 
 import argparse
@@ -28,6 +29,7 @@ TESTS: dict[str, Sequence[str]] = {
     "parity": ("parity_tests", "--device", "{device}", "--json", "{json}"),
     "operators": ("pytest", "-n", "{workers}", "tests/jaxgrad/functional", "-k", "test_operator"),
     "layers": ("pytest", "-n", "{workers}", "tests/jaxgrad/nnx"),
+    "ports": ("pytest", "-n", "{workers}", "tests/parity_tests/devices/test_written_ports.py"),
     "prove": ("pytest", "-n", "{workers}", "tests/jaxgrad/parity", "-k", "prove or lint"),
 }
 BENCHMARKS = "benchmarks"

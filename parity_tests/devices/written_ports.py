@@ -117,7 +117,7 @@ def by_port(module: nn.Module, ported: Ported, inputs: Any, dtype: str, device: 
 
 
 def _by_port(
-    module: nn.Module, ported: Ported, inputs: Any, dtype: str, place: jax.Device
+    module: nn.Module, ported: Ported, inputs: Any, dtype: str, place: Any
 ) -> Results:
     params = jax.device_put(ported.params(in_dtype(module, dtype).state_dict()), place)
     trained, rest = split(params)

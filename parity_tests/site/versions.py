@@ -19,7 +19,12 @@ PAGE = ROOT / "docs" / "versions.md"
 README = ROOT / "README.md"
 DEVICES = {"GPU": "gpu", "TPU": "tpu"}  # entries, and the folders of their records
 README_ROWS = {"gpu": "| NVIDIA GPU, Linux |", "tpu": "| TPU VM |"}  # how each begins
-UNITS = {**RUNS, "layers": "tests of layers", "prove": "tests of `prove` and `lint`"}
+UNITS = {
+    **RUNS,
+    "layers": "tests of layers",
+    "ports": "written ports",
+    "prove": "tests of `prove` and `lint`",
+}
 BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"
 HEAD = (
     *("entry", "result", "Python", "JAX", "torch", "flax", "optax", "device", "commit", "date"),

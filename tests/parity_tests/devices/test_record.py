@@ -56,13 +56,13 @@ def test_each_part_is_run_and_recorded(runs, tmp_path, capsys):
 
     folder = tmp_path / "benchmarks" / "gpu"
     records = json.loads((folder / "records.json").read_text())
-    assert [r["target"] for r in records] == ["parity", "operators", "layers", "prove"]
+    assert [r["target"] for r in records] == ["parity", "operators", "layers", "ports", "prove"]
     assert records[1]["failed"] == ["a.b::d"] and records[1]["device"] == "NVIDIA X"
     assert records[1]["command"] == "make device DEVICE=gpu ARGS='--run operators'"
     cells = json.loads((folder / "parity.json").read_text())
     assert cells == {"hooks/a": {"float32 jit": "close"}} and "verdicts" not in records[0]
     modules = [command[1] for command, _ in runs[1:]]
-    assert modules == ["parity_tests", "pytest", "pytest", "pytest", "benchmarks"]
+    assert modules == ["parity_tests", *["pytest"] * 4, "benchmarks"]
     parity, env = runs[1]
     assert parity[2:4] == ["--device", "gpu"]
     assert env["JAX_DEFAULT_MATMUL_PRECISION"] == "highest"
@@ -76,7 +76,7 @@ def test_a_part_replaces_its_own_record(runs, tmp_path):
 
     path = tmp_path / "benchmarks" / "tpu" / "records.json"
     targets = [r["target"] for r in json.loads(path.read_text())]
-    assert targets == ["parity", "operators", "prove", "layers"]
+    assert targets == ["parity", "operators", "ports", "prove", "layers"]
     workers = {words[words.index("-n") + 1] for words, _ in runs if "-n" in words}
     assert workers == {"1"} and not any("benchmarks" in words for words, _ in runs)
 
