@@ -116,9 +116,7 @@ def by_port(module: nn.Module, ported: Ported, inputs: Any, dtype: str, device: 
         return _by_port(module, ported, inputs, dtype, jax.devices(device)[0])
 
 
-def _by_port(
-    module: nn.Module, ported: Ported, inputs: Any, dtype: str, place: Any
-) -> Results:
+def _by_port(module: nn.Module, ported: Ported, inputs: Any, dtype: str, place: Any) -> Results:
     params = jax.device_put(ported.params(in_dtype(module, dtype).state_dict()), place)
     trained, rest = split(params)
     run = in_mode_of(ported.fn, ported.takes_mode, False, 0)
