@@ -24,6 +24,7 @@ from parity_tests.audits.optimizers import ELEMENTWISE
 
 TITLE = "A step of each optimizer"
 HEADS = ("flops", "bytes", "time", "torch foreach", "torch fused")
+LIMITS = ("jaxgrad", "torch foreach", "torch fused")
 LEAVES = 60
 SIZE = 25_000_000
 LR = 0.01
@@ -126,8 +127,27 @@ def measure_row(row: BenchmarkRow, arrays: list[np.ndarray], pairs: int) -> dict
         with contextlib.suppress(RuntimeError):  # Adagrad has no fused kernel for GPUs
             seconds(fused)
             runs["torch fused"] = fused
+    copied, runs["copy"] = copy(arrays)
     times = rounds(runs, at_least=pairs // 3, at_most=pairs // 3)
-    return numbers | {name: over(times, "jaxgrad", name) for name in runs if name != "jaxgrad"}
+    share = copied / least_bytes(runs["jaxgrad"])
+    limits = {
+        f"{name} / limit": over(times, name, "copy") * share for name in LIMITS if name in runs
+    }
+    others = [name for name in runs if name not in ("jaxgrad", "copy")]
+    return numbers | {name: over(times, "jaxgrad", name) for name in others} | limits
+
+
+def copy(arrays: list[np.ndarray]) -> tuple[int, Callable[[], Any]]:
+    """Return the bytes that torch reads and writes when it copies arrays, and a run of the copy."""
+    given = [torch.tensor(x) for x in arrays]
+    made = [torch.empty_like(x) for x in given]
+    return 2 * sum(x.nbytes for x in given), lambda: torch._foreach_copy_(made, given)
+
+
+def least_bytes(run: Donated) -> int:
+    """Return the bytes of a step that reads all its arrays and writes parameters and state once."""
+    kept = sum(x.nbytes for x in jax.tree.leaves(run.now))
+    return 2 * kept + sum(x.nbytes for x in run.grads)
 
 
 def markdown(numbers: dict[str, Any]) -> Iterator[str]:
@@ -136,5 +156,22 @@ def markdown(numbers: dict[str, Any]) -> Iterator[str]:
     yield "| optimizer | flops, optax | bytes, optax | time, optax | torch foreach | torch fused |"
     yield "|---|---|---|---|---|---|"
     for name, values in numbers.items():
-        cells = [f"{values[head]:.2f}" if head in values else "" for head in HEADS]
-        yield f"| {name} | {' | '.join(cells)} |"
+        yield f"| {name} | {' | '.join(_cell(values, head) for head in HEADS)} |"
+    measured = {name: v for name, v in numbers.items() if "jaxgrad / limit" in v}
+    if not measured:
+        return
+    yield ""
+    yield (
+        "A step must read the parameters, the state and the gradients once, and write the "
+        "parameters and the state once. The next table divides its time by the time in which torch "
+        "copies as many bytes in the same round."
+    )
+    yield ""
+    yield "| optimizer | jaxgrad | torch foreach | torch fused |"
+    yield "|---|---|---|---|"
+    for name, values in measured.items():
+        yield f"| {name} | {' | '.join(_cell(values, f'{head} / limit') for head in LIMITS)} |"
+
+
+def _cell(values: dict[str, float], head: str) -> str:
+    return f"{values[head]:.2f}" if head in values else ""

@@ -29,7 +29,6 @@ from benchmarks.interleaved import Cost, cost
 from benchmarks.networks import NETWORKS, Network, cross_entropy, forward
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port.port import port
-from parity_tests.runner.settings import configure
 
 
 SHIFTED = ("MobileNetV2",)  # networks with depthwise filters
@@ -172,6 +171,9 @@ def arguments(doc: str | None, argv: Sequence[str] | None) -> argparse.Namespace
 
 
 def main(argv: Sequence[str] | None = None) -> None:
+    # Its import sets torch to one thread, which a timed program must not inherit.
+    from parity_tests.runner.settings import configure
+
     options = arguments(__doc__, argv)
     configure()
     rows = list(comparisons(options.patterns))
