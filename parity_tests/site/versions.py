@@ -97,7 +97,8 @@ def _matrix() -> Iterator[list[str]]:
 
 def _devices() -> Iterator[list[str]]:
     for name, folder in DEVICES.items():
-        for record in records_in(ROOT / "benchmarks" / folder / "records.json"):
+        records = records_in(ROOT / "benchmarks" / folder / "records.json")
+        for record in sorted(records, key=lambda record: [*UNITS].index(record["target"])):
             yield _row(name, record)
 
 
