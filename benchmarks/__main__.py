@@ -1,6 +1,6 @@
 """Run the benchmarks (`make bench`).
 
-    python -m benchmarks [SECTION ...] [--device cpu|gpu] [--output DIR]
+    python -m benchmarks [SECTION ...] [--device cpu|gpu] [--rows PART ...] [--output DIR]
 
 The results are written to RESULTS.md, results.json and a page with plots. All times are ratios:
 medians over rounds, and in each round every program of a row runs once. On a GPU only the sections
@@ -20,6 +20,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks import (
     claims,
+    compiled,
     functional,
     growth,
     optimizers,
@@ -33,6 +34,7 @@ from benchmarks import (
 
 SECTIONS: dict[str, Any] = {
     "training": training,
+    "compile": compiled,
     "optimizers": optimizers,
     "written": written,
     "functional": functional,
@@ -41,6 +43,7 @@ SECTIONS: dict[str, Any] = {
     "proving": proving,
     "suite": suite,
 }
+ON_REQUEST = ("compile",)  # it may take an hour
 ON_GPU = ("training", "optimizers", "written", "claims", "growth")
 HERE = pathlib.Path(__file__).parent
 
@@ -49,10 +52,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=(__doc__ or "").partition("\n")[0]
     )
-    sections = f"any of {', '.join(SECTIONS)} (default: all, or with gpu {', '.join(ON_GPU)})"
+    sections = (
+        f"any of {', '.join(SECTIONS)} (default: all but {', '.join(ON_REQUEST)}; with gpu "
+        f"{', '.join(ON_GPU)})"
+    )
     parser.add_argument(
         "sections", nargs="*", choices=[*SECTIONS, []], metavar="SECTION", help=sections
     )
+    parser.add_argument(
+        "--rows", nargs="+", default=(), metavar="PART",
+        help="with compile: parts of the names of rows; the others keep their numbers",
+    )  # fmt: skip
     device = "device of both frameworks (default: cpu)"
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu", help=device)
     output = "folder of the results (default: benchmarks/, or benchmarks/gpu/ with gpu)"
@@ -60,9 +70,12 @@ def main() -> None:
     options = parser.parse_args()
     use_device(parser, options.device)
     possible = ON_GPU if options.device == "gpu" else tuple(SECTIONS)
-    chosen = {name: SECTIONS[name] for name in options.sections or possible}
+    usual = [name for name in possible if name not in ON_REQUEST]
+    chosen = {name: SECTIONS[name] for name in options.sections or usual}
     if not {*chosen} <= {*possible}:
         parser.error(f"on a GPU the sections are {', '.join(possible)}")
+    if options.rows and not compiled.cells(options.rows):
+        parser.error(f"no row's name contains {' or '.join(options.rows)}")
     folder = options.output or (HERE / "gpu" if options.device == "gpu" else HERE)
     folder.mkdir(parents=True, exist_ok=True)
     records = results.load(folder)
@@ -70,7 +83,8 @@ def main() -> None:
     with Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     ) as progress:
-        task = progress.add_task("", total=sum(len(s.cells()) for s in chosen.values()))
+        total = sum(len(section.cells()) for section in chosen.values())
+        task = progress.add_task("", total=total)
         for name, section in chosen.items():
 
             def tick(label: str, name: str = name) -> None:
@@ -78,7 +92,11 @@ def main() -> None:
                 progress.advance(task)
 
             began = time.perf_counter()
-            numbers = section.measure(tick)
+            if name in ON_REQUEST:
+                known = records.get(name, {}).get("numbers", {})
+                numbers = section.measure(tick, options.rows, known)
+            else:
+                numbers = section.measure(tick)
             records[name] = {
                 "numbers": numbers,
                 "machine": results.machine(),

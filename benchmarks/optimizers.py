@@ -141,7 +141,7 @@ def copy(arrays: list[np.ndarray]) -> tuple[int, Callable[[], Any]]:
     """Return the bytes that torch reads and writes when it copies arrays, and a run of the copy."""
     given = [torch.tensor(x) for x in arrays]
     made = [torch.empty_like(x) for x in given]
-    return 2 * sum(x.nbytes for x in given), lambda: torch._foreach_copy_(made, given)
+    return 2 * sum(x.nbytes for x in given), lambda: list(map(torch.Tensor.copy_, made, given))
 
 
 def least_bytes(run: Donated) -> int:

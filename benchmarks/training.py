@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import statistics
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -101,7 +101,9 @@ def markdown(ratios: dict[str, Any]) -> Iterator[str]:
         f"has at most {most['flops']:.3f} of the flops and {most['bytes']:.3f} of the bytes. "
         "Relative to torch eager it takes a geometric mean of "
         f"**{statistics.geometric_mean([row['torch'] for row in rows.values()]):.2f}** of the time"
-        f" ({', '.join(f'{network} {mean:.2f}' for network, mean in means.items())})."
+        f" ({', '.join(f'{network} {mean:.2f}' for network, mean in means.items())}); without the "
+        f"rows in bfloat16 (`amp`) it is {_mean_time(rows, low=False):.2f}, and of those alone "
+        f"{_mean_time(rows, low=True):.2f}."
     )
     yield ""
     yield (
@@ -140,6 +142,12 @@ def markdown(ratios: dict[str, Any]) -> Iterator[str]:
         "inputs once, while autocast gives each intermediate the dtype of torch's autocast."
         + (" Where both are 1.00, a time other than 1.00 is noise." if on_the_cpu else "")
     )
+
+
+def _mean_time(rows: Mapping[str, Any], *, low: bool) -> float:
+    """Return the geometric mean of the times relative to torch, of the rows in bfloat16 or not."""
+    times = [row["torch"] for name, row in rows.items() if name.endswith(", amp") == low]
+    return statistics.geometric_mean(times)
 
 
 def figures(ratios: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,87 @@
+"""Time every training step of `benchmarks.training` against torch.compile.
+
+Compiling takes up to some minutes a row, so this section runs only when it is named:
+`make bench ARGS=compile`, or `make bench ARGS='compile --rows MLP'` for some rows.
+"""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import torch
+
+import jaxgrad
+from benchmarks import training
+from benchmarks.behaviours import BEHAVIOURS
+from benchmarks.interleaved import over, rounds, seconds
+from benchmarks.networks import NETWORKS
+from benchmarks.steps import jax_step, one_process, torch_step
+
+
+TITLE = "A training step against torch.compile"
+RATIO = "torch.compile"
+
+
+def cells(rows: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Return the network and the behaviour of each row whose name has one of some parts."""
+    return [
+        (network, name)
+        for network, name in training.cells()
+        if not rows or any(part in f"{network}, {name}" for part in rows)
+    ]
+
+
+def measure(
+    tick: Callable[[str], None], rows: Sequence[str] = (), known: Mapping[str, Any] = {}
+) -> dict[str, Any]:
+    """Return the ratio of each row, or why there is none; rows not chosen keep their numbers."""
+    found = dict(known)
+    with one_process():
+        for network, name in cells(rows):
+            tick(f"{network}, {name}")
+            found[f"{network}, {name}"] = _row(network, name)
+            jax.clear_caches()
+            torch.compiler.reset()
+    ordered = [f"{network}, {name}" for network, name in training.cells()]
+    return {row: found[row] for row in ordered if row in found}
+
+
+def _row(network: str, name: str) -> dict[str, Any]:
+    net, behaviour = NETWORKS[network](), BEHAVIOURS[name]()
+    if name == "per sample gradients" and net.mixes_samples:
+        return {"why": "undefined, since batch norm mixes the samples"}
+    if not (shutil.which("g++") or shutil.which("clang++")):
+        return {"why": "no C++ compiler here"}
+    ours = jax_step(
+        net, net.built()[1], behaviour.with_jaxgrad(net), jaxgrad.optim.sgd(training.LR)
+    )
+    try:
+        theirs = torch_step(net, behaviour, compiled=True)
+        seconds(theirs)
+    except Exception as error:  # torch.compile may raise any type of error
+        return {"why": str(error).strip().partition("\n")[0][:80]}
+    return {RATIO: over(rounds({"ours": ours, "theirs": theirs}), "ours", "theirs")}
+
+
+def markdown(ratios: dict[str, Any]) -> Iterator[str]:
+    """Yield the mean and a table of networks and behaviours."""
+    times = [row[RATIO] for row in ratios.values() if RATIO in row]
+    yield (
+        f"A step with jaxgrad takes a geometric mean of **{statistics.geometric_mean(times):.2f}** "
+        f"of the time of the step that `torch.compile` compiles ({len(times)} rows)."
+    )
+    yield ""
+    yield f"| behaviour | {' | '.join(NETWORKS)} |"
+    yield f"|---{'|---' * len(NETWORKS)}|"
+    for name in BEHAVIOURS:
+        row = [ratios.get(f"{network}, {name}", {}) for network in NETWORKS]
+        if any(row):
+            yield f"| {name} | {' | '.join(map(_cell, row))} |"
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    return f"{row[RATIO]:.2f}" if RATIO in row else row.get("why", "not measured")
