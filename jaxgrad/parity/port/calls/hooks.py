@@ -39,7 +39,7 @@ def checkpoint(site: CallSite) -> Value:
             written.pinned |= written.name == code.func.id
         again = ast.Call(syntax.call("jax.checkpoint", code.func), code.args, code.keywords)
         return renamed(result, again)
-    if scope.stateful and not was_stateful or any(map(_sets_part, body)):
+    if (scope.stateful and not was_stateful) or any(map(_sets_part, body)):
         raise site.refuse(
             "checkpoint around buffers that change, which torch changes again in the backward "
             "pass; port it without checkpoint"
@@ -55,9 +55,7 @@ def _sets_part(statement: ast.stmt) -> bool:
     return any(isinstance(n.ctx, ast.Store) for n in stores) or isinstance(statement, ast.Expr)
 
 
-def _recomputed(
-    result: Value, inputs: list[Value], body: list[ast.stmt], scope: Scope
-) -> Value:
+def _recomputed(result: Value, inputs: list[Value], body: list[ast.stmt], scope: Scope) -> Value:
     """Return the result of statements that are a function under `jax.checkpoint`."""
     for statement in draws.taken_out(body):
         scope.body.append(statement)
