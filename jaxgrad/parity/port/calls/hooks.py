@@ -12,10 +12,11 @@ import torch.utils.checkpoint
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name
+from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.binding import bind
 from jaxgrad.parity.port.values.kinds_of_values import Closure, Folded, Tensor, Value, renamed
 from jaxgrad.parity.port.values.scope import CallSite, Scope
-from jaxgrad.parity.port.values.values import code_of
+from jaxgrad.parity.port.values.values import code_of, tensors_in
 
 
 def checkpoint(site: CallSite) -> Value:
@@ -23,21 +24,53 @@ def checkpoint(site: CallSite) -> Value:
     own = inspect.signature(torch.utils.checkpoint.checkpoint).parameters
     keywords = {k: v for k, v in site.keywords.items() if k not in own}
     function, *rest = site.args
-    result = site.scope.run.call(function, rest, keywords, site.scope, site.node)
+    scope, was_stateful = site.scope, site.scope.stateful
+    if isinstance(function.real, ast.AST) and syntax.nonlocals(function.real):
+        raise site.refuse("checkpoint of a function that assigns a `nonlocal`; return the value")
+    with scope.block() as body:
+        result = scope.run.call(function, rest, keywords, scope, site.node)
     code = result.code
     while isinstance(code, ast.Subscript):
         code = code.value
-    if not isinstance(code, ast.Call) or not syntax.is_written(code.func):
-        names = [x.code.id for x in rest if isinstance(x.code, ast.Name)]
-        if result.code is not None and names and set(names) & set(syntax.names_in(result.code)):
-            function = ast.Lambda(syntax.function("_", names, []).args, result.code)
-            again = syntax.call("jax.checkpoint", function)
-            return renamed(result, ast.Call(again, [syntax.name(n) for n in names], []))
+    if isinstance(code, ast.Call) and syntax.is_written(code.func):
+        for statement in body:
+            scope.body.append(statement)
+        for written in scope.run.written:
+            written.pinned |= written.name == code.func.id
+        again = ast.Call(syntax.call("jax.checkpoint", code.func), code.args, code.keywords)
+        return renamed(result, again)
+    if (scope.stateful and not was_stateful) or any(map(_sets_part, body)):
+        raise site.refuse(
+            "checkpoint around buffers that change, which torch changes again in the backward "
+            "pass; port it without checkpoint"
+        )
+    if not tensors_in(result):
         raise site.refuse("checkpoint of something that is not a function or a module of its own")
-    for written in site.scope.run.written:
-        written.pinned |= written.name == code.func.id
-    again = ast.Call(syntax.call("jax.checkpoint", code.func), code.args, code.keywords)
-    return renamed(result, again)
+    return _recomputed(result, rest, body, scope)
+
+
+def _sets_part(statement: ast.stmt) -> bool:
+    """Return whether a statement changes a value from outside, such as an element of a list."""
+    stores = (n for n in ast.walk(statement) if isinstance(n, ast.Attribute | ast.Subscript))
+    return any(isinstance(n.ctx, ast.Store) for n in stores) or isinstance(statement, ast.Expr)
+
+
+def _recomputed(result: Value, inputs: list[Value], body: list[ast.stmt], scope: Scope) -> Value:
+    """Return the result of statements that are a function under `jax.checkpoint`."""
+    for statement in draws.taken_out(body):
+        scope.body.append(statement)
+    code = code_of(result)
+    reads = _reads([*body, code])
+    given = [x.code.id for x in inputs if isinstance(x.code, ast.Name)]
+    names = [name for name in dict.fromkeys(given) if name in reads]
+    if body:
+        inner = syntax.function(scope.fresh("recomputed"), names, [*body, ast.Return(code)])
+        scope.body.append(inner)
+        function: ast.expr = syntax.name(inner.name)
+    else:
+        function = ast.Lambda(syntax.function("_", names, []).args, code)
+    again = syntax.call("jax.checkpoint", function)
+    return renamed(result, ast.Call(again, [syntax.name(n) for n in names], []))
 
 
 def register_hook(target: Tensor, function: Value, scope: Scope, node: ast.AST) -> Value:

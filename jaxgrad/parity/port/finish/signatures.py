@@ -21,8 +21,9 @@ def with_one_order(functions: Sequence[Written]) -> list[Written]:
     """Return the functions with their keywords, and those of their calls, in one order."""
     nodes = {w.name: w.node for w in functions if isinstance(w.node, ast.FunctionDef)}
     for written in functions:
-        if written.base and written.name in nodes and not _is_passed(written.name, functions):
-            _pass_key_by_name(written, functions)
+        if written.base and written.name in nodes and _takes_key(nodes[written.name]):
+            if not _is_passed(written.name, functions):
+                _pass_key_by_name(written, functions)
     for node in nodes.values():
         pairs = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
         ordered = sorted(pairs, key=lambda pair: _rank(*pair))
@@ -44,12 +45,14 @@ def _is_passed(name: str, functions: Sequence[Written]) -> bool:
     return uses_of(name, functions) > len(calls_of(name, functions))
 
 
+def _takes_key(node: ast.FunctionDef) -> bool:
+    return any(a.arg == draws.RNG for a in node.args.args)
+
+
 def _pass_key_by_name(written: Written, functions: Sequence[Written]) -> None:
     """Let a function take its key as `rng=`."""
     arguments: ast.arguments = written.node.args
-    place = next((n for n, a in enumerate(arguments.args) if a.arg == draws.RNG), None)
-    if place is None:
-        return
+    place = [a.arg for a in arguments.args].index(draws.RNG)
     first = len(arguments.args) - len(arguments.defaults)  # the first argument with a default
     default = arguments.defaults.pop(place - first) if place >= first else None
     arguments.kwonlyargs.append(arguments.args.pop(place))

@@ -21,6 +21,7 @@ from jaxgrad.parity.port.calls import (
     hooks,
     inner_gradients,
     inplace,
+    legacy_tensors,
     module_methods,
     vectorized,
 )
@@ -211,7 +212,7 @@ def _special(real: Any) -> Any:
 
 _SPECIAL = stores.SPECIAL | (
     hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL | functional_calls.SPECIAL
-    | func_gradients.SPECIAL
+    | func_gradients.SPECIAL | legacy_tensors.SPECIAL
 )  # fmt: skip
 
 

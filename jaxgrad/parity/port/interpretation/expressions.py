@@ -11,8 +11,9 @@ from jaxgrad.parity.port.expressions import arithmetic, attributes, conditions, 
 from jaxgrad.parity.port.expressions.boolean_expressions import bool_expression
 from jaxgrad.parity.port.functions import closures, context_managers
 from jaxgrad.parity.port.loops.comprehensions import comprehension
-from jaxgrad.parity.port.source import authors, source
+from jaxgrad.parity.port.source import authors, source, syntax
 from jaxgrad.parity.port.values.binding import bind
+from jaxgrad.parity.port.values.fixed import is_fixed
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
     Folded,
@@ -75,7 +76,7 @@ def _subscript(node: ast.Subscript, scope: Scope) -> Value:
 
 
 def _slice(node: ast.Slice, scope: Scope) -> Value:
-    parts = [None if x is None else evaluate(x, scope) for x in (node.lower, node.upper, node.step)]
+    parts = [_bound(x, scope) for x in (node.lower, node.upper, node.step)]
     real = slice(*(None if x is None else real_of(x) for x in parts))
     if any(isinstance(x, Tensor) for x in parts):
         raise scope.refuse("a slice bound that is a tensor has no fixed size in JAX", node)
@@ -83,6 +84,15 @@ def _slice(node: ast.Slice, scope: Scope) -> Value:
     if not any(x is not None and is_dynamic(x) for x in parts):
         return folded(real, formula=written)
     return Size(real, written)
+
+
+def _bound(node: ast.expr | None, scope: Scope) -> Value | None:
+    """Return a bound of a slice; a tensor of sizes and configuration alone is its number."""
+    value = None if node is None else evaluate(node, scope)
+    if isinstance(value, Tensor) and is_fixed(value.real) and value.real.numel() == 1:
+        scope.assume(node, f"{syntax.text(node)} == {value.real.item()!r}")  # pyright: ignore[reportArgumentType]
+        return Folded(value.real.item())
+    return value
 
 
 def _call(node: ast.Call, scope: Scope) -> Value:

@@ -228,8 +228,10 @@ def _take_all(
         names: Their names.
         renamed: The entry's name for each parameter of the module's `forward`.
     """
+    if renamed.get("p", "p") != "p":  # a function that takes the module as another argument
+        rename_parameters(entry, {renamed["p"]: "p"})
     if named:
-        rename_parameters(entry, {new: old for old, new in renamed.items() if new != old})
+        rename_parameters(entry, {new: old for old, new in renamed.items() if new != old != "p"})
         renamed = {}
     parameters = list(inspect.signature(_forward(module)).parameters)[1:]
     other = renames(source_of(_forward(module)).node)

@@ -23,8 +23,8 @@ def with_constructor_defaults(functions: Sequence[Written]) -> list[Written]:
 
 def _give_defaults(written: Written, owner: type, functions: Sequence[Written]) -> None:
     parameters = inspect.signature(owner.__init__).parameters
-    calls = calls_of(written.name, functions)
     arguments: ast.arguments = written.node.args
+    calls = calls_of(written.name, functions) if arguments.kwonlyargs else []
     for n, (argument, before) in enumerate(
         zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
     ):

@@ -45,17 +45,13 @@ def with_named_numbers(functions: Sequence[Written], *, keywords: bool = True) -
 
 def _pass_arguments(written: Written, functions: Sequence[Written]) -> None:
     """Let the calls of a function pass the numbers that they pass in the torch program."""
-    calls = calls_of(written.name, functions)
     arguments: ast.arguments = written.node.args
+    calls = calls_of(written.name, functions) if arguments.kwonlyargs else []
     for n, argument in enumerate(arguments.kwonlyargs):
         given = [call.__dict__.get("numbers", {}).get(argument.arg) for call in calls]
         have = [argument.arg in (k.arg for k in call.keywords) for call in calls]
-        if (
-            calls
-            and uses_of(written.name, functions) == len(calls)
-            and all(given)
-            and not any(have)
-        ):
+        is_given = calls and all(given) and not any(have)
+        if is_given and uses_of(written.name, functions) == len(calls):
             arguments.kw_defaults[n] = None
             for call, code in zip(calls, given, strict=True):
                 call.keywords.append(ast.keyword(argument.arg, copy.deepcopy(code)))

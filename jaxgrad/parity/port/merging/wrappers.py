@@ -29,19 +29,28 @@ SHORT = 2  # statements of a sequence that is written as one expression
 def without_wrappers(functions: Sequence[Written]) -> list[Written]:
     """Return the functions without those that are written at their calls; the last is the entry."""
     kept = list(functions)
+    called = {id(w): _called(w) for w in kept}
     for written in functions[:-1]:
         if not _is_movable(written) or written not in kept:
             continue
         _join(written.node)
-        callers = [w for w in kept if calls_of(written.name, [w])]
+        callers = [w for w in kept if written.name in called[id(w)]]
         if _is_expression(written.node) and all(_can_take(w, written) for w in callers):
             for caller in callers:
                 caller.node = _Inline(written).visit(caller.node)
-            kept.remove(written)
         elif len(callers) == 1 and _only_calls(callers[0], written):
             _move(written, callers[0])
-            kept.remove(written)
+        else:
+            continue
+        kept.remove(written)
+        called |= {id(w): _called(w) for w in callers}
     return kept
+
+
+def _called(written: Written) -> set[str]:
+    """Return the names of the functions of the port that a function calls."""
+    calls = [n.func for n in ast.walk(written.node) if isinstance(n, ast.Call)]
+    return {f.id for f in calls if syntax.is_written(f)}
 
 
 def _is_movable(written: Written) -> bool:

@@ -31,7 +31,7 @@ def compared(run: TorchRun, alignment: Alignment, program: JaxProgram) -> dict[i
             continue
         if first in served and i not in copies:
             continue
-        if value.op == "input" and i in copied:
+        if value.op == "input" and (i in copied or _is_stopped(spot, program)):
             continue  # the gradients surface compares it
         if not value.requires_grad and i not in without_gradient:
             continue  # depends only on data, for which torch computes no gradient
@@ -54,6 +54,12 @@ def compared(run: TorchRun, alignment: Alignment, program: JaxProgram) -> dict[i
         ):
             chosen[i] = spot
     return chosen
+
+
+def _is_stopped(spot: Spot, program: JaxProgram) -> bool:
+    """Return whether a value is the result of a stop_gradient, as in a max pool of an input."""
+    equation = program.equations.get(spot.path)
+    return equation is not None and equation.primitive.name == "stop_gradient"
 
 
 def _live_copies(run: TorchRun, alignment: Alignment) -> dict[int, int]:

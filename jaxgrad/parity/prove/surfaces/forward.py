@@ -218,15 +218,16 @@ def _guess(evidence: Evidence, draw: int, origins: Origins) -> Guess | None:
 
 def _control(evidence: Evidence) -> str:
     """Change one value inside the JAX program, and check that the outputs then differ."""
-    for i in evidence.control_values:
-        spot = evidence.alignments[0].spot(i)
-        assert spot is not None
-        if spot.key == evidence.control_key:
+    spots = [evidence.alignments[0].spot(i) for i in evidence.control_values]
+    keys = [spot.key for spot in spots if spot is not None]
+    unchanged = dict.fromkeys([k for k in keys if k != evidence.control_key], np.float64(1))
+    for key in keys:
+        if key == evidence.control_key:
             outputs = evidence.gradients(evidence.draws[0], value=1 + CONTROL_SIZE).outputs
-        else:
-            scales = {spot.key: np.float64(1 + CONTROL_SIZE)}
+        else:  # one program with a factor for each key, which is compiled once
+            scales = unchanged | {key: np.float64(1 + CONTROL_SIZE)}
             outputs = evidence.port.outputs(evidence.draws[0], scales)
         if any(j.verdict == "fail" for j in evidence.judge_outputs(0, outputs)):
-            where = place(evidence.port.program, spot.key)
+            where = place(evidence.port.program, key)
             return f"an error of {CONTROL_SIZE:g} injected at {where} was detected"
     return ""

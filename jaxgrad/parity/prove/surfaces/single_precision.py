@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core import compat
@@ -181,6 +182,7 @@ def _in_float32(evidence: Evidence) -> tuple[list[Any], list[np.ndarray]]:
         return port.objective(outputs, cotangents), outputs
 
     with compat.enable_x64(False):
+        leaves = [x if f else jnp.asarray(x) for x, f in zip(leaves, floating, strict=True)]
         floats = [x if f else None for x, f in zip(leaves, floating, strict=True)]
         differentiate = quick_jit(
             jax.grad(objective, has_aux=True), len(port.program.equations), differentiates=True

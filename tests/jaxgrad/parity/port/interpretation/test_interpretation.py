@@ -59,3 +59,25 @@ def test_an_input_that_is_passed_by_name_keeps_its_name():
     module = Passes()
     got = ported.fn(ported.params(module.state_dict()), x=X)
     np.testing.assert_allclose(got, module(torch.tensor(X)).detach(), rtol=1e-5)
+
+
+class Worker:
+    """A strategy that takes the module as its first argument, as in diffusers."""
+
+    def __call__(self, attn, picture):
+        return attn.inner(picture) * 2
+
+
+class Delegates(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.worker = nn.Linear(3, 3), Worker()
+
+    def forward(self, picture):
+        return self.worker(self, picture)
+
+
+def test_an_entry_that_takes_the_module_under_another_name_has_its_params_first():
+    """The function that does the work becomes the entry, and its `attn` is `p`."""
+    assert "def delegates(p, picture)" in source(Delegates(), X)
+    assert agrees(Delegates(), X)

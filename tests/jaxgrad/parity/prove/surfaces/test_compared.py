@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from jaxgrad import functional
 from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove.align.align import Alignment
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
@@ -232,3 +233,17 @@ def test_the_results_of_functions_follow_each_other():
     assert chosen(first, function, function, **three) == {0: 3, 1: 5, 2: 7}
     few = {"first": (0, 0, 0), "candidates": ((3,),) * 3}
     assert chosen(detached, function, function, **few) == {1: 3}
+
+
+def test_an_input_that_is_pooled_is_compared_as_an_input():
+    """A max pool reads its input through a stop_gradient, which is not compared nor perturbed."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.MaxPool2d(3, stride=1, padding=1), nn.Conv2d(2, 2, 1))
+
+    def network(p: Any, x: Any) -> Any:
+        pooled = functional.max_pool2d(x, 3, stride=1, padding=1)
+        return functional.conv2d(pooled, p["1.weight"], p["1.bias"])
+
+    report = prove(module, network, arrays(module), (draw(2, 2, 6, 6),))
+
+    assert report.verdict == "pass", str(report)

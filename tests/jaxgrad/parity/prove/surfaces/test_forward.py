@@ -143,6 +143,26 @@ def test_a_control_changes_one_value_until_an_output_differs(monkeypatch, key, v
     assert text == (detected and f"an error of 1e-09 injected at {detected} was detected")
 
 
+def test_every_control_scales_the_same_values(monkeypatch):
+    """The program has a factor for each value, so that it is compiled once for all controls."""
+    asked: list[dict[str, float]] = []
+    spots = {n: types.SimpleNamespace(key=key) for n, key in enumerate("abc")}
+    proof: Any = types.SimpleNamespace(
+        control_values=[0, 1, 2],
+        control_key="a",
+        alignments=[types.SimpleNamespace(spot=spots.get)],
+        draws=["first"],
+        port=types.SimpleNamespace(outputs=lambda _, scales: asked.append(scales)),
+        gradients=lambda _, value: types.SimpleNamespace(outputs=value),
+        judge_outputs=lambda *_: [types.SimpleNamespace(verdict="pass")],
+    )
+    monkeypatch.setattr(forward, "place", lambda _, key: f"place of {key}")
+
+    assert not forward._control(proof)
+    changed = 1 + forward.CONTROL_SIZE
+    assert asked == [{"b": changed, "c": 1}, {"b": 1, "c": changed}]
+
+
 def judged_outputs(*verdicts: str, first: str = "pass") -> Any:
     """Return evidence whose outputs have these verdicts on the second draw."""
     failed = 1 if "fail" in verdicts else 0 if first == "fail" else None

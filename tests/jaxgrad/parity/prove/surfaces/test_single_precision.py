@@ -281,3 +281,29 @@ def test_float32_is_compared_if_both_surfaces_pass(monkeypatch, verdict):
     monkeypatch.setattr(single_precision, "unavailable", lambda evidence: "no")
     stated = single_precision.surfaces(proof, judged)
     assert stated["gradients"].surface.text == "g; float32 is not compared: no"
+
+
+class Positions(nn.Module):
+    """A module with a table of integers, such as the `position_ids` of BERT."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.positions = nn.Embedding(6, 3)
+        self.ids: torch.Tensor
+        self.register_buffer("ids", torch.arange(5, -1, -1)[None])
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        first = torch.arange(x.shape[1])
+        return x * self.positions(self.ids[0, first])
+
+
+def test_a_table_of_integers_is_read_in_float32():
+    """The port indexes a buffer of integers by a traced index, which numpy rejects."""
+
+    def fn(p: Any, x: Any) -> Any:
+        first = jnp.arange(x.shape[1])
+        return x * p["positions.weight"][p["ids"][0, first]]
+
+    module = Positions()
+    report = prove(module, fn, arrays(module), (np.ones((2, 4, 3), np.float32),))
+    assert "in float32, JAX's error is at most" in report.surfaces["gradients"].text, report
