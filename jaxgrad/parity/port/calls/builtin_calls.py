@@ -31,7 +31,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 )
 from jaxgrad.parity.port.values.lengths import is_counted, pinned
 from jaxgrad.parity.port.values.scope import CallSite, Special
-from jaxgrad.parity.port.values.values import code_of, computed, real_of
+from jaxgrad.parity.port.values.values import code_of, computed, lift, real_of
 
 
 def special(function: Any) -> Special | None:
@@ -177,6 +177,14 @@ def _size(site: CallSite) -> Value:
     return Items(tuple, None, list(indexing.iterate(site.args[0], site.scope, site.node)))
 
 
+def _broadcast_shapes(site: CallSite) -> Value:
+    """Return `torch.broadcast_shapes(...)`, whose numbers are computed from those of the shapes."""
+    real = torch.broadcast_shapes(*map(real_of, site.args))
+    if not any(map(is_dynamic, site.args)):
+        return Items(tuple, None, [Folded(x) for x in real])
+    return lift(real, syntax.call("jnp.broadcast_shapes", *map(code_of, site.args)))
+
+
 def _is_tensor(site: CallSite) -> Value:
     return Folded(isinstance(site.args[0], Tensor))
 
@@ -223,6 +231,7 @@ _SPECIAL: dict[Any, Special] = {
     type: _module_type, slice: _slice, torch.overrides.has_torch_function: _no,
     torch.overrides.has_torch_function_unary: _no,
     torch.overrides.has_torch_function_variadic: _no, torch.Size: _size,
+    torch.broadcast_shapes: _broadcast_shapes,
     torch.finfo: _limits, torch.iinfo: _limits, torch.is_tensor: _is_tensor,
     torch.jit.annotate: _annotated, torch._assert: _nothing,
     vars(torch)["_assert_async"]: _nothing, is_tracing: _is_tracing,

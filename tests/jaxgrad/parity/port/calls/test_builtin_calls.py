@@ -33,3 +33,19 @@ def test_sets_slices_and_numbers():
     text = source(Calls(), X)
     assert "is_integer()" in text and "x.shape[0] - 1" in text
     assert agrees(Calls(), X)
+
+
+class Broadcast(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        h = self.fc(x)
+        shape = torch.broadcast_shapes(h.shape[:1], (1,))
+        return h.mean(0).expand((*shape, 4)) * h + sum(torch.broadcast_shapes((2, 1), (3,)))
+
+
+def test_the_shape_that_shapes_broadcast_to_is_computed():
+    assert agrees(Broadcast(), X)
+    assert "jnp.broadcast_shapes" in source(Broadcast(), X)
