@@ -93,7 +93,7 @@ def _of_modules(value: Module, place: Value, scope: Scope, node: ast.AST) -> Val
             return read(value, str(key), scope, node)
         raise scope.refuse(f"there is no module {key!r}", node)
     found = child(value, name)
-    if isinstance(place, Size) and is_numbered(value.real):
+    if isinstance(place, Size) and is_numbered(value.real) and not scope.run.numbered:
         code = ast.Subscript(code_of(value), code_of(place), ast.Load())
         found.code = reached(value, name, code)
     return found

@@ -97,8 +97,9 @@ def _runs(
 ) -> tuple[list[Run], list[str]]:
     """Interpret the module; after a refusal try it in other ways.
 
-    It is run once before, then told that it is traced; at last the statements after an early return
-    become an arm of a branch.
+    Each module of a list is reached by its own number, not by a loop's counter, so that its buffers
+    can change. Then it is run once before, then told that it is traced; at last the statements after
+    an early return become an arm of a branch.
     """
     try:
         return _with_inlined(module, inputs, classes, tracing=False)
@@ -128,6 +129,7 @@ MOST_INLINED = 20
 
 
 _ATTEMPTS = (
+    {"tracing": False, "numbered": True},
     {"tracing": False, "warm": True},
     {"tracing": True, "warm": True},
     {"tracing": False, "early": True},
@@ -143,6 +145,7 @@ def _in_both_modes(
     tracing: bool,
     warm: bool = False,
     early: bool = False,
+    numbered: bool = False,
     holes: bool = False,
     inlined: frozenset[types.CodeType] = frozenset(),
 ) -> tuple[list[Run], list[str]]:
@@ -155,6 +158,7 @@ def _in_both_modes(
             for training in (True, False):
                 run = _run(module, classes, tracing=tracing)
                 run.leaves_holes, run.early, run.inlined = holes, early, inlined
+                run.numbered = numbered
                 run.other_mode = runs[0].calls if runs else run.other_mode
                 run.changed |= runs[0].changed if runs else set()
                 if warm:

@@ -81,6 +81,7 @@ class Run:
     flags: dict[str, Place] = dataclasses.field(default_factory=dict)  # buffers that tests assume
     changed: set[str] = dataclasses.field(default_factory=set)  # buffers, in this or the other mode
     early: bool = False  # whether the statements after an early return are the other arm
+    numbered: bool = False  # whether a module of a list is never reached by a loop's counter
     leaves_holes: bool = False  # whether refused statements are left to be written by hand
     classes: Classes | None = None  # if the port has classes, and not functions of a params tree
 
