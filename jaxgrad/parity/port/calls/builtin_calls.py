@@ -31,7 +31,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 )
 from jaxgrad.parity.port.values.lengths import is_counted, pinned
 from jaxgrad.parity.port.values.scope import CallSite, Special
-from jaxgrad.parity.port.values.values import code_of, computed, real_of
+from jaxgrad.parity.port.values.values import code_of, computed, lift, real_of
 
 
 def special(function: Any) -> Special | None:
@@ -177,6 +177,29 @@ def _size(site: CallSite) -> Value:
     return Items(tuple, None, list(indexing.iterate(site.args[0], site.scope, site.node)))
 
 
+def _broadcast_shapes(site: CallSite) -> Value:
+    """Return `torch.broadcast_shapes(...)`, whose numbers are computed from those of the shapes."""
+    real = torch.broadcast_shapes(*map(real_of, site.args))
+    if not any(map(is_dynamic, site.args)):
+        return Items(tuple, None, [Folded(x) for x in real])
+    return lift(real, syntax.call("jnp.broadcast_shapes", *map(code_of, site.args)))
+
+
+def _typed_tensor(dtype: torch.dtype) -> Special:
+    """Return how `torch.FloatTensor([0.5])` is interpreted: as `torch.tensor` of a dtype."""
+
+    def make(site: CallSite) -> Value:
+        given = [x for x in site.args if not isinstance(x, Tensor)]
+        if len(site.args) != 1 or not given or not isinstance(real_of(given[0]), list | tuple):
+            raise site.refuse(
+                "a tensor of this type is made of a size or of a tensor; use torch.empty, or .to()"
+            )
+        keywords = {"dtype": Folded(dtype)}
+        return site.scope.run.call(Folded(torch.tensor), given, keywords, site.scope, site.node)
+
+    return make
+
+
 def _is_tensor(site: CallSite) -> Value:
     return Folded(isinstance(site.args[0], Tensor))
 
@@ -223,10 +246,14 @@ _SPECIAL: dict[Any, Special] = {
     type: _module_type, slice: _slice, torch.overrides.has_torch_function: _no,
     torch.overrides.has_torch_function_unary: _no,
     torch.overrides.has_torch_function_variadic: _no, torch.Size: _size,
+    torch.broadcast_shapes: _broadcast_shapes,
     torch.finfo: _limits, torch.iinfo: _limits, torch.is_tensor: _is_tensor,
     torch.jit.annotate: _annotated, torch._assert: _nothing,
     vars(torch)["_assert_async"]: _nothing, is_tracing: _is_tracing,
     torch.compiler.is_compiling: _is_tracing, torch.compiler.is_exporting: _is_tracing,
     nn.Module.__call__: _super,
+    torch.FloatTensor: _typed_tensor(torch.float32),
+    torch.DoubleTensor: _typed_tensor(torch.float64), torch.LongTensor: _typed_tensor(torch.int64),
+    torch.IntTensor: _typed_tensor(torch.int32), torch.BoolTensor: _typed_tensor(torch.bool),
     **{f: _number(f) for f in _MATH}, **iteration_calls.SPECIAL,
 }  # fmt: skip

@@ -6,6 +6,7 @@ import ast
 import math
 
 from jaxgrad.parity.port.expressions import indexing
+from jaxgrad.parity.port.functions import borrowed
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.binding import kept, stop_all
@@ -20,7 +21,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 )
 from jaxgrad.parity.port.values.lengths import is_counted, pinned
 from jaxgrad.parity.port.values.scope import Scope
-from jaxgrad.parity.port.values.values import code_of
+from jaxgrad.parity.port.values.values import code_of, real_of
 
 
 def call_method(
@@ -32,6 +33,8 @@ def call_method(
     node: ast.AST,
 ) -> Value:
     """Interpret a method of a list, tuple or dict."""
+    if name in _CHANGES:
+        borrowed.require_own(owner, [*args, *keywords.values()], scope, node)
     if isinstance(owner, Items):
         return _list_method(owner, name, args, scope, node)
     if name == "get":
@@ -63,6 +66,9 @@ def call_method(
     if name == "copy":
         return Fields(owner.real, None, {k: owner.at(k) for k in owner.fields})
     raise scope.refuse(f"the method {name!r} of a dict is not ported", node)
+
+
+_CHANGES = ("append", "extend", "insert", "reverse", "pop", "update", "add", "setdefault")
 
 
 def _is_written(value: Value) -> bool:
@@ -107,6 +113,10 @@ def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node:
         return Size(
             math.prod(x.real for x in owner.items), syntax.call("math.prod", code_of(owner))
         )
+    if name == "add" and owner.real is set and owner.code is None:
+        if pinned(args[0], scope, node) not in map(real_of, owner.items):
+            owner.items.append(args[0])
+        return Folded(None)
     if name in ("index", "count"):
         values = [pinned(x, scope, node) for x in indexing.iterate(owner, scope, node)]
         return Folded(getattr(values, name)(*(pinned(x, scope, node) for x in args)))

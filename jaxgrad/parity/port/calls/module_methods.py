@@ -18,6 +18,8 @@ def of_base(
 ) -> Value | None:
     """Return the value of `module.parameters()` and the like, or None for any other method."""
     module: nn.Module = owner.real
+    if name == "flatten_parameters" and isinstance(module, nn.RNNBase):
+        return Folded(None)  # a matter of where the weights are in memory
     if getattr(type(module), name, None) is not getattr(nn.Module, name, ()):
         return None
     if name in ("parameters", "named_parameters", "buffers", "named_buffers"):

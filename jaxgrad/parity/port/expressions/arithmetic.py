@@ -36,6 +36,8 @@ def binary(op: ast.operator, left: Value, right: Value, scope: Scope, node: ast.
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return operators.binary(op, compute, left, right)
     if isinstance(left, Items) or isinstance(right, Items):
+        if isinstance(real_of(left), set) and not (is_dynamic(left) or is_dynamic(right)):
+            return Folded(compute(real_of(left), real_of(right)))
         return _items_binary(op, compute, left, right)
     real = compute(real_of(left), real_of(right))
     if isinstance(left, Size) or isinstance(right, Size):

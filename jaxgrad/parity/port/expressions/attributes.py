@@ -57,6 +57,8 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
     stored = made_objects.read(value, name, scope, node) if isinstance(value, Folded) else None
     if stored is not None:
         return stored
+    if isinstance(value, Folded):
+        scope.run.settings.read(value.real, name)
     found = getattr(value.real, name)
     if isinstance(found, types.MethodType) and isinstance(value.real, _FUNCTION):
         return Folded(found)
@@ -131,8 +133,11 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     module: nn.Module = value.real
     kind = type(module)
     if name == "training":
-        scope.run.settings.read.add((module, name))
+        scope.run.settings.read(module, name)
         return Folded(module.training)
+    stored = made_objects.read(value, name, scope, node)
+    if stored is not None:
+        return stored
     if name in module._parameters or name in module._buffers:
         tensor = getattr(module, name)
         return Folded(None) if tensor is None else _own(value, name, tensor, scope)
@@ -147,10 +152,10 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     found = getattr(module, name)
     if isinstance(found, types.MethodType) and found.__self__ is module:
         return Method(found.__func__, None, value)
-    scope.run.settings.read.add((module, name))
+    scope.run.settings.read(module, name)
     if isinstance(found, torch.Tensor):
         return _own(value, name, found, scope)
-    is_set = (module, name) in scope.run.settings.before  # by the forward pass itself
+    is_set = scope.run.settings.was_set(module, name)  # by the forward pass itself
     return constant_value(found, name, scope, value, "" if is_set else _source(module, scope))
 
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import types
 
 from torch import nn
 
 from jaxgrad.parity.port.expressions.attributes import child, constant_value, read
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
     Folded,
     Items,
+    Method,
     Module,
     Size,
     Tensor,
@@ -32,6 +35,9 @@ def index(value: Value, key: Value, scope: Scope, node: ast.AST) -> Value:
         return scope.run.call(TensorMethod("__getitem__", None, value), [key], {}, scope, node)
     if isinstance(value, Items):
         return _of_items(value, key, scope, node)
+    own = getattr(type(value.real), "__getitem__", None) if isinstance(value, Module) else None
+    if isinstance(own, types.FunctionType) and not is_torch(type(value.real)):
+        return scope.run.call(Method(own, None, value), [key], {}, scope, node)
     real = pinned(key, scope, node)
     if isinstance(value, Fields):
         return value.at(
@@ -87,7 +93,7 @@ def _of_modules(value: Module, place: Value, scope: Scope, node: ast.AST) -> Val
             return read(value, str(key), scope, node)
         raise scope.refuse(f"there is no module {key!r}", node)
     found = child(value, name)
-    if isinstance(place, Size) and is_numbered(value.real):
+    if isinstance(place, Size) and is_numbered(value.real) and not scope.run.numbered:
         code = ast.Subscript(code_of(value), code_of(place), ast.Load())
         found.code = reached(value, name, code)
     return found

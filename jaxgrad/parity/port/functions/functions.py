@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import types
 
-from jaxgrad.parity.port.functions import closures, generators
+from jaxgrad.parity.port.functions import closures, generators, inlined
 from jaxgrad.parity.port.functions.additions import add, is_entry
 from jaxgrad.parity.port.functions.parameters import Arguments, bound_arguments
 from jaxgrad.parity.port.source import syntax
@@ -47,9 +47,12 @@ def call_function(
     run = scope.run
     if len(run.scopes) > DEEPEST:
         raise scope.refuse(f"{function.__qualname__} calls itself more than {DEEPEST} times", node)
+    if function.__code__ in run.inlined and not is_entry(function, run):
+        return inlined.run(function, args, keywords, scope, node)
     source = source_of(function)
-    inner = Scope(run, source, {}, renamed=renames(source.node))
+    inner = Scope(run, source, {}, renamed=renames(source.node), code=function.__code__)
     passed = bound_arguments(function, args, keywords, inner, scope, node)
+    inner.passed = passed
     inner.stateful = (function.__code__, _path(inner)) in run.other_mode.stateful
     run.scopes.append(inner)
     try:

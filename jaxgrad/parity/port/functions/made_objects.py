@@ -1,7 +1,7 @@
-"""Objects that the program makes of its configuration and fills with tensors, such as a cache.
+"""Objects of the configuration that the program fills with tensors, such as a cache or a module.
 
 The object itself exists in the run. Each attribute that the program sets on it is a value of the
-function that sets it, and can be read there.
+function that sets it. It can be read there, and in the functions that are called from there.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from jaxgrad.parity.port.functions.parameters import Arguments, passed_as
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import OutOfReach
 from jaxgrad.parity.port.values.binding import kept
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Value, is_dynamic
 from jaxgrad.parity.port.values.scope import Run, Scope
@@ -60,27 +63,56 @@ def _parts(real: Any, depth: int) -> Iterator[Any]:
             yield from _parts(x, depth + 1)
 
 
-def store(owner: Folded, name: str, value: Value, scope: Scope) -> None:
+def store(owner: Value, name: str, value: Value, scope: Scope) -> None:
     """Interpret `object.name = value`."""
     setattr(owner.real, name, real_of(value))
     own = scope.run.stored.setdefault(id(owner.real), {})
     own[name] = kept(name.strip("_"), value, scope, lasting=True), scope
 
 
-def read(owner: Folded, name: str, scope: Scope, node: ast.AST) -> Value | None:
+def read(owner: Value, name: str, scope: Scope, node: ast.AST) -> Value | None:
     """Return the value of an attribute that the program has set, or None for any other.
 
+    A function that is called by the one that has set it gets it as an argument.
+
     Raises:
-        PortError: Another function of the program has set it to a value that the port computes.
+        OutOfReach: The function that has set it to a value that the port computes has returned.
+        PortError: The port has classes, whose methods have the arguments of torch's.
     """
     found = scope.run.stored.get(id(owner.real), {}).get(name)
     if found is None:
         return None
+    scope.run.unread.pop((id(owner.real), name), None)
     value, where = found
-    if where is not scope and is_dynamic(value):
-        raise scope.refuse(
-            f"`{name}` of {type(owner.real).__name__} is set in one function and read in another; "
-            "return it, and pass it as an argument",
-            node,
-        )
+    if where is scope or not is_dynamic(value):
+        return value
+    if scope.run.classes is not None or where.code is None:
+        raise scope.refuse(_reason(owner, name), node)
+    callers = scope.run.scopes
+    if where not in callers or scope not in callers:
+        raise OutOfReach(_reason(owner, name), scope.place(node), where.code)
+    for inner in callers[callers.index(where) + 1 : callers.index(scope) + 1]:
+        value = _passed(name.strip("_"), value, inner)
     return value
+
+
+def _passed(name: str, value: Value, inner: Scope) -> Value:
+    """Return a value of a function in a function that it calls, which gets another argument."""
+    for outer, known in inner.carried:
+        if outer is value:
+            return known
+    taken = inner.names | set(inner.values) | inner.lasting | syntax.assigned(inner.source.node)
+    own: Arguments = {local: syntax.name(local) for local in taken} | inner.passed
+    new = passed_as(name, value, inner, own)
+    added = {local: code for local, code in own.items() if local not in taken | set(inner.passed)}
+    inner.passed |= added
+    inner.lasting |= set(added)
+    inner.carried.append((value, new))
+    return new
+
+
+def _reason(owner: Value, name: str) -> str:
+    return (
+        f"`{name}` of {type(owner.real).__name__} is set in one function and read in another; "
+        "return it, and pass it as an argument"
+    )

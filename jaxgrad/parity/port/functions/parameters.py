@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port.functions import closures
+from jaxgrad.parity.port.functions import borrowed, closures
 from jaxgrad.parity.port.source import authors, syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
@@ -103,6 +103,12 @@ def passed_as(name: str, value: Value, inner: Scope, passed: Arguments) -> Value
     """Return the value of an argument inside of the function, under the name of its parameter."""
     if isinstance(value, Closure):
         return closures.moved(value, inner, lambda n, v: passed_as(n, v, inner, passed))
+    new = _passed_as(name, value, inner, passed)
+    borrowed.note(new, inner)
+    return new
+
+
+def _passed_as(name: str, value: Value, inner: Scope, passed: Arguments) -> Value:
     if not is_dynamic(value):
         return value
     if isinstance(value, Method):

@@ -21,7 +21,7 @@ from jaxgrad.parity.port.modes.modes import MODES, in_mode, merge_modes
 from jaxgrad.parity.port.modules import module_hooks
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name, renames
-from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.refusals import OutOfReach, PortError
 from jaxgrad.parity.port.source.source import source_of
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.statements import flags
@@ -97,20 +97,39 @@ def _runs(
 ) -> tuple[list[Run], list[str]]:
     """Interpret the module; after a refusal try it in other ways.
 
-    It is run once before, then told that it is traced; at last the statements after an early return
-    become an arm of a branch.
+    Each module of a list is reached by its own number, not by a loop's counter, so that its buffers
+    can change. Then it is run once before, then told that it is traced; at last the statements after
+    an early return become an arm of a branch.
     """
     try:
-        return _in_both_modes(module, inputs, classes, tracing=False)
+        return _with_inlined(module, inputs, classes, tracing=False)
     except PortError as first:
         refusal = first
     for attempt in _ATTEMPTS:
         with contextlib.suppress(PortError):
-            return _in_both_modes(module, inputs, classes, **attempt)
+            return _with_inlined(module, inputs, classes, **attempt)
     raise refusal
 
 
+def _with_inlined(
+    module: nn.Module, inputs: PyTree, classes: Classes | None, **attempt: bool
+) -> tuple[list[Run], list[str]]:
+    """Interpret the module, with each function where it is called that sets what is read later."""
+    inlined: set[types.CodeType] = set()
+    while True:
+        try:
+            return _in_both_modes(module, inputs, classes, inlined=frozenset(inlined), **attempt)
+        except OutOfReach as refusal:
+            if refusal.code in inlined or len(inlined) > MOST_INLINED:
+                raise
+            inlined.add(refusal.code)
+
+
+MOST_INLINED = 20
+
+
 _ATTEMPTS = (
+    {"tracing": False, "numbered": True},
     {"tracing": False, "warm": True},
     {"tracing": True, "warm": True},
     {"tracing": False, "early": True},
@@ -126,7 +145,9 @@ def _in_both_modes(
     tracing: bool,
     warm: bool = False,
     early: bool = False,
+    numbered: bool = False,
     holes: bool = False,
+    inlined: frozenset[types.CodeType] = frozenset(),
 ) -> tuple[list[Run], list[str]]:
     """Interpret the module in train and in eval mode, and say which mode cannot be ported."""
     runs: list[Run] = []
@@ -136,7 +157,8 @@ def _in_both_modes(
         with borrowed.in_dtype(None):
             for training in (True, False):
                 run = _run(module, classes, tracing=tracing)
-                run.leaves_holes, run.early = holes, early
+                run.leaves_holes, run.early, run.inlined = holes, early, inlined
+                run.numbered = numbered
                 run.other_mode = runs[0].calls if runs else run.other_mode
                 run.changed |= runs[0].changed if runs else set()
                 if warm:
@@ -145,7 +167,7 @@ def _in_both_modes(
                     _in_mode(run, inputs, training)
                     runs.append(run)
                 except PortError as error:
-                    if training is module.training:
+                    if training is module.training or isinstance(error, OutOfReach):
                         raise
                     notes.append(ONE_MODE.format(MODES[not training], MODES[training], error))
                 borrowed.rewind()
@@ -166,6 +188,8 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
             before = {name: x.clone() for name, x in fixed.tables(run.module).items()}
             _interpret(run, example)
             flags.require_unchanged(run, before)
+            for refusal in run.unread.values():
+                raise refusal
     except PortError:
         raise
     except Exception as error:

@@ -99,6 +99,8 @@ def _as_comprehension(
         return None
     codes: list[Any] = [values[0].__dict__.get("symbolic") for values, _ in made]
     turn = made[0][1]
+    if any(isinstance(values[0].real, slice) for values, _ in made):
+        return None  # a slice is written where it is an index
     if turn is None or turn.iterable is None or any(c is None for c in codes):
         return None
     if not all(syntax.same(codes[0], c) for c in codes[1:]):

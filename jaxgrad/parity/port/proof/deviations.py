@@ -108,7 +108,7 @@ def deviations_of(functions: Sequence[Written]) -> list[str]:
 def _torch_names(written: Written) -> set[str]:
     """Return the attributes, functions and keywords in torch's source of a function."""
     function: Any = written.function
-    if function.__module__.split(".")[0] in ("torch", "jaxgrad"):
+    if (function.__module__ or "").split(".")[0] in ("torch", "jaxgrad"):
         return set()  # a layer of torch, or a helper of the port
     found: set[str] = set()
     for node in ast.walk(source_of(function).node):

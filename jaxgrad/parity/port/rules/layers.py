@@ -76,10 +76,10 @@ def _with_keywords(code: ast.expr, function: Callable[..., Any], by_position: in
 
 
 def _weight_norm(op: Operation) -> ast.expr:
-    """Return `g * v / |v|`, with the norm over every dimension but one."""
+    """Return `g * v / |v|`, with the norm over every dimension but one; -1 is none of them."""
     assert op.shape is not None
     v, dim = op.once(), op.get(2, "dim", 0)
-    axes = tuple(n for n in range(len(op.shape)) if n != dim % len(op.shape))
+    axes = tuple(n for n in range(len(op.shape)) if n != dim)
     norm = syntax.call("F.norm", v, dim=syntax.literal(axes), keepdim=syntax.constant(True))
     return ast.BinOp(v, ast.Mult(), ast.BinOp(op.code(1, "g"), ast.Div(), norm))
 

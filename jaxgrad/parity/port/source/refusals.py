@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import types
 from collections.abc import Mapping
 
 
@@ -26,6 +27,18 @@ class PortError(Exception):
     def __init__(self, reason: str, place: Place | None = None) -> None:
         self.reason, self.place = reason, place
         super().__init__(f"{place}: {reason}" if place else reason)
+
+
+class OutOfReach(PortError):
+    """A stored value is read after the function that has set it has returned.
+
+    Attributes:
+        code: The function, which has to be interpreted where it is called.
+    """
+
+    def __init__(self, reason: str, place: Place | None, code: types.CodeType) -> None:
+        super().__init__(reason, place)
+        self.code = code
 
 
 @dataclasses.dataclass(frozen=True)

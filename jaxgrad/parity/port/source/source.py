@@ -56,7 +56,7 @@ def source_of(function: types.FunctionType) -> Source:
 
 def is_torch(function: types.FunctionType | types.MethodType | type) -> bool:
     """Return whether a function or a class is torch's own."""
-    return function.__module__.split(".")[0] == "torch"
+    return (function.__module__ or "").split(".")[0] == "torch"  # a traced graph has no module
 
 
 def _function(text: str, code: types.CodeType) -> ast.FunctionDef | ast.Lambda:

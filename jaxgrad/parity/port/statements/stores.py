@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import types
 from typing import Any
 
 import torch
 
 from jaxgrad.parity.port.calls import inplace
 from jaxgrad.parity.port.expressions import indexing
-from jaxgrad.parity.port.functions import autograd_functions, made_objects, objects
+from jaxgrad.parity.port.functions import autograd_functions, borrowed, made_objects, objects
 from jaxgrad.parity.port.values.binding import kept, stop_all
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
@@ -46,6 +47,8 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
         raise scope.refuse(f"the module `{name}` is replaced while the module runs", node)
     elif isinstance(owner, Folded) and made_objects.is_made(owner.real, scope.run):
         made_objects.store(owner, name, stop_all(value) if scope.no_grad else value, scope)
+    elif _is_kept_by_torch(owner, scope):
+        _store_for_run(owner, name, value, scope, node)
     elif isinstance(owner, Fields) and (
         name in owner.fields or name in getattr(owner.real, "__dataclass_fields__", ())
     ):
@@ -79,6 +82,39 @@ def _set_on_module(
     scope.run.settings.set(owner.real, name, pinned(value, scope, node))
 
 
+def _is_kept_by_torch(owner: Value, scope: Scope) -> bool:
+    """Return whether a value is an object that exists before the run, such as a module."""
+    if scope.run.classes is not None:
+        return False
+    simple = isinstance(owner.real, type | torch.Tensor | types.ModuleType)
+    return isinstance(owner, Module | Folded) and hasattr(owner.real, "__dict__") and not simple
+
+
+def _store_for_run(owner: Value, name: str, value: Value, scope: Scope, node: ast.AST) -> None:
+    """Set what the program reads again in the same run, such as a normed weight of a layer.
+
+    Raises:
+        PortError: The value is still there in the next call, or is a parameter or a buffer.
+    """
+    run = scope.run
+    refusal = scope.refuse(
+        f"`{name}` is set while the module runs; return it instead of storing it", node
+    )
+    registered = {**vars(owner.real).get("_parameters", {}), **vars(owner.real).get("_buffers", {})}
+    if name in registered:
+        raise refusal
+    if run.settings.was_read(owner.real, name) and name not in run.stored.get(id(owner.real), {}):
+        raise scope.refuse(
+            f"`{name}` is read and then set while the module runs, so the next call depends on "
+            "this one; take it as an argument and return it",
+            node,
+        )
+    if name not in run.stored.get(id(owner.real), {}):
+        run.unread[id(owner.real), name] = refusal
+    run.settings.set(owner.real, name, None)
+    made_objects.store(owner, name, stop_all(value) if scope.no_grad else value, scope)
+
+
 def _set_field(owner: Fields, key: Any, value: Value, scope: Scope) -> None:
     """Replace a value of a dict or record, whose other values are still read from where it is."""
     owner.fields, owner.code = {k: owner.at(k) for k in owner.fields}, None
@@ -95,6 +131,7 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
         inplace.set_item(owner, key, value, scope, node)
         return
     position = pinned(key, scope, node)
+    borrowed.require_own(owner, [value], scope, node, written=False)
     if scope.no_grad:
         value = stop_all(value)
     if isinstance(owner, Items):

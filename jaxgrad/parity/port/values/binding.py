@@ -42,15 +42,26 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     if isinstance(value, Tensor) and scope.no_grad:
         code = stopped(value, code)
     target = scope.assign(scope.local(name), code)
+    scope.run.used |= _module_paths(value)  # they have a place in the params, even without a tensor
     if isinstance(value, Items | Fields) and value.code is None:
         value.code = target  # the same object, because other names see what is appended to it
         return value
     bound = copy.copy(value)
     bound.code = target
     if isinstance(bound, Tensor):
-        bound.view = code if value.real._base is not None and _is_part(code) else None
+        is_part = value.real._base is not None and _is_part(code)
+        own = isinstance(target, ast.Name) and target.id in syntax.names_in(code)  # `x = x[0]`
+        bound.view = code if is_part and not own else None
     scope.values[name] = bound
     return bound
+
+
+def _module_paths(value: Value) -> set[str]:
+    """Return the paths of the modules in a container."""
+    if isinstance(value, Items | Fields):
+        parts = value.items if isinstance(value, Items) else value.fields.values()
+        return set().union(*map(_module_paths, parts))
+    return {value.path} if isinstance(value, Module) else set()
 
 
 def with_name(name: str, value: Value) -> Value:

@@ -73,8 +73,7 @@ def _sizes_in(value: Value) -> Iterator[tuple[ast.expr, Any]]:
     if isinstance(value, Items | Fields):
         for key in range(len(value.items)) if isinstance(value, Items) else value.fields:
             yield from _sizes_in(value.at(key))
-    elif isinstance(value, Size) and isinstance(value.real, slice):
-        assert isinstance(value.code, ast.Slice)
+    elif isinstance(value, Size) and isinstance(value.code, ast.Slice):
         bounds = value.code.lower, value.code.upper, value.code.step
         numbers = value.real.start, value.real.stop, value.real.step
         yield from ((c, n) for c, n in zip(bounds, numbers, strict=True) if c is not None)

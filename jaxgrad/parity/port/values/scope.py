@@ -74,9 +74,14 @@ class Run:
     stored: dict[int, dict[str, tuple[Value, Scope]]] = dataclasses.field(
         default_factory=dict
     )  # what the program sets on them
+    unread: dict[tuple[int, str], PortError] = dataclasses.field(
+        default_factory=dict
+    )  # what is set on a module, until the program reads it
+    inlined: frozenset[types.CodeType] = frozenset()  # functions written where they are called
     flags: dict[str, Place] = dataclasses.field(default_factory=dict)  # buffers that tests assume
     changed: set[str] = dataclasses.field(default_factory=set)  # buffers, in this or the other mode
     early: bool = False  # whether the statements after an early return are the other arm
+    numbered: bool = False  # whether a module of a list is never reached by a loop's counter
     leaves_holes: bool = False  # whether refused statements are left to be written by hand
     classes: Classes | None = None  # if the port has classes, and not functions of a params tree
 
@@ -112,6 +117,12 @@ class Scope:
     held: list[str] = dataclasses.field(default_factory=list)  # comments above an `if`
     renamed: dict[str, str] = dataclasses.field(default_factory=dict)  # variable -> port's name
     resume: Callable[[Value], None] | None = None  # runs the block of `with`, at a `yield`
+    code: types.CodeType | None = None  # of the function that became this function of the port
+    passed: dict[str, ast.expr] = dataclasses.field(default_factory=dict)  # what the caller passes
+    borrowed: list[Value] = dataclasses.field(default_factory=list)  # containers of the caller
+    carried: list[tuple[Value, Value]] = dataclasses.field(
+        default_factory=list
+    )  # stored values of a caller, and what they are here
 
     def place(self, node: ast.AST | None = None) -> Place:
         return self.source.place(node or self.line or self.source.node)
@@ -121,6 +132,7 @@ class Scope:
 
     def emit(self, statement: ast.stmt) -> None:
         """Add a statement, with the comments of the torch line that it is from."""
+        statement = syntax.with_slice_calls(statement)
         split = draws.split_for(statement, self.names)
         comments, trailing = self._comments()
         if split is not None:

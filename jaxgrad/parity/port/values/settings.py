@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from torch import nn
-
 
 _MISSING = object()
 
@@ -15,24 +13,34 @@ _MISSING = object()
 class Settings:
     """The attributes of modules that a run has read, and the first values of those it has set."""
 
-    read: set[tuple[nn.Module, str]] = dataclasses.field(default_factory=set)
-    before: dict[tuple[nn.Module, str], Any] = dataclasses.field(default_factory=dict)
+    seen: dict[tuple[int, str], Any] = dataclasses.field(default_factory=dict)
+    before: dict[tuple[int, str], tuple[Any, Any]] = dataclasses.field(default_factory=dict)
 
-    def carries_over(self, module: nn.Module, name: str, value: Any) -> bool:
+    def read(self, owner: Any, name: str) -> None:
+        """Note that an attribute was read."""
+        self.seen[id(owner), name] = owner
+
+    def was_read(self, owner: Any, name: str) -> bool:
+        return (id(owner), name) in self.seen
+
+    def was_set(self, owner: Any, name: str) -> bool:
+        return (id(owner), name) in self.before
+
+    def carries_over(self, owner: Any, name: str, value: Any) -> bool:
         """Return whether the next call would read a value that differs from what this one read."""
-        return (module, name) in self.read and not _is_same(getattr(module, name, None), value)
+        return self.was_read(owner, name) and not _is_same(getattr(owner, name, None), value)
 
-    def set(self, module: nn.Module, name: str, value: Any) -> None:
-        self.before.setdefault((module, name), module.__dict__.get(name, _MISSING))
-        setattr(module, name, value)
+    def set(self, owner: Any, name: str, value: Any) -> None:
+        self.before.setdefault((id(owner), name), (owner, vars(owner).get(name, _MISSING)))
+        setattr(owner, name, value)
 
     def rewind(self) -> None:
         """Give each attribute the value that it had before the run."""
-        for (module, name), value in self.before.items():
+        for (_, name), (owner, value) in self.before.items():
             if value is _MISSING:
-                delattr(module, name)
+                delattr(owner, name)
             else:
-                setattr(module, name, value)
+                setattr(owner, name, value)
         self.before.clear()
 
 

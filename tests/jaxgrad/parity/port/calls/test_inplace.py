@@ -97,3 +97,27 @@ class TwoOut(Layers):
 def test_out_of_several_tensors_is_refused():
     with pytest.raises(PortError, match="`out=` of several tensors"):
         port(TwoOut(), (X,), prove=False)
+
+
+class PartOfItself(Layers):
+    def forward(self, x):
+        h = self.first(x).clone()
+        h = h[:, :2]
+        h.mul_(3)
+        h += 1
+        return h * 2
+
+
+class PartOfItsBase(PartOfItself):
+    def forward(self, x):
+        whole = self.first(x).clone()
+        h = whole
+        h = h[:, :2]
+        h.mul_(3)
+        return whole * 2
+
+
+def test_a_variable_that_becomes_a_part_of_itself_is_changed_alone():
+    assert agrees(PartOfItself(), X)
+    with pytest.raises(PortError, match="'whole' shares memory with a tensor that line"):
+        source(PartOfItsBase(), X)

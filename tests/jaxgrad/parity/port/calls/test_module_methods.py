@@ -23,3 +23,18 @@ class Frozen(nn.Module):
 def test_a_part_in_eval_mode_is_in_it_in_both_modes():
     assert "dropout" not in source(Frozen(), X)
     assert agrees(Frozen(), X)
+
+
+class Flattened(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(4, 3, batch_first=True)
+
+    def forward(self, x):
+        self.rnn.flatten_parameters()
+        return self.rnn(x)[0]
+
+
+def test_flatten_parameters_is_left_out():
+    """The method moves the weights in memory, which changes no value."""
+    assert agrees(Flattened(), X[None])

@@ -179,3 +179,22 @@ def test_new_buffers_are_returned():
     expected = module.units[1][0].running_mean  # pyright: ignore[reportIndexIssue]
     np.testing.assert_allclose(norm["running_mean"], expected.numpy(), rtol=1e-5)
     assert int(norm["num_batches_tracked"]) == 1
+
+
+class Checks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        h = self.fc(x)
+        if not torch.jit.is_tracing() and not (h.max() < 100 and h.min() > -100):
+            raise ValueError("out of range")
+        return h * 2
+
+
+def test_a_check_of_values_that_only_raises_is_left_out():
+    """A test that is not known when JAX traces decides nothing but whether torch raises."""
+    ported = port(Checks(), (X,))
+    assert "100" not in ported.source
+    assert ported.report is not None and ported.report.verdict == "pass"

@@ -3,10 +3,14 @@
 import ast
 import sys
 
+import numpy as np
 import pytest
+import torch
+from torch import nn
 
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import source_of
+from tests.jaxgrad.parity.port._ports import agrees
 
 
 OTHERS = [lambda x: x + 1, lambda x: x + 2]
@@ -38,3 +42,18 @@ def test_constants_that_cannot_be_told_apart_are_refused():
         return
     with pytest.raises(PortError, match="shares its line with others; define it with `def`"):
         body(CONSTANTS[0])
+
+
+class Traced(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 3)
+
+    def forward(self, x):
+        return self.fc(x).tanh() * 2
+
+
+def test_a_graph_that_torch_fx_has_traced_is_ported():
+    """The function of a traced graph belongs to no Python module."""
+    x = np.ones((2, 4), np.float32)
+    assert agrees(torch.fx.symbolic_trace(Traced()), x)

@@ -30,3 +30,23 @@ class Tables(nn.Module):
 def test_tables_that_no_state_dict_has_are_proved():
     report = port(Tables(), (X,)).report
     assert report is not None and report.verdict == "pass"
+
+
+class Listed(nn.Module):
+    """A tuple of module lists, one of which has no tensors."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])
+        self.joins = nn.ModuleList([None, None])
+
+    def forward(self, x):
+        parts = (self.layers, self.joins)
+        for layer, join in zip(*parts, strict=True):
+            x = layer(x).tanh() if join is None else join(x)
+        return x
+
+
+def test_a_list_without_tensors_in_a_tuple_has_a_place_in_the_params():
+    ported = port(Listed(), (np.ones((3, 4), np.float32),))
+    assert ported.report is not None and ported.report.verdict == "pass"

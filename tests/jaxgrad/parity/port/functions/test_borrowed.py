@@ -1,0 +1,48 @@
+"""Lists and dicts that a function changes for its caller."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from jaxgrad.parity.port.port import port
+from jaxgrad.parity.port.source.refusals import PortError
+from tests.jaxgrad.parity.port._ports import agrees
+
+
+X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+
+
+class Collects(nn.Module):
+    """Two functions fill a list of sizes and a dict of tensors, as graph networks do."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def measure(self, sizes, dim, h):
+        if sizes[dim] is None:
+            sizes[dim] = h.size(0)
+
+    def collect(self, sizes, found, h):
+        for dim in range(2):
+            self.measure(sizes, dim, h)
+        found["mean"] = h.mean()
+        found["size"] = sizes[1]
+        return found
+
+    def forward(self, x):
+        sizes, h = [None, None], self.fc(x)
+        found = self.collect(sizes, {}, h)
+        rows = 5 if found["size"] is None else found["size"]
+        return torch.zeros(rows, 4) + h * found["mean"] + sizes[0]
+
+
+def test_what_a_function_sets_in_an_argument_is_read_by_its_caller():
+    assert agrees(Collects(), X)
+    assert not agrees(Collects(), X, without='found["mean"]', instead="1")
+
+
+def test_classes_do_not_change_the_arguments_of_their_methods():
+    with pytest.raises(PortError, match="an argument is changed in a function, and read by its"):
+        port(Collects(), (X,), style="nnx", prove=False)
