@@ -312,6 +312,33 @@ def test_a_port_to_flax_is_proved_and_verified(tmp_path, capsys):
     assert "has changed since it was written" in capsys.readouterr().err
 
 
+class Row(nn.Sequential):
+    """A list class of the user's, which goes over itself."""
+
+    def forward(self, x):
+        for part in self:
+            x = part(x)
+        return x
+
+
+class Rows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.row, self.last = Row(nn.Linear(3, 3), nn.Linear(3, 3)), Row(nn.Linear(3, 3))
+
+    def forward(self, x):
+        return self.last(self.row(x).tanh())
+
+
+@pytest.mark.parametrize("kind", [Rows, lambda: nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))])
+def test_a_class_of_numbered_parts_can_be_iterated_over(kind):
+    """A Sequential that is the module itself, or the user's own, goes over its parts."""
+    torch.manual_seed(0)
+    module = kind()
+    assert "    def __iter__(self):" in written(module)
+    assert agrees(module)
+
+
 class Named(nn.Module):
     def __init__(self):
         super().__init__()
@@ -355,12 +382,10 @@ def test_what_flax_cannot_express_is_refused(kind, words):
 
 
 def test_other_styles_and_their_limits_are_named():
-    """A wrong style, a training step and the params of a flax port have a message each."""
+    """A wrong style and the params of a flax port have a message each."""
     module = nn.Linear(3, 3)
     with pytest.raises(PortError, match="style= is 'flax'; give one of 'functions', 'nnx'"):
         port(module, (X,), style="flax")
-    with pytest.raises(PortError, match="writes no training step; leave out optimizer="):
-        port(module, (X,), style="nnx", optimizer=torch.optim.SGD(module.parameters(), 0.1))
     with pytest.raises(AttributeError, match='for a flax module write it with style="nnx"'):
         port(module, (X,), prove=False).model({})
     with pytest.raises(AttributeError, match=r"use ported.model\(state_dict\)"):
