@@ -54,7 +54,7 @@ def port_to_nnx(
         loss = write_loss(recipe, run, program.functions, has_state=False, holder="model")
     before, after = (loss.functions, [loss.written]) if loss else ([], [])
     functions = merged([*before, *program.functions, *after])
-    functions = named(with_named_numbers(functions, keywords=False))
+    functions = named(with_named_numbers(functions, methods=True))
     own = [w for w in functions if w not in after]
     model = write_model(module, own, classes.sequences, program.constants)
     for part in model.parts:

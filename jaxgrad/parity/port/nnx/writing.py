@@ -125,7 +125,7 @@ def _classes(modules: Modules, bodies: Bodies, loops: set[str]) -> list[Written]
             label = _class_name(first)
             name = root if not first.path else _free(label, taken)
             taken.add(name)
-            node, calls = merged(name, group, set(_attributes(first)))
+            node, calls = merged(name, group, set(_attributes(first.module)))
             made |= calls
             layers.shortened(node)
             classes[first.path] = Written(
@@ -142,29 +142,29 @@ def _instance(
     path: str, modules: Modules, bodies: Bodies, made: Mapping[str, ast.Call], loops: set[str]
 ) -> Instance:
     own = sorted(modules.methods.get(path, ()), key=lambda w: w.function.__code__.co_firstlineno)
-    methods = [bodies.method(w) for w in own]
+    module, numbers = modules.by_path[path], {}
+    methods = [bodies.method(w, numbers, _attributes(module)) for w in own]
     methods.sort(key=lambda m: m.name != "__call__")
     texts = [syntax.text(m) for m in methods]
     reads = {x for x in (STREAM, EVALUATES) if any(f"self.{x}" in text for text in texts)}
     if path in loops:
-        methods += iteration(modules.by_path[path])
+        methods += iteration(module)
     init = constructors.statements(path, modules, made, reads)
-    instance = Instance(path, modules.by_path[path], init, methods)
-    _check_attributes(instance, reads)
-    return instance
+    _check_attributes(module, reads)
+    return Instance(path, module, numbers, init, methods)
 
 
-def _attributes(instance: Instance) -> list[str]:
-    module = instance.module
+def _attributes(module: nn.Module) -> list[str]:
+    """Return the names of the tensors and modules that a module holds."""
     return [*module._parameters, *module._buffers, *module._modules]
 
 
-def _check_attributes(instance: Instance, reads: set[str]) -> None:
+def _check_attributes(module: nn.Module, reads: set[str]) -> None:
     """Raise if flax uses the name of an attribute for something else."""
-    for name in _attributes(instance):
+    for name in _attributes(module):
         if name in reads or hasattr(nnx.Module, name):
             raise PortError(
-                f"{type(instance.module).__name__} has an attribute {name!r}, which is flax's name "
+                f"{type(module).__name__} has an attribute {name!r}, which is flax's name "
                 f'of something else; rename it, or write the port with style="functions"'
             )
 

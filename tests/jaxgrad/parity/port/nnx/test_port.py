@@ -241,6 +241,50 @@ def test_the_settings_of_a_module_become_attributes():
     assert "Unit(rate=0.2, rngs=rngs)" in source
 
 
+class Split(nn.Module):
+    def __init__(self, dim, heads, sow=2.0):
+        super().__init__()
+        self.heads, self.scale, self.sow = heads, (dim // heads) ** -0.5, sow
+        self.qkv = nn.Linear(dim, 3 * dim)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).reshape(x.shape[0], 3, self.heads, -1).permute(1, 2, 0, 3)
+        attention = ((q @ k.mT) * self.scale).softmax(-1)
+        return (attention @ v).permute(1, 0, 2).reshape(x.shape) / self.sow
+
+
+class Stack(nn.Module):
+    def __init__(self, *heads):
+        super().__init__()
+        self.norm = nn.Linear(3, 4)
+        self.blocks = nn.ModuleList(Split(4, n) for n in heads)
+        self.alpha = 0.3
+
+    def forward(self, x):
+        x = self.norm(x)
+        for block in self.blocks:
+            x = x + self.alpha * block(x)
+        return x
+
+
+@pytest.mark.parametrize("heads", [(2, 2), (1, 4)])
+def test_numbers_of_the_configuration_are_attributes(heads):
+    """Numbers and formulas have the author's names; those that differ are arguments."""
+    torch.manual_seed(0)
+    module = Stack(*heads)
+    source = written(module)
+    assert "        self.alpha = 0.3\n" in source and "self.alpha * " in source
+    assert "reshape(x.shape[0], 3, self.heads, -1)" in source and "* self.scale" in source
+    assert "*, sow=2.0)" in source  # flax has a method of this name
+    if heads == (2, 2):
+        assert "        self.heads = 2\n        self.scale = 2**-0.5\n" in source
+    else:
+        assert "    def __init__(self, heads, scale, *, rngs: nnx.Rngs):\n" in source
+        assert "Split(heads=1, scale=0.5, rngs=rngs)" in source
+    assert source.count("class ") == 2
+    assert agrees(module)
+
+
 def test_a_checkpoint_of_a_module_that_changes_takes_it_as_argument():
     """`nnx.remat` gets the module, so that new statistics leave the recomputed function."""
     source = written(Checkpointed())
