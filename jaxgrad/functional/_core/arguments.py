@@ -10,9 +10,9 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental import checkify
 
 from jaxgrad._core.compat import is_traced
+from jaxgrad._core.value_checks import check_under_checkify
 
 
 Number = bool | int | float | complex
@@ -219,6 +219,6 @@ def require(holds: Any, error: Exception) -> None:
     transformed by `checkify.checkify`, which then reports an error with the same text.
     """
     if is_traced(holds):
-        checkify.debug_check(holds, str(error).replace("{", "{{").replace("}", "}}"))
+        check_under_checkify(holds, str(error))
     elif not holds:
         raise error

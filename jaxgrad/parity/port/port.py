@@ -34,7 +34,8 @@ from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.writer import title_of, write_file
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.statements.holes import holes_of, note_of
-from jaxgrad.parity.port.training.steps import Recipe, Step, write_step
+from jaxgrad.parity.port.training.recipes import Recipe
+from jaxgrad.parity.port.training.steps import Step, write_step
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.params import Layout
 
@@ -113,12 +114,10 @@ def port(
     if scan and style == "nnx":
         raise PortError('style="nnx" writes no lax.scan; leave out scan=')
     recipe = _recipe(module, optimizer, loss, targets, scheduler, clip)
-    if recipe is not None and style == "nnx":
-        raise PortError('style="nnx" writes no training step; leave out optimizer=')
     show = progress or silent
     show("write")
     if style == "nnx":
-        ported = _written_as_classes(module, inputs, holes)
+        ported = _written_as_classes(module, inputs, recipe, holes)
     else:
         ported = _written(module, inputs, recipe, scan=scan, holes=holes)
     if not prove:
@@ -216,7 +215,9 @@ def _written(
     return dataclasses.replace(ported, source=source(SIZES if has_letters else EXAMPLE))
 
 
-def _written_as_classes(module: nn.Module, inputs: PyTree, holes: bool) -> Ported:
+def _written_as_classes(
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None, holes: bool
+) -> Ported:
     """Return the port as flax classes.
 
     Raises:
@@ -226,4 +227,4 @@ def _written_as_classes(module: nn.Module, inputs: PyTree, holes: bool) -> Porte
         from jaxgrad.parity.port.nnx.port import port_to_nnx
     except ModuleNotFoundError as error:
         raise PortError(f'style="nnx" needs flax, and {error.name} is not installed') from None
-    return port_to_nnx(module, inputs, holes=holes)
+    return port_to_nnx(module, inputs, recipe, holes=holes)

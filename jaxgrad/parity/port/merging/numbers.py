@@ -10,7 +10,8 @@ from __future__ import annotations
 import ast
 import copy
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any
 
 from jaxgrad.parity.port.merging.keywords import keyword, keyword_name
 from jaxgrad.parity.port.merging.redirection import calls_of, uses_of
@@ -25,17 +26,24 @@ SAY_IT = ("axis", "p")  # options that a number is passed for without a name
 KNOWN = ("eps", "epsilon")  # numbers that a reader knows without a name
 
 
-def with_named_numbers(functions: Sequence[Written], *, keywords: bool = True) -> list[Written]:
+def with_named_numbers(functions: Sequence[Written], *, methods: bool = False) -> list[Written]:
     """Return the functions with names for numbers.
 
     Args:
         functions: The functions of the port.
-        keywords: Whether functions may take new keywords.
+        methods: Whether the functions become methods of classes, where a formula is an attribute,
+            and methods written from one function of torch have the same attributes.
     """
     constants = _constants(functions)
     labels = {w.name for w in functions}
+    shared: dict[Any, set[str]] = defaultdict(set)
+    if methods:
+        for written in functions:
+            names = _Names(written, constants, labels, formulas=bool(written.paths))
+            shared[written.function, written.owner] |= set(names.values)
     for written in functions:  # each before those that call it
-        names = _Names(written, constants, labels, keywords=keywords)
+        own = shared[written.function, written.owner]
+        names = _Names(written, constants, labels, own, formulas=methods and bool(written.paths))
         written.node = authors.written(written.node, names.chosen)
         if isinstance(written.node, ast.FunctionDef):
             names.give_to(written.node)
@@ -92,19 +100,22 @@ class _Names:
     """The names of numbers in one function."""
 
     def __init__(
-        self, written: Written, constants: set[str], labels: set[str], *, keywords: bool
-    ) -> None:
+        self, written: Written, constants: set[str], labels: set[str],
+        shared: Collection[str] = (), *, formulas: bool = False,
+    ) -> None:  # fmt: skip
         self.constants = constants
         self.order = list(getattr(written.function, "__globals__", {}))
         self.variables: set[str] = set()
+        self.attributes: set[str] = set()
         self.values: dict[str, ast.expr] = {}
         self.locals: dict[str, ast.expr] = {}
         node = written.node
         own = isinstance(node, ast.FunctionDef) and written.base and not is_torch(written.function)
-        if own and keywords:
+        if own:
             self.variables = _variables(written)
             taken = _taken(node) | labels | RESERVED
-            self.values = _keywords(node, taken)
+            self.values = _keywords(node, taken, shared, formulas=formulas)
+            self.attributes = _attributes(node)
             self.locals = _locals(node, taken | set(self.values))
             self.locals |= _formulas(node, taken | set(self.values) | set(self.locals))
 
@@ -142,7 +153,9 @@ class _Names:
         read = {n for s in function.body for n in syntax.names_in(s)}
         for name, value in self.values.items():
             if name in read:
-                function.args.kwonlyargs.append(ast.arg(name))
+                argument = ast.arg(name)
+                argument.__dict__[authors.ATTRIBUTE] = name in self.attributes
+                function.args.kwonlyargs.append(argument)
                 function.args.kw_defaults.append(copy.deepcopy(value))
 
 
@@ -159,10 +172,20 @@ def _name(author: Author) -> str:
     return keyword_name(authors.variable(author.name))
 
 
-def _keywords(function: ast.FunctionDef, taken: set[str]) -> dict[str, ast.expr]:
+def _attributes(function: ast.FunctionDef) -> set[str]:
+    """Return the names of numbers that are attributes everywhere in a function."""
+    uses = [author for _, author, _ in _uses(function)]
+    others = {_name(author) for author in uses if author.kind != authors.ATTRIBUTE}
+    return {_name(author) for author in uses} - others
+
+
+def _keywords(
+    function: ast.FunctionDef, taken: set[str], shared: Collection[str], *, formulas: bool
+) -> dict[str, ast.expr]:
     """Return the numbers of a function that become keywords: name -> number.
 
-    A formula such as `8**-0.5` is none: it depends on another number, which may be a keyword.
+    A formula such as `8**-0.5` is none unless `formulas` is True: it depends on another number,
+    which may be a keyword. The names in `shared` are keywords even if a reader knows the number.
     """
     uses: dict[str, list[tuple[Author, str]]] = defaultdict(list)
     for _, author, place in _uses(function):
@@ -173,8 +196,9 @@ def _keywords(function: ast.FunctionDef, taken: set[str]) -> dict[str, ast.expr]
         for name, found in uses.items()
         if name.isidentifier() and name not in taken
         and len({syntax.text(author.number) for author, _ in found}) == 1
-        and not _is_formula(found[0][0])
-        and any(_is_unclear(name, author, place, len(found)) for author, place in found)
+        and (formulas or not _is_formula(found[0][0]))
+        and (name in shared
+             or any(_is_unclear(name, author, place, len(found)) for author, place in found))
     }  # fmt: skip
 
 

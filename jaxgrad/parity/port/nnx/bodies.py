@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
+
+from flax import nnx
 
 from jaxgrad.parity.port.modes.mode_expressions import DROPOUTS, TRAINING
 from jaxgrad.parity.port.modules.whole_modules import MODULES
 from jaxgrad.parity.port.nnx.modules import Modules
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import authors, syntax
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -30,8 +32,16 @@ class Bodies:
     def __init__(self, labels: Mapping[str, str], modules: Modules) -> None:
         self.labels, self.modules = labels, modules
 
-    def method(self, written: Written) -> ast.FunctionDef:
-        """Return a function as a method."""
+    def method(
+        self, written: Written, numbers: dict[str, ast.expr], taken: Collection[str]
+    ) -> ast.FunctionDef:
+        """Return a function as a method.
+
+        Args:
+            written: The function.
+            numbers: The numbers that the class holds; those that this method reads are added.
+            taken: The names of what else the class holds.
+        """
         node: ast.FunctionDef = _with_own_keys(copy.deepcopy(written.node))
         node = _Translate(self, "self").visit(node)
         node.name = self.labels[written.name]
@@ -42,6 +52,15 @@ class Bodies:
             for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
             if a.arg not in (TRAINING, draws.RNG)
         ]
+        own = {a.arg: d for a, d in kept if d is not None and a.__dict__.get(authors.ATTRIBUTE)}
+        held = {
+            name: code for name, code in own.items()
+            if not hasattr(nnx.Module, name)
+            and name not in (STREAM, EVALUATES, *taken, *self.labels.values())
+            and syntax.same(numbers.setdefault(name, code), code)
+        }  # fmt: skip
+        node = _Attributes(held).visit(node)
+        kept = [(a, d) for a, d in kept if a.arg not in held]
         node.args.kwonlyargs, node.args.kw_defaults = [a for a, _ in kept], [d for _, d in kept]
         return node
 
@@ -52,6 +71,16 @@ class Bodies:
             if isinstance(inner, ast.arg) and inner.arg == "p":
                 inner.arg = "module"
         return node
+
+
+class _Attributes(ast.NodeTransformer):
+    """Read numbers from the attributes of the class."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self.names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return syntax.dotted(f"self.{node.id}") if node.id in self.names else node
 
 
 def _with_own_keys(method: ast.FunctionDef) -> ast.FunctionDef:

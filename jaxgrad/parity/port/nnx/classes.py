@@ -22,12 +22,14 @@ class Instance:
     Attributes:
         path: Its path.
         module: torch's module.
-        init: The statements of `__init__`.
+        numbers: The attributes that are numbers.
+        init: The other statements of `__init__`.
         methods: The other methods.
     """
 
     path: str
     module: nn.Module
+    numbers: Mapping[str, ast.expr]
     init: list[ast.stmt]
     methods: list[ast.FunctionDef]
 
@@ -40,7 +42,7 @@ def alike(instances: Sequence[Instance]) -> list[list[Instance]]:
     """Return the groups of modules that can have one class."""
     groups: dict[Any, list[Instance]] = defaultdict(list)
     for instance in instances:
-        groups[type(instance.module), _form(instance)].append(instance)
+        groups[type(instance.module), *instance.numbers, _form(instance)].append(instance)
     return list(groups.values())
 
 
@@ -53,12 +55,15 @@ def _form(instance: Instance) -> str:
 
 
 def _numbers(nodes: Sequence[ast.AST]) -> list[ast.Constant]:
+    """Return the numbers in some code without the defaults of methods, which read no attribute."""
+    inner = [n for node in nodes for n in ast.walk(node)]
+    methods = [n for n in inner if isinstance(n, ast.FunctionDef)]
+    defaults = {id(x) for m in methods for d in m.args.kw_defaults if d for x in ast.walk(d)}
     return [
-        n
-        for node in nodes
-        for n in ast.walk(node)
+        n for n in inner
         if isinstance(n, ast.Constant) and type(n.value) in (int, float, bool)
-    ]
+        and id(n) not in defaults
+    ]  # fmt: skip
 
 
 def merged(
@@ -77,7 +82,7 @@ def merged(
     in_init = len(_numbers(init))
     values = [_numbers(instance.nodes) for instance in group]
     vectors = [tuple(v[n].value for v in values) for n in range(len(places))]
-    arguments: dict[tuple[Any, ...], str] = {}
+    arguments, attributes, given = _attributes(group)
     replaced: dict[int, ast.expr] = {}
     stored: list[str] = []
     for number, (place, vector) in enumerate(zip(places, vectors, strict=True)):
@@ -85,7 +90,7 @@ def merged(
             continue
         key = (*map(type, vector), *vector)
         if key not in arguments:
-            names = {*arguments.values(), "self", "rngs"}
+            names = {*arguments.values(), *given, *base.numbers, "self", "rngs"}
             arguments[key] = _argument(place, vector, group, names | taken)
         label = arguments[key]
         if number < in_init:
@@ -98,20 +103,48 @@ def merged(
     kept: list[ast.stmt] = [
         ast.Assign([syntax.attribute(syntax.name("self"), x)], syntax.name(x)) for x in stored
     ]
-    init = [*kept, *init]
+    init = [*attributes, *kept, *init]
+    labels = [*given, *(x for x in arguments.values() if x not in given)]
     takes_rngs = any("rngs" in syntax.names_in(x) for x in init)
-    body: list[ast.stmt] = (
-        [_constructor(list(arguments.values()), init, takes_rngs)] if init else []
-    )
+    body: list[ast.stmt] = [_constructor(labels, init, takes_rngs)] if init else []
     node = ast.ClassDef(name, [syntax.dotted("nnx.Module")], [], [*body, *methods], [])
     node.__dict__["type_params"] = []
     calls = {
         instance.path: _call(
-            name, {a: key[len(group) + n] for key, a in arguments.items()}, takes_rngs
+            name,
+            {a: syntax.constant(key[len(group) + n]) for key, a in arguments.items()}
+            | {a: instance.numbers[a] for a in given},
+            takes_rngs,
         )
         for n, instance in enumerate(group)
     }
     return node, calls
+
+
+def _attributes(
+    group: Sequence[Instance],
+) -> tuple[dict[tuple[Any, ...], str], list[ast.stmt], list[str]]:
+    """Return how a class of a group gets the attributes that are numbers.
+
+    Returns:
+        The names of the arguments by the numbers that they have in the group, the statements that
+        set the attributes, and the names of all attributes that are arguments.
+    """
+    arguments: dict[tuple[Any, ...], str] = {}
+    statements: list[ast.stmt] = []
+    given: list[str] = []
+    for name, first in group[0].numbers.items():
+        codes = [instance.numbers[name] for instance in group]
+        code = first
+        if not all(syntax.same(first, x) for x in codes):
+            given.append(name)
+            code = syntax.name(name)
+            values = [x.value for x in codes if isinstance(x, ast.Constant)]
+            if len(values) == len(codes):
+                arguments.setdefault((*map(type, values), *values), name)
+        target = syntax.attribute(syntax.name("self"), name)
+        statements.append(ast.Assign([target], copy.deepcopy(code)))
+    return arguments, statements, given
 
 
 def _equal(left: Any, right: Any) -> bool:
@@ -138,11 +171,12 @@ def _constructor(arguments: list[str], body: list[ast.stmt], takes_rngs: bool) -
     return node
 
 
-def _call(name: str, values: Mapping[str, Any], takes_rngs: bool) -> ast.Call:
+def _call(name: str, values: Mapping[str, ast.expr], takes_rngs: bool) -> ast.Call:
     call = syntax.call(name)
     for argument, value in values.items():
-        code = syntax.constant(value)
-        code.__dict__["origin"] = argument
+        code = copy.deepcopy(value)
+        for inner in ast.walk(code):
+            inner.__dict__["origin"] = argument
         call.keywords.append(ast.keyword(argument, code))
     if takes_rngs:
         call.keywords.append(ast.keyword("rngs", syntax.name("rngs")))

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+from collections.abc import Sequence
+
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
@@ -10,11 +14,15 @@ from jaxgrad.parity.port.merging.merging import merged
 from jaxgrad.parity.port.merging.numbers import with_named_numbers
 from jaxgrad.parity.port.nnx import layers
 from jaxgrad.parity.port.nnx.ported import PortedModel
+from jaxgrad.parity.port.nnx.training import variables_of, write_model_step
 from jaxgrad.parity.port.nnx.writing import write_model
 from jaxgrad.parity.port.proof.deviations import deviations_of
 from jaxgrad.parity.port.source.naming import docstring, named
 from jaxgrad.parity.port.source.writer import title_of, write_file
+from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.statements.holes import holes_of, note_of
+from jaxgrad.parity.port.training.losses import write_loss
+from jaxgrad.parity.port.training.recipes import Recipe
 from jaxgrad.parity.port.values.params import Layout
 from jaxgrad.parity.port.values.scope import Classes
 
@@ -24,31 +32,55 @@ EMPTY = (
 )
 
 
-def port_to_nnx(module: nn.Module, inputs: PyTree, *, holes: bool = False) -> PortedModel:
+def port_to_nnx(
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None = None, *, holes: bool = False
+) -> PortedModel:
     """Return the port of a module as flax classes, which is not proved yet.
+
+    Args:
+        module: The torch module.
+        inputs: Its example inputs.
+        recipe: torch's training loop, for a training step.
+        holes: Whether a refused statement is left to be written by hand.
 
     Raises:
         PortError: The module uses something that cannot be re-expressed.
     """
     classes = Classes(layers.is_layer)
     program = interpret(module, inputs, classes, holes=holes)
-    functions = named(with_named_numbers(merged(program.functions), keywords=False))
-    model = write_model(module, functions, classes.sequences, program.constants)
+    loss = None
+    if recipe is not None:
+        run = dataclasses.replace(program.run, classes=None)
+        loss = write_loss(recipe, run, program.functions, has_state=False, holder="model")
+    before, after = (loss.functions, [loss.written]) if loss else ([], [])
+    functions = merged([*before, *program.functions, *after])
+    functions = named(with_named_numbers(functions, methods=True))
+    own = [w for w in functions if w not in after]
+    model = write_model(module, own, classes.sequences, program.constants)
     for part in model.parts:
         part.doc = part.doc or docstring(part, module)
     notes = [*program.notes, *note_of(holes_of(model.parts))]
-    source = write_file(
-        title_of(module), model.parts, program.assumptions, notes,
-        deviations=deviations_of(functions), layers=model.layers,
-    )  # fmt: skip
-    if "jnp.empty" in source:
-        source = write_file(
-            title_of(module), model.parts, program.assumptions, [*notes, EMPTY],
-            deviations=deviations_of(functions), layers=model.layers,
+    deviations = deviations_of(functions)
+
+    def source(notes: Sequence[str], section: Sequence[Written | ast.stmt] = ()) -> str:
+        return write_file(
+            title_of(module), model.parts, program.assumptions, notes, section,
+            deviations=deviations, layers=model.layers,
         )  # fmt: skip
+
+    if "jnp.empty" in source(notes):
+        notes.append(EMPTY)
     layout = Layout(module, program.used, program.constants)
-    return PortedModel(
-        source, model.parts[0].name, program.assumptions, layout,
+    ported = PortedModel(
+        source(notes), model.parts[0].name, program.assumptions, layout,
         takes_mode=len(program.modes) == 2 and model.takes_mode, modes=program.modes,
         holes=holes_of(model.parts),
+    )  # fmt: skip
+    if recipe is None or loss is None:
+        return ported
+    variables = variables_of(ported.fn, module, recipe)
+    step = write_model_step(recipe, module, model, loss, variables)
+    return dataclasses.replace(
+        ported, source=source(notes, step.section), order=step.order,
+        torch_names=variables.torch_names,
     )  # fmt: skip

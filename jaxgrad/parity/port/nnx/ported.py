@@ -4,21 +4,34 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
 from flax import nnx
 
 from jaxgrad._core.copies import copy_to_numpy
-from jaxgrad.parity.port.modes.modes import in_mode
+from jaxgrad.optim import state_from_torch
+from jaxgrad.parity.port.modes.modes import MODES, in_mode
 from jaxgrad.parity.port.proof.filling import Mode, filled, takes_rngs, trained
 from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.proof_files import write_proof
+from jaxgrad.parity.port.proof.step_functions import StepFunctions
+
+
+FILTER = "TRAINED"  # the filter in the file, unless every nnx.Param is trained
 
 
 @dataclasses.dataclass(frozen=True)
 class PortedModel(Ported):
-    """A port of a torch module as flax nnx classes; `name` is the class of the module."""
+    """A port of a torch module as flax nnx classes; `name` is the class of the module.
+
+    Attributes:
+        torch_names: torch's name of each parameter by its name in the state of the model, if the
+            file has a training step.
+    """
+
+    torch_names: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     @property
     def usage(self) -> str:
@@ -57,6 +70,59 @@ class PortedModel(Ported):
         flags = self.flags()
         return lambda path, _: flags.get(".".join(str(x) for x in path if x != "layers"), False)
 
+    @property
+    def train_step(self) -> Callable[..., Any]:
+        """The function `train_step(model, opt_state, *batch) -> (opt_state, loss)`."""
+        return super().train_step
+
+    def opt_state(self, state_dict: Mapping[str, Any]) -> Any:
+        """Return the state of the port's optimizer from a state_dict of torch's optimizer."""
+        model = self.model(self.layout.module.state_dict())
+        chosen = self.space.get(FILTER, nnx.Param)
+        params = nnx.to_pure_dict(nnx.state(model, chosen))
+        names = jax.tree_util.tree_map_with_path(
+            lambda path, _: self.torch_names[_dotted(path)], params
+        )
+        return state_from_torch(
+            self.space["OPTIMIZER"], params, state_dict, names, order=self.order
+        )
+
+    def step_functions(self, seed: int) -> StepFunctions:
+        """Return the functions of the training step over a tree of the model's variables."""
+        model = self.model(self.layout.module.state_dict(), rngs=nnx.Rngs(seed))
+        graph, draws, _ = nnx.split(model, nnx.RngState, ...)
+        variables = nnx.Not(nnx.RngState)
+        others = nnx.to_flat_state(nnx.state(model, nnx.Not((nnx.RngState, nnx.Param))))
+        has_state, space = bool(others), self.space
+
+        def tree(model: Any) -> Any:
+            return nnx.to_pure_dict(nnx.state(model, variables))
+
+        def made(params: Any) -> Any:
+            return nnx.merge(graph, draws, params, copy=True)
+
+        def loss(params: Any, *batch: Any) -> Any:
+            model = made(params)
+            value = space["loss_fn"](model, *batch)
+            return (value, tree(model)) if has_state else value
+
+        def step(params: Any, opt_state: Any, *batch: Any) -> Any:
+            model = made(params)
+            opt_state, value = space["train_step"](model, opt_state, *batch)
+            return tree(model), opt_state, value
+
+        flags = self.flags()
+        return StepFunctions(
+            loss, space["OPTIMIZER"], lambda params: space["init_optimizer"](made(params)), step,
+            lambda state_dict: tree(self.model(state_dict)),
+            jax.tree_util.tree_map_with_path(
+                lambda path, _: flags[self.torch_names[_dotted(path)]]
+                if _dotted(path) in self.torch_names else False,
+                tree(model),
+            ),
+            has_state,
+        )  # fmt: skip
+
     def flags(self) -> dict[str, bool]:
         """Return whether torch trains each parameter, by name."""
         named = self.layout.module.named_parameters(remove_duplicate=False)
@@ -79,7 +145,7 @@ class PortedModel(Ported):
         """Write the source to a file, and beside it what `verify` needs to prove it again."""
         self._write_source(path)
         module, others = self.layout.module, {}
-        for mode in self.reports:
+        for mode in [mode for mode in self.reports if mode in MODES.values()]:
             with in_mode(module, mode == "train"):
                 others[mode] = list(self._mode().others)
         if self.reports:
@@ -88,3 +154,7 @@ class PortedModel(Ported):
                 self.inputs, self.seed, style="nnx", entry=self.name, trainable=self.flags(),
                 others=others,
             )  # fmt: skip
+
+
+def _dotted(path: Any) -> str:
+    return jax.tree_util.keystr(path, simple=True, separator=".")

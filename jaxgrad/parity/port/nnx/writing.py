@@ -17,6 +17,7 @@ from torch import nn
 from jaxgrad.parity.port.nnx import constructors, layers
 from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, Bodies
 from jaxgrad.parity.port.nnx.classes import Instance, alike, merged
+from jaxgrad.parity.port.nnx.iteration import iterated, iteration
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
@@ -32,11 +33,13 @@ class Model:
         parts: The classes, the entry first, and then the functions that they call.
         layers: The names of the layers of `jaxgrad.nnx` that they use.
         modules: The modules of the torch module.
+        bodies: How functions that call its methods are written.
     """
 
     parts: list[Written]
     layers: list[str]
     modules: Modules
+    bodies: Bodies
 
     @property
     def takes_mode(self) -> bool:
@@ -72,7 +75,7 @@ def write_model(
             methods[path].append(written)
     modules = Modules(module, constants, sequences, methods)
     bodies = Bodies(_labels(functions), modules)
-    classes = _classes(modules, bodies)
+    classes = _classes(modules, bodies, iterated(functions))
     rest = [
         dataclasses.replace(w, node=bodies.function(w))
         for w in functions
@@ -85,7 +88,7 @@ def write_model(
         _check(part)
     used = sorted({n.__dict__["layer"] for c in classes for n in ast.walk(c.node)
                    if "layer" in n.__dict__})  # fmt: skip
-    return Model(parts, used, modules)
+    return Model(parts, used, modules, bodies)
 
 
 def _labels(functions: Sequence[Written]) -> dict[str, str]:
@@ -102,8 +105,8 @@ def _labels(functions: Sequence[Written]) -> dict[str, str]:
     return labels
 
 
-def _classes(modules: Modules, bodies: Bodies) -> list[Written]:
-    """Return the classes, in the order of the modules."""
+def _classes(modules: Modules, bodies: Bodies, loops: set[str]) -> list[Written]:
+    """Return the classes, in the order of the modules; `loops` are the paths of loops."""
     paths = [p for p in modules.by_path if modules.kind(p) == "class"]
     taken = {
         type(modules.by_path[p]).__name__ for p in modules.by_path if modules.kind(p) == "layer"
@@ -117,12 +120,12 @@ def _classes(modules: Modules, bodies: Bodies) -> list[Written]:
             continue
         height = modules.height(path)
         same = [p for p in paths if modules.height(p) == height]
-        for group in alike([_instance(p, modules, bodies, made) for p in same]):
+        for group in alike([_instance(p, modules, bodies, made, loops) for p in same]):
             first = group[0]
             label = _class_name(first)
             name = root if not first.path else _free(label, taken)
             taken.add(name)
-            node, calls = merged(name, group, set(_attributes(first)))
+            node, calls = merged(name, group, set(_attributes(first.module)))
             made |= calls
             layers.shortened(node)
             classes[first.path] = Written(
@@ -136,30 +139,32 @@ def _classes(modules: Modules, bodies: Bodies) -> list[Written]:
 
 
 def _instance(
-    path: str, modules: Modules, bodies: Bodies, made: Mapping[str, ast.Call]
+    path: str, modules: Modules, bodies: Bodies, made: Mapping[str, ast.Call], loops: set[str]
 ) -> Instance:
     own = sorted(modules.methods.get(path, ()), key=lambda w: w.function.__code__.co_firstlineno)
-    methods = [bodies.method(w) for w in own]
+    module, numbers = modules.by_path[path], {}
+    methods = [bodies.method(w, numbers, _attributes(module)) for w in own]
     methods.sort(key=lambda m: m.name != "__call__")
     texts = [syntax.text(m) for m in methods]
     reads = {x for x in (STREAM, EVALUATES) if any(f"self.{x}" in text for text in texts)}
+    if path in loops:
+        methods += iteration(module)
     init = constructors.statements(path, modules, made, reads)
-    instance = Instance(path, modules.by_path[path], init, methods)
-    _check_attributes(instance, reads)
-    return instance
+    _check_attributes(module, reads)
+    return Instance(path, module, numbers, init, methods)
 
 
-def _attributes(instance: Instance) -> list[str]:
-    module = instance.module
+def _attributes(module: nn.Module) -> list[str]:
+    """Return the names of the tensors and modules that a module holds."""
     return [*module._parameters, *module._buffers, *module._modules]
 
 
-def _check_attributes(instance: Instance, reads: set[str]) -> None:
+def _check_attributes(module: nn.Module, reads: set[str]) -> None:
     """Raise if flax uses the name of an attribute for something else."""
-    for name in _attributes(instance):
+    for name in _attributes(module):
         if name in reads or hasattr(nnx.Module, name):
             raise PortError(
-                f"{type(instance.module).__name__} has an attribute {name!r}, which is flax's name "
+                f"{type(module).__name__} has an attribute {name!r}, which is flax's name "
                 f'of something else; rename it, or write the port with style="functions"'
             )
 

@@ -43,6 +43,11 @@ def filled(
     return model
 
 
+def abstract(kind: Callable[..., Any]) -> Any:
+    """Return a model of a class with the shapes of its variables and no numbers."""
+    return nnx.eval_shape(lambda: kind(rngs=nnx.Rngs(0)) if takes_rngs(kind) else kind())
+
+
 def takes_rngs(kind: Callable[..., Any]) -> bool:
     """Return whether a class of models needs keys."""
     return "rngs" in inspect.signature(kind.__init__).parameters

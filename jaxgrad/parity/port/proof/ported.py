@@ -10,9 +10,12 @@ import pathlib
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import jax
+
 from jaxgrad.grad_modes import partition
 from jaxgrad.optim import state_from_torch
 from jaxgrad.parity.port.proof.proof_files import write_proof
+from jaxgrad.parity.port.proof.step_functions import StepFunctions
 from jaxgrad.parity.port.proof.verifying import in_mode_of
 from jaxgrad.parity.port.source.refusals import Hole
 from jaxgrad.parity.port.source.written import Assumption
@@ -92,6 +95,16 @@ class Ported:
         if is_trained is not None:
             params, _ = partition(params, is_trained)
         return state_from_torch(self.space["OPTIMIZER"], params, state_dict, order=self.order)
+
+    def step_functions(self, seed: int) -> StepFunctions:
+        """Return the functions of the training step, as the proof calls them."""
+        key = {"rng": jax.random.key(seed)} if self.draws else {}
+        space = self.space
+        return StepFunctions(
+            functools.partial(space["loss_fn"], **key), space["OPTIMIZER"],
+            space["init_optimizer"], functools.partial(space["train_step"], **key), self.params,
+            self.trainable, self.has_state,
+        )  # fmt: skip
 
     @property
     def report(self) -> Report | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,13 +14,15 @@ from torch import nn
 
 from jaxgrad import grad_modes, optim
 from jaxgrad._core.typing import PyTree
+from jaxgrad.backward import depends_on
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port.modes.modes import in_mode
 from jaxgrad.parity.port.proof.ported import Ported
+from jaxgrad.parity.port.proof.step_functions import StepFunctions
 from jaxgrad.parity.port.proof.verifying import prefixed, silent
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.training.optimizers import rebuilt
-from jaxgrad.parity.port.training.steps import Recipe
+from jaxgrad.parity.port.training.recipes import Recipe
 from jaxgrad.parity.prove.prove import prove
 from jaxgrad.parity.prove.training import Training
 
@@ -58,31 +59,50 @@ def step_proved(
     Raises:
         PortError: torch's training loop gives other parameters.
     """
-    module, space = ported.layout.module, ported.space
+    module, functions = ported.layout.module, ported.step_functions(seed)
     whole = WithLoss(module, recipe, inputs)
     values = inputs.values() if isinstance(inputs, Mapping) else inputs
     batch = tuple(to_numpy(x) for x in (*values, *recipe.targets))
-    key = {"rng": jax.random.key(seed)} if ported.draws else {}
     training = Training(
-        lambda _: rebuilt(recipe.optimizer), _transformation(recipe, space["OPTIMIZER"]),
+        lambda _: rebuilt(recipe.optimizer), _transformation(recipe, functions.optimizer),
         scheduler=recipe.scheduler, clip=recipe.clip,
     )  # fmt: skip
 
     def weights(state: Any) -> Any:
-        return ported.params({k.removeprefix("module."): x for k, x in state.items()})
+        return functions.params({k.removeprefix("module."): x for k, x in state.items()})
 
     with in_mode(module, training=True):
         whole.training = True
+        params = weights(whole.state_dict())
+        live = _live(functions, params, batch)
         report = prove(
-            whole, functools.partial(space["loss_fn"], **key), weights(whole.state_dict()), batch,
-            weights=weights, trainable=ported.trainable, optimizer=training, steps=STEPS,
-            seed=seed, has_state=ported.has_state, progress=prefixed("step", show),
+            whole, functions.loss, params, batch,
+            weights=weights, trainable=live, optimizer=training, steps=STEPS,
+            seed=seed, has_state=functions.has_state, progress=prefixed("step", show),
         )  # fmt: skip
     name = type(module).__name__
     if report.verdict != "pass":
         raise PortError(f"the training step of the port of {name} is not proved:\n{report}")
-    require_same_steps(ported, recipe, batch, key)
+    require_same_steps(functions, recipe, params, batch)
     return dataclasses.replace(ported, reports={**ported.reports, "step": report})
+
+
+def _live(functions: StepFunctions, params: Any, batch: tuple[Any, ...]) -> Any:
+    """Return the tree of bools: the trained leaves that have a gradient; torch skips the others."""
+    trained, others = _split(params, functions.trainable)
+
+    def loss(trained: Any) -> Any:
+        value = functions.loss(grad_modes.combine(trained, others), *batch)
+        return value[0] if functions.has_state else value
+
+    live = iter(jax.tree.leaves(depends_on(loss, trained)))
+    return jax.tree.map(lambda flag: flag and next(live), functions.trainable)
+
+
+def _split(params: Any, trainable: Any) -> tuple[Any, Any]:
+    """Return the trained leaves and the others, each with None in the other's places."""
+    trained = jax.tree.map(lambda x, t: x if t else None, params, trainable)
+    return trained, jax.tree.map(lambda x, t: None if t else x, params, trainable)
 
 
 def _transformation(recipe: Recipe, optimizer: Any) -> Any:
@@ -92,34 +112,31 @@ def _transformation(recipe: Recipe, optimizer: Any) -> Any:
 
 
 def require_same_steps(
-    ported: Ported, recipe: Recipe, batch: tuple[Any, ...], key: dict[str, Any]
+    functions: StepFunctions, recipe: Recipe, params: Any, batch: tuple[Any, ...]
 ) -> None:
     """Compare `train_step` with the loss and the optimizer that were proved.
 
     Raises:
         PortError: They give different parameters.
     """
-    space, trainable = ported.space, ported.trainable
-    tx = _transformation(recipe, space["OPTIMIZER"])
-
-    def split(params: Any) -> tuple[Any, Any]:
-        trained = jax.tree.map(lambda x, t: x if t else None, params, trainable)
-        return trained, jax.tree.map(lambda x, t: None if t else x, params, trainable)
+    trainable = functions.trainable
+    tx = _transformation(recipe, functions.optimizer)
 
     def loss_of(trained: Any, others: Any) -> tuple[Any, Any]:
         params = grad_modes.combine(trained, others)
-        loss = space["loss_fn"](params, *batch, **key)
-        return loss if ported.has_state else (loss, params)
+        loss = functions.loss(params, *batch)
+        return loss if functions.has_state else (loss, params)
 
-    params = jax.tree.map(jax.numpy.asarray, ported.params(ported.layout.module.state_dict()))
-    found, found_state = params, space["init_optimizer"](params)
-    trained, others = split(params)
-    state = tx.init(trained)
+    params = jax.tree.map(jax.numpy.asarray, params)
+    found, found_state = params, functions.init(params)
+    trained, others = _split(params, trainable)
+    state, live = tx.init(trained), _live(functions, params, batch)
     for _ in range(STEPS):
-        found, found_state, loss = space["train_step"](found, found_state, *batch, **key)
+        found, found_state, loss = functions.step(found, found_state, *batch)
         grads, (wanted, params) = _gradients(loss_of, trained, others)
+        grads = jax.tree.map(lambda is_live, g: g if is_live else None, live, grads)
         updates, state = tx.update(grads, state, trained)
-        trained, others = optax.apply_updates(trained, updates), split(params)[1]
+        trained, others = optax.apply_updates(trained, updates), _split(params, trainable)[1]
         want = grad_modes.combine(trained, others), state, wanted
         have = jax.tree.leaves((found, found_state, loss))
         pairs = zip(have, jax.tree.leaves(want), strict=True)

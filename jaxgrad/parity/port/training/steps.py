@@ -4,45 +4,21 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import inspect
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-import torch
-from torch import nn
-
-from jaxgrad.parity.port.modes.mode_expressions import TRAINING
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.training import optimizers
+from jaxgrad.parity.port.training.losses import argument_names, write_loss
+from jaxgrad.parity.port.training.recipes import Recipe, Training, training_of
 from jaxgrad.parity.port.training.schedules import write_rates
 from jaxgrad.parity.port.training.selections import selection
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.inputs import input_value, tensors
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Value, is_dynamic, renamed
 from jaxgrad.parity.port.values.params import Layout
-from jaxgrad.parity.port.values.scope import Run, top_scope
-from jaxgrad.parity.port.values.values import code_of
+from jaxgrad.parity.port.values.scope import Run
 
 
-@dataclasses.dataclass(frozen=True)
-class Recipe:
-    """torch's training loop, as the arguments of `port` describe it.
-
-    Attributes:
-        optimizer: torch's optimizer of the module's parameters.
-        loss: The loss, a function of the outputs and the targets; None if the module returns it.
-        targets: Example targets.
-        scheduler: Factory of torch's scheduler, a function of the optimizer.
-        clip: Maximum norm for torch's `clip_grad_norm_`.
-    """
-
-    optimizer: torch.optim.Optimizer
-    loss: Callable[..., Any] | None = None
-    targets: tuple[Any, ...] = ()
-    scheduler: Callable[[Any], Any] | None = None
-    clip: float | None = None
+STEP_DOC = "Make one step of torch's training loop, in its order: {}."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -77,124 +53,77 @@ def write_step(
     Raises:
         PortError: The loss, the optimizer or the scheduler has no counterpart.
     """
-    names = {id(p): name for name, p in layout.module.named_parameters()}
-    fresh = optimizers.rebuilt(recipe.optimizer)
-    groups = optimizers.group_names(fresh, names)
-    flags = dict(layout.module.named_parameters())
-    order = tuple(name for group in groups for name in group)
+    training = training_of(recipe, layout.module)
     paths = layout.paths()
-    trained = [n for n in paths if n in order and flags[n].requires_grad]
+    trained = [n for n in paths if training.trains(n)]
     others = [n for n in paths if n not in trained]
-    left_out = [n for n, p in flags.items() if p.requires_grad and n not in order]
-    if left_out:
-        raise PortError(
-            f"the optimizer does not have {left_out[0]}, which requires a gradient; freeze it with "
-            "requires_grad_(False), or give the optimizer every parameter"
-        )
-    entry = functions[-1]
-    extra, loss, arguments = _loss(recipe, run, functions, entry, has_state=has_state)
-    keys = ["rng"] if draws.RNG in _arguments(entry) else []
-    section: list[Written | ast.stmt] = [loss]
+    loss = write_loss(recipe, run, functions, has_state=has_state)
+    keys = ["rng"] if draws.RNG in argument_names(functions[-1]) else []
+    section: list[Written | ast.stmt] = [loss.written]
     if others:
-        test = selection(others, trained)
-        positive = selection(trained, others)
-        code = positive if len(positive) <= len(test) else f"not ({test})"
-        section.append(_function(f"def is_trained(name, _):\n    return {code}",
-                                 "Return whether torch's optimizer trains a leaf."))  # fmt: skip
+        code = test_of(trained, others)
+        section.append(helper(f"def is_trained(name, _):\n    return {code}",
+                              "Return whether torch's optimizer trains a leaf."))  # fmt: skip
+    groups = [[n for n in group if n in trained] for group in training.groups]
+    written = [*functions, *loss.functions]
+    taken = {"p", *(n for w in written for n in (w.name, *syntax.assigned(w.node)))}
+    optimizer, done = optimizer_section(recipe, training, groups, taken)
+    section += optimizer
+    section += _training_functions([*loss.batch, *keys], recipe, done,
+                                   partial=bool(others), has_state=has_state)  # fmt: skip
+    return Step(loss.functions, section, tuple(trained), training.order)
+
+
+def test_of(trained: Sequence[str], others: Sequence[str]) -> str:
+    """Return an expression of `name` that is true for what is trained, the shorter of two."""
+    test, positive = selection(others, trained), selection(trained, others)
+    return positive if len(positive) <= len(test) else f"not ({test})"
+
+
+def optimizer_section(
+    recipe: Recipe, training: Training, groups: Sequence[Sequence[str]], taken: Iterable[str]
+) -> tuple[list[Written | ast.stmt], str]:
+    """Return the statements that define `OPTIMIZER`, and the order of torch's operations.
+
+    Args:
+        recipe: torch's training loop.
+        training: What its optimizer trains.
+        groups: The names in the port of what each group trains.
+        taken: Names that the functions of the port use.
+    """
+    section: list[Written | ast.stmt] = []
     if len(groups) > 1:
-        section.append(_group_of(groups, trained))
-    taken = {"p", *(n for w in (*functions, *extra) for n in (w.name, *syntax.assigned(w.node)))}
-    rates = write_rates(fresh, recipe.scheduler, taken)
-    transformation = optimizers.write_optimizer(fresh, rates)
+        section.append(_group_of(groups))
+    rates = write_rates(training.optimizer, recipe.scheduler, taken)
+    transformation = optimizers.write_optimizer(training.optimizer, rates)
     section += rates.section
     section.append(ast.Assign([ast.Name("OPTIMIZER", ast.Store())], transformation))
-    section += _training_functions([*arguments, *keys], recipe, fresh, rates.scheduler,
-                                   partial=bool(others), has_state=has_state)  # fmt: skip
-    return Step(extra, section, tuple(trained), order)
+    done = ["loss", "gradients", *([] if recipe.clip is None else ["clipping"])]
+    kinds = [training.optimizer, *([rates.scheduler] if rates.scheduler else [])]
+    return section, ", ".join([*done, *(type(x).__name__ for x in kinds)])
 
 
-def _arguments(written: Written) -> list[str]:
-    return [a.arg for a in (*written.node.args.args, *written.node.args.kwonlyargs)]
-
-
-def _loss(
-    recipe: Recipe, run: Run, functions: Sequence[Written], entry: Written, *, has_state: bool
-) -> tuple[list[Written], Written, list[str]]:
-    """Return the functions of the loss, `loss_fn`, and the arguments that are its batch."""
-    inputs = [a.arg for a in entry.node.args.args if a.arg not in ("p", draws.RNG)]
-    call = syntax.call_written(entry.name, syntax.name("params"), *map(syntax.name, inputs))
-    keywords = {draws.RNG: syntax.name(draws.RNG), TRAINING: syntax.constant(True)}
-    call.keywords = [ast.keyword(k, v) for k, v in keywords.items() if k in _arguments(entry)]
-    keys = [draws.RNG] if draws.RNG in _arguments(entry) else []
-    doc = "Return the loss of a batch in train mode" + (
-        ", and the new params." if has_state else "."
-    )
-    if recipe.loss is None:
-        node = syntax.function("_", ["params", *inputs, *keys], [ast.Return(call)])
-        return [], Written("loss_fn", write_step, node, None, doc), inputs  # pyright: ignore[reportArgumentType]
-    own = dataclasses.replace(run, written=list(functions), scopes=[])
-    scope = top_scope(own, "loss")
-    output = run.output
-    assert output is not None
-    outputs = renamed(output, syntax.name("outputs")) if is_dynamic(output) else output
-    labels = _labels(recipe)
-    given = zip(labels, tensors(list(recipe.targets), run.module), strict=True)
-    targets = [input_value(name, x, scope) for name, x in given]
-    value = own.call(_callable(recipe.loss), [outputs, *targets], {}, scope, scope.source.node)
-    code, body = code_of(value), scope.body
-    once = [n for s in (*body, code) for n in syntax.names_in(s)].count("outputs") == 1
-    if once and not body and not has_state:
-        code = syntax.substitute(code, {"outputs": call})
-    else:
-        stored: list[ast.expr] = [ast.Name(n, ast.Store()) for n in ("outputs", "params")]
-        target = ast.Tuple(stored, ast.Store()) if has_state else stored[0]
-        body = [ast.Assign([target], call), *body]
-    result = ast.Tuple([code, syntax.name("params")], ast.Load()) if has_state else code
-    node = syntax.function("_", ["params", *inputs, *labels, *keys], [*body, ast.Return(result)])
-    loss = Written("loss_fn", write_step, node, None, doc)  # pyright: ignore[reportArgumentType]
-    return own.written[len(functions) :], loss, [*inputs, *labels]
-
-
-def _callable(loss: Any) -> Value:
-    """Return a loss as a value; a module without tensors is called by its forward."""
-    if isinstance(loss, nn.Module):
-        if next(loss.parameters(), None) is not None or next(loss.buffers(), None) is not None:
-            raise PortError("the loss has tensors of its own; make it a part of the module")
-        return Folded(loss.forward)
-    return Folded(loss)
-
-
-def _labels(recipe: Recipe) -> list[str]:
-    loss: Any = recipe.loss
-    parameters = list(inspect.signature(getattr(loss, "forward", loss)).parameters)[1:]
-    names = [n for n in parameters if n not in ("self", "input")][: len(recipe.targets)]
-    return names if len(names) == len(recipe.targets) else [
-        f"target_{n}" for n in range(len(recipe.targets))
-    ]  # fmt: skip
-
-
-def _function(source: str, doc: str) -> Written:
+def helper(source: str, doc: str) -> Written:
+    """Return a function of the training step from its source."""
     return Written.helper(source, doc, write_step)
 
 
-def _group_of(groups: Sequence[Sequence[str]], trained: Sequence[str]) -> Written:
+def _group_of(groups: Sequence[Sequence[str]]) -> Written:
     """Return the function that maps a name to the number of its parameter group."""
     lines = ["def group_of(name):"]
-    for number, group in list(enumerate(groups))[1:]:
-        own = [n for n in group if n in trained]
+    for number, own in list(enumerate(groups))[1:]:
         if own:
-            test = selection(own, [n for n in trained if n not in own])
+            test = selection(own, [n for group in groups for n in group if n not in own])
             lines += [f"    if {test}:", f"        return {number}"]
-    return _function("\n".join([*lines, "    return 0"]), "Return the parameter group of a leaf.")
+    return helper("\n".join([*lines, "    return 0"]), "Return the parameter group of a leaf.")
 
 
 def _training_functions(
-    batch: list[str], recipe: Recipe, optimizer: Any, scheduler: Any, *, partial: bool,
-    has_state: bool,
+    batch: list[str], recipe: Recipe, done: str, *, partial: bool, has_state: bool
 ) -> list[Written]:  # fmt: skip
     """Return `init_optimizer` and `train_step`, in torch's order of operations."""
     held = "jaxgrad.partition(params, is_trained)[0]" if partial else "params"
-    start = _function(
+    start = helper(
         f"def init_optimizer(params):\n    return OPTIMIZER.init({held})",
         "Return the state of the optimizer before the first step.",
     )
@@ -219,7 +148,4 @@ def _training_functions(
             lines.append("    _, others = jaxgrad.partition(params, is_trained)")
         lines.append("    params = jaxgrad.combine(trained, others)")
     lines.append("    return params, opt_state, loss")
-    done = [type(optimizer).__name__, *([type(scheduler).__name__] if scheduler else [])]
-    done = ["loss", "gradients", *([] if recipe.clip is None else ["clipping"]), *done]
-    doc = f"Make one step of torch's training loop, in its order: {', '.join(done)}."
-    return [start, _function("\n".join(lines), doc)]
+    return [start, helper("\n".join(lines), STEP_DOC.format(done))]

@@ -241,6 +241,50 @@ def test_the_settings_of_a_module_become_attributes():
     assert "Unit(rate=0.2, rngs=rngs)" in source
 
 
+class Split(nn.Module):
+    def __init__(self, dim, heads, sow=2.0):
+        super().__init__()
+        self.heads, self.scale, self.sow = heads, (dim // heads) ** -0.5, sow
+        self.qkv = nn.Linear(dim, 3 * dim)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).reshape(x.shape[0], 3, self.heads, -1).permute(1, 2, 0, 3)
+        attention = ((q @ k.mT) * self.scale).softmax(-1)
+        return (attention @ v).permute(1, 0, 2).reshape(x.shape) / self.sow
+
+
+class Stack(nn.Module):
+    def __init__(self, *heads):
+        super().__init__()
+        self.norm = nn.Linear(3, 4)
+        self.blocks = nn.ModuleList(Split(4, n) for n in heads)
+        self.alpha = 0.3
+
+    def forward(self, x):
+        x = self.norm(x)
+        for block in self.blocks:
+            x = x + self.alpha * block(x)
+        return x
+
+
+@pytest.mark.parametrize("heads", [(2, 2), (1, 4)])
+def test_numbers_of_the_configuration_are_attributes(heads):
+    """Numbers and formulas have the author's names; those that differ are arguments."""
+    torch.manual_seed(0)
+    module = Stack(*heads)
+    source = written(module)
+    assert "        self.alpha = 0.3\n" in source and "self.alpha * " in source
+    assert "reshape(x.shape[0], 3, self.heads, -1)" in source and "* self.scale" in source
+    assert "*, sow=2.0)" in source  # flax has a method of this name
+    if heads == (2, 2):
+        assert "        self.heads = 2\n        self.scale = 2**-0.5\n" in source
+    else:
+        assert "    def __init__(self, heads, scale, *, rngs: nnx.Rngs):\n" in source
+        assert "Split(heads=1, scale=0.5, rngs=rngs)" in source
+    assert source.count("class ") == 2
+    assert agrees(module)
+
+
 def test_a_checkpoint_of_a_module_that_changes_takes_it_as_argument():
     """`nnx.remat` gets the module, so that new statistics leave the recomputed function."""
     source = written(Checkpointed())
@@ -312,6 +356,33 @@ def test_a_port_to_flax_is_proved_and_verified(tmp_path, capsys):
     assert "has changed since it was written" in capsys.readouterr().err
 
 
+class Row(nn.Sequential):
+    """A list class of the user's, which goes over itself."""
+
+    def forward(self, x):
+        for part in self:
+            x = part(x)
+        return x
+
+
+class Rows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.row, self.last = Row(nn.Linear(3, 3), nn.Linear(3, 3)), Row(nn.Linear(3, 3))
+
+    def forward(self, x):
+        return self.last(self.row(x).tanh())
+
+
+@pytest.mark.parametrize("kind", [Rows, lambda: nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))])
+def test_a_class_of_numbered_parts_can_be_iterated_over(kind):
+    """A Sequential that is the module itself, or the user's own, goes over its parts."""
+    torch.manual_seed(0)
+    module = kind()
+    assert "    def __iter__(self):" in written(module)
+    assert agrees(module)
+
+
 class Named(nn.Module):
     def __init__(self):
         super().__init__()
@@ -355,12 +426,10 @@ def test_what_flax_cannot_express_is_refused(kind, words):
 
 
 def test_other_styles_and_their_limits_are_named():
-    """A wrong style, a training step and the params of a flax port have a message each."""
+    """A wrong style and the params of a flax port have a message each."""
     module = nn.Linear(3, 3)
     with pytest.raises(PortError, match="style= is 'flax'; give one of 'functions', 'nnx'"):
         port(module, (X,), style="flax")
-    with pytest.raises(PortError, match="writes no training step; leave out optimizer="):
-        port(module, (X,), style="nnx", optimizer=torch.optim.SGD(module.parameters(), 0.1))
     with pytest.raises(AttributeError, match='for a flax module write it with style="nnx"'):
         port(module, (X,), prove=False).model({})
     with pytest.raises(AttributeError, match=r"use ported.model\(state_dict\)"):

@@ -14,8 +14,8 @@ from torch.optim import lr_scheduler
 from jaxgrad.parity.port.port import port
 from jaxgrad.parity.port.proof import step_proofs
 from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.training.recipes import Recipe
 from jaxgrad.parity.port.training.selections import selection
-from jaxgrad.parity.port.training.steps import Recipe
 
 
 RNG = np.random.default_rng(0)
@@ -161,6 +161,27 @@ def test_the_training_step_is_proved():
         step_proofs.step_proved(wrong, recipe, (X,), 0)
 
 
+class Stopped(Net):
+    def __init__(self):
+        super().__init__()
+        self.shift = nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        return super().forward(x) + self.shift.detach()
+
+
+def test_a_parameter_without_a_gradient_has_no_weight_decay():
+    """torch skips a parameter behind `detach`, and so does the step that is proved."""
+    module = Stopped()
+    optimizer = adamw(module.parameters())
+    ported = port(module, (X,), targets=(Y,), optimizer=optimizer, loss=squared)
+    assert ported.reports["step"].verdict == "pass"
+    params = ported.params(module.state_dict())
+    state = ported.space["init_optimizer"](params)
+    params, _, _ = ported.train_step(params, state, X, Y)
+    np.testing.assert_array_equal(params["shift"], 1.0)
+
+
 def test_a_step_that_differs_from_what_is_proved_is_refused():
     """A training step without its line of clipping is not the one that was proved."""
     _, ported, _ = made("frozen")
@@ -168,9 +189,10 @@ def test_a_step_that_differs_from_what_is_proved_is_refused():
     wrong = dataclasses.replace(ported, source=ported.source.replace(line, ""))
     recipe = Recipe(adamw(ported.layout.module.parameters()), smoothed, (Y,), warm_up, 0.05)
 
-    step_proofs.require_same_steps(ported, recipe, (X, Y), {})
+    params = ported.params(ported.layout.module.state_dict())
+    step_proofs.require_same_steps(ported.step_functions(0), recipe, params, (X, Y))
     with pytest.raises(PortError, match="train_step differs from the loss and the optimizer"):
-        step_proofs.require_same_steps(wrong, recipe, (X, Y), {})
+        step_proofs.require_same_steps(wrong.step_functions(0), recipe, params, (X, Y))
 
 
 @pytest.mark.parametrize(

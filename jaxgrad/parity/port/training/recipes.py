@@ -1,0 +1,76 @@
+"""torch's training loop as the arguments of `port` describe it, and which parameters it trains."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.training import optimizers
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """torch's training loop.
+
+    Attributes:
+        optimizer: torch's optimizer of the module's parameters.
+        loss: The loss, a function of the outputs and the targets; None if the module returns it.
+        targets: Example targets.
+        scheduler: Factory of torch's scheduler, a function of the optimizer.
+        clip: Maximum norm for torch's `clip_grad_norm_`.
+    """
+
+    optimizer: torch.optim.Optimizer
+    loss: Callable[..., Any] | None = None
+    targets: tuple[Any, ...] = ()
+    scheduler: Callable[[Any], Any] | None = None
+    clip: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Training:
+    """The optimizer of a module and the names of its parameters.
+
+    Attributes:
+        optimizer: A new torch optimizer with the user's options.
+        groups: The names of the parameters of each group.
+        flags: Whether each parameter of the module requires a gradient.
+    """
+
+    optimizer: torch.optim.Optimizer
+    groups: tuple[tuple[str, ...], ...]
+    flags: Mapping[str, bool]
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The names of the optimizer's parameters in its own order."""
+        return tuple(name for group in self.groups for name in group)
+
+    def trains(self, name: str) -> bool:
+        """Return whether the optimizer trains a tensor of the module."""
+        return name in self.order and self.flags[name]
+
+
+def training_of(recipe: Recipe, module: nn.Module) -> Training:
+    """Return what torch's optimizer trains.
+
+    Raises:
+        PortError: The optimizer lacks a parameter, or has one that the module lacks.
+    """
+    names = {id(p): name for name, p in module.named_parameters()}
+    fresh = optimizers.rebuilt(recipe.optimizer)
+    groups = tuple(map(tuple, optimizers.group_names(fresh, names)))
+    flags = {name: p.requires_grad for name, p in module.named_parameters()}
+    training = Training(fresh, groups, flags)
+    left_out = [n for n, required in flags.items() if required and n not in training.order]
+    if left_out:
+        raise PortError(
+            f"the optimizer does not have {left_out[0]}, which requires a gradient; freeze it with "
+            "requires_grad_(False), or give the optimizer every parameter"
+        )
+    return training
