@@ -35,8 +35,9 @@ def _computed_parts(result: Items | Fields) -> ast.expr:
         try:
             return code_of(value)
         except PortError:
-            is_whole = not isinstance(value, Items | Fields) or not is_dynamic(value)
-            return syntax.constant(None) if is_whole else _computed_parts(value)
+            if isinstance(value, Items | Fields) and is_dynamic(value):
+                return _computed_parts(value)
+            return syntax.constant(None)
 
     if isinstance(result, Items):
         return ast.Tuple([code(x) for x in result.items], ast.Load())
