@@ -90,8 +90,10 @@ def spread(*sides: Items) -> ast.Tuple | None:
     elements: list[ast.expr] = []
     for x in sides:
         try:
-            codes = [ast.Starred(code_of(x), ast.Load())] if x in whole else map(code_of, x.items)
-            elements += codes
+            if x in whole:
+                elements.append(ast.Starred(code_of(x), ast.Load()))
+            else:
+                elements += [code_of(x.at(n)) for n in range(len(x.items))]
         except PortError:
             return None  # an element such as a device, which the port does not have
     return ast.Tuple(elements, ast.Load())

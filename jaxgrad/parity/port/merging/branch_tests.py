@@ -89,8 +89,15 @@ def _presence(node: ast.expr, sides: Sequence[Sequence[nn.Module]]) -> Test | No
     have = [{_has_state(getattr(m, name, None)) for m in side} for side in sides]
     if have[0] == have[1] or any(len(x) != 1 for x in have):
         return None
-    code = ast.Compare(syntax.constant(name), [ast.In()], [syntax.name("p")])
+    code: ast.expr = ast.Compare(syntax.constant(name), [ast.In()], [syntax.name("p")])
+    if any(_is_empty(getattr(m, name, None)) for side in sides for m in side):
+        code = syntax.call(syntax.attribute(syntax.name("p"), "get"), syntax.constant(name))
     return Test(code, have[0] == {True}, {})
+
+
+def _is_empty(part: Any) -> bool:
+    """Return whether a part is a list of no modules, which may have a place in the params."""
+    return isinstance(part, nn.ModuleList | nn.Sequential) and not part._modules
 
 
 def _has_state(part: Any) -> bool:

@@ -35,6 +35,8 @@ def _computed_parts(result: Items | Fields) -> ast.expr:
         try:
             return code_of(value)
         except PortError:
+            if isinstance(value, Items | Fields) and is_dynamic(value):
+                return _computed_parts(value)
             return syntax.constant(None)
 
     if isinstance(result, Items):

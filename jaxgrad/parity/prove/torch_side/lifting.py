@@ -25,6 +25,7 @@ _LOW = (torch.float32, torch.float16, torch.bfloat16)
 _REGISTERS = {"register_hook", "retain_grad"}  # they must get the value itself, not a copy
 _READS_DTYPE = ("dtype", "type", "element_size", "itemsize")
 _LOWER = ("float", "half", "bfloat16")  # the methods that cast to these dtypes
+_SET_REQUIRES_GRAD: Any = vars(torch._C.TensorBase)["requires_grad"].__set__
 
 
 class Lifting(TorchFunctionMode):
@@ -57,6 +58,8 @@ class Lifting(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         del types
         kwargs = dict(kwargs or {})
+        if func == _SET_REQUIRES_GRAD and args[1] and args[0].requires_grad:
+            return None  # torch rejects it for what is computed from an input with a gradient
         if func is functional.multi_head_attention_forward and self.watcher and self.watcher.on:
             with _python_functions_opened(), self:
                 return func(*args, **kwargs)

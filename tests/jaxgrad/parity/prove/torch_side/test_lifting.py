@@ -246,3 +246,28 @@ def test_random_numbers_have_the_place_and_number_of_their_call():
     module = nn.Sequential(nn.Tanh(), nn.Dropout(0.5))
     (noise,) = torch_run.run(module, (np.ones(4),), noise=()).noise
     assert (noise.where, noise.call) == ("1 (dropout)", 4)
+
+
+class Encoder(nn.Module):
+    """A module that asks for the gradient of a view of its input, as Wav2Vec2 does to train."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(3, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        rows = x[:, None]
+        rows.requires_grad = True
+        return self.linear(rows)
+
+
+def test_a_value_with_a_gradient_may_be_told_to_have_one():
+    """torch rejects the flag for a view of an input that has a gradient, as it has in a proof."""
+
+    def fn(p: Any, x: Any) -> Any:
+        return x[:, None] @ p["linear.weight"].T + p["linear.bias"]
+
+    module = Encoder()
+    report = prove(module, fn, arrays(module), (np.ones((2, 3), np.float32),))
+
+    assert report.verdict == "pass", str(report)
