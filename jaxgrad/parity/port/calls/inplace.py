@@ -66,6 +66,28 @@ def set_item(owner: Tensor, key: Value, value: Value, scope: Scope, node: ast.AS
     write(owner, code, owner.real, scope, node)
 
 
+def set_masked(
+    owner: Tensor, mask: Value, right: Value, whole: Tensor, scope: Scope, node: ast.AST
+) -> None:
+    """Write `x[mask] += y`, where `whole` is `x + y`.
+
+    Raises:
+        PortError: `y` has a value for each element that the mask chooses.
+    """
+    if isinstance(right, Tensor) and right.real.numel() != 1:
+        raise scope.refuse(
+            "a masked assignment of as many values as the mask has; use torch.where", node
+        )
+    assert isinstance(mask, Tensor)
+    code = _where(owner, mask, code_of(whole))
+    owner.real[mask.real] = whole.real[mask.real]
+    write(owner, code, owner.real, scope, node)
+
+
+def is_mask(key: Value) -> bool:
+    return _mask(key) is not None
+
+
 def _mask(key: Value) -> Tensor | None:
     if isinstance(key, Tensor) and key.real.dtype is torch.bool:
         return key
@@ -97,7 +119,7 @@ def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node
         _outdate(real, scope, keep="", node=node)
         return Tensor(real, code)
     base = _named(place.id, scope)
-    if base is None or not _shares(scope.values[base].real, real):
+    if base is None or not shares(scope.values[base].real, real):
         _outdate(real, scope, keep="", node=node)
         return Tensor(real, code)
     scope.emit(ast.Assign([_store(place)], new))
@@ -122,7 +144,7 @@ def _write_through(changed: Tensor, scope: Scope, node: ast.AST) -> None:
     if place is None or base is None:
         return
     whole = scope.values[base]
-    if not isinstance(whole, Tensor) or not _shares(whole.real, changed.real):
+    if not isinstance(whole, Tensor) or not shares(whole.real, changed.real):
         return
     if scope.no_grad:
         new = stopped(whole, new)
@@ -131,7 +153,8 @@ def _write_through(changed: Tensor, scope: Scope, node: ast.AST) -> None:
     _write_through(scope.values[base], scope, node)  # pyright: ignore[reportArgumentType]
 
 
-def _shares(one: torch.Tensor, other: torch.Tensor) -> bool:
+def shares(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Return whether two tensors are in the same memory."""
     return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
 
