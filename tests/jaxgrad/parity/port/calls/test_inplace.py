@@ -153,3 +153,27 @@ class ChosenByMask(Layers):
 def test_a_value_for_each_element_of_a_mask_is_refused():
     with pytest.raises(PortError):
         source(ChosenByMask(), X)
+
+
+def moved(old, new):
+    old.data.lerp_(new, 0.2)
+
+
+class Averages(nn.Module):
+    """A function changes a buffer that is its argument, as moving averages of codes do."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.register_buffer("mean", torch.ones(4))
+
+    def forward(self, x):
+        h = self.fc(x)
+        moved(self.mean, h.detach().mean(0))
+        return h * 2
+
+
+def test_a_buffer_that_a_function_changes_is_returned():
+    ported = port(Averages(), (X,))
+    assert ported.report is not None and ported.report.verdict == "pass"
+    assert ported.has_state
