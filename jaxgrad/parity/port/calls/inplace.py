@@ -14,6 +14,7 @@ import torch
 
 from jaxgrad.parity.port.expressions import operators
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import OutOfReach
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.binding import stopped
 from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Tensor, Value
@@ -25,6 +26,7 @@ def augmented(
     left: Tensor, op: ast.operator, right: Value, scope: Scope, node: ast.AugAssign
 ) -> None:
     """Write `x += y`: in torch it changes x's memory."""
+    _require_own(left, scope, node)
     code = operators.binary_code(op, left, right)
     compute = operators.IN_PLACE[type(op)]
     real = compute(left.real, real_of(right))
@@ -66,6 +68,28 @@ def set_item(owner: Tensor, key: Value, value: Value, scope: Scope, node: ast.AS
     write(owner, code, owner.real, scope, node)
 
 
+def set_masked(
+    owner: Tensor, mask: Value, right: Value, whole: Tensor, scope: Scope, node: ast.AST
+) -> None:
+    """Write `x[mask] += y`, where `whole` is `x + y`.
+
+    Raises:
+        PortError: `y` has a value for each element that the mask chooses.
+    """
+    if isinstance(right, Tensor) and right.real.numel() != 1:
+        raise scope.refuse(
+            "a masked assignment of as many values as the mask has; use torch.where", node
+        )
+    assert isinstance(mask, Tensor)
+    code = _where(owner, mask, code_of(whole))
+    owner.real[mask.real] = whole.real[mask.real]
+    write(owner, code, owner.real, scope, node)
+
+
+def is_mask(key: Value) -> bool:
+    return _mask(key) is not None
+
+
 def _mask(key: Value) -> Tensor | None:
     if isinstance(key, Tensor) and key.real.dtype is torch.bool:
         return key
@@ -86,6 +110,7 @@ def _where(owner: Tensor, mask: Tensor, value: ast.expr) -> ast.expr:
 
 def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node: ast.AST) -> Value:
     """Give a tensor a new value: assign its name, or the part of the name that it is a view of."""
+    _require_own(target, scope, node)
     is_leaf = state.is_leaf(target.code)
     if scope.no_grad or (is_leaf and not torch.is_grad_enabled()):  # in a caller of the function
         code = stopped(Tensor(real), code)
@@ -97,7 +122,7 @@ def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node
         _outdate(real, scope, keep="", node=node)
         return Tensor(real, code)
     base = _named(place.id, scope)
-    if base is None or not _shares(scope.values[base].real, real):
+    if base is None or not shares(scope.values[base].real, real):
         _outdate(real, scope, keep="", node=node)
         return Tensor(real, code)
     scope.emit(ast.Assign([_store(place)], new))
@@ -106,6 +131,27 @@ def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node
     scope.values[base] = changed
     _write_through(changed, scope, node)
     return Tensor(real, code_of(target))
+
+
+def _require_own(target: Tensor, scope: Scope, node: ast.AST) -> None:
+    """Require that a buffer which changes in place is not an argument of the function.
+
+    Raises:
+        OutOfReach: It is one; the function has to be interpreted where it is called.
+    """
+    code = target.code
+    while isinstance(code, ast.Subscript | ast.Attribute):
+        code = code.value
+    if not isinstance(code, ast.Name) or code.id == "p" or code.id not in scope.passed:
+        return
+    if scope.code is None or scope.run.classes is not None or state.is_leaf(target.code):
+        return
+    if any(shares(target.real, x) for x in scope.run.module.buffers() if x.numel()):
+        raise OutOfReach(
+            "a buffer that is an argument is changed; change it where the module is known",
+            scope.place(node),
+            scope.code,
+        )
 
 
 def _view(name: str, scope: Scope) -> ast.expr | None:
@@ -122,7 +168,7 @@ def _write_through(changed: Tensor, scope: Scope, node: ast.AST) -> None:
     if place is None or base is None:
         return
     whole = scope.values[base]
-    if not isinstance(whole, Tensor) or not _shares(whole.real, changed.real):
+    if not isinstance(whole, Tensor) or not shares(whole.real, changed.real):
         return
     if scope.no_grad:
         new = stopped(whole, new)
@@ -131,7 +177,8 @@ def _write_through(changed: Tensor, scope: Scope, node: ast.AST) -> None:
     _write_through(scope.values[base], scope, node)  # pyright: ignore[reportArgumentType]
 
 
-def _shares(one: torch.Tensor, other: torch.Tensor) -> bool:
+def shares(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Return whether two tensors are in the same memory."""
     return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
 
 

@@ -28,7 +28,8 @@ def require_own(
         values: What it gets.
         scope: The function.
         node: The statement.
-        written: Whether the port changes its own container if that has a name there.
+        written: Whether the port changes its own container if that has a name there. It does so
+            in a function whose result is used.
 
     Raises:
         OutOfReach: It is an argument; the function has to be interpreted where it is called.
@@ -37,9 +38,16 @@ def require_own(
     if not any(x is owner for x in scope.borrowed) or scope is scope.run.scopes[1]:
         return
     is_named = owner.code is not None
-    if (is_named and written) or not (is_named or any(map(is_dynamic, values))):
+    if (is_named and written and _returns(scope)) or not (is_named or any(map(is_dynamic, values))):
         return
     reason = "an argument is changed in a function, and read by its caller; return it instead"
     if scope.run.classes is not None or scope.code is None:
         raise scope.refuse(reason, node)
     raise OutOfReach(reason, scope.place(node), scope.code)
+
+
+def _returns(scope: Scope) -> bool:
+    """Return whether a function returns a value, so that the port has its call."""
+    return any(
+        isinstance(x, ast.Return) and x.value is not None for x in ast.walk(scope.source.node)
+    )

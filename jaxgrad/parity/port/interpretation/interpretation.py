@@ -97,9 +97,9 @@ def _runs(
 ) -> tuple[list[Run], list[str]]:
     """Interpret the module; after a refusal try it in other ways.
 
-    Each module of a list is reached by its own number, not by a loop's counter, so that its buffers
-    can change. Then it is run once before, then told that it is traced; at last the statements after
-    an early return become an arm of a branch.
+    First each module of a list is reached by its own number, not by a loop's counter, so that its
+    buffers can change. Then it is run once before, then told that it is traced; at last the
+    statements after an early return become an arm of a branch.
     """
     try:
         return _with_inlined(module, inputs, classes, tracing=False)

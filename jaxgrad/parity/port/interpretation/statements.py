@@ -69,6 +69,8 @@ def _annotated(node: ast.AnnAssign, scope: Scope) -> None:
 
 
 def _augmented(node: ast.AugAssign, scope: Scope) -> None:
+    if isinstance(node.target, ast.Subscript) and _augmented_copy(node, node.target, scope):
+        return
     load = copy.deepcopy(node.target)
     load.ctx = ast.Load()  # pyright: ignore[reportAttributeAccessIssue]
     left = scope.run.evaluate(load, scope)
@@ -84,6 +86,25 @@ def _augmented(node: ast.AugAssign, scope: Scope) -> None:
         scope.emit(ast.AugAssign(_stored(code_of(left)), node.op, code_of(right)))
     else:
         store(node.target, arithmetic.binary(node.op, left, right, scope, node), scope)
+
+
+def _augmented_copy(node: ast.AugAssign, target: ast.Subscript, scope: Scope) -> bool:
+    """Interpret `x[ids] += y`, where `x[ids]` is a copy; return whether it is one."""
+    owner = scope.run.evaluate(target.value, scope)
+    if not isinstance(owner, Tensor):
+        return False
+    key = scope.run.evaluate(target.slice, scope)
+    if inplace.shares(owner.real[real_of(key)], owner.real):
+        return False
+    right = scope.run.evaluate(node.value, scope)
+    if inplace.is_mask(key):
+        whole = arithmetic.binary(node.op, owner, right, scope, node)
+        assert isinstance(whole, Tensor)
+        inplace.set_masked(owner, key, right, whole, scope, node)
+        return True
+    left = indexing.index(owner, key, scope, node)
+    inplace.set_item(owner, key, arithmetic.binary(node.op, left, right, scope, node), scope, node)
+    return True
 
 
 def _stored(code: ast.expr) -> Any:

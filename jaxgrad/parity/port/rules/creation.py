@@ -87,7 +87,11 @@ def _tensor(op: Operation) -> Value | ast.expr:
 
 
 def _new_tensor(op: Operation) -> ast.expr:
-    return syntax.call("jnp.array", op.code(1, "data"), dtype=syntax.attribute(op.input, "dtype"))
+    data, own = op.code(1, "data"), syntax.attribute(op.input, "dtype")
+    given = op.keywords.get("dtype")
+    if given is None or given.real is None:
+        return syntax.call("jnp.array", data, dtype=own)
+    return syntax.call("jnp.array", data, **dtype_option(op))
 
 
 def _cast(dtype: torch.dtype) -> Callable[[Operation], ast.expr]:

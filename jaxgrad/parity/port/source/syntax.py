@@ -245,9 +245,10 @@ def literal(value: Any) -> ast.expr:
             return dotted("jnp.inf") if value > 0 else ast.UnaryOp(ast.USub(), dotted("jnp.inf"))
         if math.isnan(value):
             return dotted("jnp.nan")
-        return ast.UnaryOp(ast.USub(), constant(-value)) if value < 0 else constant(float(value))
+        value = float(value)  # numpy's numbers have another literal
+        return ast.UnaryOp(ast.USub(), constant(-value)) if value < 0 else constant(value)
     if isinstance(value, complex):
-        return constant(value)
+        return constant(complex(value))
     if isinstance(value, torch.dtype):
         return dotted(DTYPES[value])
     if isinstance(value, tuple):

@@ -121,3 +121,59 @@ def test_a_variable_that_becomes_a_part_of_itself_is_changed_alone():
     assert agrees(PartOfItself(), X)
     with pytest.raises(PortError, match="'whole' shares memory with a tensor that line"):
         source(PartOfItsBase(), X)
+
+
+class Chosen(Layers):
+    """The rows that a tensor chooses are a copy, which Python puts back after `+=`."""
+
+    def forward(self, x):
+        h, rows = self.first(x).clone(), torch.tensor([0, 2])
+        h[rows] *= 3
+        h[rows, rows] += 1
+        h[h > 0.5] -= 2
+        h[:, 1] += 4
+        return self.second(h)
+
+
+def test_an_augmented_assignment_puts_chosen_elements_back():
+    torch.manual_seed(0)
+    module = Chosen()
+    assert agrees(module, X)
+    assert not agrees(module, X, without="* 3", instead="* 2")
+    assert not agrees(module, X, without="h - 2", instead="h - 3")
+
+
+class ChosenByMask(Layers):
+    def forward(self, x):
+        h = self.first(x).clone()
+        h[h > 0] += torch.ones(int((x > -100).sum()))[: h[h > 0].numel()]
+        return h
+
+
+def test_a_value_for_each_element_of_a_mask_is_refused():
+    with pytest.raises(PortError):
+        source(ChosenByMask(), X)
+
+
+def moved(old, new):
+    old.data.lerp_(new, 0.2)
+
+
+class Averages(nn.Module):
+    """A function changes a buffer that is its argument, as moving averages of codes do."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.register_buffer("mean", torch.ones(4))
+
+    def forward(self, x):
+        h = self.fc(x)
+        moved(self.mean, h.detach().mean(0))
+        return h * 2
+
+
+def test_a_buffer_that_a_function_changes_is_returned():
+    ported = port(Averages(), (X,))
+    assert ported.report is not None and ported.report.verdict == "pass"
+    assert ported.has_state

@@ -46,3 +46,26 @@ def test_what_a_function_sets_in_an_argument_is_read_by_its_caller():
 def test_classes_do_not_change_the_arguments_of_their_methods():
     with pytest.raises(PortError, match="an argument is changed in a function, and read by its"):
         port(Collects(), (X,), style="nnx", prove=False)
+
+
+class Flattens(nn.Module):
+    """A function without a result fills two lists, as `kornia` makes its constants."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def flatten(self, data, shape, leaves):
+        shape.append(len(data))
+        for x in data:
+            leaves.append(x)
+
+    def forward(self, x):
+        shape, leaves = [1], []
+        self.flatten((2.0, 3.0, 4.0, 5.0), shape, leaves)
+        return self.fc(x) * torch.tensor(leaves).view(shape)
+
+
+def test_what_a_function_without_a_result_appends_is_in_the_list_of_its_caller():
+    assert agrees(Flattens(), X)
+    assert not agrees(Flattens(), X, without="5.0", instead="6.0")

@@ -24,3 +24,18 @@ class Masks(nn.Module):
 def test_bytes_and_lists_of_numbers_of_the_configuration():
     assert "jnp.uint8" in source(Masks(), X)
     assert agrees(Masks(), X)
+
+
+class Positions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        h = self.fc(x)
+        return h.gather(1, h.new_tensor([[2], [0], [1]], dtype=torch.long)) * h.new_tensor([0.5])
+
+
+def test_a_new_tensor_has_the_dtype_that_is_given():
+    assert agrees(Positions(), X)
+    assert not agrees(Positions(), X, without="[0.5]", instead="[0.6]")

@@ -57,3 +57,16 @@ def test_a_graph_that_torch_fx_has_traced_is_ported():
     """The function of a traced graph belongs to no Python module."""
     x = np.ones((2, 4), np.float32)
     assert agrees(torch.fx.symbolic_trace(Traced()), x)
+
+
+class Negative(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.count = nn.Linear(4, 3), np.prod((2, 4))
+
+    def forward(self, x):
+        return -0.5 * self.count * self.fc(x)
+
+
+def test_a_negative_number_of_numpy_is_written_as_a_number_of_python():
+    assert agrees(Negative(), np.ones((2, 4), np.float32))
