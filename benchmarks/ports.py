@@ -5,8 +5,8 @@
 XLA counts the flops and bytes of value and gradient; nothing is timed. It counts the body of a loop
 once, however often it runs; so scans are unrolled for the count. The networks are those of
 `benchmarks/networks.py`, and the pairs of `parity_tests/ports` whose JAX program is a function.
-MobileNetV2 is compared twice: by hand, its depthwise filters are XLA's convolutions, as in the port
-and in flax, or sums of shifted images, which need fewer flops on a CPU.
+MobileNetV2 is compared twice: by hand, its depthwise filters are XLA's convolutions, as in flax, or
+sums of shifted images, as in the port on a CPU, where they need fewer flops.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from jaxgrad.parity.port.loops import loop_statements
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch
-from jaxgrad.parity.port.statements import branches, flags, holes, with_statements
+from jaxgrad.parity.port.statements import branches, flags, holes, stores, with_statements
 from jaxgrad.parity.port.statements.assignments import store
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Size, Tensor
 from jaxgrad.parity.port.values.leaving import LEAVING, Broken, Continued, Returned
@@ -234,8 +234,16 @@ def _guarded(node: ast.Try, scope: Scope) -> None:
 
 def _delete(node: ast.Delete, scope: Scope) -> None:
     for target in node.targets:
-        if isinstance(target, ast.Name):
-            scope.values.pop(target.id, None)
+        match target:
+            case ast.Name(name):
+                scope.values.pop(name, None)
+            case ast.Subscript(owner, key):
+                held, position = scope.run.evaluate(owner, scope), scope.run.evaluate(key, scope)
+                stores.delete_item(held, position, scope, node)
+            case ast.Tuple(parts) | ast.List(parts):
+                _delete(ast.copy_location(ast.Delete(parts), node), scope)
+            case _:
+                pass  # an attribute, which torch does not read again
 
 
 def _pass(*_: Any) -> None:

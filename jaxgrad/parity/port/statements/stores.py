@@ -138,7 +138,8 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
         owner.items = list(indexing.iterate(owner, scope, node))
         owner.code, owner.counted = None, False
         if isinstance(position, slice):
-            owner.items[position] = indexing.iterate(value, scope, node)
+            new = indexing.iterate(value, scope, node)
+            owner.items[position] = [kept("item", x, scope, lasting=True) for x in new]
             return
         owner.items[position] = kept(str(position), value, scope, lasting=True)
     elif isinstance(owner, Fields) and not isinstance(owner, Object):
@@ -150,6 +151,26 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     if owner.code is not None:
         place = ast.Subscript(code_of(owner), code_of(key), ast.Store())
         scope.emit(ast.Assign([place], code_of(value)))
+
+
+def delete_item(owner: Value, key: Value, scope: Scope, node: ast.AST) -> None:
+    """Interpret `del owner[key]`.
+
+    Raises:
+        PortError: The owner is neither a list nor a dict of the run.
+    """
+    position = pinned(key, scope, node)
+    if isinstance(owner, Items):
+        owner.items = list(indexing.iterate(owner, scope, node))
+        owner.code, owner.counted = None, False
+        del owner.items[position]
+    elif isinstance(owner, Fields) and not isinstance(owner, Object):
+        owner.fields, owner.code = {k: owner.at(k) for k in owner.fields}, None
+        del owner.fields[position]
+    elif isinstance(owner, Folded):
+        del owner.real[position]
+    else:
+        raise scope.refuse("an element of this object is deleted while the module runs", node)
 
 
 def _setattr(site: CallSite) -> Value:

@@ -359,7 +359,8 @@ def test_a_port_to_flax_is_proved_and_verified(tmp_path, capsys):
 class Row(nn.Sequential):
     """A list class of the user's, which goes over itself."""
 
-    def forward(self, x):
+    def forward(self, input):
+        x = input
         for part in self:
             x = part(x)
         return x

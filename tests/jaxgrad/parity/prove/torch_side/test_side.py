@@ -25,6 +25,13 @@ def test_the_distance_is_the_sum_of_all_differences():
     assert drawn(x).distance([x]) == 0.0
 
 
+def test_the_distance_of_bools_is_the_number_that_differ():
+    """numpy cannot subtract bools."""
+    flags = np.array([True, False, True])
+    assert drawn(flags).distance([~flags]) == 3.0
+    assert drawn(flags).distance([np.array([1, 1, 1])]) == 1.0
+
+
 @pytest.mark.parametrize("other", [np.ones(3), np.array([np.nan, 1.0])])
 def test_an_output_that_cannot_be_compared_is_infinitely_far(other):
     """Another size and a NaN are farther than any number."""
