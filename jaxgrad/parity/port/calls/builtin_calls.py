@@ -185,21 +185,6 @@ def _broadcast_shapes(site: CallSite) -> Value:
     return lift(real, syntax.call("jnp.broadcast_shapes", *map(code_of, site.args)))
 
 
-def _typed_tensor(dtype: torch.dtype) -> Special:
-    """Return how `torch.FloatTensor([0.5])` is interpreted: as `torch.tensor` of a dtype."""
-
-    def make(site: CallSite) -> Value:
-        given = [x for x in site.args if not isinstance(x, Tensor)]
-        if len(site.args) != 1 or not given or not isinstance(real_of(given[0]), list | tuple):
-            raise site.refuse(
-                "a tensor of this type is made of a size or of a tensor; use torch.empty, or .to()"
-            )
-        keywords = {"dtype": Folded(dtype)}
-        return site.scope.run.call(Folded(torch.tensor), given, keywords, site.scope, site.node)
-
-    return make
-
-
 def _is_tensor(site: CallSite) -> Value:
     return Folded(isinstance(site.args[0], Tensor))
 
@@ -252,8 +237,5 @@ _SPECIAL: dict[Any, Special] = {
     vars(torch)["_assert_async"]: _nothing, is_tracing: _is_tracing,
     torch.compiler.is_compiling: _is_tracing, torch.compiler.is_exporting: _is_tracing,
     nn.Module.__call__: _super,
-    torch.FloatTensor: _typed_tensor(torch.float32),
-    torch.DoubleTensor: _typed_tensor(torch.float64), torch.LongTensor: _typed_tensor(torch.int64),
-    torch.IntTensor: _typed_tensor(torch.int32), torch.BoolTensor: _typed_tensor(torch.bool),
     **{f: _number(f) for f in _MATH}, **iteration_calls.SPECIAL,
 }  # fmt: skip

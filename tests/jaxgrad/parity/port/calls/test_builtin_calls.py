@@ -3,11 +3,9 @@
 import math
 
 import numpy as np
-import pytest
 import torch
 from torch import nn
 
-from jaxgrad.parity.port.source.refusals import PortError
 from tests.jaxgrad.parity.port._ports import agrees, source
 
 
@@ -51,24 +49,3 @@ class Broadcast(nn.Module):
 def test_the_shape_that_shapes_broadcast_to_is_computed():
     assert agrees(Broadcast(), X)
     assert "jnp.broadcast_shapes" in source(Broadcast(), X)
-
-
-class Typed(nn.Module):
-    def __init__(self, make):
-        super().__init__()
-        self.fc, self.make = nn.Linear(4, 4), make
-
-    def forward(self, x):
-        return self.fc(x) * self.make()
-
-
-def test_a_tensor_of_a_typed_constructor_has_its_dtype():
-    module = Typed(lambda: torch.sqrt(torch.FloatTensor([0.5])))
-    assert agrees(module, X)
-    assert not agrees(module, X, without="[0.5]", instead="[0.6]")
-    assert agrees(Typed(lambda: torch.LongTensor((1, 2, 3, 4))), X)
-
-
-def test_a_tensor_that_is_made_of_a_size_is_refused():
-    with pytest.raises(PortError, match=r"made of a size or of a tensor; use torch.empty"):
-        source(Typed(lambda: torch.FloatTensor(4)), X)
