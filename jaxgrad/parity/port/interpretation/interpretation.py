@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import dataclasses
-import inspect
 import types
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.interpretation import calls, expressions, statements
+from jaxgrad.parity.port.interpretation.entry import interpret_entry
 from jaxgrad.parity.port.interpretation.warming import warm_up
-from jaxgrad.parity.port.merging.tidying import rename_parameters, tidied
 from jaxgrad.parity.port.modes.modes import MODES, in_mode, merge_modes
-from jaxgrad.parity.port.modules import module_hooks
-from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.port_names import port_name, renames
 from jaxgrad.parity.port.source.refusals import OutOfReach, PortError
-from jaxgrad.parity.port.source.source import source_of
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.statements import flags
 from jaxgrad.parity.port.values import fixed
-from jaxgrad.parity.port.values.inputs import attached, input_value, tensors
-from jaxgrad.parity.port.values.kinds_of_values import Module
-from jaxgrad.parity.port.values.scope import Classes, Run, top_scope
+from jaxgrad.parity.port.values.inputs import attached, tensors
+from jaxgrad.parity.port.values.scope import Classes, Run
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
 
 
+MOST_INLINED = 20  # functions that are written where they are called
 ONE_MODE = "It is for {} mode only. The {} mode of the module cannot be ported: {}"
 
 
@@ -125,9 +118,6 @@ def _with_inlined(
             inlined.add(refusal.code)
 
 
-MOST_INLINED = 20
-
-
 _ATTEMPTS = (
     {"tracing": False, "numbered": True},
     {"tracing": False, "warm": True},
@@ -186,7 +176,7 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
     try:
         with in_mode(run.module, training), fixed.Marking(run.module):
             before = {name: x.clone() for name, x in fixed.tables(run.module).items()}
-            _interpret(run, example)
+            interpret_entry(run, example)
             flags.require_unchanged(run, before)
             for refusal in run.unread.values():
                 raise refusal
@@ -211,58 +201,3 @@ def _run(module: nn.Module, classes: Classes | None, *, tracing: bool) -> Run:
     for path, child in module.named_modules():
         run.paths.setdefault(id(child), path)
     return run
-
-
-def _interpret(run: Run, example: Any) -> Written:
-    """Interpret the module on its inputs, and return the function that is the entry."""
-    module = run.module
-    top = top_scope(run, type(module).__name__)
-    root = Module(module, syntax.name("p"))
-    named = isinstance(example, Mapping)
-    names = list(example) if named else [f"x{n}" for n in range(len(example))]
-    values = [
-        input_value(name, x, top)
-        for name, x in zip(names, example.values() if named else example, strict=True)
-    ]
-    args, keywords = ([], dict(zip(names, values, strict=True))) if named else (values, {})
-    run.output = run.call(root, args, keywords, top, top.source.node)
-    run.stateful = top.stateful
-    called = [a.arg for a in run.written[-1].node.args.args]
-    run.written[:] = tidied(run.written)
-    entry = run.written[-1]
-    now = [a.arg for a in entry.node.args.args]  # of the function that does the work
-    entry.node.body[:0] = module_hooks.parameter_hooks(top, run.used, top.source.node)
-    _take_all(entry, module, named, names, dict(zip(called, now, strict=False)))
-    return entry
-
-
-def _forward(module: nn.Module) -> types.FunctionType:
-    return module.forward.__func__  # pyright: ignore[reportFunctionMemberAccess, reportReturnType]
-
-
-def _take_all(
-    entry: Written, module: nn.Module, named: bool, names: list[str], renamed: dict[str, str]
-) -> None:
-    """Give the entry every input as a parameter, used or not, after the params.
-
-    Args:
-        entry: The entry.
-        module: The module.
-        named: Whether the inputs are passed by name, and so keep their names.
-        names: Their names.
-        renamed: The entry's name for each parameter of the module's `forward`.
-    """
-    if renamed.get("p", "p") != "p":  # a function that takes the module as another argument
-        rename_parameters(entry, {renamed["p"]: "p"})
-    if named:
-        rename_parameters(entry, {new: old for old, new in renamed.items() if new != old != "p"})
-        renamed = {}
-    parameters = list(inspect.signature(_forward(module)).parameters)[1:]
-    other = renames(source_of(_forward(module)).node)
-    chosen = names if named else parameters[: len(names)]
-    wanted = [other.get(name) or port_name(name) for name in chosen]
-    wanted = [renamed.get(name, name) for name in wanted]
-    have = [a.arg for a in entry.node.args.args]
-    entry.node.args.args = [
-        ast.arg(n) for n in ["p", *wanted, *(h for h in have if h not in ("p", *wanted))]
-    ]

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import ast
-import copy
 import importlib
 from collections.abc import Callable
 from typing import Any
 
-from jaxgrad.parity.port.calls import inplace
-from jaxgrad.parity.port.expressions import arithmetic, conditions, indexing
+from jaxgrad.parity.port.expressions import conditions
 from jaxgrad.parity.port.functions import closures
 from jaxgrad.parity.port.loops import loop_statements
 from jaxgrad.parity.port.source import syntax
@@ -17,9 +15,9 @@ from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.statements import branches, flags, holes, stores, with_statements
 from jaxgrad.parity.port.statements.assignments import store
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Size, Tensor
+from jaxgrad.parity.port.statements.augmented import augmented
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor
 from jaxgrad.parity.port.values.leaving import LEAVING, Broken, Continued, Returned
-from jaxgrad.parity.port.values.lengths import is_counted
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
 
@@ -66,50 +64,6 @@ def _assign(node: ast.Assign, scope: Scope) -> None:
 def _annotated(node: ast.AnnAssign, scope: Scope) -> None:
     if node.value is not None:
         store(node.target, scope.run.evaluate(node.value, scope), scope)
-
-
-def _augmented(node: ast.AugAssign, scope: Scope) -> None:
-    if isinstance(node.target, ast.Subscript) and _augmented_copy(node, node.target, scope):
-        return
-    load = copy.deepcopy(node.target)
-    load.ctx = ast.Load()  # pyright: ignore[reportAttributeAccessIssue]
-    left = scope.run.evaluate(load, scope)
-    right = scope.run.evaluate(node.value, scope)
-    if isinstance(left, Tensor):
-        inplace.augmented(left, node.op, right, scope, node)
-    elif isinstance(left, Items) and left.real is list:
-        if left.code is None:
-            left.items += indexing.iterate(right, scope, node)
-            return
-        left.items += indexing.elements(right, scope, node)
-        left.counted = left.counted or is_counted(right, scope)
-        scope.emit(ast.AugAssign(_stored(code_of(left)), node.op, code_of(right)))
-    else:
-        store(node.target, arithmetic.binary(node.op, left, right, scope, node), scope)
-
-
-def _augmented_copy(node: ast.AugAssign, target: ast.Subscript, scope: Scope) -> bool:
-    """Interpret `x[ids] += y`, where `x[ids]` is a copy; return whether it is one."""
-    owner = scope.run.evaluate(target.value, scope)
-    if not isinstance(owner, Tensor):
-        return False
-    key = scope.run.evaluate(target.slice, scope)
-    if inplace.shares(owner.real[real_of(key)], owner.real):
-        return False
-    right = scope.run.evaluate(node.value, scope)
-    if inplace.is_mask(key):
-        whole = arithmetic.binary(node.op, owner, right, scope, node)
-        assert isinstance(whole, Tensor)
-        inplace.set_masked(owner, key, right, whole, scope, node)
-        return True
-    left = indexing.index(owner, key, scope, node)
-    inplace.set_item(owner, key, arithmetic.binary(node.op, left, right, scope, node), scope, node)
-    return True
-
-
-def _stored(code: ast.expr) -> Any:
-    code.ctx = ast.Store()  # pyright: ignore[reportAttributeAccessIssue]
-    return code
 
 
 def _return(node: ast.Return, scope: Scope) -> None:
@@ -259,7 +213,7 @@ def _continue(*_: Any) -> None:
 
 
 _HANDLERS: dict[type[ast.stmt], Callable[..., None]] = {
-    ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: _augmented, ast.Return: _return,
+    ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: augmented, ast.Return: _return,
     ast.Expr: _expression, ast.If: _if, ast.Assert: _assert, ast.Raise: _raise,
     ast.For: loop_statements.for_loop, ast.While: loop_statements.while_loop,
     ast.With: with_statements.with_statement,

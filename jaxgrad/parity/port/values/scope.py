@@ -15,6 +15,7 @@ from torch import nn
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import MARK, RESERVED, port_name
 from jaxgrad.parity.port.source.refusals import Place, PortError
+from jaxgrad.parity.port.source.slice_calls import with_slice_calls
 from jaxgrad.parity.port.source.source import Source
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.values import draws
@@ -74,9 +75,8 @@ class Run:
     stored: dict[int, dict[str, tuple[Value, Scope]]] = dataclasses.field(
         default_factory=dict
     )  # what the program sets on them
-    unread: dict[tuple[int, str], PortError] = dataclasses.field(
-        default_factory=dict
-    )  # what is set on a module, until the program reads it
+    # what is set on a module, until the program reads it
+    unread: dict[tuple[int, str], PortError] = dataclasses.field(default_factory=dict)
     inlined: frozenset[types.CodeType] = frozenset()  # functions written where they are called
     flags: dict[str, Place] = dataclasses.field(default_factory=dict)  # buffers that tests assume
     changed: set[str] = dataclasses.field(default_factory=set)  # buffers, in this or the other mode
@@ -132,7 +132,7 @@ class Scope:
 
     def emit(self, statement: ast.stmt) -> None:
         """Add a statement, with the comments of the torch line that it is from."""
-        statement = syntax.with_slice_calls(statement)
+        statement = with_slice_calls(statement)
         split = draws.split_for(statement, self.names)
         comments, trailing = self._comments()
         if split is not None:

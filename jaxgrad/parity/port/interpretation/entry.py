@@ -1,0 +1,76 @@
+"""Interpret a module on its inputs, and let its entry take the params and every input."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import types
+from collections.abc import Mapping
+from typing import Any
+
+from torch import nn
+
+from jaxgrad.parity.port.merging.tidying import rename_parameters, tidied
+from jaxgrad.parity.port.modules import module_hooks
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.port_names import port_name, renames
+from jaxgrad.parity.port.source.source import source_of
+from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values.inputs import input_value
+from jaxgrad.parity.port.values.kinds_of_values import Module
+from jaxgrad.parity.port.values.scope import Run, top_scope
+
+
+def interpret_entry(run: Run, example: Any) -> Written:
+    """Interpret the module on its inputs, and return the function that is the entry."""
+    module = run.module
+    top = top_scope(run, type(module).__name__)
+    root = Module(module, syntax.name("p"))
+    named = isinstance(example, Mapping)
+    names = list(example) if named else [f"x{n}" for n in range(len(example))]
+    values = [
+        input_value(name, x, top)
+        for name, x in zip(names, example.values() if named else example, strict=True)
+    ]
+    args, keywords = ([], dict(zip(names, values, strict=True))) if named else (values, {})
+    run.output = run.call(root, args, keywords, top, top.source.node)
+    run.stateful = top.stateful
+    called = [a.arg for a in run.written[-1].node.args.args]
+    run.written[:] = tidied(run.written)
+    entry = run.written[-1]
+    now = [a.arg for a in entry.node.args.args]  # of the function that does the work
+    entry.node.body[:0] = module_hooks.parameter_hooks(top, run.used, top.source.node)
+    _take_all(entry, module, named, names, dict(zip(called, now, strict=False)))
+    return entry
+
+
+def _forward(module: nn.Module) -> types.FunctionType:
+    return module.forward.__func__  # pyright: ignore[reportFunctionMemberAccess, reportReturnType]
+
+
+def _take_all(
+    entry: Written, module: nn.Module, named: bool, names: list[str], renamed: dict[str, str]
+) -> None:
+    """Give the entry every input as a parameter, used or not, after the params.
+
+    Args:
+        entry: The entry.
+        module: The module.
+        named: Whether the inputs are passed by name, and so keep their names.
+        names: Their names.
+        renamed: The entry's name for each parameter of the module's `forward`.
+    """
+    if renamed.get("p", "p") != "p":  # a function that takes the module as another argument
+        rename_parameters(entry, {renamed["p"]: "p"})
+    if named:
+        rename_parameters(entry, {new: old for old, new in renamed.items() if new != old != "p"})
+        renamed = {}
+    parameters = list(inspect.signature(_forward(module)).parameters)[1:]
+    other = renames(source_of(_forward(module)).node)
+    chosen = names if named else parameters[: len(names)]
+    wanted = [other.get(name) or port_name(name) for name in chosen]
+    wanted = [renamed.get(name, name) for name in wanted]
+    have = [a.arg for a in entry.node.args.args]
+    entry.node.args.args = [
+        ast.arg(n) for n in ["p", *wanted, *(h for h in have if h not in ("p", *wanted))]
+    ]

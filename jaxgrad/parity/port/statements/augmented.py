@@ -1,0 +1,60 @@
+"""Interpret augmented assignments, such as `x += y` and `x[ids] += y`."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from typing import Any
+
+from jaxgrad.parity.port.calls import inplace
+from jaxgrad.parity.port.expressions import arithmetic, indexing
+from jaxgrad.parity.port.statements.assignments import store
+from jaxgrad.parity.port.values.kinds_of_values import Items, Tensor
+from jaxgrad.parity.port.values.lengths import is_counted
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import code_of, real_of
+
+
+def augmented(node: ast.AugAssign, scope: Scope) -> None:
+    """Interpret `x += y`, where `x` is a variable, an attribute or an element."""
+    if isinstance(node.target, ast.Subscript) and _of_copy(node, node.target, scope):
+        return
+    load = copy.deepcopy(node.target)
+    load.ctx = ast.Load()  # pyright: ignore[reportAttributeAccessIssue]
+    left = scope.run.evaluate(load, scope)
+    right = scope.run.evaluate(node.value, scope)
+    if isinstance(left, Tensor):
+        inplace.augmented(left, node.op, right, scope, node)
+    elif isinstance(left, Items) and left.real is list:
+        if left.code is None:
+            left.items += indexing.iterate(right, scope, node)
+            return
+        left.items += indexing.elements(right, scope, node)
+        left.counted = left.counted or is_counted(right, scope)
+        scope.emit(ast.AugAssign(_stored(code_of(left)), node.op, code_of(right)))
+    else:
+        store(node.target, arithmetic.binary(node.op, left, right, scope, node), scope)
+
+
+def _of_copy(node: ast.AugAssign, target: ast.Subscript, scope: Scope) -> bool:
+    """Interpret `x[ids] += y`, where `x[ids]` is a copy; return whether it is one."""
+    owner = scope.run.evaluate(target.value, scope)
+    if not isinstance(owner, Tensor):
+        return False
+    key = scope.run.evaluate(target.slice, scope)
+    if inplace.shares(owner.real[real_of(key)], owner.real):
+        return False
+    right = scope.run.evaluate(node.value, scope)
+    if inplace.is_mask(key):
+        whole = arithmetic.binary(node.op, owner, right, scope, node)
+        assert isinstance(whole, Tensor)
+        inplace.set_masked(owner, key, right, whole, scope, node)
+        return True
+    left = indexing.index(owner, key, scope, node)
+    inplace.set_item(owner, key, arithmetic.binary(node.op, left, right, scope, node), scope, node)
+    return True
+
+
+def _stored(code: ast.expr) -> Any:
+    code.ctx = ast.Store()  # pyright: ignore[reportAttributeAccessIssue]
+    return code
