@@ -122,7 +122,8 @@ def _untupled(statement: ast.stmt, indent: int) -> list[ast.stmt]:
             return [statement]
     pairs = zip(target.elts, value.elts, strict=True)
     parts: list[ast.stmt] = [ast.Assign([t], v) for t, v in pairs]
-    parts[0].__dict__.update((statement.__dict__.get("comments") and statement.__dict__) or {})
+    parts[0].__dict__["comments"] = statement.__dict__.get("comments", [])
+    parts[-1].__dict__["trailing"] = statement.__dict__.get("trailing", "")
     return parts
 
 

@@ -76,3 +76,15 @@ def test_a_long_result_has_a_line_before_the_params_that_are_returned_too():
     assert rewritten(f"x = {LONG}", "return x, p") == [f"x = {LONG}", "return x, p"]
     assert rewritten("return g(x), p") == ["return g(x), p"]
     assert rewritten(f"return {LONG}, skip") == [f"return {LONG}, skip"]
+
+
+def test_a_long_tuple_with_a_comment_is_divided_once():
+    """Each part gets a statement, and the comment stays above the first one."""
+    body = f"    a, b = {LONG}, {LONG}\n    return a + b"
+    written = Written.helper(f"def f(p, x):\n{body}", "", ast)
+    written.node.body[0].__dict__["comments"] = ["# two layers"]
+
+    (new,) = with_short_lines([written])
+
+    lines = [line.strip() for line in function_text(new).splitlines()[2:]]
+    assert lines == ["# two layers", f"a = {LONG}", f"b = {LONG}", "return a + b"]
