@@ -138,10 +138,14 @@ class Ported:
         return {
             "fn": in_mode_of(self.fn, self.takes_mode, training, seed),
             "params": self.params(self.layout.module.state_dict()),
-            "weights": self.params,
+            "weights": self._weights,
             "trainable": self.trainable,
             "has_state": self.has_state,
         }
+
+    def _weights(self, state_dict: Mapping[str, torch.Tensor]) -> Any:
+        """Return the params for a proof in float64, in which an empty state_dict has no dtype."""
+        return self.layout.params(state_dict, wide=not state_dict)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the source to a file, and beside it what `verify` needs to prove it again.

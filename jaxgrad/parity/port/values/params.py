@@ -50,14 +50,20 @@ class Layout:
         parameters = {n for n, _ in self.module.named_parameters(remove_duplicate=False)}
         return [path for path in self.paths() if path not in parameters]
 
-    def params(self, state_dict: Mapping[str, torch.Tensor]) -> Any:
-        """Return the params tree of a state_dict."""
+    def params(self, state_dict: Mapping[str, torch.Tensor], *, wide: bool = False) -> Any:
+        """Return the params tree of a state_dict.
+
+        Args:
+            state_dict: The tensors of the module by name.
+            wide: Whether the constants are in float64 also if no tensor of the state_dict is.
+        """
+        wide = wide or _is_wide(state_dict)
         held = dict(_tensors(self.module)) | dict(self.constants)
         leaves = {}
         for path in self.paths():
             value = copy_to_numpy(state_dict.get(path, held[path]))
             is_constant = path in self.constants and path not in state_dict
-            leaves[path] = _widened(value) if is_constant and _is_wide(state_dict) else value
+            leaves[path] = _widened(value) if is_constant and wide else value
         return self.tree(leaves)
 
     def trainable(self) -> Any:

@@ -205,9 +205,9 @@ def _part(
 def lookup(tensors: Tensors, leaf: ParamLeaf) -> list[Piece]:
     """Match an arbitrary arrangement element by element, if the values are distinct enough."""
     x = leaf.low
-    if not varies(x):
-        return []
     names = list(tensors.low)
+    if not names or not varies(x):
+        return []
     values = np.concatenate([tensors.low[n].ravel() for n in names])
     order = np.argsort(values, kind="stable")
     ranked = values[order]

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import torch
 import torch.nn.functional as tf
 from torch import nn
 
@@ -87,3 +88,25 @@ def test_objects_that_are_not_tensors_let_both_modes_be_proved():
             return {"out": self.linear(x), "note": "a"}
 
     assert set(port(Named(), (X,)).reports) == {"train", "eval"}
+
+
+class Blurred(nn.Module):
+    """A loss without weights, whose filter is a plain attribute."""
+
+    def __init__(self):
+        super().__init__()
+        self.window = torch.arange(9.0).reshape(1, 1, 3, 3) / 36
+
+    def forward(self, a, b):
+        blurred = tf.conv2d(a, self.window, padding=1)
+        return (blurred - tf.conv2d(b, self.window, padding=1)).square().mean()
+
+
+def test_a_module_without_weights_is_proved_with_its_constants():
+    """The proof is in float64; params of an empty state_dict keep the dtype of the constants."""
+    images = np.random.default_rng(0).standard_normal((2, 2, 1, 5, 5)).astype(np.float32)
+
+    ported = port(Blurred(), tuple(images))
+
+    assert ported.report is not None and ported.report.verdict == "pass"
+    assert ported.params({})["window"].dtype == np.float32
