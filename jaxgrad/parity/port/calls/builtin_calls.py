@@ -11,7 +11,7 @@ import torch.overrides
 from torch import nn
 from torch.jit._trace import is_tracing
 
-from jaxgrad.parity.port.calls import iteration_calls
+from jaxgrad.parity.port.calls import iteration_calls, legacy_tensors
 from jaxgrad.parity.port.expressions import attributes, conditions, indexing
 from jaxgrad.parity.port.source import source, syntax
 from jaxgrad.parity.port.values.kinds_of_values import (
@@ -238,4 +238,5 @@ _SPECIAL: dict[Any, Special] = {
     torch.compiler.is_compiling: _is_tracing, torch.compiler.is_exporting: _is_tracing,
     nn.Module.__call__: _super,
     **{f: _number(f) for f in _MATH}, **iteration_calls.SPECIAL,
+    **legacy_tensors.SPECIAL,
 }  # fmt: skip

@@ -21,7 +21,6 @@ from jaxgrad.parity.port.calls import (
     hooks,
     inner_gradients,
     inplace,
-    legacy_tensors,
     module_methods,
     vectorized,
 )
@@ -212,7 +211,7 @@ def _special(real: Any) -> Any:
 
 _SPECIAL = stores.SPECIAL | (
     hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL | functional_calls.SPECIAL
-    | func_gradients.SPECIAL | legacy_tensors.SPECIAL
+    | func_gradients.SPECIAL
 )  # fmt: skip
 
 

@@ -60,9 +60,8 @@ class Run:
     written: list[Written] = dataclasses.field(default_factory=list)
     assumptions: list[Assumption] = dataclasses.field(default_factory=list)
     scopes: list[Scope] = dataclasses.field(default_factory=list)
-    constants: dict[str, Any] = dataclasses.field(
-        default_factory=dict
-    )  # tensors that no state_dict has
+    # tensors that no state_dict has
+    constants: dict[str, Any] = dataclasses.field(default_factory=dict)
     paths: dict[int, str] = dataclasses.field(default_factory=dict)  # id of a module -> its path
     stateful: bool = False  # whether the entry returns its params too
     used: set[str] = dataclasses.field(default_factory=set)  # paths of the tensors that are read
@@ -72,9 +71,8 @@ class Run:
     settings: Settings = dataclasses.field(default_factory=Settings)
     tracing: bool = False  # what the module is told when it asks whether it is being traced
     made: list[Any] = dataclasses.field(default_factory=list)  # objects made of configuration
-    stored: dict[int, dict[str, tuple[Value, Scope]]] = dataclasses.field(
-        default_factory=dict
-    )  # what the program sets on them
+    # what the program sets on them
+    stored: dict[int, dict[str, tuple[Value, Scope]]] = dataclasses.field(default_factory=dict)
     # what is set on a module, until the program reads it
     unread: dict[tuple[int, str], PortError] = dataclasses.field(default_factory=dict)
     inlined: frozenset[types.CodeType] = frozenset()  # functions written where they are called
