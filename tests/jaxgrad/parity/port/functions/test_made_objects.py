@@ -107,7 +107,8 @@ def test_a_value_that_an_object_of_the_module_holds_is_passed_to_the_functions_t
 @pytest.mark.filterwarnings("ignore:.*weight_norm.*deprecated")
 def test_a_weight_that_a_hook_sets_on_its_layer_is_passed_to_the_layer():
     """The old `weight_norm` sets a weight, which is no parameter, before each call of the layer."""
-    layers = [nn.utils.weight_norm(nn.Linear(4, 4), dim=dim) for dim in (0, None)]
+    dims: list[Any] = [0, None]
+    layers = [nn.utils.weight_norm(nn.Linear(4, 4), dim=dim) for dim in dims]
     assert proves(nn.Sequential(layers[0], nn.Tanh(), layers[1], layers[0]), X)
 
 

@@ -1,5 +1,7 @@
 """The params tree of a port."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import nn
@@ -38,7 +40,8 @@ class Listed(nn.Module):
     def __init__(self):
         super().__init__()
         self.layers = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 4)])
-        self.joins = nn.ModuleList([None, None])
+        missing: list[Any] = [None, None]
+        self.joins = nn.ModuleList(missing)
 
     def forward(self, x):
         parts = (self.layers, self.joins)
