@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import nn
 
+import jaxgrad
 from benchmarks import ports
 from benchmarks.interleaved import cost, rounds
 from benchmarks.networks import NETWORKS
@@ -49,10 +50,10 @@ def compare(name: str, module: nn.Module, inputs: Sequence[Any]) -> Beside:
     weights, buffers = ports.split(weights)
 
     def port_loss(trained: Any, *args: Any) -> Any:
-        return ports.square(run(ports.joined(trained, rest), *args))
+        return ports.square(run(jaxgrad.combine(trained, rest), *args))
 
     def extracted_loss(weights: Any, *args: Any) -> Any:
-        return ports.square(extracted(ports.joined(weights, buffers), args))
+        return ports.square(extracted(jaxgrad.combine(weights, buffers), args))
 
     steps = [jax.jit(jax.value_and_grad(loss)) for loss in (port_loss, extracted_loss)]
     trees = (trained, weights)

@@ -6,7 +6,6 @@ Compiling takes up to some minutes a row, so this section runs only when it is n
 
 from __future__ import annotations
 
-import shutil
 import statistics
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,9 +16,9 @@ import torch
 import jaxgrad
 from benchmarks import training
 from benchmarks.behaviours import BEHAVIOURS
-from benchmarks.interleaved import over, rounds, seconds
+from benchmarks.interleaved import cell, over, rounds
 from benchmarks.networks import NETWORKS
-from benchmarks.steps import jax_step, one_process, torch_step
+from benchmarks.steps import compiled_torch_step, jax_step, one_process
 
 
 TITLE = "A training step against torch.compile"
@@ -52,23 +51,19 @@ def measure(
 
 def _row(network: str, name: str) -> dict[str, Any]:
     net, behaviour = NETWORKS[network](), BEHAVIOURS[name]()
-    if name == "per sample gradients" and net.mixes_samples:
-        return {"why": "undefined, since batch norm mixes the samples"}
-    if not (shutil.which("g++") or shutil.which("clang++")):
-        return {"why": "no C++ compiler here"}
+    if why := training.undefined(net, name):
+        return {"why": why}
     ours = jax_step(
         net, net.built()[1], behaviour.with_jaxgrad(net), jaxgrad.optim.sgd(training.LR)
     )
-    try:
-        theirs = torch_step(net, behaviour, compiled=True)
-        seconds(theirs)
-    except Exception as error:  # torch.compile may raise any type of error
-        return {"why": str(error).strip().partition("\n")[0][:80]}
+    theirs = compiled_torch_step(net, behaviour)
+    if isinstance(theirs, str):
+        return {"why": theirs}
     return {RATIO: over(rounds({"ours": ours, "theirs": theirs}), "ours", "theirs")}
 
 
 def markdown(ratios: dict[str, Any]) -> Iterator[str]:
-    """Yield the mean and a table of networks and behaviours."""
+    """Yield the mean of the ratios, and their table by behaviour and network."""
     times = [row[RATIO] for row in ratios.values() if RATIO in row]
     yield (
         f"A step with jaxgrad takes a geometric mean of **{statistics.geometric_mean(times):.2f}** "
@@ -84,4 +79,4 @@ def markdown(ratios: dict[str, Any]) -> Iterator[str]:
 
 
 def _cell(row: Mapping[str, Any]) -> str:
-    return f"{row[RATIO]:.2f}" if RATIO in row else row.get("why", "not measured")
+    return cell(row.get(RATIO, row.get("why", "not measured")))

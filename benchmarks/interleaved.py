@@ -92,3 +92,8 @@ def rounds(
 def over(times: Mapping[str, list[float]], ours: str, theirs: str) -> float:
     """Return the median over the rounds of the ratio of two programs' times."""
     return statistics.median(a / b for a, b in zip(times[ours], times[theirs], strict=True))
+
+
+def cell(value: float | str) -> str:
+    """Return what a table shows of a ratio, or of the reason why there is none."""
+    return value if isinstance(value, str) else f"{value:.2f}"

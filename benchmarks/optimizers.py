@@ -18,7 +18,7 @@ import numpy as np
 import optax
 import torch
 
-from benchmarks.interleaved import counted, over, rounds, seconds
+from benchmarks.interleaved import cell, counted, over, rounds, seconds
 from parity_tests.audits.optimizers import ELEMENTWISE
 
 
@@ -156,7 +156,7 @@ def markdown(numbers: dict[str, Any]) -> Iterator[str]:
     yield "| optimizer | flops, optax | bytes, optax | time, optax | torch foreach | torch fused |"
     yield "|---|---|---|---|---|---|"
     for name, values in numbers.items():
-        yield f"| {name} | {' | '.join(_cell(values, head) for head in HEADS)} |"
+        yield f"| {name} | {' | '.join(cell(values.get(head, '')) for head in HEADS)} |"
     measured = {name: v for name, v in numbers.items() if "jaxgrad / limit" in v}
     if not measured:
         return
@@ -170,8 +170,5 @@ def markdown(numbers: dict[str, Any]) -> Iterator[str]:
     yield "| optimizer | jaxgrad | torch foreach | torch fused |"
     yield "|---|---|---|---|"
     for name, values in measured.items():
-        yield f"| {name} | {' | '.join(_cell(values, f'{head} / limit') for head in LIMITS)} |"
-
-
-def _cell(values: dict[str, float], head: str) -> str:
-    return f"{values[head]:.2f}" if head in values else ""
+        shown = [cell(values.get(f"{head} / limit", "")) for head in LIMITS]
+        yield f"| {name} | {' | '.join(shown)} |"

@@ -24,6 +24,7 @@ import numpy as np
 from flax import nnx
 from torch import nn
 
+import jaxgrad
 from benchmarks import networks
 from benchmarks.interleaved import Cost, cost
 from benchmarks.networks import NETWORKS, Network, cross_entropy, forward
@@ -71,7 +72,7 @@ def counts(program: Program, loss: Callable[[Any], Any], params: Any, args: Any)
     trained, rest = split(params)
 
     def value(trained: Any, *args: Any) -> Any:
-        return loss(program(joined(trained, rest), *args))
+        return loss(program(jaxgrad.combine(trained, rest), *args))
 
     with mock.patch.object(jax.lax, "scan", unrolled(jax.lax.scan)):
         return cost(jax.value_and_grad(value), trained, *args)
@@ -84,14 +85,7 @@ def unrolled(scan: Callable[..., Any]) -> Callable[..., Any]:
 
 def split(params: Any) -> tuple[Any, Any]:
     """Return the floating leaves and the others, each with None in place of the rest."""
-    floating = jax.tree.map(lambda x: x if _is_floating(x) else None, params)
-    return floating, jax.tree.map(lambda x: None if _is_floating(x) else x, params)
-
-
-def joined(trained: Any, rest: Any) -> Any:
-    return jax.tree.map(
-        lambda a, b: b if a is None else a, trained, rest, is_leaf=lambda x: x is None
-    )
+    return jaxgrad.partition(params, lambda _, x: _is_floating(x))
 
 
 def _is_floating(x: Any) -> bool:

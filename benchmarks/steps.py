@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ import torch
 from torch import nn
 
 from benchmarks.behaviours import Behaviour, Grads
+from benchmarks.interleaved import seconds
 from benchmarks.networks import Network
 
 
@@ -81,4 +83,16 @@ def torch_step(net: Network, behaviour: Behaviour, compiled: bool = False) -> Ca
         sgd.step()
         return list(modules.parameters())
 
+    return step
+
+
+def compiled_torch_step(net: Network, behaviour: Behaviour) -> Callable[[], Any] | str:
+    """Return a torch training step that torch.compile has compiled, or why there is none."""
+    if not (shutil.which("g++") or shutil.which("clang++")):
+        return "no C++ compiler here"
+    try:
+        step = torch_step(net, behaviour, compiled=True)
+        seconds(step)
+    except Exception as error:  # torch.compile may raise any type of error
+        return str(error).strip().partition("\n")[0][:80]
     return step

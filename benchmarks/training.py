@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import statistics
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -14,9 +13,9 @@ import jaxgrad
 from benchmarks import networks
 from benchmarks.ahead import Wait, second_process
 from benchmarks.behaviours import BEHAVIOURS
-from benchmarks.interleaved import Run, counted, over, rounds, seconds
-from benchmarks.networks import NETWORKS
-from benchmarks.steps import Step, jax_step, one_process, torch_step
+from benchmarks.interleaved import Run, cell, counted, over, rounds
+from benchmarks.networks import NETWORKS, Network
+from benchmarks.steps import Step, compiled_torch_step, jax_step, one_process, torch_step
 
 
 TITLE = "A training step"
@@ -46,8 +45,8 @@ def measure(tick: Callable[[str], None]) -> dict[str, Any]:
 
 def _row(network: str, name: str, start: Callable[..., Wait]) -> dict[str, Any]:
     net, behaviour = NETWORKS[network](), BEHAVIOURS[name]()
-    if name == "per sample gradients" and net.mixes_samples:
-        return {"why": "undefined, since batch norm mixes the samples"}
+    if why := undefined(net, name):
+        return {"why": why}
     wait = start(_by_hand, network, name)
     ours = jax_step(net, net.built()[1], behaviour.with_jaxgrad(net), jaxgrad.optim.sgd(LR))
     wait()
@@ -56,17 +55,20 @@ def _row(network: str, name: str, start: Callable[..., Wait]) -> dict[str, Any]:
     left, right = counted(ours.compiled), counted(hand.compiled)
     row: dict[str, Any] = {"flops": left.flops / right.flops, "bytes": left.bytes / right.bytes}
     if name in COMPILED:
-        if shutil.which("g++") or shutil.which("clang++"):
-            try:
-                runs["torch.compile"] = torch_step(net, behaviour, compiled=True)
-                seconds(runs["torch.compile"])
-            except Exception as error:  # torch.compile may raise any type of error
-                del runs["torch.compile"]
-                row["torch.compile"] = str(error).strip().partition("\n")[0][:80]
+        step = compiled_torch_step(net, behaviour)
+        if isinstance(step, str):
+            row["torch.compile"] = step
         else:
-            row["torch.compile"] = "no C++ compiler here"
+            runs["torch.compile"] = step
     times = rounds(runs)
     return row | {theirs: over(times, "ours", theirs) for theirs in runs if theirs != "ours"}
+
+
+def undefined(net: Network, name: str) -> str:
+    """Return why a network does not have a behaviour; the text is empty if it has it."""
+    if name == "per sample gradients" and net.mixes_samples:
+        return "undefined, since batch norm mixes the samples"
+    return ""
 
 
 def _by_hand(network: str, name: str) -> Step:
@@ -175,5 +177,4 @@ def figures(ratios: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _cell(row: dict[str, Any], head: str) -> str:
-    value = row.get(head, row.get("why", "") if head == "flops" else "")
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    return cell(row.get(head, row.get("why", "") if head == "flops" else ""))

@@ -14,8 +14,9 @@ import numpy as np
 import torch
 from torch import nn
 
+import jaxgrad
 from benchmarks import ports
-from benchmarks.interleaved import Run, counted, over, rounds
+from benchmarks.interleaved import Run, cell, counted, over, rounds
 from benchmarks.networks import Network, cross_entropy, forward, mlp, mobilenet, transformer
 from benchmarks.steps import Step
 from parity_tests.ports import gpt2
@@ -99,7 +100,7 @@ def _row(work: Workload, run: Callable[..., Any], params: Any) -> dict[str, Any]
     trained, rest = jax.device_put(ports.split(params))
 
     def ours(trained: Any, x: Any, y: Any) -> Any:
-        return cross_entropy(run(ports.joined(trained, rest), x), y)
+        return cross_entropy(run(jaxgrad.combine(trained, rest), x), y)
 
     def by_hand(params: Any, x: Any, y: Any) -> Any:
         return cross_entropy(work.by_hand(params, x), y)
@@ -147,9 +148,5 @@ def markdown(ratios: dict[str, Any]) -> Iterator[str]:
     yield "| network | time, by hand | torch eager | flops, by hand | losses differ by |"
     yield "|---|---|---|---|---|"
     for name, row in ratios.items():
-        cells = [_cell(row.get(head, "")) for head in HEADS]
+        cells = [cell(row.get(head, "")) for head in HEADS]
         yield f"| {name} | {' | '.join(cells)} | {row['losses differ by']:.0e} |"
-
-
-def _cell(value: Any) -> str:
-    return f"{value:.2f}" if isinstance(value, float) else str(value)

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import jaxgrad
-from benchmarks import compiled, functional, growth, optimizers, ports, results, written
+from benchmarks import compiled, functional, growth, optimizers, ports, results, steps, written
 from benchmarks.__main__ import HERE, ON_REQUEST, SECTIONS, use_device
 from benchmarks.__main__ import main as benchmarks_main
 from benchmarks.behaviours import BEHAVIOURS
@@ -239,7 +239,7 @@ def test_counters_are_not_differentiated():
     trained, rest = ports.split(params)
 
     assert trained["n"] is None and rest["w"] is None
-    assert jax.tree.map(bool, ports.joined(trained, rest)["n"] == 3)
+    assert jax.tree.map(bool, jaxgrad.combine(trained, rest)["n"] == 3)
 
 
 def test_a_table_of_ports_has_their_ratios():
@@ -272,7 +272,7 @@ def test_steps_are_timed_against_torch_compile_row_by_row(monkeypatch):
     """Chosen rows are measured, and the others keep their numbers or have none."""
     monkeypatch.setitem(compiled.NETWORKS, "MLP", SMALL["MLP"])
     monkeypatch.setattr(
-        compiled, "torch_step", lambda net, behaviour, compiled: torch_step(net, behaviour)
+        steps, "torch_step", lambda net, behaviour, compiled: torch_step(net, behaviour)
     )
     ticks: list[str] = []
     known = {"transformer, clip": {compiled.RATIO: 0.5}}
@@ -291,8 +291,8 @@ def test_why_a_step_is_not_compiled_is_recorded(monkeypatch):
         raise RuntimeError("no backend\nmore")
 
     monkeypatch.setitem(compiled.NETWORKS, "MLP", SMALL["MLP"])
-    monkeypatch.setattr(compiled, "torch_step", broken)
-    monkeypatch.setattr(compiled.shutil, "which", lambda name: "/usr/bin/g++")
+    monkeypatch.setattr(steps, "torch_step", broken)
+    monkeypatch.setattr(steps.shutil, "which", lambda name: "/usr/bin/g++")
     rows = ["MLP, control", "MobileNetV2, per sample"]
 
     reasons = [row["why"] for row in compiled.measure(lambda name: None, rows).values()]
@@ -301,7 +301,7 @@ def test_why_a_step_is_not_compiled_is_recorded(monkeypatch):
 
 
 def test_rows_that_no_network_has_are_refused(monkeypatch, capsys):
-    """A part of a row's name that is in no row ends with a message."""
+    """The command ends with a message if no row has the given part in its name."""
     monkeypatch.setattr("sys.argv", ["benchmarks", "compile", "--rows", "resnet"])
     with pytest.raises(SystemExit):
         benchmarks_main()

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import nn
 
+import jaxgrad
 from jaxgrad.parity.interop import cast, map_leaves, to_numpy, to_torch
 from jaxgrad.parity.port.port import port
 from jaxgrad.parity.port.proof.ported import Ported
@@ -118,14 +119,14 @@ def by_port(module: nn.Module, ported: Ported, inputs: Any, dtype: str, device: 
 
 def _by_port(module: nn.Module, ported: Ported, inputs: Any, dtype: str, place: Any) -> Results:
     params = jax.device_put(ported.params(in_dtype(module, dtype).state_dict()), place)
-    trained, rest = split(params)
+    trained, rest = jaxgrad.partition(params, lambda _, x: is_inexact(x))
     run = in_mode_of(ported.fn, ported.takes_mode, False, 0)
     args = map_leaves(
         lambda x: jnp.asarray(x) if isinstance(x, np.ndarray) else x, cast(inputs, dtype)
     )
 
     def loss(trained: Any) -> Any:
-        merged = joined(trained, rest)
+        merged = jaxgrad.combine(trained, rest)
         out = run(merged, **args) if isinstance(args, Mapping) else run(merged, *args)
         out = out[0] if ported.has_state else out
         found = jax.tree_util.tree_leaves_with_path(out)
@@ -150,18 +151,6 @@ def in_dtype(module: nn.Module, dtype: str) -> nn.Module:
         elif x.is_floating_point():
             x.data = x.data.to(real)
     return module
-
-
-def split(params: Any) -> tuple[Any, Any]:
-    """Return the floating and complex leaves and the others, each with None for the rest."""
-    kept = jax.tree.map(lambda x: x if is_inexact(x) else None, params)
-    return kept, jax.tree.map(lambda x: None if is_inexact(x) else x, params)
-
-
-def joined(trained: Any, rest: Any) -> Any:
-    return jax.tree.map(
-        lambda a, b: b if a is None else a, trained, rest, is_leaf=lambda x: x is None
-    )
 
 
 def is_inexact(x: Any) -> bool:
