@@ -28,29 +28,23 @@ def check_under_checkify(holds: jax.Array, message: str) -> None:
     if _HAS_RULE:
         _check_p.bind(holds, message=message)
     else:
-        checkify.debug_check(jnp.all(holds), _escaped(message))
+        _debug_check(holds, message)
 
 
-def _escaped(message: str) -> str:
-    return message.replace("{", "{{").replace("}", "}}")
+def _debug_check(holds: jax.Array, message: str) -> None:
+    """Call JAX's own check, whose message is a format."""
+    checkify.debug_check(jnp.all(holds), message.replace("{", "{{").replace("}", "}}"))
 
 
 def _discharge(error: Any, enabled: Any, holds: Any, *, message: str) -> tuple[Any, Sequence[Any]]:
     """Return the error of `checkify` after a check; the rule of `debug_check` makes it."""
-
-    def check(holds: jax.Array) -> None:
-        checkify.debug_check(jnp.all(holds), _escaped(message))
-
-    error, _ = _CHECKIFY["checkify_jaxpr"](jax.make_jaxpr(check)(holds), enabled, error, holds)
+    check = jax.make_jaxpr(lambda holds: _debug_check(holds, message))(holds)
+    error, _ = _CHECKIFY["checkify_jaxpr"](check, enabled, error, holds)
     return error, []
 
 
-def _jvp(primals: Any, _: Any, *, message: str) -> tuple[Sequence[Any], Sequence[Any]]:
-    _check_p.bind(*primals, message=message)
-    return [], []
-
-
-def _batch(args: Any, _: Any, *, message: str) -> tuple[Sequence[Any], Sequence[Any]]:
+def _same(args: Any, _: Any, *, message: str) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Check the same values again, without tangents or batch dimensions."""
     _check_p.bind(*args, message=message)
     return [], []
 
@@ -64,8 +58,8 @@ _check_p = jex_core.Primitive("check_value")
 _check_p.multiple_results = True  # none
 _check_p.def_impl(lambda *_, **__: [])
 _check_p.def_abstract_eval(lambda *_, **__: [])
-ad.primitive_jvps[_check_p] = _jvp
-batching.primitive_batchers[_check_p] = _batch
+ad.primitive_jvps[_check_p] = _same
+batching.primitive_batchers[_check_p] = _same
 mlir.register_lowering(_check_p, lambda *_, **__: [])
 
 # `checkify` has no public way to add a rule. Where its table has another name, the checks are those

@@ -56,7 +56,7 @@ def test_a_check_gives_a_program_no_effect(name):
 
 
 def test_braces_in_a_message_stay(monkeypatch):
-    """The text is not a format, with JAX's own check too."""
+    """The error has the braces of its message, also where JAX's own check makes it."""
     for has_rule in (True, False):
         monkeypatch.setattr(value_checks, "_HAS_RULE", has_rule)
 

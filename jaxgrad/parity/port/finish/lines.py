@@ -121,10 +121,7 @@ def _untupled(statement: ast.stmt, indent: int) -> list[ast.stmt]:
         if not isinstance(part, ast.Name) or part.id in later:
             return [statement]
     pairs = zip(target.elts, value.elts, strict=True)
-    parts: list[ast.stmt] = [ast.Assign([t], v) for t, v in pairs]
-    parts[0].__dict__["comments"] = statement.__dict__.get("comments", [])
-    parts[-1].__dict__["trailing"] = statement.__dict__.get("trailing", "")
-    return parts
+    return _remarked([ast.Assign([t], v) for t, v in pairs], statement)
 
 
 def _divided(statement: ast.stmt, indent: int, names: PartNames) -> list[ast.stmt]:
@@ -145,6 +142,11 @@ def _divided(statement: ast.stmt, indent: int, names: PartNames) -> list[ast.stm
     parts = [part for half in best[3] for part in _divided(half, indent, names)]
     if sum(_height(part, indent) for part in parts) >= height:
         return [statement]
+    return _remarked(parts, statement)
+
+
+def _remarked(parts: list[ast.stmt], statement: ast.stmt) -> list[ast.stmt]:
+    """Return the parts of a statement with its comments above them and its trailing one behind."""
     parts[0].__dict__["comments"] = statement.__dict__.get("comments", [])
     parts[-1].__dict__["trailing"] = statement.__dict__.get("trailing", "")
     return parts

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import types
 from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import nn
@@ -72,7 +73,7 @@ def interpret(
             raise
         runs, notes = [], []
     if holes and len(runs) < 2:
-        runs, notes = _in_both_modes(module, inputs, classes, tracing=False, holes=True)
+        runs, notes = _in_both_modes(module, inputs, classes, leaves_holes=True)
     both = len(runs) == 2
     return Program(
         run=runs[0],
@@ -95,7 +96,7 @@ def _runs(
     statements after an early return become an arm of a branch.
     """
     try:
-        return _with_inlined(module, inputs, classes, tracing=False)
+        return _with_inlined(module, inputs, classes)
     except PortError as first:
         refusal = first
     for attempt in _ATTEMPTS:
@@ -119,11 +120,11 @@ def _with_inlined(
 
 
 _ATTEMPTS = (
-    {"tracing": False, "numbered": True},
-    {"tracing": False, "warm": True},
+    {"numbered": True},
+    {"warm": True},
     {"tracing": True, "warm": True},
-    {"tracing": False, "early": True},
-    {"tracing": False, "early": True, "warm": True},
+    {"early": True},
+    {"early": True, "warm": True},
 )
 
 
@@ -132,23 +133,25 @@ def _in_both_modes(
     inputs: PyTree,
     classes: Classes | None,
     *,
-    tracing: bool,
     warm: bool = False,
-    early: bool = False,
-    numbered: bool = False,
-    holes: bool = False,
-    inlined: frozenset[types.CodeType] = frozenset(),
+    **ways: Any,
 ) -> tuple[list[Run], list[str]]:
-    """Interpret the module in train and in eval mode, and say which mode cannot be ported."""
+    """Interpret the module in train and in eval mode, and say which mode cannot be ported.
+
+    Args:
+        module: The torch module.
+        inputs: Its example inputs.
+        classes: What the port calls as one module, if it has classes.
+        warm: Whether the module is run once before.
+        ways: Fields of the run that say how it interprets the module.
+    """
     runs: list[Run] = []
     notes: list[str] = []
     borrowed = Borrowed(module)  # a run in train mode changes buffers and draws numbers
     try:
         with borrowed.in_dtype(None):
             for training in (True, False):
-                run = _run(module, classes, tracing=tracing)
-                run.leaves_holes, run.early, run.inlined = holes, early, inlined
-                run.numbered = numbered
+                run = _run(module, classes, **ways)
                 run.other_mode = runs[0].calls if runs else run.other_mode
                 run.changed |= runs[0].changed if runs else set()
                 if warm:
@@ -189,15 +192,10 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
         run.settings.rewind()
 
 
-def _run(module: nn.Module, classes: Classes | None, *, tracing: bool) -> Run:
+def _run(module: nn.Module, classes: Classes | None, **ways: Any) -> Run:
     run = Run(
-        module,
-        expressions.evaluate,
-        statements.execute,
-        calls.call,
-        tracing=tracing,
-        classes=classes,
-    )
+        module, expressions.evaluate, statements.execute, calls.call, classes=classes, **ways
+    )  # fmt: skip
     for path, child in module.named_modules():
         run.paths.setdefault(id(child), path)
     return run

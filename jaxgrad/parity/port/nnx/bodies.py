@@ -74,7 +74,7 @@ class Bodies:
 
 
 class _Attributes(ast.NodeTransformer):
-    """Read numbers from the attributes of the class."""
+    """Replaces the names of numbers by the attributes of `self` that hold them."""
 
     def __init__(self, names: Collection[str]) -> None:
         self.names = names

@@ -129,7 +129,10 @@ def _containers(value: Value) -> list[Items | Fields]:
 
 
 def _contents(container: Items | Fields) -> list[tuple[Any, Value]]:
-    """Return what a list or dict holds; values are equal if they are one object."""
+    """Return the values of a list or dict, each with its position or key.
+
+    Two values are equal if they are one object.
+    """
     is_list = isinstance(container, Items)
     return list(enumerate(container.items) if is_list else container.fields.items())
 

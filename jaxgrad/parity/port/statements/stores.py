@@ -117,8 +117,19 @@ def _store_for_run(owner: Value, name: str, value: Value, scope: Scope, node: as
 
 def _set_field(owner: Fields, key: Any, value: Value, scope: Scope) -> None:
     """Replace a value of a dict or record, whose other values are still read from where it is."""
-    owner.fields, owner.code = {k: owner.at(k) for k in owner.fields}, None
+    _hold_fields(owner)
     owner.fields[key] = kept(str(key), value, scope, lasting=True)
+
+
+def _hold_items(owner: Items, scope: Scope, node: ast.AST) -> None:
+    """Let a list hold its values itself, apart from where they were read."""
+    owner.items = list(indexing.iterate(owner, scope, node))
+    owner.code, owner.counted = None, False
+
+
+def _hold_fields(owner: Fields) -> None:
+    """Let a dict or record hold its values itself, apart from where they were read."""
+    owner.fields, owner.code = {key: owner.at(key) for key in owner.fields}, None
 
 
 def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST) -> None:
@@ -135,8 +146,7 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     if scope.no_grad:
         value = stop_all(value)
     if isinstance(owner, Items):
-        owner.items = list(indexing.iterate(owner, scope, node))
-        owner.code, owner.counted = None, False
+        _hold_items(owner, scope, node)
         if isinstance(position, slice):
             new = indexing.iterate(value, scope, node)
             owner.items[position] = [kept("item", x, scope, lasting=True) for x in new]
@@ -161,11 +171,10 @@ def delete_item(owner: Value, key: Value, scope: Scope, node: ast.AST) -> None:
     """
     position = pinned(key, scope, node)
     if isinstance(owner, Items):
-        owner.items = list(indexing.iterate(owner, scope, node))
-        owner.code, owner.counted = None, False
+        _hold_items(owner, scope, node)
         del owner.items[position]
     elif isinstance(owner, Fields) and not isinstance(owner, Object):
-        owner.fields, owner.code = {k: owner.at(k) for k in owner.fields}, None
+        _hold_fields(owner)
         del owner.fields[position]
     elif isinstance(owner, Folded):
         del owner.real[position]

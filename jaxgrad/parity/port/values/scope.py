@@ -71,9 +71,9 @@ class Run:
     settings: Settings = dataclasses.field(default_factory=Settings)
     tracing: bool = False  # what the module is told when it asks whether it is being traced
     made: list[Any] = dataclasses.field(default_factory=list)  # objects made of configuration
-    # what the program sets on them
+    # id of an object -> the attributes that the program sets on it
     stored: dict[int, dict[str, tuple[Value, Scope]]] = dataclasses.field(default_factory=dict)
-    # what is set on a module, until the program reads it
+    # the refusals of attributes that the program has set on a module and not read since
     unread: dict[tuple[int, str], PortError] = dataclasses.field(default_factory=dict)
     inlined: frozenset[types.CodeType] = frozenset()  # functions written where they are called
     flags: dict[str, Place] = dataclasses.field(default_factory=dict)  # buffers that tests assume
