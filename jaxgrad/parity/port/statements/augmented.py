@@ -9,7 +9,7 @@ from typing import Any
 from jaxgrad.parity.port.calls import inplace
 from jaxgrad.parity.port.expressions import arithmetic, indexing
 from jaxgrad.parity.port.statements.assignments import store
-from jaxgrad.parity.port.values.kinds_of_values import Items, Tensor
+from jaxgrad.parity.port.values.kinds_of_values import Items, Tensor, Value
 from jaxgrad.parity.port.values.lengths import is_counted
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
@@ -17,11 +17,18 @@ from jaxgrad.parity.port.values.values import code_of, real_of
 
 def augmented(node: ast.AugAssign, scope: Scope) -> None:
     """Interpret `x += y`, where `x` is a variable, an attribute or an element."""
-    if isinstance(node.target, ast.Subscript) and _of_copy(node, node.target, scope):
-        return
-    load = copy.deepcopy(node.target)
-    load.ctx = ast.Load()  # pyright: ignore[reportAttributeAccessIssue]
-    left = scope.run.evaluate(load, scope)
+    target = node.target
+    if isinstance(target, ast.Subscript):
+        owner = scope.run.evaluate(target.value, scope)
+        key = scope.run.evaluate(target.slice, scope)
+        if isinstance(owner, Tensor) and _is_copy(owner, key):
+            _change_copy(owner, key, node, scope)
+            return
+        left = indexing.index(owner, key, scope, target)
+    else:
+        load = copy.copy(target)
+        load.ctx = ast.Load()
+        left = scope.run.evaluate(load, scope)
     right = scope.run.evaluate(node.value, scope)
     if isinstance(left, Tensor):
         inplace.augmented(left, node.op, right, scope, node)
@@ -33,26 +40,24 @@ def augmented(node: ast.AugAssign, scope: Scope) -> None:
         left.counted = left.counted or is_counted(right, scope)
         scope.emit(ast.AugAssign(_stored(code_of(left)), node.op, code_of(right)))
     else:
-        store(node.target, arithmetic.binary(node.op, left, right, scope, node), scope)
+        store(target, arithmetic.binary(node.op, left, right, scope, node), scope)
 
 
-def _of_copy(node: ast.AugAssign, target: ast.Subscript, scope: Scope) -> bool:
-    """Interpret `x[ids] += y`, where `x[ids]` is a copy; return whether it is one."""
-    owner = scope.run.evaluate(target.value, scope)
-    if not isinstance(owner, Tensor):
-        return False
-    key = scope.run.evaluate(target.slice, scope)
-    if inplace.shares(owner.real[real_of(key)], owner.real):
-        return False
+def _is_copy(owner: Tensor, key: Value) -> bool:
+    """Return whether elements of a tensor are a copy, as with indices or a mask."""
+    return not inplace.shares(owner.real[real_of(key)], owner.real)
+
+
+def _change_copy(owner: Tensor, key: Value, node: ast.AugAssign, scope: Scope) -> None:
+    """Interpret `x[ids] += y`, which puts the changed copy back into `x`."""
     right = scope.run.evaluate(node.value, scope)
     if inplace.is_mask(key):
         whole = arithmetic.binary(node.op, owner, right, scope, node)
         assert isinstance(whole, Tensor)
         inplace.set_masked(owner, key, right, whole, scope, node)
-        return True
+        return
     left = indexing.index(owner, key, scope, node)
     inplace.set_item(owner, key, arithmetic.binary(node.op, left, right, scope, node), scope, node)
-    return True
 
 
 def _stored(code: ast.expr) -> Any:

@@ -170,6 +170,7 @@ def delete_item(owner: Value, key: Value, scope: Scope, node: ast.AST) -> None:
         PortError: The owner is neither a list nor a dict of the run.
     """
     position = pinned(key, scope, node)
+    borrowed.require_own(owner, [], scope, node, written=False)
     if isinstance(owner, Items):
         _hold_items(owner, scope, node)
         del owner.items[position]

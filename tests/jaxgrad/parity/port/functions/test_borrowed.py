@@ -69,3 +69,25 @@ class Flattens(nn.Module):
 def test_what_a_function_without_a_result_appends_is_in_the_list_of_its_caller():
     assert agrees(Flattens(), X)
     assert not agrees(Flattens(), X, without="5.0", instead="6.0")
+
+
+class Drops(nn.Module):
+    """A function deletes the first element of its caller's list."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def drop(self, parts):
+        del parts[0]
+        return len(parts)
+
+    def forward(self, x):
+        parts = [self.fc(x), self.fc(2 * x), 3 * self.fc(x * x)]
+        count = self.drop(parts)
+        return sum(parts) * count
+
+
+def test_an_element_that_a_function_deletes_is_missing_in_its_caller():
+    """The port sums two of the three elements."""
+    assert agrees(Drops(), X)

@@ -41,7 +41,7 @@ class Partial(Base):
 
 
 class Made(Base):
-    """Makes modules without parameters in its forward."""
+    """A module that makes modules without parameters in its forward."""
 
     def forward(self, x):
         act = nn.LeakyReLU(0.3)
@@ -69,7 +69,7 @@ class Holder:
 
 
 class Set(Base):
-    """Sets numbers of itself, which a method reads, and tensors of an object by name."""
+    """A module that sets numbers of its own, and tensors of an object by name."""
 
     def total(self, one, other):
         return one * self.factor_0 + other * self.factor_1
@@ -83,7 +83,7 @@ class Set(Base):
 
 
 class Closures(Base):
-    """Keeps nested functions in a tuple and in a dict."""
+    """A module that keeps nested functions in a tuple and in a dict."""
 
     def forward(self, x):
         scale = self.second(x).detach()
@@ -98,7 +98,7 @@ class Closures(Base):
 
 
 class Data(Base):
-    """Gives a tensor its own data again, and sets the flag of another one."""
+    """A module that gives a tensor its own data again, and sets `requires_grad` of another one."""
 
     def forward(self, x):
         x = self.first(x)
