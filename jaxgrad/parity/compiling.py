@@ -1,9 +1,10 @@
 """XLA's options for programs that run only a few times: optimizing takes longer than running."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Hashable
 from typing import Any
 
 import jax
+from jax.extend import core as jex_core
 
 
 QUICK: dict[str, Any] = {
@@ -15,17 +16,20 @@ if jax.__version_info__ < (0, 11):  # JAX 0.11 removed this option, which halves
     QUICK["xla_cpu_use_fusion_emitters"] = False
 
 # Fusion copies an operation into each of its consumers; in a deep network the number of copies, and
-# with it the compile time, grows with the square of the depth. Without fusion most kernels are
-# equal, and the emitters that `QUICK` switches off compile equal kernels once.
+# with it the compile time, grows with the square of the depth. Without fusion each operation is a
+# kernel, and the emitters that `QUICK` switches off compile equal kernels once: forty equal layers
+# of a transformer compile eight times faster. But they take long for each kernel: a network of
+# convolutions, whose layers differ, compiles three to ten times slower than with `QUICK`.
 DEEP = {**QUICK, "xla_disable_hlo_passes": "fusion", "xla_cpu_use_fusion_emitters": True}
 if jax.__version_info__ >= (0, 11):
     del DEEP["xla_cpu_use_fusion_emitters"]
-_DEEP = 1500  # equations; from here on `DEEP` compiles faster than `QUICK`
+_DEEP = 1500  # equations; smaller programs compile fastest with `QUICK`
+_EQUAL = 8  # equal equations, on average, from which `DEEP` compiles faster
 
 
 def quick_jit(
     fun: Callable[..., Any],
-    equations: int = 0,
+    equations: Collection[jex_core.JaxprEqn] = (),
     donate: tuple[int, ...] = (),
     *,
     differentiates: bool = False,
@@ -34,10 +38,16 @@ def quick_jit(
 
     Args:
         fun: The function.
-        equations: About how many equations its forward pass has.
+        equations: The equations of its forward pass.
         donate: The arguments whose memory outputs of the same shapes take.
         differentiates: Whether it has a backward pass, which has about as many equations.
     """
-    total = 2 * equations if differentiates else equations
-    options = DEEP if total > _DEEP else QUICK
-    return jax.jit(fun, compiler_options=options, donate_argnums=donate)
+    total = 2 * len(equations) if differentiates else len(equations)
+    deep = total > _DEEP and len(equations) >= _EQUAL * len({_kernel(eqn) for eqn in equations})
+    return jax.jit(fun, compiler_options=DEEP if deep else QUICK, donate_argnums=donate)
+
+
+def _kernel(eqn: jex_core.JaxprEqn) -> Hashable:
+    """Return what two equations that compile to the same kernel have in common."""
+    numbers = [value for value in eqn.params.values() if isinstance(value, int | str | tuple)]
+    return eqn.primitive, tuple(var.aval for var in eqn.invars), tuple(numbers)

@@ -177,7 +177,7 @@ class Gated:
 
             return jax.grad(objective, argnums=(0, 1), has_aux=True)(floats, slots)
 
-        return quick_jit(run, len(program.equations), differentiates=True)
+        return quick_jit(run, program.equations.values(), differentiates=True)
 
 
 def _scale(gate: Gate, ins: Sequence[Any], number: Any) -> Any:

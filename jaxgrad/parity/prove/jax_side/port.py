@@ -145,7 +145,7 @@ class Port:
                 self.program, leaves, scales=scales, noise=noise, read=read, show=show
             )
 
-        return quick_jit(run, len(self.program.equations)) if self._compiles else run
+        return quick_jit(run, self.program.equations.values()) if self._compiles else run
 
     @functools.cached_property
     def reachable(self) -> list[bool]:
@@ -192,7 +192,7 @@ class Port:
             return jax.grad(objective, (0, 1), has_aux=True)(floats, slots)
 
         donate = (1,)  # the gradients take it
-        return quick_jit(run, len(self.program.equations), donate, differentiates=True)
+        return quick_jit(run, self.program.equations.values(), donate, differentiates=True)
 
     def gradients(
         self,

@@ -185,7 +185,7 @@ def _in_float32(evidence: Evidence) -> tuple[list[Any], list[np.ndarray]]:
         leaves = [x if f else jnp.asarray(x) for x, f in zip(leaves, floating, strict=True)]
         floats = [x if f else None for x, f in zip(leaves, floating, strict=True)]
         differentiate = quick_jit(
-            jax.grad(objective, has_aux=True), len(port.program.equations), differentiates=True
+            jax.grad(objective, has_aux=True), port.program.equations.values(), differentiates=True
         )
         grads, outputs = differentiate(floats)
         wide = [None if g is None else np.conj(_wide(g)) for g in grads]
