@@ -48,6 +48,17 @@ def _forward(module: nn.Module) -> types.FunctionType:
     return module.forward.__func__  # pyright: ignore[reportFunctionMemberAccess, reportReturnType]
 
 
+def _positions(module: nn.Module, count: int) -> list[str]:
+    """Return the names of positional inputs; those of `*xs` are `xs_0`, `xs_1` and so on."""
+    parameters = list(inspect.signature(_forward(module)).parameters.values())[1:]
+    names = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind == p.VAR_POSITIONAL), None)
+    if rest is not None:
+        at = [p.name for p in parameters].index(rest)
+        names = names[:at] + [f"{rest}_{n}" for n in range(count - at)]
+    return names[:count]
+
+
 def _take_all(
     entry: Written, module: nn.Module, named: bool, names: list[str], renamed: dict[str, str]
 ) -> None:
@@ -65,9 +76,8 @@ def _take_all(
     if named:
         rename_parameters(entry, {new: old for old, new in renamed.items() if new != old != "p"})
         renamed = {}
-    parameters = list(inspect.signature(_forward(module)).parameters)[1:]
     other = renames(source_of(_forward(module)).node)
-    chosen = names if named else parameters[: len(names)]
+    chosen = names if named else _positions(module, len(names))
     wanted = [other.get(name) or port_name(name) for name in chosen]
     wanted = [renamed.get(name, name) for name in wanted]
     have = [a.arg for a in entry.node.args.args]
