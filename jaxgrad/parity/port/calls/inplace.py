@@ -7,7 +7,6 @@ arrays share no memory.
 from __future__ import annotations
 
 import ast
-import copy
 from typing import Any
 
 import torch
@@ -15,6 +14,7 @@ import torch
 from jaxgrad.parity.port.expressions import operators
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import OutOfReach
+from jaxgrad.parity.port.source.views import replaced
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.binding import stopped
 from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Tensor, Value
@@ -117,7 +117,7 @@ def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node
     if is_leaf:
         state.store(code_of(target), code, scope, node)
         return Tensor(real, code_of(target))
-    place, new = _base(code_of(target), code)
+    place, new = replaced(code_of(target), code, real.ndim)
     if place is None:
         _outdate(real, scope, keep="", node=node)
         return Tensor(real, code)
@@ -163,7 +163,7 @@ def _write_through(changed: Tensor, scope: Scope, node: ast.AST) -> None:
     """Give the variable that a changed variable is a part of its new value too."""
     if changed.view is None:
         return
-    place, new = _base(changed.view, code_of(changed))
+    place, new = replaced(changed.view, code_of(changed), changed.real.ndim)
     base = None if place is None else _named(place.id, scope)
     if place is None or base is None:
         return
@@ -192,33 +192,6 @@ def _named(local: str, scope: Scope) -> str | None:
         ):
             return name
     return None
-
-
-def _base(place: ast.expr, new: ast.expr) -> tuple[ast.Name | None, ast.expr]:
-    """Return the name that a view is part of, and the whole value with the part replaced."""
-    if isinstance(place, ast.Name):
-        return place, new
-    if isinstance(place, ast.Subscript):
-        inner = syntax.attribute(place.value, "at")
-        spot = ast.Subscript(inner, copy.deepcopy(place.slice), ast.Load())
-        return _base(place.value, syntax.call(syntax.attribute(spot, "set"), new))
-    if isinstance(place, ast.Call) and isinstance(place.func, ast.Attribute):
-        return _base_of_method(place.func, place.args, new)
-    if isinstance(place, ast.Attribute) and place.attr in ("T", "mT"):
-        return _base(place.value, syntax.attribute(new, place.attr))
-    return None, new
-
-
-def _base_of_method(
-    method: ast.Attribute, args: list[ast.expr], new: ast.expr
-) -> tuple[ast.Name | None, ast.expr]:
-    """Return the variable of `x.reshape(...)` or `x.swapaxes(...)`, and its whole new value."""
-    if method.attr == "swapaxes":
-        return _base(method.value, syntax.call(syntax.attribute(new, "swapaxes"), *args))
-    if method.attr == "reshape" and isinstance(method.value, ast.Name):
-        shape = syntax.attribute(method.value, "shape")
-        return method.value, syntax.call(syntax.attribute(new, "reshape"), shape)
-    return None, new
 
 
 def _store(code: Any) -> ast.Name:

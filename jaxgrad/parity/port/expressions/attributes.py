@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from jaxgrad.parity.port.expressions.constants import constant_tensor
+from jaxgrad.parity.port.expressions.constants import constant_tensor, holds_parts
 from jaxgrad.parity.port.functions import autograd_functions, made_objects, objects
 from jaxgrad.parity.port.source import authors, syntax
 from jaxgrad.parity.port.source.source import is_torch
@@ -91,15 +91,11 @@ def constant_value(
         return constant_tensor(real, name, scope)
     if isinstance(real, nn.Module):
         return module_value(real, scope, owner)
-    if isinstance(real, list | tuple) and any(
-        isinstance(x, torch.Tensor | nn.Module) for x in real
-    ):
+    if holds_parts(real):
         kind = list if isinstance(real, list) else tuple
         items = [constant_value(x, f"{name}_{n}", scope, owner) for n, x in enumerate(real)]
         return Items(kind, None, items)
-    if isinstance(real, Mapping) and any(
-        isinstance(x, torch.Tensor | nn.Module) for x in real.values()
-    ):
+    if isinstance(real, Mapping) and holds_parts(tuple(real.values())):
         fields = {k: constant_value(x, f"{name}_{k}", scope, owner) for k, x in real.items()}
         return Fields(dict, None, fields)
     return folded(real, name, source=source)

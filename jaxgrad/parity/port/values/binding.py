@@ -9,6 +9,7 @@ from typing import Any
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.views import is_part
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
     Fields,
@@ -49,9 +50,9 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     bound = copy.copy(value)
     bound.code = target
     if isinstance(bound, Tensor):
-        is_part = value.real._base is not None and _is_part(code)
+        shares = value.real._base is not None and is_part(code)
         own = isinstance(target, ast.Name) and target.id in syntax.names_in(code)  # `x = x[0]`
-        bound.view = code if is_part and not own else None
+        bound.view = code if shares and not own else None
     scope.values[name] = bound
     return bound
 
@@ -71,13 +72,6 @@ def with_name(name: str, value: Value) -> Value:
     new = copy.copy(value)
     new.origin, new.local = value.origin or name, name
     return new
-
-
-def _is_part(code: ast.expr) -> bool:
-    """Return whether an expression is a part of a variable, at places that are constants."""
-    if not isinstance(code, ast.Subscript) or not isinstance(code.value, ast.Name):
-        return False
-    return code.value.id != "p" and not syntax.names_in(code.slice)
 
 
 def bind_results(names: Sequence[str], reals: Sequence[Any], code: ast.expr, scope: Scope) -> None:

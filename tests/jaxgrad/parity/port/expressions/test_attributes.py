@@ -25,3 +25,21 @@ def test_what_a_dtype_is_is_folded():
     text = source(Checked(), X)
     assert "is_floating_point" not in text and "* 2" in text
     assert agrees(Checked(), X)
+
+
+class Paired(nn.Module):
+    """The modules are also in a list of pairs, each with a number."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])
+        self.paths = [(2.0 + n, layer) for n, layer in enumerate(self.layers)]
+
+    def forward(self, x):
+        for scale, layer in self.paths:
+            x = layer(x) * scale
+        return x
+
+
+def test_a_module_in_a_list_of_pairs_is_reached_by_its_own_name():
+    assert agrees(Paired(), X)
