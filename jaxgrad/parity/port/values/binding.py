@@ -23,6 +23,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
+from jaxgrad.parity.port.values.results import method_names
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, has_list
 
@@ -42,7 +43,10 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
         return value
     if isinstance(value, Tensor) and scope.no_grad:
         code = stopped(value, code)
-    target = scope.assign(scope.local(name), code)
+    local = scope.local(name)
+    if local in method_names(value):  # `func = wrapped(func)` still reads `func`
+        local = scope.fresh(name)
+    target = scope.assign(local, code)
     scope.run.used |= _module_paths(value)  # they have a place in the params, even without a tensor
     if isinstance(value, Items | Fields) and value.code is None:
         value.code = target  # the same object, because other names see what is appended to it
