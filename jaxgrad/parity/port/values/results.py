@@ -15,6 +15,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Items,
     Method,
     Module,
+    Partial,
     Value,
     is_dynamic,
     renamed,
@@ -78,6 +79,8 @@ def outside(result: Value, passed: Mapping[str, ast.expr]) -> Value:
         return renamed(result, syntax.substitute(result.code, passed))
     if isinstance(result, Method):
         return dataclasses.replace(result, owner=outside(result.owner, passed))
+    if isinstance(result, Partial):
+        return dataclasses.replace(result, function=outside(result.function, passed))
     if not isinstance(result, Items | Fields) or not method_names(result):
         return result
     parts = [outside(x, passed) if method_names(x) else x for x in _members(result)]
@@ -92,7 +95,7 @@ def method_names(value: Value) -> set[str]:
         return set().union(*map(method_names, _members(value)))
     if isinstance(value, Method) and isinstance(value.owner, Module):
         return set(syntax.names_in(code_of(value.owner)))
-    return set()
+    return method_names(value.function) if isinstance(value, Partial) else set()
 
 
 def _members(value: Items | Fields) -> list[Value]:
