@@ -41,7 +41,9 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
     if isinstance(value, Tensor):
         return _of_tensor(value, name, scope, node)
     if isinstance(value, Object):
-        return objects.read(value, name, scope, node)
+        found = objects.read(value, name, scope, node)
+        is_class_s = isinstance(found, Folded) and holds_parts([found.real])
+        return constant_value(found.real, name, scope) if is_class_s else found
     if isinstance(value, Items | Fields):
         return _of_container(value, name, scope)
     if isinstance(value, autograd_functions.Context):
@@ -92,7 +94,7 @@ def constant_value(
     if isinstance(real, nn.Module):
         return module_value(real, scope, owner)
     if holds_parts(real):
-        kind = list if isinstance(real, list) else tuple
+        kind = type(real) if hasattr(real, "_fields") else list if isinstance(real, list) else tuple
         items = [constant_value(x, f"{name}_{n}", scope, owner) for n, x in enumerate(real)]
         return Items(kind, None, items)
     if isinstance(real, Mapping) and holds_parts(tuple(real.values())):

@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.kinds_of_values import Items
 from jaxgrad.parity.port.values.lengths import depends_on_sizes
 from jaxgrad.parity.port.values.values import code_of
 
@@ -42,7 +43,10 @@ def _matmul(op: Operation) -> ast.expr:
 
 
 def _einsum(op: Operation) -> ast.expr:
-    return syntax.call("jnp.einsum", *map(code_of, op.args))
+    equation, *operands = op.args
+    if len(operands) == 1 and isinstance(operands[0], Items):  # `einsum(equation, [a, b])`
+        operands = [operands[0].at(n) for n in range(len(operands[0].items))]
+    return syntax.call("jnp.einsum", *map(code_of, [equation, *operands]))
 
 
 def _pow(op: Operation) -> ast.expr | None:

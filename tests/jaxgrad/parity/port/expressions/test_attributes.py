@@ -1,6 +1,9 @@
 """Attributes of values are those of torch, or are written as JAX has them."""
 
+from typing import NamedTuple
+
 import numpy as np
+import torch
 from torch import nn
 
 from tests.jaxgrad.parity.port._ports import agrees, source
@@ -43,3 +46,34 @@ class Paired(nn.Module):
 
 def test_a_module_in_a_list_of_pairs_is_reached_by_its_own_name():
     assert agrees(Paired(), X)
+
+
+class Tableau(NamedTuple):
+    weights: torch.Tensor
+    order: int
+
+
+class Stages:
+    """An object of the program whose class holds tensors, as a solver holds its coefficients."""
+
+    tableau = Tableau(torch.tensor([0.25, 0.75]), 2)
+    shift = torch.tensor(0.5)
+
+    def __init__(self, x):
+        self.x = x
+
+    def value(self):
+        return self.x * self.tableau.weights[1].to(self.x.dtype) + self.shift.to(self.x.dtype)
+
+
+class Staged(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return Stages(self.fc(x)).value()
+
+
+def test_the_tensors_of_a_class_are_constants():
+    assert agrees(Staged(), X)

@@ -38,3 +38,19 @@ class Attends(nn.Module):
 
 def test_the_backward_of_a_softmax_that_is_written_by_hand():
     assert agrees(Attends(), X)
+
+
+class Contracted(nn.Module):
+    """The operands of `einsum` are a list, as older programs write it."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        h = self.fc(x)
+        return torch.einsum("ni,mi->nm", [h, x])
+
+
+def test_einsum_takes_its_operands_as_a_list():
+    assert agrees(Contracted(), X)
