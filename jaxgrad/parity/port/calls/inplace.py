@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from jaxgrad.parity.port.calls.elements import renew
 from jaxgrad.parity.port.expressions import operators
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import OutOfReach
@@ -40,6 +41,7 @@ def augmented(
         changed = Tensor(real, syntax.name(left.code.id), view=left.view)
         scope.values[node.target.id] = changed
         _write_through(changed, scope, node)
+        renew(changed, scope)
         return
     write(left, code, real, scope, node)
 
@@ -118,19 +120,16 @@ def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node
         state.store(code_of(target), code, scope, node)
         return Tensor(real, code_of(target))
     place, new = replaced(code_of(target), code, real.ndim)
-    if place is None:
+    base = None if place is None else _named(place.id, scope)
+    if place is None or base is None or not shares(scope.values[base].real, real):
         _outdate(real, scope, keep="", node=node)
-        return Tensor(real, code)
-    base = _named(place.id, scope)
-    if base is None or not shares(scope.values[base].real, real):
-        _outdate(real, scope, keep="", node=node)
-        return Tensor(real, code)
+        return renew(Tensor(real, code), scope)
     scope.emit(ast.Assign([_store(place)], new))
     _outdate(real, scope, keep=place.id, node=node)
     changed = Tensor(scope.values[base].real, syntax.name(place.id), view=_view(base, scope))
     scope.values[base] = changed
     _write_through(changed, scope, node)
-    return Tensor(real, code_of(target))
+    return renew(Tensor(real, code_of(target)), scope)
 
 
 def _require_own(target: Tensor, scope: Scope, node: ast.AST) -> None:
