@@ -10,6 +10,7 @@ from torch import nn
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.port.modes.idle_modes import pair_for
 from jaxgrad.parity.port.modes.modes import MODES, in_mode
 from jaxgrad.parity.port.proof.key_use import shares_a_key
 from jaxgrad.parity.port.proof.mode_dependence import Observed, depends_on_mode, observed
@@ -40,7 +41,7 @@ def proved(
                 reason = reason or _shared_key(arguments, inputs)
             report = None if reason else prove(
                 module, inputs=to_numpy(inputs), also=[to_numpy(x) for x in also], seed=seed,
-                progress=prefixed(MODES[training], show),
+                progress=prefixed(MODES[training], show), loss=pair_for(training in ported.idle),
                 **arguments,
             )  # fmt: skip
         if report is not None and ported.holes and _calls_a_hole(report):
