@@ -200,12 +200,13 @@ def _store(code: Any) -> ast.Name:
 def _outdate(changed: torch.Tensor, scope: Scope, keep: str, node: ast.AST) -> None:
     """Mark every other value of the same memory as out of date."""
     memory, line = changed.untyped_storage().data_ptr(), scope.place(node).line
-    for other in scope.run.scopes:
-        for name, value in other.values.items():
-            kept = other is scope and isinstance(value.code, ast.Name) and value.code.id == keep
-            if not kept:
-                _mark(value, memory, f"{name!r} shares memory with a tensor that line {line} "
-                      "changes in place; copy one of them first")  # fmt: skip
+    variables = [(s, name, x) for s in scope.run.scopes for name, x in s.values.items()]
+    attributes = [(s, n, x) for own in scope.run.stored.values() for n, (x, s) in own.items()]
+    for other, name, value in (*variables, *attributes):
+        kept = other is scope and isinstance(value.code, ast.Name) and value.code.id == keep
+        if not kept:
+            _mark(value, memory, f"{name!r} shares memory with a tensor that line {line} "
+                  "changes in place; copy one of them first")  # fmt: skip
 
 
 def _mark(value: Value, memory: int, why: str) -> None:

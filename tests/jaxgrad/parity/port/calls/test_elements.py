@@ -64,3 +64,33 @@ def test_an_element_of_a_list_that_changes_in_place_is_the_new_value():
 def test_an_element_whose_part_changes_in_place_is_not_read():
     with pytest.raises(PortError, match="'found' shares memory with a tensor that line"):
         source(PartOfAnElement(), X)
+
+
+class Stored(Listed):
+    """An attribute that the module sets is changed in place, by its own name and by another."""
+
+    def forward(self, x):
+        self.h = self.first(x)
+        self.h += 1
+        self.h.mul_(2)
+        other = self.h
+        other += x
+        return self.second(self.h)
+
+
+class Counted(Listed):
+    """The length of a list is a size, and one of its elements changes."""
+
+    def forward(self, x):
+        found = [self.first(row) for row in x]
+        found[0] += 1
+        return sum(found)
+
+
+def test_an_attribute_that_changes_in_place_is_the_new_value():
+    assert agrees(Stored(), X)
+
+
+def test_a_list_whose_length_is_a_size_keeps_its_length():
+    assert "assert len(found) == 3" in source(Counted(), X)
+    assert agrees(Counted(), X)
