@@ -202,6 +202,7 @@ def _written(
     ported = Ported(
         source(), entry.name, program.assumptions, layout, draws.RNG in arguments, run.stateful,
         TRAINING in arguments, program.modes, step.order, holes_of(functions),
+        idle=program.idle,
     )  # fmt: skip
     params = ported.params(module.state_dict())
     ordered = [*(w for w in own if w is not entry), entry]

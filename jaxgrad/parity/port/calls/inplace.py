@@ -7,14 +7,15 @@ arrays share no memory.
 from __future__ import annotations
 
 import ast
-import copy
 from typing import Any
 
 import torch
 
+from jaxgrad.parity.port.calls.elements import renew
 from jaxgrad.parity.port.expressions import operators
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import OutOfReach
+from jaxgrad.parity.port.source.views import replaced
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.binding import stopped
 from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Tensor, Value
@@ -40,6 +41,7 @@ def augmented(
         changed = Tensor(real, syntax.name(left.code.id), view=left.view)
         scope.values[node.target.id] = changed
         _write_through(changed, scope, node)
+        renew(changed, scope)
         return
     write(left, code, real, scope, node)
 
@@ -117,20 +119,17 @@ def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node
     if is_leaf:
         state.store(code_of(target), code, scope, node)
         return Tensor(real, code_of(target))
-    place, new = _base(code_of(target), code)
-    if place is None:
+    place, new = replaced(code_of(target), code, real.ndim)
+    base = None if place is None else _named(place.id, scope)
+    if place is None or base is None or not shares(scope.values[base].real, real):
         _outdate(real, scope, keep="", node=node)
-        return Tensor(real, code)
-    base = _named(place.id, scope)
-    if base is None or not shares(scope.values[base].real, real):
-        _outdate(real, scope, keep="", node=node)
-        return Tensor(real, code)
+        return renew(Tensor(real, code), scope)
     scope.emit(ast.Assign([_store(place)], new))
     _outdate(real, scope, keep=place.id, node=node)
     changed = Tensor(scope.values[base].real, syntax.name(place.id), view=_view(base, scope))
     scope.values[base] = changed
     _write_through(changed, scope, node)
-    return Tensor(real, code_of(target))
+    return renew(Tensor(real, code_of(target)), scope)
 
 
 def _require_own(target: Tensor, scope: Scope, node: ast.AST) -> None:
@@ -163,7 +162,7 @@ def _write_through(changed: Tensor, scope: Scope, node: ast.AST) -> None:
     """Give the variable that a changed variable is a part of its new value too."""
     if changed.view is None:
         return
-    place, new = _base(changed.view, code_of(changed))
+    place, new = replaced(changed.view, code_of(changed), changed.real.ndim)
     base = None if place is None else _named(place.id, scope)
     if place is None or base is None:
         return
@@ -194,33 +193,6 @@ def _named(local: str, scope: Scope) -> str | None:
     return None
 
 
-def _base(place: ast.expr, new: ast.expr) -> tuple[ast.Name | None, ast.expr]:
-    """Return the name that a view is part of, and the whole value with the part replaced."""
-    if isinstance(place, ast.Name):
-        return place, new
-    if isinstance(place, ast.Subscript):
-        inner = syntax.attribute(place.value, "at")
-        spot = ast.Subscript(inner, copy.deepcopy(place.slice), ast.Load())
-        return _base(place.value, syntax.call(syntax.attribute(spot, "set"), new))
-    if isinstance(place, ast.Call) and isinstance(place.func, ast.Attribute):
-        return _base_of_method(place.func, place.args, new)
-    if isinstance(place, ast.Attribute) and place.attr in ("T", "mT"):
-        return _base(place.value, syntax.attribute(new, place.attr))
-    return None, new
-
-
-def _base_of_method(
-    method: ast.Attribute, args: list[ast.expr], new: ast.expr
-) -> tuple[ast.Name | None, ast.expr]:
-    """Return the variable of `x.reshape(...)` or `x.swapaxes(...)`, and its whole new value."""
-    if method.attr == "swapaxes":
-        return _base(method.value, syntax.call(syntax.attribute(new, "swapaxes"), *args))
-    if method.attr == "reshape" and isinstance(method.value, ast.Name):
-        shape = syntax.attribute(method.value, "shape")
-        return method.value, syntax.call(syntax.attribute(new, "reshape"), shape)
-    return None, new
-
-
 def _store(code: Any) -> ast.Name:
     return ast.Name(code.id, ast.Store())
 
@@ -228,12 +200,13 @@ def _store(code: Any) -> ast.Name:
 def _outdate(changed: torch.Tensor, scope: Scope, keep: str, node: ast.AST) -> None:
     """Mark every other value of the same memory as out of date."""
     memory, line = changed.untyped_storage().data_ptr(), scope.place(node).line
-    for other in scope.run.scopes:
-        for name, value in other.values.items():
-            kept = other is scope and isinstance(value.code, ast.Name) and value.code.id == keep
-            if not kept:
-                _mark(value, memory, f"{name!r} shares memory with a tensor that line {line} "
-                      "changes in place; copy one of them first")  # fmt: skip
+    variables = [(s, name, x) for s in scope.run.scopes for name, x in s.values.items()]
+    attributes = [(s, n, x) for own in scope.run.stored.values() for n, (x, s) in own.items()]
+    for other, name, value in (*variables, *attributes):
+        kept = other is scope and isinstance(value.code, ast.Name) and value.code.id == keep
+        if not kept:
+            _mark(value, memory, f"{name!r} shares memory with a tensor that line {line} "
+                  "changes in place; copy one of them first")  # fmt: skip
 
 
 def _mark(value: Value, memory: int, why: str) -> None:

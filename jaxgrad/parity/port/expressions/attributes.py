@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from jaxgrad.parity.port.expressions.constants import constant_tensor
+from jaxgrad.parity.port.expressions.constants import constant_tensor, holds_parts
 from jaxgrad.parity.port.functions import autograd_functions, made_objects, objects
 from jaxgrad.parity.port.source import authors, syntax
 from jaxgrad.parity.port.source.source import is_torch
@@ -41,7 +41,9 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
     if isinstance(value, Tensor):
         return _of_tensor(value, name, scope, node)
     if isinstance(value, Object):
-        return objects.read(value, name, scope, node)
+        found = objects.read(value, name, scope, node)
+        is_class_s = isinstance(found, Folded) and holds_parts([found.real])
+        return constant_value(found.real, name, scope) if is_class_s else found
     if isinstance(value, Items | Fields):
         return _of_container(value, name, scope)
     if isinstance(value, autograd_functions.Context):
@@ -91,15 +93,11 @@ def constant_value(
         return constant_tensor(real, name, scope)
     if isinstance(real, nn.Module):
         return module_value(real, scope, owner)
-    if isinstance(real, list | tuple) and any(
-        isinstance(x, torch.Tensor | nn.Module) for x in real
-    ):
-        kind = list if isinstance(real, list) else tuple
+    if holds_parts(real):
+        kind = type(real) if hasattr(real, "_fields") else list if isinstance(real, list) else tuple
         items = [constant_value(x, f"{name}_{n}", scope, owner) for n, x in enumerate(real)]
         return Items(kind, None, items)
-    if isinstance(real, Mapping) and any(
-        isinstance(x, torch.Tensor | nn.Module) for x in real.values()
-    ):
+    if isinstance(real, Mapping) and holds_parts(tuple(real.values())):
         fields = {k: constant_value(x, f"{name}_{k}", scope, owner) for k, x in real.items()}
         return Fields(dict, None, fields)
     return folded(real, name, source=source)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+from typing import Any
 
 import torch
+from torch import nn
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
@@ -25,3 +27,10 @@ def _literal(tensor: torch.Tensor) -> ast.expr:
     if tensor.dtype == torch.bool and tensor.numel():
         return syntax.call("jnp.array", nested)
     return syntax.call("jnp.array", nested, dtype=syntax.literal(tensor.dtype))
+
+
+def holds_parts(real: Any) -> bool:
+    """Return whether a container holds a tensor or a module, or a list of one."""
+    return isinstance(real, list | tuple) and any(
+        isinstance(x, torch.Tensor | nn.Module) or holds_parts(x) for x in real
+    )

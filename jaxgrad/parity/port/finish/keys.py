@@ -29,6 +29,7 @@ def _split_once(function: ast.FunctionDef) -> None:
     source = splits[0].value.func  # pyright: ignore[reportAttributeAccessIssue]
     taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     names: list[str] = []
+    _tell_loops_apart(function, taken)
     function.body = _renamed(function.body, {}, names, taken)
     keeps_rng = draws.RNG in {n for s in function.body for n in syntax.names_in(s)}
     if len(names) == 1 and not keeps_rng:
@@ -40,6 +41,22 @@ def _split_once(function: ast.FunctionDef) -> None:
         targets = [draws.RNG, *names] if keeps_rng else names
         place = next(n for n, s in enumerate(function.body) if _reads_key(s))
         function.body.insert(place, _split(targets, source))
+
+
+def _tell_loops_apart(function: ast.FunctionDef, taken: set[str]) -> None:
+    """Rename a key that loops split in each turn if the function has a key of this name too.
+
+    The function's own key is split at its start, and the loop would replace it.
+    """
+    loops = [s for s in function.body if isinstance(s, ast.For)]
+    inside = {key for split in _splits(loops) for key in _keys_of(split)}
+    others = [s for s in function.body if not isinstance(s, ast.For)]
+    outside = {key for split in _splits(others) for key in _keys_of(split)}
+    new = {key: syntax.unique(f"loop_{key}", taken) for key in sorted(inside & outside)}
+    taken.update(new.values())
+    for loop in loops:
+        own = {key for split in _splits([loop]) for key in _keys_of(split)}
+        syntax.rename_variables(loop, {key: new[key] for key in own & set(new)})
 
 
 def _told_apart(names: list[str], function: ast.FunctionDef, taken: set[str]) -> list[str]:

@@ -9,7 +9,7 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.written import Written
 
 
-MODULES = frozenset({"F", "jax", "jaxgrad", "jnp", "lax", "math"})
+MODULES = frozenset({"F", "jax", "jaxgrad", "jnp", "lax", "math", "np"})
 
 
 def with_few_stops(functions: Sequence[Written]) -> list[Written]:

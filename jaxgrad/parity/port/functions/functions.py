@@ -24,7 +24,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.results import result_of, returned_code
+from jaxgrad.parity.port.values.results import outside, result_of, returned_code
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of
 
@@ -137,7 +137,7 @@ def _write(
         and place not in run.other_mode.written
         and _is_inline(function, body, passed, leaves)
     ):
-        return result_of(result, syntax.substitute(returned.value, passed))
+        return result_of(outside(result, passed), syntax.substitute(returned.value, passed))
     inner.emit(returned)
     run.calls.written.add(place)
     if inner.stateful:
@@ -155,8 +155,7 @@ def _write(
         written.pinned = True
         written.paths.add(path)
     code = syntax.call_written(written.name, *used.values())
-    if isinstance(result, Module) and result.code is not None:
-        result = renamed(result, syntax.substitute(result.code, arguments))
+    result = outside(result, arguments)
     code.__dict__["numbers"] = inner.numbers
     if inner.stateful:
         return result_of(result, state.call(result, code, passed["p"], scope, node))

@@ -17,7 +17,7 @@ from jaxgrad.parity.port.functions.parameters import Arguments, passed_as
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import OutOfReach
 from jaxgrad.parity.port.values.binding import kept
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Value, is_dynamic
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Value, fresh, is_dynamic
 from jaxgrad.parity.port.values.scope import Run, Scope
 from jaxgrad.parity.port.values.values import real_of
 
@@ -83,7 +83,7 @@ def read(owner: Value, name: str, scope: Scope, node: ast.AST) -> Value | None:
     if found is None:
         return None
     scope.run.unread.pop((id(owner.real), name), None)
-    value, where = found
+    value, where = fresh(found[0]), found[1]
     if where is scope or not is_dynamic(value):
         return value
     if scope.run.classes is not None or where.code is None:

@@ -28,6 +28,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
+from jaxgrad.parity.port.values.results import method_names
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, folded, is_number
 
@@ -113,6 +114,8 @@ def _passed_as(name: str, value: Value, inner: Scope, passed: Arguments) -> Valu
         return value
     if isinstance(value, Method):
         return dataclasses.replace(value, owner=passed_as(name, value.owner, inner, passed))
+    if method_names(value):
+        return _parts(name, value, inner, passed)
     try:
         code = code_of(value)
     except PortError:

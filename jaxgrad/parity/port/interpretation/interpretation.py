@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import types
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -15,6 +15,7 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.interpretation import calls, expressions, statements
 from jaxgrad.parity.port.interpretation.entry import interpret_entry
 from jaxgrad.parity.port.interpretation.warming import warm_up
+from jaxgrad.parity.port.modes.idle_modes import NOTE, floats
 from jaxgrad.parity.port.modes.modes import MODES, in_mode, merge_modes
 from jaxgrad.parity.port.source.refusals import OutOfReach, PortError
 from jaxgrad.parity.port.source.written import Assumption, Written
@@ -22,6 +23,7 @@ from jaxgrad.parity.port.statements import flags
 from jaxgrad.parity.port.values import fixed
 from jaxgrad.parity.port.values.inputs import attached, tensors
 from jaxgrad.parity.port.values.scope import Classes, Run
+from jaxgrad.parity.port.values.values import tensors_in
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
 
 
@@ -37,6 +39,7 @@ class Program:
         run: The run in train mode, or in the only mode that can be ported.
         modes: The modes that were interpreted: whether each is train mode.
         functions: The functions of all modes; the entry is the last one.
+        idle: Those through which no gradient passes, if one does through the other.
         notes: What the file says about the modes.
         used: The paths of the tensors that are read.
         constants: The tensors that no state_dict has.
@@ -45,6 +48,7 @@ class Program:
 
     run: Run
     modes: tuple[bool, ...]
+    idle: tuple[bool, ...]
     functions: list[Written]
     notes: list[str]
     used: frozenset[str]
@@ -75,15 +79,26 @@ def interpret(
     if holes and len(runs) < 2:
         runs, notes = _in_both_modes(module, inputs, classes, leaves_holes=True)
     both = len(runs) == 2
+    idle = _idle(runs, inputs) if both else ()
     return Program(
         run=runs[0],
         modes=(True, False) if both else (module.training,),
+        idle=idle,
         functions=merge_modes(*(run.written for run in runs)) if both else runs[0].written,
-        notes=notes,
+        notes=[*notes, *(NOTE.format(MODES[training]) for training in idle)],
         used=frozenset().union(*(run.used for run in runs)),
         constants={path: x for run in runs for path, x in run.constants.items()},
         assumptions=tuple(dict.fromkeys(a for run in runs for a in run.assumptions)),
     )
+
+
+def _idle(runs: Sequence[Run], inputs: PyTree) -> tuple[bool, ...]:
+    """Return the modes without a gradient, if a proof can compare the outputs there."""
+    results = [[] if run.output is None else tensors_in(run.output) for run in runs]
+    found = [any(x.real.requires_grad for x in tensors) for tensors in results]
+    if all(found) or not any(found) or next(floats(inputs), None) is None:
+        return ()
+    return tuple(training for training, has in zip((True, False), found, strict=True) if not has)
 
 
 def _runs(

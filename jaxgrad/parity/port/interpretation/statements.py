@@ -196,8 +196,10 @@ def _delete(node: ast.Delete, scope: Scope) -> None:
                 stores.delete_item(held, position, scope, node)
             case ast.Tuple(parts) | ast.List(parts):
                 _delete(ast.copy_location(ast.Delete(parts), node), scope)
+            case ast.Attribute(owner, name):
+                stores.delete_attribute(scope.run.evaluate(owner, scope), name, scope, node)
             case _:
-                pass  # an attribute, which torch does not read again
+                raise scope.refuse("this target of `del` is not ported", node)
 
 
 def _pass(*_: Any) -> None:

@@ -20,6 +20,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
 )
 from jaxgrad.parity.port.values.lengths import pinned
+from jaxgrad.parity.port.values.results import outside
 from jaxgrad.parity.port.values.scope import Scope
 
 
@@ -85,7 +86,7 @@ def _resolved(value: Value, parts: dict[str, ast.expr]) -> Value:
     """Return a value whose code does not name the loop's variable."""
     if value.code is None or not is_dynamic(value):
         return resolve(value, parts)
-    new = copy.copy(value)
+    new = copy.copy(outside(value, parts))
     new.__dict__["symbolic"] = value.__dict__.get("symbolic", value.code)
     new.code = syntax.substitute(value.code, parts)
     return new

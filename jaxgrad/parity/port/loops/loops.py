@@ -21,6 +21,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Items,
     Method,
     Module,
+    Object,
     Size,
     Tensor,
     TensorMethod,
@@ -29,6 +30,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     renamed,
 )
 from jaxgrad.parity.port.values.lengths import is_counted, pinned, require_count
+from jaxgrad.parity.port.values.results import method_names, outside
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
 
@@ -103,8 +105,10 @@ def _match(
     """Bind the names of a target to an element, and return the port's target."""
     if isinstance(target, ast.Name):
         local = port_name(target.id)
-        is_function = isinstance(value, Closure | Method | TensorMethod)
-        if not is_dynamic(value) or is_function:
+        has_no_code = isinstance(value, Closure | Method | TensorMethod) or (
+            isinstance(value, Object) and value.code is None
+        )
+        if not is_dynamic(value) or has_no_code:
             variables[target.id] = value
             return ast.Name("_", ast.Store())
         variables[target.id] = renamed(value, syntax.name(local))
@@ -216,6 +220,8 @@ def _chosen(which: str, pairs: Iterable[tuple[Value, Value]]) -> list[Value]:
 
 def resolve(value: Value, parts: dict[str, ast.expr]) -> Value:
     """Return a value that does not name a loop's variables."""
+    if method_names(value) & set(parts):
+        value = outside(value, parts)
     if value.code is not None and set(syntax.names_in(value.code)) & set(parts):
         new = copy.copy(value)
         new.code = syntax.substitute(value.code, parts)

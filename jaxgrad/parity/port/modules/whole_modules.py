@@ -98,7 +98,7 @@ def _maps_one(code: ast.expr, child: Module) -> bool:
     return _is_call_of(code, child) or set(syntax.names_in(code)) <= {PLACEHOLDER, *_LIBRARIES}
 
 
-_LIBRARIES = ("F", "jax", "jaxgrad", "jnp", "lax", "math")
+_LIBRARIES = ("F", "jax", "jaxgrad", "jnp", "lax", "math", "np")
 
 
 def _is_call_of(code: ast.expr, child: Module) -> bool:

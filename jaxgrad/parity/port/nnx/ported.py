@@ -152,7 +152,7 @@ class PortedModel(Ported):
             write_proof(
                 path, self.source, module, self.arrays(module.state_dict()), self.reports,
                 self.inputs, self.seed, style="nnx", entry=self.name, trainable=self.flags(),
-                others=others,
+                others=others, idle=self.idle,
             )  # fmt: skip
 
 

@@ -39,6 +39,7 @@ class Ported:
         has_state: Whether the entry returns (outputs, params), with new buffers in the params.
         takes_mode: Whether the entry takes `training=`, False by default.
         modes: The modes that it is for, True for train mode.
+        idle: Those through which no gradient passes, in torch too.
         order: The names of the parameters of torch's optimizer in its order, if the file has a
             training step.
         holes: The statements that are to be written by hand, with `holes=True`.
@@ -57,6 +58,7 @@ class Ported:
     modes: tuple[bool, ...] = (True, False)
     order: tuple[str, ...] = ()
     holes: tuple[Hole, ...] = ()
+    idle: tuple[bool, ...] = ()
     reports: Mapping[str, Report] = dataclasses.field(default_factory=dict)
     inputs: Any = None
     seed: int = 0
@@ -160,7 +162,8 @@ class Ported:
             write_proof(
                 path, self.source, module, self.params(module.state_dict()), self.reports,
                 self.inputs, self.seed, style="functions", entry=self.name,
-                takes_mode=self.takes_mode, has_state=self.has_state, trainable=self.trainable,
+                takes_mode=self.takes_mode, idle=self.idle, has_state=self.has_state,
+                trainable=self.trainable,
             )  # fmt: skip
 
     def _write_source(self, path: str | os.PathLike[str]) -> None:

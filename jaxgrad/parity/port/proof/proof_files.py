@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.port.modes.idle_modes import pair_for
 from jaxgrad.parity.port.modes.modes import MODES, in_mode
 from jaxgrad.parity.port.proof.verifying import FORMAT, Files, digest, flattened
 from jaxgrad.parity.prove.report import Report
@@ -29,6 +30,7 @@ def write_proof(
     reports: Mapping[str, Report],
     inputs: PyTree,
     seed: int,
+    idle: tuple[bool, ...] = (),
     **entry: Any,
 ) -> None:
     """Write `my_model.proof.json`, `my_model.params.npz` and a dump of torch's runs for each mode.
@@ -41,6 +43,7 @@ def write_proof(
         reports: The proofs by mode.
         inputs: The inputs of the proofs.
         seed: The seed of the proofs.
+        idle: The modes through which no gradient passes.
         **entry: The style of the port, how its entry is called, and what torch trains.
     """
     files = Files(pathlib.Path(path))
@@ -50,7 +53,8 @@ def write_proof(
     modes = [mode for mode in reports if mode in MODES.values()]
     for mode in modes:
         with in_mode(module, mode == "train"):
-            dump(module, inputs, files.dump(mode), seed=seed)
+            pair = pair_for((mode == "train") in idle)
+            dump(module, inputs, files.dump(mode), seed=seed, loss=pair and pair[0])
     contents = {
         "format": FORMAT,
         "source_sha256": digest(source),
@@ -64,6 +68,7 @@ def write_proof(
         "seed": seed,
         "params": names,
         "modes": modes,
+        "idle": [MODES[training] for training in idle],
         "reports": {name: report.to_dict() for name, report in reports.items()},
     }
     files.proof.write_text(json.dumps(contents, indent=1), encoding="utf-8")

@@ -10,6 +10,7 @@ from torch import nn
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.port.modes.idle_modes import pair_for
 from jaxgrad.parity.port.modes.modes import MODES, in_mode
 from jaxgrad.parity.port.proof.key_use import shares_a_key
 from jaxgrad.parity.port.proof.mode_dependence import Observed, depends_on_mode, observed
@@ -32,6 +33,13 @@ def proved(
     reports: dict[str, Report] = {}
     left_open: dict[str, tuple[str, ...]] = {}
     runs = {mode: observed(module, inputs, mode) for mode in ported.modes}
+    if not any(
+        x.is_floating_point() or x.is_complex() for run in runs.values() for x in run.tensors
+    ):
+        raise PortError(
+            f"the outputs of {type(module).__name__} are not floating, so that it has no gradient "
+            "to prove; prove=False writes its port"
+        )
     for training in _modes(ported, module, runs):
         with in_mode(module, training):
             arguments = ported.proof_arguments(training, seed)
@@ -40,7 +48,7 @@ def proved(
                 reason = reason or _shared_key(arguments, inputs)
             report = None if reason else prove(
                 module, inputs=to_numpy(inputs), also=[to_numpy(x) for x in also], seed=seed,
-                progress=prefixed(MODES[training], show),
+                progress=prefixed(MODES[training], show), loss=pair_for(training in ported.idle),
                 **arguments,
             )  # fmt: skip
         if report is not None and ported.holes and _calls_a_hole(report):

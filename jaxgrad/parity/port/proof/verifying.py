@@ -15,6 +15,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgrad.parity.port.modes.idle_modes import pair_for
 from jaxgrad.parity.prove.prove import prove
 from jaxgrad.parity.prove.report import Report
 
@@ -62,8 +63,10 @@ def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[
         params = _filled(proof["params"], arrays)
     arguments = _of_classes if proof["style"] == "nnx" else _of_functions
     for mode in proof["modes"]:
-        progress = prefixed(mode, show)
-        yield mode, prove(files.dump(mode), progress=progress, **arguments(fn, params, proof, mode))
+        yield mode, prove(
+            files.dump(mode), progress=prefixed(mode, show),
+            loss=pair_for(mode in proof.get("idle", ())), **arguments(fn, params, proof, mode),
+        )  # fmt: skip
 
 
 def silent(step: str) -> None:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 
 from jaxgrad.parity.port.expressions import attributes
@@ -140,11 +141,18 @@ def _item(op: Operation) -> Value:
     """Return the numbers of a tensor that depends on sizes and configuration alone."""
     if is_fixed(op.args[0].real) and op.name != "numpy":
         op.scope.assume(op.node, f"{syntax.text(op.node)} == {op.real!r}")
-        return attributes.constant_value(op.real, "", op.scope)
+        return attributes.constant_value(_shortest(op.real, op.dtype), "", op.scope)
     raise op.refuse(
         f"{op.name}() reads the value of a tensor, which is not known when JAX traces; keep it as "
         "a tensor, or pass the number as an argument"
     )
+
+
+def _shortest(number: Any, dtype: torch.dtype | None) -> Any:
+    """Return 0.8 for the number of a float32 tensor that was made of 0.8; it rounds to the same."""
+    if isinstance(number, float) and dtype is torch.float32:
+        return float(str(np.float32(number)))
+    return number
 
 
 def _positions(op: Operation) -> Value:

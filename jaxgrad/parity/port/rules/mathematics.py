@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.kinds_of_values import Items
 from jaxgrad.parity.port.values.lengths import depends_on_sizes
 from jaxgrad.parity.port.values.values import code_of
 
@@ -42,7 +43,10 @@ def _matmul(op: Operation) -> ast.expr:
 
 
 def _einsum(op: Operation) -> ast.expr:
-    return syntax.call("jnp.einsum", *map(code_of, op.args))
+    equation, *operands = op.args
+    if len(operands) == 1 and isinstance(operands[0], Items):  # `einsum(equation, [a, b])`
+        operands = [operands[0].at(n) for n in range(len(operands[0].items))]
+    return syntax.call("jnp.einsum", *map(code_of, [equation, *operands]))
 
 
 def _pow(op: Operation) -> ast.expr | None:
@@ -104,6 +108,19 @@ def _cumsum(op: Operation) -> ast.expr | None:
     return syntax.call("jnp.cumsum", op.input, axis=op.code(1, "dim"))
 
 
+def _histogram(op: Operation) -> ast.expr:
+    """Write `x.histc(bins, min, max)`, which has no gradient in torch."""
+    first, last = op.get(2, "min", 0), op.get(3, "max", 0)
+    if first == last:
+        raise op.refuse("histc over the range of the values; give it min= and max=")
+    if op.args[0].real.requires_grad:
+        raise op.refuse("histc has no gradient in torch; detach its input")
+    ends = ast.Tuple([op.code(2, "min", 0), op.code(3, "max", 0)], ast.Load())
+    bins = op.code(1, "bins", 100)
+    counts = syntax.item(syntax.call("jnp.histogram", op.input, bins, range=ends), 0)
+    return syntax.call(syntax.attribute(counts, "astype"), syntax.literal(op.dtype))
+
+
 def _triangle(name: str) -> Callable[[Operation], ast.expr]:
     def rule(op: Operation) -> ast.expr:
         value = op.value(1, "diagonal")
@@ -156,7 +173,8 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "ge": _comparison(ast.GtE), "matmul": _matmul, "bmm": _matmul, "mm": _matmul, "mv": _matmul,
     "einsum": _einsum, "pow": _pow, "sum": _reduction("sum"), "mean": _reduction("mean"),
     "softmax": _softmax("jax.nn.softmax"), "log_softmax": _softmax("jax.nn.log_softmax"),
-    "cumsum": _cumsum, "tril": _triangle("jnp.tril"), "triu": _triangle("jnp.triu"),
+    "cumsum": _cumsum, "histc": _histogram,
+    "tril": _triangle("jnp.tril"), "triu": _triangle("jnp.triu"),
     "argmax": _position("argmax"), "argmin": _position("argmin"), "detach": _detach,
     "real": _function("jnp.real"), "imag": _function("jnp.imag"),
 }  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from jaxgrad.parity.port.rules.masks import traced_mask
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values.kinds_of_values import Items, Tensor, Value
@@ -15,23 +16,17 @@ from jaxgrad.parity.port.values.values import code_of, real_of
 
 
 def _getitem(op: Operation) -> ast.expr:
-    key = op.args[1]
-    if _is_mask(key):
-        raise op.refuse("a mask as an index makes a size that depends on values; use torch.where")
-    return ast.Subscript(op.input, _index(key), ast.Load())
+    return ast.Subscript(op.input, _index(op.args[1], op), ast.Load())
 
 
-def _is_mask(key: Value) -> bool:
-    parts = key.items if isinstance(key, Items) and key.real is tuple else [key]
-    return any(isinstance(x, Tensor) and x.real.dtype is torch.bool for x in parts)
-
-
-def _index(key: Value) -> ast.expr:
+def _index(key: Value, op: Operation) -> ast.expr:
     """Return an index; JAX takes arrays where torch also takes lists."""
+    if isinstance(key, Tensor) and key.real.dtype is torch.bool:
+        return traced_mask(key, op.scope, op.node)
     if isinstance(key, Items) and key.real is list:
         return syntax.call("jnp.array", code_of(key))
     if isinstance(key, Items) and key.code is None:
-        return ast.Tuple([_index(x) for x in key.items], ast.Load())
+        return ast.Tuple([_index(x, op) for x in key.items], ast.Load())
     if isinstance(real_of(key), list):
         return syntax.call("jnp.array", code_of(key))
     return code_of(key)

@@ -10,7 +10,7 @@ import torch
 
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Size, Tensor, Value
+from jaxgrad.parity.port.values.kinds_of_values import Items, Size, Tensor, Value
 from jaxgrad.parity.port.values.lengths import is_counted, require
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
@@ -108,6 +108,8 @@ def _expand(op: Operation) -> ast.expr:
     assert op.shape is not None
     sizes = op.tail(1, "size")
     numbers, parts = list(real_of(sizes)), op.parts(1, "size")
+    if -1 in numbers and isinstance(sizes, Items) and not sizes.counted:
+        parts = [code_of(sizes.at(n)) for n in range(len(numbers))]  # a variable may hold the tuple
     if len(parts) != len(numbers):
         return syntax.call("jnp.broadcast_to", op.input, ast.Tuple(parts, ast.Load()))
     source, missing = op.input, len(numbers) - len(op.shape)

@@ -25,11 +25,11 @@ _IMPORTS = (
     ("jax", "import jax"),
     ("jnp", "import jax.numpy as jnp"),
     ("jaxgrad", "import jaxgrad"),
+    ("np", "import numpy as np"),
     ("nnx", "from flax import nnx"),
     ("lax", "from jax import lax"),
     ("F", "from jaxgrad import functional as F"),
     ("optim", "from jaxgrad import optim"),
-    ("np", "import numpy as np"),
 )
 _STANDARD = ("import math", "from functools import partial")
 

@@ -22,6 +22,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     renamed,
 )
 from jaxgrad.parity.port.values.lengths import is_counted
+from jaxgrad.parity.port.values.results import method_names
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, has_list
 
@@ -129,9 +130,11 @@ def _unpack_names(target: Any, value: Value, parts: list[Value], scope: Scope) -
         names, parts = _after_lists(names, parts, scope)
     elements: list[ast.expr] = []
     codes: list[ast.expr] = []
+    methods = set().union(*map(method_names, parts))  # `func = Wrapped(func)` still reads `func`
     for name, part in zip(names, parts, strict=True):
         computed = is_dynamic(part) and not isinstance(part, Module | Closure)
         local = scope.local(name) if computed else "_"
+        local = scope.fresh(name) if local in methods else local
         if computed or value.code is not None:
             elements.append(ast.Name(local, ast.Store()))
         scope.values[name] = with_name(name, part)

@@ -183,6 +183,25 @@ def delete_item(owner: Value, key: Value, scope: Scope, node: ast.AST) -> None:
         raise scope.refuse("an element of this object is deleted while the module runs", node)
 
 
+def delete_attribute(owner: Value, name: str, scope: Scope, node: ast.AST) -> None:
+    """Interpret `del owner.name`.
+
+    Raises:
+        PortError: The attribute is older than this run, or the owner is an argument.
+    """
+    run, own = scope.run, scope.run.stored.get(id(owner.real), {})
+    if isinstance(owner, Object) and name in owner.fields and not owner.passed:
+        del owner.fields[name]
+    elif name in own or run.settings.was_set(owner.real, name):
+        own.pop(name, None)
+        run.unread.pop((id(owner.real), name), None)
+        delattr(owner.real, name)
+    else:
+        raise scope.refuse(
+            f"`{name}` is deleted, and this run has not set it where it is deleted; leave it", node
+        )
+
+
 def _setattr(site: CallSite) -> Value:
     owner, name, value = site.args
     set_attribute(owner, pinned(name, site.scope, site.node), value, site.scope, site.node)

@@ -9,6 +9,7 @@ from typing import Any
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.views import is_part
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
     Fields,
@@ -22,6 +23,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
+from jaxgrad.parity.port.values.results import method_names
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, has_list
 
@@ -41,7 +43,10 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
         return value
     if isinstance(value, Tensor) and scope.no_grad:
         code = stopped(value, code)
-    target = scope.assign(scope.local(name), code)
+    local = scope.local(name)
+    if local in method_names(value):  # `func = wrapped(func)` still reads `func`
+        local = scope.fresh(name)
+    target = scope.assign(local, code)
     scope.run.used |= _module_paths(value)  # they have a place in the params, even without a tensor
     if isinstance(value, Items | Fields) and value.code is None:
         value.code = target  # the same object, because other names see what is appended to it
@@ -49,9 +54,9 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     bound = copy.copy(value)
     bound.code = target
     if isinstance(bound, Tensor):
-        is_part = value.real._base is not None and _is_part(code)
+        shares = value.real._base is not None and is_part(code)
         own = isinstance(target, ast.Name) and target.id in syntax.names_in(code)  # `x = x[0]`
-        bound.view = code if is_part and not own else None
+        bound.view = code if shares and not own else None
     scope.values[name] = bound
     return bound
 
@@ -71,13 +76,6 @@ def with_name(name: str, value: Value) -> Value:
     new = copy.copy(value)
     new.origin, new.local = value.origin or name, name
     return new
-
-
-def _is_part(code: ast.expr) -> bool:
-    """Return whether an expression is a part of a variable, at places that are constants."""
-    if not isinstance(code, ast.Subscript) or not isinstance(code.value, ast.Name):
-        return False
-    return code.value.id != "p" and not syntax.names_in(code.slice)
 
 
 def bind_results(names: Sequence[str], reals: Sequence[Any], code: ast.expr, scope: Scope) -> None:

@@ -8,6 +8,7 @@ import dataclasses
 from typing import Any
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
 
 
 @dataclasses.dataclass(eq=False)
@@ -41,6 +42,17 @@ class Tensor(Value):
     view: ast.expr | None = None  # the part of another variable that shares its memory
 
 
+def fresh(value: Value) -> Value:
+    """Return a value that may be read.
+
+    Raises:
+        PortError: It is a tensor whose memory has changed in place.
+    """
+    if isinstance(value, Tensor) and value.stale:
+        raise PortError(value.stale)
+    return value
+
+
 class Module(Value):
     """A torch module; its code is the expression of its params."""
 
@@ -55,6 +67,10 @@ class Items(Value):
     counted: bool = False  # whether its length depends on a size, so that it has code
 
     def at(self, index: int) -> Value:
+        return fresh(self.reached(index))
+
+    def reached(self, index: int) -> Value:
+        """Return an element, even if it may not be read any more."""
         value = self.items[index]
         if self.code is None or _shows_parts(self.code):
             return value
@@ -74,6 +90,10 @@ class Fields(Value):
     by_attribute: bool = False  # whether the port's expression has attributes, not keys
 
     def at(self, key: Any) -> Value:
+        return fresh(self.reached(key))
+
+    def reached(self, key: Any) -> Value:
+        """Return a field, even if it may not be read any more."""
         value = self.fields[key]
         if self.code is None:
             return value

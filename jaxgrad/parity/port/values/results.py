@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
+from collections.abc import Mapping
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
@@ -13,8 +15,10 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Items,
     Method,
     Module,
+    Partial,
     Value,
     is_dynamic,
+    renamed,
 )
 from jaxgrad.parity.port.values.values import code_of
 
@@ -62,6 +66,36 @@ def result_of(result: Value, code: ast.expr) -> Value:
         new.items = list(new.items)
     new.code = code
     return new
+
+
+def outside(result: Value, passed: Mapping[str, ast.expr]) -> Value:
+    """Return a result whose modules, and whose methods of modules, are those of the caller.
+
+    Args:
+        result: What the function returns; an element of a container has the container's code.
+        passed: What the caller passes for each argument.
+    """
+    if isinstance(result, Module) and result.code is not None:
+        return renamed(result, syntax.substitute(result.code, passed))
+    if isinstance(result, Method):
+        return dataclasses.replace(result, owner=outside(result.owner, passed))
+    if isinstance(result, Partial):
+        return dataclasses.replace(result, function=outside(result.function, passed))
+    if not isinstance(result, Items | Fields) or not method_names(result):
+        return result
+    parts = [outside(x, passed) if method_names(x) else x for x in _members(result)]
+    if isinstance(result, Items):
+        return dataclasses.replace(result, items=parts)
+    return dataclasses.replace(result, fields=dict(zip(result.fields, parts, strict=True)))
+
+
+def method_names(value: Value) -> set[str]:
+    """Return the variables of the methods of modules in a value, which has no code for them."""
+    if isinstance(value, Items | Fields):
+        return set().union(*map(method_names, _members(value)))
+    if isinstance(value, Method) and isinstance(value.owner, Module):
+        return set(syntax.names_in(code_of(value.owner)))
+    return method_names(value.function) if isinstance(value, Partial) else set()
 
 
 def _members(value: Items | Fields) -> list[Value]:

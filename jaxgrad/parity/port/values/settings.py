@@ -38,7 +38,7 @@ class Settings:
         """Give each attribute the value that it had before the run."""
         for (_, name), (owner, value) in self.before.items():
             if value is _MISSING:
-                delattr(owner, name)
+                vars(owner).pop(name, None)  # the run may have deleted it
             else:
                 setattr(owner, name, value)
         self.before.clear()

@@ -25,6 +25,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Tensor,
     TensorMethod,
     Value,
+    fresh,
     is_dynamic,
 )
 
@@ -101,8 +102,12 @@ def code_of(value: Value) -> ast.expr:
     """Return the port's expression of a value.
 
     Raises:
-        PortError: The value is configuration that has no literal.
+        PortError: The value is configuration that has no literal, or a container of a tensor that
+            may not be read any more.
     """
+    if isinstance(value, Items | Fields):
+        for tensor in tensors_in(value):
+            fresh(tensor)
     if value.code is not None:
         return copy.deepcopy(value.code)
     if isinstance(value, Items):

@@ -48,6 +48,50 @@ def test_a_write_to_a_reshaped_view_changes_its_base():
     assert not agrees(FlatView(), X, without="set(1.0)", instead="add(0.0)")
 
 
+class Diagonal(Layers):
+    """Only the diagonal of a matrix changes, and the whole matrix is read after it."""
+
+    def forward(self, x):
+        h = self.first(x)
+        c = h.T @ h
+        on = torch.diagonal(c).add_(-1).pow_(2).sum()
+        return on + self.second(c)
+
+
+class ShiftedDiagonal(Layers):
+    def forward(self, x):
+        h = self.first(x)
+        c = h.T @ h
+        c.diagonal(1).mul_(2)
+        return self.second(c)
+
+
+def test_a_write_to_the_diagonal_changes_the_matrix():
+    assert agrees(Diagonal(), X)
+    assert not agrees(Diagonal(), X, without="F.diagonal(c) - 1", instead="F.diagonal(c)")
+
+
+def test_a_write_to_another_diagonal_is_refused():
+    with pytest.raises(PortError, match="'c' shares memory with a tensor that line"):
+        source(ShiftedDiagonal(), X)
+
+
+class Narrowed(Layers):
+    def forward(self, x):
+        h = self.first(x).clone()
+        left = h.narrow(-1, 0, 2)
+        left.mul_(3)
+        h.narrow(0, 1, 1).add_(1)
+        return self.second(h)
+
+
+def test_a_write_to_a_narrowed_view_changes_its_base():
+    assert agrees(Narrowed(), X)
+    assert not agrees(
+        Narrowed(), X, without="(h, left, 0, axis=-1)", instead="(h, left, 2, axis=-1)"
+    )
+
+
 class OfACopy(Layers):
     def forward(self, x):
         h = self.first(x)

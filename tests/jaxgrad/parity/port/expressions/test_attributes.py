@@ -1,6 +1,9 @@
 """Attributes of values are those of torch, or are written as JAX has them."""
 
+from typing import NamedTuple
+
 import numpy as np
+import torch
 from torch import nn
 
 from tests.jaxgrad.parity.port._ports import agrees, source
@@ -25,3 +28,52 @@ def test_what_a_dtype_is_is_folded():
     text = source(Checked(), X)
     assert "is_floating_point" not in text and "* 2" in text
     assert agrees(Checked(), X)
+
+
+class Paired(nn.Module):
+    """The modules are also in a list of pairs, each with a number."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])
+        self.paths = [(2.0 + n, layer) for n, layer in enumerate(self.layers)]
+
+    def forward(self, x):
+        for scale, layer in self.paths:
+            x = layer(x) * scale
+        return x
+
+
+def test_a_module_in_a_list_of_pairs_is_reached_by_its_own_name():
+    assert agrees(Paired(), X)
+
+
+class Tableau(NamedTuple):
+    weights: torch.Tensor
+    order: int
+
+
+class Stages:
+    """An object of the program whose class holds tensors, as a solver holds its coefficients."""
+
+    tableau = Tableau(torch.tensor([0.25, 0.75]), 2)
+    shift = torch.tensor(0.5)
+
+    def __init__(self, x):
+        self.x = x
+
+    def value(self):
+        return self.x * self.tableau.weights[1].to(self.x.dtype) + self.shift.to(self.x.dtype)
+
+
+class Staged(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return Stages(self.fc(x)).value()
+
+
+def test_the_tensors_of_a_class_are_constants():
+    assert agrees(Staged(), X)

@@ -108,3 +108,28 @@ def test_keys_of_one_kind_are_named_after_the_modules_that_they_are_for():
     assert "own_rng, cross_rng, drop_rng = split_rng(rng, 3)\n" in text
     text = source(Block())  # the modules draw too, with keys of these names
     assert "    own_rng, drop_rng_1, cross_rng, drop_rng_2 = split_rng(rng, 4)\n" in text
+
+
+class Heads(nn.Module):
+    """One dropout draws in each turn of a loop, and once more after it."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k = (nn.ModuleList([nn.Linear(3, 3) for _ in range(2)]) for _ in range(2))
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        heads = []
+        for n in range(2):
+            head = self.q[n](x) * self.k[n](x)
+            dropped = self.drop(head)
+            heads.append(dropped)
+        return self.drop(torch.stack(heads).mean(0))
+
+
+def test_a_loop_does_not_replace_a_key_of_the_function():
+    text = source(Heads())
+    assert "        rng, loop_drop_rng = split_rng(rng)\n" in text
+    assert "    rng, drop_rng = split_rng(rng)\n" in text
+    ported = port(Heads(), (X,))
+    assert ported.report is not None and ported.report.verdict == "pass"

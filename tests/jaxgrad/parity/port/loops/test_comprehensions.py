@@ -1,5 +1,7 @@
 """Comprehensions of configuration."""
 
+import functools
+
 import numpy as np
 from torch import nn
 
@@ -53,3 +55,42 @@ class Sets(nn.Module):
 
 def test_a_set_that_is_filled_is_folded_in_an_operator():
     assert agrees(Sets(), X)
+
+
+class Lazy:
+    """A transform that calls a method of a module when it is applied."""
+
+    def __init__(self, meta):
+        self.meta = meta
+
+    def apply(self, x):
+        return x * self.meta(x)
+
+
+class Conditioner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def scale(self, context, x):
+        return self.fc(x).tanh()
+
+    def forward(self):
+        return Lazy(functools.partial(self.scale, None))
+
+
+class Flow(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Conditioner(), Conditioner()])
+
+    def forward(self, x):
+        transforms = [layer() for layer in self.layers]
+        for transform in transforms:
+            x = transform.apply(x)
+        return x
+
+
+def test_objects_that_hold_methods_of_modules_are_made_and_gone_through():
+    """The method of each object is that of its own module, not of the loop's variable."""
+    assert agrees(Flow(), np.ones((3, 4), np.float32))

@@ -110,3 +110,14 @@ def test_a_module_without_weights_is_proved_with_its_constants():
 
     assert ported.report is not None and ported.report.verdict == "pass"
     assert ported.params({})["window"].dtype == np.float32
+
+
+class Labels(Scaled):
+    def forward(self, x):
+        return self.linear(x).argmax(-1)
+
+
+def test_a_module_of_integer_outputs_has_nothing_to_prove():
+    with pytest.raises(PortError, match="the outputs of Labels are not floating, so that it has"):
+        port(Labels(), (X,))
+    assert "argmax" in port(Labels(), (X,), prove=False).source

@@ -174,3 +174,42 @@ def test_each_turn_of_a_loop_stores_its_own_value():
     assert agrees(module, X)
     text = source(module, X)
     assert "for n" not in text and "x.shape[0]" in text and "x.shape[1]" in text
+
+
+class Deleted(nn.Module):
+    scale = 3.0
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        self.scale = 2.0
+        self.hidden = self.fc(x) * self.scale
+        y = self.hidden * 2
+        del self.hidden, self.scale
+        if hasattr(self, "hidden"):
+            y = y + 1
+        return y * y * self.scale
+
+
+class DeletesItsOwn(Deleted):
+    def __init__(self):
+        super().__init__()
+        self.first = True
+
+    def forward(self, x):
+        y = self.fc(x)
+        del self.first
+        return y
+
+
+def test_a_deleted_attribute_is_not_there():
+    """The attribute of the class has its value again."""
+    assert agrees(Deleted(), X)
+    assert not agrees(Deleted(), X, without="* 3.0", instead="* 2.0")
+
+
+def test_the_deletion_of_an_attribute_that_the_run_has_not_set_is_refused():
+    with pytest.raises(PortError, match="`first` is deleted, and this run has not set it"):
+        source(DeletesItsOwn(), X)

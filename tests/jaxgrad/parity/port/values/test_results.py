@@ -43,3 +43,50 @@ class Autoencoder(nn.Module):
 def test_an_object_in_a_record_is_returned():
     """The record has the object's tensors, which the caller reads."""
     assert agrees(Autoencoder(), X)
+
+
+class Scaled(nn.Module):
+    """A module that is made in the forward pass of a method, as a solver wraps its function."""
+
+    def __init__(self, function, scale):
+        super().__init__()
+        self.function, self.scale = function, scale
+
+    def forward(self, x):
+        return self.function(x) * self.scale
+
+
+def with_scale(function, x):
+    function = Scaled(function, x.mean())
+    return function, x
+
+
+def scaled(function, x):
+    return Scaled(function, x.mean())
+
+
+class Solver(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def rate(self, x):
+        return self.fc(x).tanh()
+
+    def forward(self, x):
+        return self.solve(self.rate, x)
+
+    def solve(self, function, x):
+        function, x = with_scale(function, x)
+        return x + function(x)
+
+
+class Nested(Solver):
+    def solve(self, function, x):
+        function = scaled(function, x)
+        return x + function(x)
+
+
+def test_the_method_of_a_module_in_a_result_keeps_the_module_of_the_caller():
+    assert agrees(Solver(), X)
+    assert agrees(Nested(), X)

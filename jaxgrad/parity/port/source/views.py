@@ -1,0 +1,74 @@
+"""Replace the part of a variable that a view of torch shares, which is a new value in JAX."""
+
+from __future__ import annotations
+
+import ast
+import copy
+
+from jaxgrad.parity.port.source import syntax
+
+
+def replaced(place: ast.expr, new: ast.expr, ndim: int) -> tuple[ast.Name | None, ast.expr]:
+    """Return the name that a view is part of, and the whole value with the part replaced.
+
+    Args:
+        place: The expression of the view.
+        new: The new value of the view.
+        ndim: The number of dimensions of the view.
+    """
+    if isinstance(place, ast.Name):
+        return place, new
+    if isinstance(place, ast.Subscript):
+        inner = syntax.attribute(place.value, "at")
+        spot = ast.Subscript(inner, copy.deepcopy(place.slice), ast.Load())
+        return replaced(place.value, syntax.call(syntax.attribute(spot, "set"), new), _UNKNOWN)
+    if isinstance(place, ast.Attribute) and place.attr in ("T", "mT"):
+        return replaced(place.value, syntax.attribute(new, place.attr), _UNKNOWN)
+    if not isinstance(place, ast.Call):
+        return None, new
+    if _is_call(place, _SLICE):
+        whole, start, _ = place.args
+        axis = {k.arg or "": k.value for k in place.keywords}
+        code = syntax.call("lax.dynamic_update_slice_in_dim", whole, new, start, **axis)
+        return replaced(whole, code, _UNKNOWN)
+    if _is_call(place, _DIAGONAL) and len(place.args) == 1 and not place.keywords and ndim == 1:
+        keep = syntax.constant(False)  # of a matrix: its diagonal has one dimension
+        code = syntax.call("jnp.fill_diagonal", place.args[0], new, inplace=keep)
+        return replaced(place.args[0], code, _UNKNOWN)
+    if isinstance(place.func, ast.Attribute):
+        return _of_method(place.func, place.args, new)
+    return None, new
+
+
+def is_part(code: ast.expr) -> bool:
+    """Return whether an expression is a part of a variable, at places that are constants."""
+    if isinstance(code, ast.Subscript):
+        whole, places = code.value, [code.slice]
+    elif isinstance(code, ast.Call) and (_is_call(code, _SLICE) or _is_call(code, _DIAGONAL)):
+        whole, places = code.args[0], [*code.args[1:], *(k.value for k in code.keywords)]
+    else:
+        return False
+    if not isinstance(whole, ast.Name) or whole.id == "p":
+        return False
+    return not any(map(syntax.names_in, places))
+
+
+_UNKNOWN = -1
+_SLICE, _DIAGONAL = "lax.dynamic_slice_in_dim", "F.diagonal"
+
+
+def _is_call(code: ast.Call, label: str) -> bool:
+    return syntax.text(code.func) == label
+
+
+def _of_method(
+    method: ast.Attribute, args: list[ast.expr], new: ast.expr
+) -> tuple[ast.Name | None, ast.expr]:
+    """Return the variable of `x.reshape(...)` or `x.swapaxes(...)`, and its whole new value."""
+    if method.attr == "swapaxes":
+        code = syntax.call(syntax.attribute(new, "swapaxes"), *args)
+        return replaced(method.value, code, _UNKNOWN)
+    if method.attr == "reshape" and isinstance(method.value, ast.Name):
+        shape = syntax.attribute(method.value, "shape")
+        return method.value, syntax.call(syntax.attribute(new, "reshape"), shape)
+    return None, new
