@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
+import keyword
 import re
 import sys
 import types
@@ -42,14 +44,20 @@ def _variables(node: ast.AST) -> set[str]:
 
 
 def base_name(function: types.FunctionType, owner: type | None, path: str) -> str:
-    """Return the name of a function: its own, or that of the class whose forward it is."""
-    base = function.__name__.strip("_")
+    """Return the name of a function: its own, or that of the class whose forward it is.
+
+    Python's own names, such as `sum` and `lambda`, are completed: the file may use them itself.
+    """
+    base, is_module = function.__name__.strip("_"), False
     if owner is not None and function.__name__ in ("forward", "__call__"):
+        is_module = True
         base = snake(owner.__name__)
         labels = [x for x in path.split(".") if x.isidentifier()]
         if is_sequence(owner) and labels:
             is_part = not path.endswith(labels[-1])
             base = snake(labels[-1].removesuffix("s") if is_part else labels[-1])
+    if keyword.iskeyword(base) or hasattr(builtins, base):
+        return f"{base}_forward" if is_module else f"{base}_"
     return base if base.isidentifier() else "function"
 
 

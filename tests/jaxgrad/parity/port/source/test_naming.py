@@ -62,3 +62,13 @@ def test_a_method_of_torch_keeps_its_name():
     text = port(layer, (np.ones((2, 3, 4), np.float32),), prove=False).source
 
     assert "torch.nn.TransformerEncoderLayer._ff_block" in text
+
+
+class Lambda(nn.Module):
+    def forward(self, x):
+        return x * max(2.0, x.shape[0])
+
+
+def test_names_of_python_are_completed():
+    """A class named `Lambda` or `Max` cannot give a function of that name to the file."""
+    assert "def lambda_forward(x):" in port(Lambda(), (X,), prove=False).source
