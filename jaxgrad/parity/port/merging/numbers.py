@@ -142,14 +142,18 @@ class _Names:
 
     def give_to(self, function: ast.FunctionDef) -> None:
         """Give a function its keywords, and the variables that hold a formula."""
-        for name, formula in reversed(self.locals.items()):
-            inner = copy.deepcopy(formula)
-            inner.__dict__.pop(authors.MARK, None)
-            value = authors.written(inner, self.chosen)
-            place = next((n for n, s in enumerate(function.body) if name in syntax.names_in(s)), -1)
-            if place >= 0:
-                target = ast.Name(name, ast.Store())
-                function.body.insert(place, ast.Assign([target], value))  # pyright: ignore[reportArgumentType]
+        values = copy.deepcopy(self.locals)
+        for name, formula in values.items():
+            formula.__dict__.pop(authors.MARK, None)
+            values[name] = authors.written(formula, self.chosen)
+        while values:  # first one that no other reads: each stands right before its first use
+            read = Counter(n for value in values.values() for n in syntax.names_in(value))
+            name = min(reversed([*values]), key=read.__getitem__)
+            value = values.pop(name)
+            place = [n for n, s in enumerate(function.body) if name in syntax.names_in(s)]
+            if place:
+                new = ast.Assign([ast.Name(name, ast.Store())], value)
+                function.body.insert(place[0], new)
         read = {n for s in function.body for n in syntax.names_in(s)}
         for name, value in self.values.items():
             if name in read:

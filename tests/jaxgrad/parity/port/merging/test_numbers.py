@@ -130,3 +130,21 @@ def test_a_number_that_is_an_argument_is_passed_as_the_author_passes_it():
     assert "def passes(p, x, *, " in text and "t1=1.5" in text and "steps=4" in text
     assert "    h = t1 / steps\n    for _ in range(steps):\n" in text
     assert "def scaled(x, *, h, gain=2.5):" in text and "scaled(x, h=h)" in text
+
+
+class Kept(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight, self.drop_prob = nn.Parameter(torch.ones(8)), 1 / 30
+
+    def forward(self, x):
+        keep_prob = 1 - self.drop_prob
+        shift = torch.floor(x + keep_prob)
+        return x * self.weight / keep_prob * shift
+
+
+def test_a_formula_of_a_formula_is_assigned_after_it():
+    """The variable `keep_prob` reads `drop_prob`, which is a formula too."""
+    text = source(Kept(), X)
+    assert "    drop_prob = 1 / 30\n    keep_prob = 1 - drop_prob\n" in text
+    assert agrees(Kept(), X)
