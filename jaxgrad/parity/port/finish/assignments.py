@@ -14,9 +14,20 @@ def with_few_assignments(functions: Sequence[Written]) -> list[Written]:
     for written in functions:
         if isinstance(written.node, ast.FunctionDef):
             body = written.node.body
-            kept = [s for n, s in enumerate(body) if not _is_overwritten(s, body[n + 1 :])]
+            kept = [
+                s for n, s in enumerate(body)
+                if not (_is_itself(s) or _is_overwritten(s, body[n + 1 :]))
+            ]  # fmt: skip
             written.node.body = _unpacked(kept)
     return list(functions)
+
+
+def _is_itself(statement: ast.stmt) -> bool:
+    """Return whether a name gets its own value: `x = x`."""
+    match statement:
+        case ast.Assign([ast.Name(target)], ast.Name(value)):
+            return target == value and not syntax.remarks(statement)
+    return False
 
 
 def _is_overwritten(statement: ast.stmt, after: Sequence[ast.stmt]) -> bool:

@@ -125,15 +125,23 @@ def _write_updating(
     node: ast.For, turn: Turn, body: list[ast.stmt], variable: str, scope: Scope
 ) -> None:
     """Emit a loop over modules that change their buffers: it collects their new params."""
-    modules = turn.iterable
+    modules, element = turn.iterable, turn.target()
     if isinstance(modules, ast.Call) and len(modules.args) == 1:
         modules = modules.args[0]  # enumerate
+        assert isinstance(element, ast.Tuple)
+        element = element.elts[1]
     if not isinstance(modules, ast.Subscript | ast.Name):
         raise scope.refuse("a loop over several lists of modules that change their buffers", node)
     label = modules.slice.value if isinstance(modules, ast.Subscript) else "modules"  # pyright: ignore[reportAttributeAccessIssue]
     collected = scope.fresh(str(label))
     scope.emit(ast.Assign([ast.Name(collected, ast.Store())], ast.List([], ast.Load())))
-    append = syntax.call(syntax.attribute(syntax.name(collected), "append"), syntax.name(variable))
+    new: ast.expr = syntax.name(variable)
+    if isinstance(element, ast.Tuple):  # of a list of pairs
+        names = [syntax.name(x.id) for x in element.elts if isinstance(x, ast.Name) and x.id != "_"]
+        if len(names) < len(element.elts):
+            raise scope.refuse("a loop over pairs that leaves out one of their modules", node)
+        new = ast.List([*names], ast.Load())
+    append = syntax.call(syntax.attribute(syntax.name(collected), "append"), new)
     assert turn.iterable is not None
     scope.emit(ast.For(turn.target(), turn.iterable, [*body, ast.Expr(append)], []))
     state.store(modules, syntax.name(collected), scope, node)

@@ -69,6 +69,7 @@ def is_sequence(owner: type) -> bool:
 _WORDS = (
     r"[A-Z][a-z]+2[A-Z][a-z]+",  # Pix2Pix
     r"P?[A-Z][a-z]{1,2}G?LU",  # ReLU, SwiGLU
+    r"ViT",
     r"[A-Z]o[A-Z](?![a-z])",  # MoE
     r"([A-Z][a-z]+|(?<![A-Z])[A-Z])Ne(t|Xt)(?![a-z])",  # ResNet, UNet
 )

@@ -37,6 +37,8 @@ class Net(nn.Module):
         ("NeRF", "nerf"),
         ("SwiGLU", "swiglu"),
         ("Pix2PixGenerator", "pix2pix_generator"),
+        ("MobileViT", "mobile_vit"),
+        ("ViTBlock", "vit_block"),
         ("DenseMoE", "dense_moe"),
         ("T5Block", "t5_block"),
         ("TransformerEncoderLayer", "transformer_encoder_layer"),
