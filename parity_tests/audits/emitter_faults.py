@@ -209,7 +209,7 @@ FAULTS: tuple[Fault, ...] = (
     # changes in place
     Fault("change_in_place_lost", "in_place", replaced(inplace, "write", instead(lost_write))),
     Fault("change_of_a_view_lost", "view", replaced(inplace, "write", instead(lost_write))),
-    Fault("change_of_a_view_added", "view", replaced(inplace, "_base", adding)),
+    Fault("change_of_a_view_added", "view", replaced(inplace, "replaced", adding)),
     Fault("mask_swapped", "masked_assignment", replaced(inplace, "_where", after(swapped(1, 2)))),
     Fault(
         "augmented_operator_lost",

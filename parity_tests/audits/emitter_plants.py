@@ -191,8 +191,8 @@ def lost_write(target: Any, code: Any, real: Any, scope: Any, node: Any) -> Any:
 def adding(original: Any) -> Any:
     """Let a change of a view add to what is there."""
 
-    def base(place: Any, new: Any) -> Any:
-        name, code = original(place, new)
+    def base(place: Any, new: Any, ndim: int) -> Any:
+        name, code = original(place, new, ndim)
         for inner in ast.walk(code):
             if isinstance(inner, ast.Attribute) and inner.attr == "set":
                 inner.attr = "add"

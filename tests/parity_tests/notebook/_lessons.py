@@ -1,6 +1,7 @@
 """The lessons of the notebooks: their cells, and the calls that display the programs of a case."""
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from parity_tests.runner.settings import ROOT
@@ -12,6 +13,7 @@ def lessons() -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(call for path in scripts for call in displayed(path.read_text())))
 
 
+@functools.cache
 def cells() -> dict[str, list[str]]:
     """Return the code cells of every notebook's script."""
     import jupytext
