@@ -31,7 +31,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-_FORGET = 50  # clear JAX's compiled programs after this many tests; later tests rarely reuse them
+_FORGET = 200  # clear JAX's compiled programs after this many tests; later tests rarely reuse them
 _done = itertools.count(1)
 
 
