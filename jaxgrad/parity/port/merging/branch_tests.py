@@ -45,10 +45,15 @@ def test_between(left: Written, right: Written, module: nn.Module) -> Test | Non
     tests = [n.test for n in ast.walk(source) if isinstance(n, ast.If | ast.IfExp)]
     parts = [part for test in tests for part in _parts(test)]
     own = [n for n in ast.walk(source) if isinstance(n, ast.expr) and _own(n)]
+    take_params = all("p" in (a.arg for a in w.node.args.args) for w in (left, right))
+
+    def presence(part: ast.expr) -> Test | None:
+        return _presence(part, sides) if take_params else None
+
     candidates = (
-        *((part, _presence(part, sides) or _on_attributes(part, sides)) for part in parts),
+        *((part, presence(part) or _on_attributes(part, sides)) for part in parts),
         *((part, _on_parameter(part, left, right)) for part in parts),
-        *((part, _presence(part, sides)) for part in own),
+        *((part, presence(part)) for part in own),
     )
     for part, test in candidates:
         if test is not None:

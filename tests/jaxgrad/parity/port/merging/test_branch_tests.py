@@ -39,3 +39,39 @@ def test_an_empty_list_of_modules_is_no_part():
     """The params have a place for the empty list, which the test takes for a missing part."""
     assert agrees(Stages(), X)
     assert '"down" in p' not in source(Stages(), X)
+
+
+class Halved(nn.Module):
+    """A method that reads no weight, and asks whether there is a layer."""
+
+    def __init__(self, out: int) -> None:
+        super().__init__()
+        self.body = nn.Linear(4, 4)
+        self.down = nn.Linear(4, 4) if out == 2 else None
+
+    def size(self, x):
+        if self.down is not None:
+            y, width = x.sin().exp(), x.shape[0]
+        else:
+            y, width = x, 4
+        return y.cos() * width
+
+    def forward(self, x):
+        x = self.body(self.size(x))
+        return x if self.down is None else self.down(x)
+
+
+class Both(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([Halved(2), Halved(4)])
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def test_a_function_that_takes_no_params_does_not_ask_for_a_part():
+    """The copies of `size` have no params to look in."""
+    assert agrees(Both(), X)
