@@ -17,7 +17,9 @@ from jaxgrad._core import compat
 
 _SOFT = (1e-6, 1e-3, 1.0, 1e3)  # c in x/(c+|x|), which bounds the weight of huge elements
 _COUNTS = 4  # counts: elements, NaN, +inf, -inf
-_CHUNK = 2**15  # elements
+# A chunk fits into the processor's cache. OpenBLAS gives vectors of 10,000 elements and more to
+# several threads, which wait for each other where other programs use the cores.
+_CHUNK = 2**13  # elements
 SIZE = _COUNTS + 4 + 2 * len(_SOFT)
 
 
@@ -31,7 +33,7 @@ def fingerprint(x: Any) -> Any:
         return np_.zeros(SIZE)
     if np_ is jnp:
         return _means(_totals(x.astype(np.float64).ravel(), jnp), jnp)
-    # A chunk fits into the processor's cache, and a transposed array is read as it is stored.
+    # A transposed array is read as it is stored.
     flat = x.ravel(order="K")
     starts = range(0, flat.size, _CHUNK)
     totals = [_chunk(flat[k : k + _CHUNK].astype(np.float64, copy=False)) for k in starts]
