@@ -121,3 +121,25 @@ def test_a_module_of_integer_outputs_has_nothing_to_prove():
     with pytest.raises(PortError, match="the outputs of Labels are not floating, so that it has"):
         port(Labels(), (X,))
     assert "argmax" in port(Labels(), (X,), prove=False).source
+
+
+@dataclasses.dataclass(frozen=True)
+class Scores:
+    """Outputs that are fields of an object."""
+
+    logits: torch.Tensor
+
+
+class Scored(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return Scores(self.fc(x))
+
+
+def test_outputs_in_an_object_are_proved():
+    """A tensor in an object is an output, although the object is none."""
+    report = port(Scored(), (X,)).report
+    assert report is not None and report.verdict == "pass"
