@@ -15,7 +15,7 @@ X = jnp.linspace(0.0, 1.0, 8)
 
 
 def equations(number: int, *, kinds: int = 1) -> list[jex_core.JaxprEqn]:
-    """Return equations of a number of kinds: each kind is a slice that starts at another place."""
+    """Return equations that slice an array; slices of one kind start at the same place."""
     x = jnp.zeros(kinds + 1)
     jaxpr = jax.make_jaxpr(lambda x: [jax.lax.slice(x, (i,), (i + 1,)) for i in range(kinds)])(x)
     return (jaxpr.eqns * number)[:number]

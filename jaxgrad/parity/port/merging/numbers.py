@@ -146,7 +146,7 @@ class _Names:
         for name, formula in values.items():
             formula.__dict__.pop(authors.MARK, None)
             values[name] = authors.written(formula, self.chosen)
-        while values:  # first one that no other reads: each stands right before its first use
+        while values:  # a formula is placed after those that read it, so it ends up before them
             read = Counter(n for value in values.values() for n in syntax.names_in(value))
             name = min(reversed([*values]), key=read.__getitem__)
             value = values.pop(name)

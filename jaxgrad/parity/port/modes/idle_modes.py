@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from typing import Any
+
+from jaxgrad.parity.interop import map_leaves
 
 
 NOTE = (
@@ -18,15 +19,11 @@ def loss_of_inputs(outputs: Any, *inputs: Any, **named: Any) -> Any:
     return sum((x * x).sum() for x in floats((inputs, named)))
 
 
-def floats(tree: Any) -> Iterator[Any]:
-    """Yield the floating arrays or tensors of a tree."""
-    if isinstance(tree, Mapping):
-        tree = list(tree.values())
-    if isinstance(tree, list | tuple):
-        for part in tree:
-            yield from floats(part)
-    elif "float" in str(getattr(tree, "dtype", "")):
-        yield tree
+def floats(tree: Any) -> list[Any]:
+    """Return the floating arrays or tensors of a tree."""
+    leaves: list[Any] = []
+    map_leaves(leaves.append, tree)
+    return [x for x in leaves if "float" in str(getattr(x, "dtype", ""))]
 
 
 def pair_for(is_idle: bool) -> tuple[Any, Any] | None:

@@ -1,4 +1,4 @@
-"""Replace the part of a variable that a view of torch shares, which is a new value in JAX."""
+"""Write a change of a view in torch as a new value of the variable that the view is part of."""
 
 from __future__ import annotations
 

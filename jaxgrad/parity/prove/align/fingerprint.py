@@ -17,8 +17,8 @@ from jaxgrad._core import compat
 
 _SOFT = (1e-6, 1e-3, 1.0, 1e3)  # c in x/(c+|x|), which bounds the weight of huge elements
 _COUNTS = 4  # counts: elements, NaN, +inf, -inf
-# A chunk fits into the processor's cache. OpenBLAS gives vectors of 10,000 elements and more to
-# several threads, which wait for each other where other programs use the cores.
+# A chunk fits into the processor's cache. OpenBLAS splits a dot product of 10,000 or more elements
+# between threads, and on a busy machine these threads wait for each other.
 _CHUNK = 2**13  # elements
 SIZE = _COUNTS + 4 + 2 * len(_SOFT)
 

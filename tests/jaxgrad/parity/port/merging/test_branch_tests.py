@@ -73,5 +73,5 @@ class Both(nn.Module):
 
 
 def test_a_function_that_takes_no_params_does_not_ask_for_a_part():
-    """The copies of `size` have no params to look in."""
+    """The function `size` takes no params, so it cannot test whether they have a part."""
     assert agrees(Both(), X)

@@ -144,7 +144,7 @@ class Kept(nn.Module):
 
 
 def test_a_formula_of_a_formula_is_assigned_after_it():
-    """The variable `keep_prob` reads `drop_prob`, which is a formula too."""
+    """The formula of `keep_prob` reads `drop_prob`, so `drop_prob` is assigned first."""
     text = source(Kept(), X)
     assert "    drop_prob = 1 / 30\n    keep_prob = 1 - drop_prob\n" in text
     assert agrees(Kept(), X)

@@ -72,5 +72,5 @@ class Lambda(nn.Module):
 
 
 def test_names_of_python_are_completed():
-    """A class named `Lambda` or `Max` cannot give a function of that name to the file."""
+    """The function of a class named `Lambda` is `lambda_forward`: `lambda` is a keyword."""
     assert "def lambda_forward(p, x):" in port(Lambda(), (X,), prove=False).source
