@@ -13,13 +13,24 @@ import pytest
 import torch
 
 import jaxgrad
-from benchmarks import compiled, functional, growth, optimizers, ports, results, steps, written
+from benchmarks import (
+    compiled,
+    functional,
+    growth,
+    optimizers,
+    pairs,
+    ports,
+    results,
+    steps,
+    written,
+)
 from benchmarks.__main__ import HERE, ON_REQUEST, SECTIONS, use_device
 from benchmarks.__main__ import main as benchmarks_main
 from benchmarks.behaviours import BEHAVIOURS
 from benchmarks.interleaved import over, rounds
-from benchmarks.networks import mlp, mobilenet, transformer
+from benchmarks.networks import NETWORKS, mlp, mobilenet, transformer
 from benchmarks.steps import jax_step, one_process, torch_step
+from parity_tests.ports import lstm
 from tests._browser import problems
 from tests._helpers import sampled
 
@@ -247,6 +258,36 @@ def test_a_table_of_ports_has_their_ratios():
     row = ports.Comparison("net", ports.Cost(110.0, 30.0), ports.Cost(100.0, 60.0))
 
     assert "| net | 110 | 100 | 1.10 | 30 | 60 | 0.50 |" in ports.table([row])
+
+
+def test_a_table_of_ports_says_why_one_costs_more():
+    """A reason stands below the table of a row above 1.05, and not of others."""
+    cheap = ports.Comparison("clip", ports.Cost(100.0, 60.0), ports.Cost(100.0, 60.0))
+    dear = ports.Comparison("mlp", ports.Cost(100.0, 90.0), ports.Cost(100.0, 60.0))
+
+    assert ports.table([cheap, dear]).splitlines()[-1] == f"- mlp: {ports.WHY['mlp']}"
+    assert "- clip" not in ports.table([cheap, dear])
+
+
+def test_every_port_above_the_bound_has_a_reason():
+    """In PORT_SPEED.md, XLA's counts are at most 1.05 times those by hand, or a line says why."""
+    text = (HERE / "PORT_SPEED.md").read_text()
+    rows = re.findall(r"^\| (\w.*?) \|.*\| (\d\.\d+) \|.*\| (\d\.\d+) \|$", text, re.MULTILINE)
+    above = {name for name, *ratios in rows if max(map(float, ratios)) > 1.05}
+
+    assert len(rows) == 1 + len(NETWORKS) + len(pairs.SIZES)
+    assert above == set(re.findall(r"^- (\w+): ", text, re.MULTILINE))
+
+
+def test_a_pair_is_opened_in_float32_and_in_its_larger_sizes():
+    """The constants of its module are patched until the context ends."""
+    with pairs.opened("lstm") as pair:
+        inside = lstm.HIDDEN
+        leaves = jax.tree.leaves((pair["params"], pair["inputs"]))
+        dtypes = {x.dtype for x in (*leaves, *pair["module"].parameters())}
+
+    assert (inside, lstm.HIDDEN) == (pairs.SIZES["lstm"]["HIDDEN"], 8)
+    assert dtypes == {np.dtype("float32"), torch.float32}
 
 
 @pytest.mark.parametrize("name", ["MLP", "GPT-2, 2 layers"])

@@ -22,7 +22,7 @@ README_ROWS = {"gpu": "| NVIDIA GPU, Linux |", "tpu": "| TPU VM |"}  # how each 
 UNITS = {
     **RUNS,
     "layers": "tests of layers",
-    "ports": "written ports",
+    "ports": "tests of written ports",
     "prove": "tests of `prove` and `lint`",
 }
 BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"

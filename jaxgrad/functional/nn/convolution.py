@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,7 @@ from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
 
 
 MAX_TAPS = 27  # most kernel elements for which unrolling a depthwise convolution pays off
+AT_ONCE = 8  # groups that one turn of a loop convolves; with more, compiling takes longer
 
 
 def conv1d(
@@ -141,17 +143,14 @@ def _conv(
             ends = [(0, 0, 0), (0, 0, 0), *((low, high, 0) for low, high in pads)]
             x = jax.lax.pad(x, jnp.zeros((), x.dtype), ends)
             if x.dtype == jnp.float64:
-                # In torch a padding zero times an infinite weight is NaN. XLA agrees only in
-                # float32; in float64 it skips the zeros unless a barrier separates them from the
-                # convolution.
+                # In torch a padding zero times an infinite weight is NaN. In float64 XLA skips the
+                # zeros unless a barrier separates them from the convolution.
                 x = jax.lax.optimization_barrier(x)
             conv_pads = [(0, 0)] * rank
         if separately:
             y = _depthwise(x, w, strides, dilations)
         else:
-            y = jax.lax.conv_general_dilated(
-                x, w, strides, conv_pads, rhs_dilation=dilations, feature_group_count=groups
-            )
+            y = _grouped(x, w, groups, strides, conv_pads, rhs_dilation=dilations)
         return y + rest[0].reshape(-1, *[1] * rank) if rest else y
 
     return _run(convolve, x, w, bias, had_batch)
@@ -164,8 +163,29 @@ def _is_depthwise(x: Array, w: Array, groups: int) -> bool:
     its convolution on a CPU takes 3 to 200 times as long as the sum.
     """
     small = math.prod(w.shape[2:]) <= MAX_TAPS
-    slow = x.dtype == jnp.float32 and jax.default_backend() == "cpu"
-    return (x.dtype == jnp.float64 or slow) and x.shape[1] == groups > 1 and small
+    return (x.dtype == jnp.float64 or _is_slow(x)) and x.shape[1] == groups > 1 and small
+
+
+def _is_slow(x: Array) -> bool:  # for XLA's convolution of groups
+    return x.dtype == jnp.float32 and jax.default_backend() == "cpu"
+
+
+def _grouped(x: Array, w: Array, groups: int, *window: Any, **dilations: Any) -> Array:
+    """Convolve groups of channels, on a CPU one by one.
+
+    In float32 XLA's convolution of groups takes up to 50 times as long there.
+    """
+    if groups in (1, x.shape[1]) or not _is_slow(x):
+        return jax.lax.conv_general_dilated(x, w, *window, **dilations, feature_group_count=groups)
+
+    def turn(_: None, group: tuple[Array, Array]) -> tuple[None, Array]:
+        return None, jax.lax.conv_general_dilated(*group, *window, **dilations)
+
+    inner, outer = x.shape[1] // groups, w.shape[0] // groups
+    xs = jnp.swapaxes(x.reshape(x.shape[0], groups, inner, *x.shape[2:]), 0, 1)
+    ws = w.reshape(groups, outer, *w.shape[1:])
+    _, ys = jax.lax.scan(turn, None, (xs, ws), unroll=min(groups, AT_ONCE))
+    return jnp.swapaxes(ys, 0, 1).reshape(x.shape[0], w.shape[0], *ys.shape[3:])
 
 
 def _depthwise(x: Array, w: Array, strides: tuple[int, ...], dilations: tuple[int, ...]) -> Array:

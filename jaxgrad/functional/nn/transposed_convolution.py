@@ -12,7 +12,14 @@ from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional._core.windows import Sizes, at_least, batched, sizes
-from jaxgrad.functional.nn.convolution import _check_bias, _check_weight, _is_depthwise, _run, _tap
+from jaxgrad.functional.nn.convolution import (
+    _check_bias,
+    _check_weight,
+    _grouped,
+    _is_depthwise,
+    _run,
+    _tap,
+)
 
 
 Ints = Sequence[int]  # one number per spatial dim
@@ -179,10 +186,8 @@ def _spread(
         # XLA aborts on some dilated inputs without padding, so one element is added and cropped.
         pads.append((low, high + int(low == high == 0 and s > 1)))
         starts.append(start)
-    y = jax.lax.conv_general_dilated(
-        x, kernel, (1,) * len(strides), pads, lhs_dilation=strides, rhs_dilation=dilations,
-        feature_group_count=groups,
-    )  # fmt: skip
+    step = (1,) * len(strides)
+    y = _grouped(x, kernel, groups, step, pads, lhs_dilation=strides, rhs_dilation=dilations)
     if x.dtype == jnp.float64:
         y = jax.lax.optimization_barrier(y)
     return y[:, :, *(slice(at, at + n) for at, n in zip(starts, lengths, strict=True))]

@@ -1,4 +1,4 @@
-"""A depthwise convolution is a sum of shifts on a CPU, with torch's values and gradients."""
+"""Convolutions of groups of channels have forms of their own on a CPU, with torch's results."""
 
 from typing import Any
 
@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from jaxgrad import functional
+from jaxgrad.functional.nn.convolution import AT_ONCE
 
 
 RNG = np.random.default_rng(0)
@@ -41,10 +42,42 @@ def is_convolution(conv: Any, *args: Any, **options: Any) -> bool:
 
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_gradients_are_those_of_torch(name):
-    """The errors in float32 are at most about torch's own, for both derivatives and a vmap."""
+    """A depthwise convolution is a sum of shifts, with torch's values and gradients."""
     x, w, options = draws(name)
     conv, torch_conv = both(name)
     assert not is_convolution(conv, x, w, **options)
+    assert_as_in_torch(conv, torch_conv, x, w, options)
+
+
+GROUPED: dict[str, Any] = {
+    "two": ("conv2d", 4, 6, dict(groups=2, padding=1)),
+    "stride": ("conv2d", 4, 4, dict(groups=2, stride=2, padding=(0, 1), dilation=(1, 2))),
+    "loop": ("conv1d", 20, 10, dict(groups=10, padding="same")),
+    "volumes": ("conv3d", 4, 2, dict(groups=2)),
+    "transposed": ("conv_transpose2d", 4, 6, dict(groups=2, stride=2, padding=1)),
+    "transposed loop": ("conv_transpose1d", 20, 30, dict(groups=10, stride=3, output_padding=1)),
+}
+
+
+@pytest.mark.parametrize("name", GROUPED)
+def test_groups_are_convolved_one_by_one(name):
+    """XLA's convolution of groups is not used, and more than 8 groups are a loop."""
+    function, inner, outer, options = GROUPED[name]
+    conv, torch_conv = (getattr(m, function) for m in (functional, torch.nn.functional))
+    groups = options["groups"]
+    kernel = [3] * int(function[-2])
+    shape = (inner, outer // groups) if "transpose" in function else (outer, inner // groups)
+    x = RNG.standard_normal((2, inner, *(2 + k for k in kernel)), np.float32)
+    w = RNG.standard_normal((*shape, *kernel), np.float32)
+
+    program = str(jax.make_jaxpr(lambda x, w: conv(x, w, **options))(x, w))
+    assert "feature_group_count=1" in program and f"feature_group_count={groups}" not in program
+    assert f"unroll={min(groups, AT_ONCE)}" in program
+    assert_as_in_torch(conv, torch_conv, x, w, options)
+
+
+def assert_as_in_torch(conv: Any, torch_conv: Any, x: Any, w: Any, options: Any) -> None:
+    """The errors in float32 are at most about torch's own, for both derivatives and a vmap."""
 
     def by_torch(dtype: torch.dtype) -> list[np.ndarray]:
         args = [torch.tensor(a, dtype=dtype, requires_grad=True) for a in (x, w)]
@@ -83,10 +116,15 @@ def test_an_infinite_number_stays_in_its_channel(place):
 
 
 def test_other_convolutions_are_those_of_xla(monkeypatch):
-    """One group, large filters and other devices use the convolution of XLA."""
+    """One group, large depthwise filters and other devices use the convolution of XLA."""
     x, w, options = draws("same")
     assert is_convolution(functional.conv2d, x, w[:, [0, 0, 0]])
     large = np.ones((3, 1, 6, 6), np.float32)
     assert is_convolution(functional.conv2d, x, large, groups=3)
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     assert is_convolution(functional.conv2d, x, w, **options)
+    assert "scan" not in str(
+        jax.make_jaxpr(lambda x, w: functional.conv2d(x, w, groups=2))(
+            np.ones((1, 4, 3, 3), np.float32), np.ones((2, 2, 3, 3), np.float32)
+        )
+    )
