@@ -42,8 +42,8 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
         return _of_tensor(value, name, scope, node)
     if isinstance(value, Object):
         found = objects.read(value, name, scope, node)
-        is_class_s = isinstance(found, Folded) and holds_parts([found.real])
-        return constant_value(found.real, name, scope) if is_class_s else found
+        of_class = isinstance(found, Folded) and holds_parts([found.real])
+        return constant_value(found.real, name, scope) if of_class else found
     if isinstance(value, Items | Fields):
         return _of_container(value, name, scope)
     if isinstance(value, autograd_functions.Context):
@@ -214,7 +214,7 @@ def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:
         return Folded(tensor.dtype, syntax.attribute(code_of(value), "dtype"))
     if name == "data" and not tensor.requires_grad:
         return value  # such as a buffer, which may be changed in place through its data
-    if name in ("data",):
+    if name == "data":
         return scope.run.call(TensorMethod("detach", None, value), [], {}, scope, node)
     if name in ("T", "mT", "H", "mH", "real", "imag"):
         return scope.run.call(TensorMethod(name, None, value), [], {}, scope, node)

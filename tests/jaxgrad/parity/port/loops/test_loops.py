@@ -38,3 +38,22 @@ class Spread(Zipped):
 
 def test_zip_of_a_list_of_sequences():
     assert proves(Spread([nn.Tanh(), nn.Tanh(), nn.Tanh()]), X)
+
+
+class Children(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+        self.again = self.first
+        self.none = None
+        self.last = nn.Linear(4, 4)
+        self.register_module("missing", None)
+
+    def forward(self, x):
+        for layer in self.children():
+            x = layer(x).tanh()
+        return x
+
+
+def test_a_module_with_two_names_is_a_child_once():
+    assert proves(Children(), X)
