@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 import torch
 from torch import nn
@@ -27,8 +28,8 @@ def of_base(
         values = [(path, _reach(owner, path, scope, node)) for path, _ in pairs]
         return _listed(name, values)
     if name in ("children", "named_children"):
-        kept: list[tuple[str, Value]] = [(n, attributes.child(owner, n)) for n in module._modules]
-        return _listed(name, kept)
+        owned = module.named_children()  # each child once
+        return _listed(name, [(n, attributes.child(owner, n)) for n, _ in owned])
     if name in ("modules", "named_modules"):
         found = [
             (p, _reach(owner, p, scope, node) if p else owner) for p, _ in module.named_modules()
@@ -41,8 +42,9 @@ def of_base(
         return _in_mode(owner, mode, name, scope, node)
     if name in ("requires_grad_", "to", "zero_grad", "half", "float", "double"):
         raise scope.refuse(f"`.{name}()` on a module while it runs; call it before porting", node)
-    if name == "get_parameter":
-        return _reach(owner, real_of(args[0]), scope, node)
+    if name in ("get_parameter", "get_buffer", "get_submodule", "__getattr__"):
+        path = real_of(args[0])
+        return _reach(owner, path, scope, node) if path else owner
     return None
 
 
@@ -66,7 +68,7 @@ def _changes_nothing(module: nn.Module, name: str, args: list[Value]) -> bool:
     return all(isinstance(goal, torch.dtype) and held <= {goal} for goal in goals)
 
 
-def _listed(name: str, values: list[tuple[str, Value]]) -> Items:
+def _listed(name: str, values: Sequence[tuple[str, Value]]) -> Items:
     if name.startswith("named_"):
         return Items(
             list, None, [Items(tuple, None, [Folded(path), value]) for path, value in values]
