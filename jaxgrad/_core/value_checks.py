@@ -36,10 +36,14 @@ def _debug_check(holds: jax.Array, message: str) -> None:
     checkify.debug_check(jnp.all(holds), message.replace("{", "{{").replace("}", "}}"))
 
 
-def _discharge(error: Any, enabled: Any, holds: Any, *, message: str) -> tuple[Any, Sequence[Any]]:
-    """Return the error of `checkify` after a check; the rule of `debug_check` makes it."""
+def _discharge(*given: Any, message: str) -> tuple[Any, Sequence[Any]]:
+    """Return the error of `checkify` after a check; the rule of `debug_check` makes it.
+
+    JAX gives the error so far, the enabled errors and the array, since 0.12 after a context.
+    """
+    *context, error, enabled, holds = given
     check = jax.make_jaxpr(lambda holds: _debug_check(holds, message))(holds)
-    error, _ = _CHECKIFY["checkify_jaxpr"](check, enabled, error, holds)
+    error, _ = _CHECKIFY["checkify_jaxpr"](*context, check, enabled, error, holds)
     return error, []
 
 
@@ -49,8 +53,12 @@ def _same(args: Any, _: Any, *, message: str) -> tuple[Sequence[Any], Sequence[A
     return [], []
 
 
-def _kept(_: Any, eqn: Any) -> tuple[list[bool], Any]:
-    """Keep a check in a program, although nothing reads it."""
+def _kept(*given: Any) -> tuple[list[bool], Any]:
+    """Keep a check in a program, although nothing reads it.
+
+    JAX gives what is used, since 0.12 what is live, and the equation.
+    """
+    eqn = given[-1]
     return [True] * len(eqn.invars), eqn
 
 

@@ -172,7 +172,9 @@ def _written(
     if recipe is not None:
         step = write_step(recipe, run, written, layout, has_state=run.stateful)
     tail = [w for w in step.section if isinstance(w, Written)]
-    functions = merged([*step.functions, *without_wrappers(written), *tail], module)
+    written = without_wrappers(written)
+    entry.pinned = True  # its constants are those of the module, not of a copy that it calls
+    functions = merged([*step.functions, *written, *tail], module)
     functions = with_constructor_defaults(with_named_numbers(functions))
     deviations = deviations_of(functions)
     named_first = with_distinct_names([w for w in functions if w not in tail], module)

@@ -68,3 +68,15 @@ def test_braces_in_a_message_stay(monkeypatch):
         with pytest.raises(checkify.JaxRuntimeError, match=r"\{x\} is not positive"):
             error.throw()
         np.testing.assert_array_equal(out, [1.0, -1.0])
+
+
+def test_the_rule_that_keeps_a_check_has_the_arguments_of_each_version_of_jax():
+    """JAX passes the used outputs and the equation, and since 0.12 the live inputs between them."""
+    (equation,) = [
+        e
+        for e in jax.make_jaxpr(lambda x: check_under_checkify(x, "text"))(jnp.array(True)).eqns
+        if e.primitive.name == "check_value"
+    ]
+
+    for live in ((), ([True],)):
+        assert value_checks._kept([], *live, equation) == ([True], equation)

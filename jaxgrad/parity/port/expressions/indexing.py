@@ -11,6 +11,7 @@ from jaxgrad.parity.port.expressions.attributes import child, constant_value, re
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.kinds_of_values import (
+    Chain,
     Fields,
     Folded,
     Items,
@@ -70,7 +71,7 @@ def _of_items(value: Items, key: Value, scope: Scope, node: ast.AST) -> Value:
 def _slice(value: Items, key: Value) -> Items:
     positions = range(len(value.items))[real_of(key)]
     if value.code is None or not is_dynamic(value):
-        return Items(value.real, None, [value.at(n) for n in positions])
+        return type(value)(value.real, None, [value.at(n) for n in positions])
     code = ast.Subscript(code_of(value), code_of(key), ast.Load())
     counted = value.counted or isinstance(key, Size)
     parts = [value.at(n) for n in positions]
@@ -86,7 +87,8 @@ def _of_modules(value: Module, place: Value, scope: Scope, node: ast.AST) -> Val
     if isinstance(key, slice):
         if names[key] == names:
             return value
-        return Items(list, None, [child(value, n) for n in names[key]])
+        kind = Chain if isinstance(value.real, nn.Sequential) else Items
+        return kind(list, None, [child(value, n) for n in names[key]])
     name = key if isinstance(key, str) else names[int(key)]
     if name not in value.real._modules:
         if isinstance(value.real, nn.ParameterList | nn.ParameterDict):

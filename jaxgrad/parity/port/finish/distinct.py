@@ -58,7 +58,7 @@ def _names(base: str, group: list[Written], entry: Written, module: nn.Module) -
                 names[id(written)] = f"{kind}_{base}" if kind else base
     for same in copies.values():
         if len(same) > 1:
-            labels = _labels(same)
+            labels = _labels(same, entry)
             main = next((w for w, x in zip(same, labels, strict=True) if not x), None)
             parts = [
                 "" if main is None or x.isidentifier() else _structure(w, main, module)
@@ -82,12 +82,12 @@ def _kind(written: Written, module: nn.Module) -> str:
     return "" if found is None else snake(type(found[0]).__name__)
 
 
-def _labels(same: list[Written]) -> list[str]:
+def _labels(same: list[Written], entry: Written) -> list[str]:
     """Return for each copy the part of its modules' paths that no other copy has."""
     paths = [[p.split(".")[::-1] for p in w.held] for w in same]
     labels = [_label(n, paths) for n in range(len(same))]
     if not all(label.isidentifier() for label in labels):
-        most = max(range(len(same)), key=lambda n: len(same[n].held))
+        most = max(range(len(same)), key=lambda n: (same[n] is entry, len(same[n].held)))
         labels[most] = ""  # the others are exceptions
     return labels
 

@@ -12,6 +12,7 @@ from torch import nn
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.modes.modes import in_mode
 from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.statements.flags import same
 from jaxgrad.parity.port.values.inputs import tensors
 
 
@@ -45,8 +46,7 @@ class _Held:
         module = self.module
         buffers = self.places[1]
         changed = set(module._buffers) != set(buffers) or any(
-            x is not None
-            and (module._buffers[name] is not x or not torch.equal(self.tensors[x], x))
+            x is not None and (module._buffers[name] is not x or not same(self.tensors[x], x))
             for name, x in buffers.items()
         )
         if changed and _attributes(module) != self.attributes:

@@ -54,8 +54,8 @@ def for_loop(node: ast.For, scope: Scope) -> None:
             break
     changed = carried.changed(before, after_first)
     is_loop = _write_loop(node, around, bodies, broken, changed, scope)
-    written = scope.body[-1] if scope.body else None
-    if isinstance(written, ast.For) and not broken and scans.is_uniform(around, kinds):
+    written = scope.body[-1] if is_loop else None
+    if isinstance(written, ast.For) and scans.is_uniform(around, kinds):
         written.__dict__["uniform"] = True
     if is_loop and not around[0].fixed:
         for value, count in lists.values():

@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.modes.modes import in_mode
+from jaxgrad.parity.port.statements.flags import same
 from jaxgrad.parity.port.values.inputs import tensors
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
 
@@ -38,7 +39,7 @@ def observed(module: nn.Module, inputs: PyTree, training: bool) -> Observed:
             leaves = pytree.tree_leaves(out)
             values = [x for x in leaves if isinstance(x, torch.Tensor)]
             after = dict(module.named_buffers())
-            changed = [n for n, b in before.items() if not _same(b, after[n])]
+            changed = [n for n, b in before.items() if not same(b, after[n])]
             found = [x.detach().clone() for x in [*values, *_gradients(module, values)]]
             return Observed(found, [x for x in leaves if not isinstance(x, torch.Tensor)], changed)
     finally:
@@ -61,9 +62,4 @@ def depends_on_mode(train: Observed, evaluated: Observed) -> bool:
         return True
     if len(train.tensors) != len(evaluated.tensors):
         return True
-    return not all(map(_same, train.tensors, evaluated.tensors))
-
-
-def _same(left: torch.Tensor, right: torch.Tensor) -> bool:
-    same_type = left.shape == right.shape and left.dtype == right.dtype
-    return same_type and torch.equal(left.nan_to_num(), right.nan_to_num())
+    return not all(map(same, train.tensors, evaluated.tensors))

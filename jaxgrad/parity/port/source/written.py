@@ -19,7 +19,7 @@ class Written:
     node: Any  # ast.FunctionDef, or ast.ClassDef for an autograd.Function
     owner: type | None  # the module's class, if the function is a method
     doc: str = ""
-    pinned: bool = False  # whether it is passed to a transformation, which takes no constants
+    pinned: bool = False  # the entry, or passed to a transformation: it takes no constants
     paths: set[str] = dataclasses.field(default_factory=set)  # the modules whose method it is
     hole: Hole | None = None  # what is to be written by hand in its place
     base: str = ""  # the name that it has if no other function has it

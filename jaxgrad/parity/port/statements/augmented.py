@@ -33,6 +33,8 @@ def augmented(node: ast.AugAssign, scope: Scope) -> None:
     if isinstance(left, Tensor):
         inplace.augmented(left, node.op, right, scope, node)
     elif isinstance(left, Items) and left.real is list:
+        if isinstance(right, Items) and not right.items and not is_counted(right, scope):
+            return
         if left.code is None:
             left.items += indexing.iterate(right, scope, node)
             return

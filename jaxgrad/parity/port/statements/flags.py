@@ -56,7 +56,7 @@ def folded(buffers: frozenset[str], test: Tensor, node: ast.If, scope: Scope) ->
 def require_unchanged(run: Run, before: Mapping[str, torch.Tensor]) -> None:
     """Raise if the module changes a buffer on which a test of the same run depends."""
     after = tables(run.module)
-    run.changed |= {n for n, b in before.items() if n not in after or not _same(b, after[n])}
+    run.changed |= {n for n, b in before.items() if n not in after or not same(b, after[n])}
     for name, place in run.flags.items():
         if name in run.changed:
             raise PortError(
@@ -67,5 +67,9 @@ def require_unchanged(run: Run, before: Mapping[str, torch.Tensor]) -> None:
             )
 
 
-def _same(left: torch.Tensor, right: torch.Tensor) -> bool:
-    return left.shape == right.shape and torch.equal(left.nan_to_num(), right.nan_to_num())
+def same(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Return whether two tensors, which may be sparse, have equal values; NaN equals NaN."""
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    left, right = (x if x.layout == torch.strided else x.to_dense() for x in (left, right))
+    return torch.equal(left.nan_to_num(), right.nan_to_num())

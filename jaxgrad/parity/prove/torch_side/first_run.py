@@ -30,6 +30,11 @@ def check_module(module: Any) -> None:
             )
         if x.is_meta:
             raise ProofError(f"{name!r} is on the meta device and has no values: load them first")
+        if x.layout != torch.strided:
+            raise ProofError(
+                f"{name!r} is a sparse tensor ({x.layout}), which prove does not read: make it "
+                "dense with to_dense(), or delete it if the gradients do not need it"
+            )
         bad = int((~torch.isfinite(x)).sum()) if x.is_floating_point() else 0
         if bad and isinstance(x, nn.Parameter):
             raise ProofError(

@@ -56,3 +56,17 @@ class Picks(nn.Module):
 def test_an_element_of_a_module_is_what_its_class_defines():
     assert agrees(Picks(), X)
     assert not agrees(Picks(), X, without="* 2", instead="* 3")
+
+
+class Parts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.LayerNorm(4), nn.SiLU(), nn.Linear(4, 4))
+
+    def forward(self, x):
+        rest, last = self.layers[:-1], self.layers[-1]
+        return last(rest(x)) + self.layers[1:][1:](x)
+
+
+def test_a_slice_of_a_sequential_is_called_as_a_sequential():
+    assert proves(Parts(), np.ones((3, 4), np.float32))

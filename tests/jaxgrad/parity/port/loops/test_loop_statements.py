@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from torch import nn
 
 from jaxgrad.parity.port.source.refusals import PortError
@@ -56,3 +57,25 @@ def test_a_pair_of_which_one_module_has_no_name_is_refused():
     """The params of a pair cannot be collected without its other module."""
     with pytest.raises(PortError, match="leaves out one of their modules"):
         source(Firsts(2.0, 2.0), X)
+
+
+class Growing(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3) for _ in range(2)])
+
+    def forward(self, x, more=0, every=False):
+        found, kept = [], []
+        for layer in self.layers:
+            x = layer(x)
+            found += [x]
+            kept += [x] if every else []
+        for _ in range(more):
+            found += [x * 2]
+        return torch.cat(found, 1) + len(kept)
+
+
+def test_a_loop_of_no_turns_after_a_loop():
+    """A loop without turns is left out, and so is the sum of a list and an empty one."""
+    assert proves(Growing(), X)
+    assert "kept" not in source(Growing(), X)

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from tests.jaxgrad.parity.port._ports import agrees, source
+from tests.jaxgrad.parity.port._ports import agrees, proves, source
 
 
 X = np.random.default_rng(0).standard_normal((2, 2, 6)).astype(np.float32)
@@ -48,3 +48,28 @@ def test_copies_that_differ_in_more_than_constants_stay_apart():
     longer = nn.Sequential(*Unit(), nn.Tanh())
     text = source(Stack(Unit(), longer, Unit(padding=1)), X)
     assert text.count("F.conv1d(") == 2 and torch.is_tensor(longer[0].weight)
+
+
+class Tree(nn.Module):
+    """A module that holds a smaller one of its own class."""
+
+    def __init__(self, level: int, scale: float = 1.0):
+        super().__init__()
+        self.level, self.scale, self.fc = level, scale, nn.Linear(3, 3)
+        if level > 1:
+            self.inner = Tree(level - 1, 0.5)
+
+    def forward(self, x):
+        if self.level > 1:
+            x = self.inner(x)
+        return self.fc(x).sin() * self.scale
+
+
+def test_a_module_in_one_of_its_own_class_has_a_function_of_its_own():
+    """The entry keeps its name and its constants."""
+    text = source(Tree(2, 2.0), np.ones((2, 3), np.float32))
+
+    assert "def tree(p, x, *, scale=2.0):" in text
+    assert "def inner_tree(p, x, *, scale=0.5):" in text
+    assert proves(Tree(2, 2.0), np.ones((2, 3), np.float32))
+    assert proves(Tree(3, 2.0), np.ones((2, 3), np.float32))

@@ -31,6 +31,12 @@ class Table(nn.Module):
         self.ids = nn.Parameter(torch.ones(2, dtype=torch.int64), requires_grad=False)
 
 
+class Sparse(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mask", torch.eye(2).to_sparse())
+
+
 @pytest.mark.parametrize(
     ("module", "text"),
     [
@@ -38,10 +44,11 @@ class Table(nn.Module):
         (3, "the first argument is int, not a torch.nn.Module"),
         (nn.LazyLinear(2), "the module is lazy: 'weight' has no shape yet"),
         (nn.Linear(2, 2, device="meta"), "'weight' is on the meta device and has no values"),
+        (Sparse(), r"'mask' is a sparse tensor \(torch.sparse_coo\), which prove does not read"),
         (filled(float("nan")), r"'weight' of shape \(2, 3\) contains 2 NaN or infinities"),
         (filled(float("inf")), r"'weight' of shape \(2, 3\) contains 2 NaN or infinities"),
     ],
-    ids=["class", "number", "lazy", "meta", "nan", "inf"],
+    ids=["class", "number", "lazy", "meta", "sparse", "nan", "inf"],
 )
 def test_a_module_without_finite_weights_is_refused(module, text):
     """The sentence says what the argument is, or which weight is wrong."""
