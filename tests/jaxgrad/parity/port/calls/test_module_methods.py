@@ -50,7 +50,7 @@ class ByName(nn.Module):
 
     def forward(self, x):
         for number in range(2):
-            x = self.__getattr__(f"layer_{number}")(x).tanh()
+            x = self.__getattr__(f"layer_{number}")(x).tanh()  # pyright: ignore[reportCallIssue]
         x = self.get_submodule("layer_1.0")(x) * self.get_buffer("scale")
         return x + len(list(self.children()))
 

@@ -65,7 +65,8 @@ class Parts(nn.Module):
 
     def forward(self, x):
         rest, last = self.layers[:-1], self.layers[-1]
-        return last(rest(x)) + self.layers[1:][1:](x)
+        later = self.layers[1:][1:]  # pyright: ignore[reportIndexIssue]
+        return last(rest(x)) + later(x)
 
 
 def test_a_slice_of_a_sequential_is_called_as_a_sequential():
