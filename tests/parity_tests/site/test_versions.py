@@ -1,6 +1,7 @@
 """The page of versions comes from the records of `make matrix`."""
 
 import json
+import re
 
 from parity_tests.audits.version_matrix import RECORDS
 from parity_tests.case import load
@@ -82,3 +83,18 @@ def test_a_run_on_a_tpu_changes_the_readme(monkeypatch, tmp_path):
     assert row == f"| TPU VM | `pip install 'jax[tpu]'` | as on CPU | {cell} |"
     assert len(set(changed) ^ set(readme.split("\n"))) == 4, "the rows of the two devices change"
     assert any("`--device gpu` runs both frameworks there; untested" in line for line in changed)
+
+
+def test_the_operators_that_differ_with_torch_2_15_are_those_of_the_record():
+    """The page explains each operator that fails on `newest`, or says that jaxgrad was wrong."""
+    section = versions.PAGE.read_text(encoding="utf-8").split("## torch 2.15")[1].split("\n## ")[0]
+    rows = [line.split("|")[2] for line in section.splitlines() if line.startswith("| ")][1:]
+    named = re.findall(r"`([\w.]+)`", " ".join(rows))
+    (record,) = [
+        r for r in json.loads((RECORDS / "newest.json").read_text()) if r["target"] == "operators"
+    ]
+    failed = {re.findall(r"\[(.*)\]", name)[0] for name in record["failed"]}
+    mended, others = (int(n) for n in re.findall(r"(\d+) (?:failed|differ)", section))
+
+    assert set(named) <= failed and len(named) == len(set(named)) == others
+    assert mended + others == len(failed) == record["of"] - record["passed"]
