@@ -261,7 +261,7 @@ def test_a_table_of_ports_has_their_ratios():
 
 
 def test_a_table_of_ports_says_why_one_costs_more():
-    """A reason stands below the table of a row above 1.05, and not of others."""
+    """Below the table stands the reason of each row above 1.05, and of no other row."""
     cheap = ports.Comparison("clip", ports.Cost(100.0, 60.0), ports.Cost(100.0, 60.0))
     dear = ports.Comparison("mlp", ports.Cost(100.0, 90.0), ports.Cost(100.0, 60.0))
 

@@ -171,9 +171,9 @@ def _is_slow(x: Array) -> bool:  # for XLA's convolution of groups
 
 
 def _grouped(x: Array, w: Array, groups: int, *window: Any, **dilations: Any) -> Array:
-    """Convolve groups of channels, on a CPU one by one.
+    """Convolve groups of channels; in float32 on a CPU, one after another.
 
-    In float32 XLA's convolution of groups takes up to 50 times as long there.
+    XLA's convolution of groups takes up to 50 times as long there.
     """
     if groups in (1, x.shape[1]) or not _is_slow(x):
         return jax.lax.conv_general_dilated(x, w, *window, **dilations, feature_group_count=groups)

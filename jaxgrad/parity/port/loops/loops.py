@@ -206,7 +206,7 @@ def _of_dict(value: Fields, which: str) -> _Sequence:
 
 
 def _of_modules(value: Module, which: str) -> _Sequence:
-    # A module with two names is a child once, and a name without a module is none.
+    # As in torch, children() has a module with two names once, and skips a name without a module.
     names = dict(value.real.named_children()) if "children" in which else value.real._modules
     which = {"children": "values", "named_children": "items"}.get(which, which)
     pairs = ((Folded(n), attributes.child(value, n)) for n in names)
