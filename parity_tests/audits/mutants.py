@@ -251,6 +251,7 @@ def _pytest(tests: Sequence[str], mutant: str = "") -> tuple[str, int]:
     """
     first, finders, kept = _First(), sys.meta_path[:], _taken_out()
     os.environ[VARIABLE] = mutant
+    os.environ.setdefault("OPERATOR_SEED", "")  # a mutant of an operator meets every drawn call
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             # The modules that stay imported include plugins, which pytest would rewrite.

@@ -37,6 +37,7 @@ BENCHMARKS = "benchmarks"
 SETTINGS = {
     "JAX_DEFAULT_MATMUL_PRECISION": "highest",
     "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    "OPERATOR_SEED": "",  # every drawn call of each operator
 }
 _TEXT: dict[str, Any] = {"capture_output": True, "text": True}
 _ABOUT = """\

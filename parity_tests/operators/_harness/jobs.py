@@ -51,15 +51,20 @@ class Job:
 _HOLE = object()
 
 
-def jobs(record: Operator) -> list[Job]:
-    """Return every job of a record.
+def jobs(record: Operator, every: int = 1) -> list[Job]:
+    """Return the jobs of a record.
 
     Drawn calls run in the first dtype; the largest of them also runs in the other dtypes.
+
+    Args:
+        record: The record.
+        every: Of the drawn calls, each `every`-th runs. Those written by hand all run.
     """
     first, *others = record.dtypes
     calls = drawn(record)
     option = (("torch_gradient", True),) if record.torch_gradient else ()
-    result = [job(f"drawn {i} {s}", s, first, options=option) for i, s in enumerate(calls)]
+    some = list(enumerate(calls))[::every]
+    result = [job(f"drawn {i} {s}", s, first, options=option) for i, s in some]
     if first == "float64" and record.invariant is None:
         masked = job(f"infinite {calls[0]}", calls[0], first, options=option)
         result.append(dataclasses.replace(masked, second_order=False, infinite_cotangents=True))
@@ -68,8 +73,8 @@ def jobs(record: Operator) -> list[Job]:
         at = job(f"pinned {pinned.sample}", pinned.sample, None, point=True)
         result.append(dataclasses.replace(at, second_order=pinned.second_order))
     largest = sorted(calls, key=lambda s: -sum(x.size for x in _arrays(s)))
-    some = largest[: 2 if fuzz_seed() else 1]
-    result += [job(f"{dtype} {s}", s, dtype, options=option) for dtype in others for s in some]
+    wide = largest[: 2 if fuzz_seed() else 1]
+    result += [job(f"{dtype} {s}", s, dtype, options=option) for dtype in others for s in wide]
     return result
 
 

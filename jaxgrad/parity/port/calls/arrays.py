@@ -1,15 +1,18 @@
-"""Calls of numpy on sizes, whose results are constants for each size of the inputs."""
+"""Arrays of numpy that are made of sizes; the port makes them with the same calls of numpy."""
 
 from __future__ import annotations
 
+import ast
+import inspect
 from typing import Any
 
 import numpy as np
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Value
-from jaxgrad.parity.port.values.values import code_of, real_of
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Size, Value
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import code_of, is_computed, real_of
 
 
 def _is_numpy(function: Any) -> bool:
@@ -18,19 +21,52 @@ def _is_numpy(function: Any) -> bool:
     return isinstance(name, str) and getattr(np, name, None) is function
 
 
-def call(function: Any, args: list[Value], keywords: dict[str, Value]) -> Value | None:
+def _is_sized(value: Value) -> bool:
+    """Return whether a value is made of configuration and sizes alone."""
+    if type(value) is Items:
+        return all(map(_is_sized, value.items))
+    return isinstance(value, Size | Folded)
+
+
+def call(
+    function: Any, args: list[Value], keywords: dict[str, Value], scope: Scope
+) -> Value | None:
     """Return the value of a call of numpy on sizes, or None for any other call."""
-    if not _is_numpy(function):
+    if not _is_numpy(function) or inspect.isclass(function):
         return None
     given = [*args, *keywords.values()]
-    if not any(isinstance(x, Size) for x in given):
+    if not any(map(is_computed, given)) or not all(map(_is_sized, given)):
         return None
-    if not all(isinstance(x, Size | Folded) for x in given):
-        return None
-    real = function(*map(real_of, args), **{k: real_of(v) for k, v in keywords.items()})
     try:
         codes = [code_of(x) for x in args]
         options = {k: code_of(v) for k, v in keywords.items()}
     except PortError:  # an argument has no literal
         return None
-    return Size(real, syntax.call(f"np.{function.__name__}", *codes, **options))
+    real = function(*map(real_of, args), **{k: real_of(v) for k, v in keywords.items()})
+    return _result(real, syntax.call(f"np.{function.__name__}", *codes, **options), scope)
+
+
+def _result(real: Any, code: ast.expr, scope: Scope) -> Value:
+    """Return the value of a call; one that returns nothing changes an array in place."""
+    if real is not None:
+        return Size(real, code)
+    scope.emit(ast.Expr(code))
+    return Folded(None)
+
+
+def call_method(
+    owner: Size, name: str, args: list[Value], keywords: dict[str, Value], scope: Scope, node: Any
+) -> Value:
+    """Return the value of a method of a number or an array, such as `mask.astype(np.uint8)`.
+
+    Raises:
+        PortError: An argument is a tensor.
+    """
+    given = [*args, *keywords.values()]
+    if not all(map(_is_sized, given)):
+        raise scope.refuse(f"`.{name}()` of a number that depends on shapes, with a tensor", node)
+    options = {k: real_of(v) for k, v in keywords.items()}
+    real = getattr(owner.real, name)(*map(real_of, args), **options)
+    method = syntax.attribute(code_of(owner), name)
+    codes = {k: code_of(v) for k, v in keywords.items()}
+    return _result(real, syntax.call(method, *map(code_of, args), **codes), scope)

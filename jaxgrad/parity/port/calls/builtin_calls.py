@@ -107,12 +107,6 @@ def _is_count(value: Value) -> bool:
     return is_tensor and not (value.real.is_floating_point() or value.real.is_complex())
 
 
-def method_of_number(owner: Size, name: str) -> Size:
-    """Return the value of a method of a number without arguments, such as `x.is_integer()`."""
-    code = syntax.call(syntax.attribute(code_of(owner), name))
-    return Size(getattr(owner.real, name)(), code)
-
-
 def _label(function: Any) -> str:
     module = getattr(function, "__module__", "")
     return f"math.{function.__name__}" if module == "math" else function.__name__

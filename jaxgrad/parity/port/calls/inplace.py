@@ -129,7 +129,24 @@ def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node
     changed = Tensor(scope.values[base].real, syntax.name(place.id), view=_view(base, scope))
     scope.values[base] = changed
     _write_through(changed, scope, node)
-    return renew(Tensor(real, code_of(target)), scope)
+    return renew(Tensor(real, code_of(target), view=changed.view), scope)
+
+
+def require_no_parameter(changed: torch.Tensor, scope: Scope, node: ast.AST) -> None:
+    """Require that a tensor which changes in place is not the memory of a trained parameter.
+
+    Raises:
+        PortError: It is, as in `self.weight.data *= self.mask`.
+    """
+    for name, parameter in scope.run.module.named_parameters():
+        if parameter.requires_grad and parameter.numel() and shares(changed, parameter):
+            raise scope.refuse(
+                f"the parameter {name!r} is changed while the module runs, so the next call starts "
+                "from another value; compute a changed copy and use it (`self.weight * mask`), or "
+                "change the parameter after the optimizer's step; if only the first call changes "
+                "it, run the module once before porting",
+                node,
+            )
 
 
 def _require_own(target: Tensor, scope: Scope, node: ast.AST) -> None:
@@ -138,6 +155,7 @@ def _require_own(target: Tensor, scope: Scope, node: ast.AST) -> None:
     Raises:
         OutOfReach: It is one; the function has to be interpreted where it is called.
     """
+    require_no_parameter(target.real, scope, node)
     code = target.code
     while isinstance(code, ast.Subscript | ast.Attribute):
         code = code.value
@@ -161,6 +179,9 @@ def _view(name: str, scope: Scope) -> ast.expr | None:
 def _write_through(changed: Tensor, scope: Scope, node: ast.AST) -> None:
     """Give the variable that a changed variable is a part of its new value too."""
     if changed.view is None:
+        return
+    if state.is_leaf(changed.view):
+        state.store(changed.view, code_of(changed), scope, node)
         return
     place, new = replaced(changed.view, code_of(changed), changed.real.ndim)
     base = None if place is None else _named(place.id, scope)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
-from jaxgrad.parity.port.expressions import attributes
+from jaxgrad.parity.port.expressions import attributes, submodules
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Value
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import real_of
@@ -29,7 +29,7 @@ def of_base(
         return _listed(name, values)
     if name in ("children", "named_children"):
         owned = module.named_children()  # each child once
-        return _listed(name, [(n, attributes.child(owner, n)) for n, _ in owned])
+        return _listed(name, [(n, submodules.child(owner, n)) for n, _ in owned])
     if name in ("modules", "named_modules"):
         found = [
             (p, _reach(owner, p, scope, node) if p else owner) for p, _ in module.named_modules()

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port.expressions.constants import constant_tensor, holds_parts
+from jaxgrad.parity.port.expressions.submodules import child, module_value
 from jaxgrad.parity.port.functions import autograd_functions, made_objects, objects
 from jaxgrad.parity.port.source import authors, syntax
 from jaxgrad.parity.port.source.source import is_torch
@@ -29,7 +30,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Value,
 )
 from jaxgrad.parity.port.values.lengths import is_counted
-from jaxgrad.parity.port.values.places import is_numbered, reached
+from jaxgrad.parity.port.values.places import reached
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, folded, lift, real_of
 
@@ -50,8 +51,8 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
         return autograd_functions.read(value, name, scope, node)
     if isinstance(value, Parent):
         return _of_parent(value, name, scope, node)
-    if isinstance(value, Size) and name in _OF_NUMBERS:
-        return Method(name, None, value)
+    if isinstance(value, Size) and (name in _OF_NUMBERS or hasattr(value.real, "dtype")):
+        return _of_sized(value, name)
     if isinstance(value, Size):
         raise scope.refuse(f"`.{name}` of a number that depends on shapes", node)
     if isinstance(value, Method) and name == "__func__":
@@ -71,6 +72,17 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
     if value.code is not None and isinstance(found, int | float):
         return Size(found, syntax.attribute(code_of(value), name))
     return constant_value(found, name, scope, source=_source(value.real, scope))
+
+
+def _of_sized(value: Size, name: str) -> Value:
+    """Return an attribute of a number or an array of numpy that is computed from sizes."""
+    found, code = getattr(value.real, name), syntax.attribute(code_of(value), name)
+    if callable(found):
+        return Method(name, None, value)
+    if isinstance(found, tuple):
+        sizes: list[Value] = [Size(x, syntax.item(code, n)) for n, x in enumerate(found)]
+        return Items(tuple, code, sizes)
+    return Size(found, code)
 
 
 _FUNCTION = type(torch.autograd.Function)
@@ -101,30 +113,6 @@ def constant_value(
         fields = {k: constant_value(x, f"{name}_{k}", scope, owner) for k, x in real.items()}
         return Fields(dict, None, fields)
     return folded(real, name, source=source)
-
-
-def module_value(module: nn.Module, scope: Scope, owner: Module | None = None) -> Value:
-    """Return a module that is not read by its own name in its parent, as in `self.layers[0]`."""
-    path = scope.run.paths.get(id(module))
-    if path is None:
-        if next(module.parameters(), None) is None and next(module.buffers(), None) is None:
-            return _at(Module(module, syntax.name("p")), "")
-        raise scope.refuse(
-            f"{type(module).__name__} is not a submodule of the module that is ported"
-        )
-    prefix = f"{owner.path}." if owner is not None and owner.path else ""
-    if owner is None or not path.startswith(prefix):
-        raise scope.refuse(
-            f"the module {path!r} is reached otherwise than as an attribute of its parent"
-        )
-    for name in path.removeprefix(prefix).split("."):
-        owner = child(owner, name)
-    return owner
-
-
-def _at(module: Module, path: str) -> Module:
-    module.path = path
-    return module
 
 
 def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
@@ -192,14 +180,6 @@ def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor
     own = {**value.real._parameters, **value.real._buffers, **value.real._modules}
     code.__dict__["siblings"] = frozenset(k for k, x in own.items() if x is not None)
     return Tensor(tensor, code)
-
-
-def child(value: Module, name: str) -> Module:
-    """Return a submodule; those of a list are indexed by their number."""
-    found = value.real._modules[name]
-    numbered = is_numbered(value.real)
-    code = reached(value, name, syntax.item(code_of(value), int(name) if numbered else name))
-    return _at(Module(found, code), f"{value.path}.{name}" if value.path else name)
 
 
 def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:

@@ -7,7 +7,8 @@ import types
 
 from torch import nn
 
-from jaxgrad.parity.port.expressions.attributes import child, constant_value, read
+from jaxgrad.parity.port.expressions.attributes import constant_value, read
+from jaxgrad.parity.port.expressions.submodules import child
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.kinds_of_values import (

@@ -20,22 +20,33 @@ def with_few_stops(functions: Sequence[Written]) -> list[Written]:
     """
     for written in functions:
         if isinstance(written.node, ast.FunctionDef):
-            _visit(written.node.body)
+            _visit(written.node.body, set())
     return list(functions)
 
 
-def _visit(body: list[ast.stmt]) -> None:
-    stopped: set[str] = set()
+def _visit(body: list[ast.stmt], stopped: set[str]) -> None:
+    """Leave out stops in a block, before which the variables in `stopped` got stopped values."""
+    kept: list[ast.stmt] = []
     for statement in body:
         new = syntax.assigned(statement)
+        if isinstance(statement, ast.If | ast.For):
+            turns = isinstance(statement, ast.For)
+            _visit(statement.body, stopped - new if turns else set(stopped))
+            _visit(statement.orelse, set(stopped))
+            statement.body = statement.body or [ast.Pass()]
         inner = _inside_stop(statement.value) if isinstance(statement, ast.Assign) else None
         if inner is None or not isinstance(statement, ast.Assign):
             stopped -= new
+            kept.append(statement)
             continue
         reads = set(syntax.names_in(inner)) - MODULES
         if reads and reads <= stopped:
             statement.value = inner
-        stopped |= {x.id for x in statement.targets if isinstance(x, ast.Name)}
+        targets = {x.id for x in statement.targets if isinstance(x, ast.Name)}
+        stopped |= targets
+        if not (isinstance(statement.value, ast.Name) and targets == {statement.value.id}):
+            kept.append(statement)
+    body[:] = kept
 
 
 def _inside_stop(code: ast.expr) -> ast.expr | None:

@@ -53,6 +53,7 @@ def call_function(
     inner = Scope(run, source, {}, renamed=renames(source.node), code=function.__code__)
     passed = bound_arguments(function, args, keywords, inner, scope, node)
     inner.passed = passed
+    inner.module = _module(inner)
     inner.stateful = (function.__code__, _path(inner)) in run.other_mode.stateful
     run.scopes.append(inner)
     try:
@@ -205,8 +206,8 @@ def _module(scope: Scope) -> Module | None:
 
 
 def _path(scope: Scope) -> str:
-    module = _module(scope)
-    if module is None:
+    module = scope.module
+    if not isinstance(module, Module):
         return ""
     is_class = scope.run.classes is not None
     return scope.run.paths.get(id(module.real), module.path) if is_class else module.path

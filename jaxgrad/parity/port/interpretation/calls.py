@@ -22,6 +22,8 @@ from jaxgrad.parity.port.calls import (
     inner_gradients,
     inplace,
     module_methods,
+    packing,
+    recomputation,
     vectorized,
 )
 from jaxgrad.parity.port.functions import (
@@ -114,7 +116,7 @@ def _module(
         raise scope.refuse(
             f"{type(real).__name__} is scripted; port the module it was made of", node
         )
-    if isinstance(real, nn.RNNBase) and not whole_modules.is_layer(module, scope):
+    if isinstance(real, nn.RNNBase) and recurrent_modules.is_scan(module, args, scope):
         return recurrent_modules.call(module, args, keywords, scope, node)
     forward = real.forward
     if not isinstance(forward, types.MethodType):
@@ -134,7 +136,7 @@ def _method(
 ) -> Value:
     owner = method.owner
     if isinstance(owner, Size):
-        return builtin_calls.method_of_number(owner, method.real)
+        return arrays.call_method(owner, method.real, args, keywords, scope, node)
     if isinstance(method.real, str):
         assert isinstance(owner, Items | Fields)
         return container_methods.call_method(owner, method.real, args, keywords, scope, node)
@@ -163,8 +165,7 @@ def _callable(
         return _callable(real.func, [*first, *args], rest, scope, node)
     if real is functools.partial and any(map(is_dynamic, [*args, *keywords.values()])):
         return Partial(None, None, scope, function=args[0], args=args[1:], keywords=keywords)
-    mapped = vectorized.of_function(real, scope)
-    if mapped is not None:
+    if (mapped := vectorized.of_function(real, scope)) is not None:
         return vectorized.call(mapped, args, keywords, scope, node)
     manager = context_managers.of_call(real, args, keywords)
     if manager is not None:
@@ -175,26 +176,27 @@ def _callable(
     special = builtin_calls.special(real) or _special(real)
     if special is not None:
         return special(CallSite(args, keywords, scope, node))
+    real = torch.as_tensor if real is torch.from_numpy else real  # integers stay tensors in numpy
     name = names.of_function(real)
     if name is not None:
         return _operator(name, real, args, keywords, scope, node)
     owner = getattr(real, "__self__", None)  # `apply` is a method up to torch 2.13, then a builtin
     if isinstance(owner, type) and issubclass(owner, torch.autograd.Function):
-        return autograd_functions.apply(owner, args, keywords, scope, node)
+        return recomputation.apply(owner, args, keywords, scope, node)
     if isinstance(real, nn.Module) and not whole_modules.has_state(real):
         inputs: list[Value] = [Folded(real), *args]
         return call_function(type(real).forward, inputs, keywords, scope, node, type(real))  # pyright: ignore[reportArgumentType]
     if isinstance(real, types.MethodType):
         return call(Method(real.__func__, None, Folded(real.__self__)), args, keywords, scope, node)
+    array = arrays.call(real, args, keywords, scope)
+    if array is not None:
+        return array
     if isinstance(real, types.FunctionType):
         folded = folded_call(real, args, keywords, scope, node)
         return folded or call_function(real, args, keywords, scope, node)
     method = inspect.getattr_static(type(real), "__call__", None)
     if isinstance(method, types.FunctionType) and not isinstance(real, type):
         return _method(Method(method, None, Folded(real)), args, keywords, scope, node)
-    found = arrays.call(real, args, keywords)
-    if found is not None:
-        return found
     if isinstance(real, type) and any(map(is_computed, [*args, *keywords.values()])):
         return construct(real, args, keywords, scope, node)
     return run(real, args, keywords, scope, node)
@@ -209,10 +211,8 @@ def _special(real: Any) -> Any:
         return None
 
 
-_SPECIAL = stores.SPECIAL | (
-    hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL | functional_calls.SPECIAL
-    | func_gradients.SPECIAL
-)  # fmt: skip
+_SPECIAL = stores.SPECIAL | hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL
+_SPECIAL |= functional_calls.SPECIAL | packing.SPECIAL | func_gradients.SPECIAL
 
 
 def _operator(

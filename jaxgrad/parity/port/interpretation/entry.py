@@ -17,7 +17,7 @@ from jaxgrad.parity.port.source.port_names import port_name, renames
 from jaxgrad.parity.port.source.source import source_of
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values.inputs import input_value
-from jaxgrad.parity.port.values.kinds_of_values import Module
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Module, Value
 from jaxgrad.parity.port.values.scope import Run, top_scope
 
 
@@ -41,7 +41,17 @@ def interpret_entry(run: Run, example: Any) -> Written:
     now = [a.arg for a in entry.node.args.args]  # of the function that does the work
     entry.node.body[:0] = module_hooks.parameter_hooks(top, run.used, top.source.node)
     _take_all(entry, module, named, names, dict(zip(called, now, strict=False)))
+    _require_none(entry, values)
     return entry
+
+
+def _require_none(entry: Written, values: list[Value]) -> None:
+    """Let the entry assert that an input which was None in the example is None."""
+    for argument, value in zip(entry.node.args.args[1:], values, strict=False):
+        if isinstance(value, Folded):
+            test = ast.Compare(syntax.name(argument.arg), [ast.Is()], [syntax.constant(None)])
+            message = f"this port holds for {argument.arg}=None, as in the example"
+            entry.node.body.insert(0, ast.Assert(test, syntax.constant(message)))
 
 
 def _forward(module: nn.Module) -> types.FunctionType:

@@ -9,7 +9,7 @@ import dataclasses
 from collections.abc import Iterable
 from typing import Any
 
-from jaxgrad.parity.port.expressions import attributes, indexing
+from jaxgrad.parity.port.expressions import indexing, submodules
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
@@ -209,7 +209,7 @@ def _of_modules(value: Module, which: str) -> _Sequence:
     # As in torch, children() has a module with two names once, and skips a name without a module.
     names = dict(value.real.named_children()) if "children" in which else value.real._modules
     which = {"children": "values", "named_children": "items"}.get(which, which)
-    pairs = ((Folded(n), attributes.child(value, n)) for n in names)
+    pairs = ((Folded(n), submodules.child(value, n)) for n in names)
     return _Sequence(_chosen(which, pairs), None)
 
 

@@ -46,10 +46,11 @@ def require_turns(
 
 def unroll(body: list[ast.stmt], turn: Turn, scope: Scope, node: ast.AST) -> None:
     """Emit the statements of a turn, with the turn's values for the variables of the loop."""
+    kept_marks = ("comments", "trailing", "updates")
     for original in body:
         statement, after = _separate(original, turn, scope)
         new = syntax.substitute(statement, turn.resolved)
-        kept = {k: v for k, v in statement.__dict__.items() if k in ("comments", "trailing")}
+        kept = {k: v for k, v in statement.__dict__.items() if k in kept_marks}
         new.__dict__.update(kept)
         new.__dict__["unrolled"] = True
         scope.body.append(new)
@@ -62,10 +63,11 @@ def _separate(
 ) -> tuple[ast.stmt, tuple[ast.expr, ast.expr] | None]:
     """Split `x, block = f(block, x)` of an unrolled loop: its new params go to their place."""
     variable = statement.__dict__.get("updates")
-    if variable is None:
-        return statement, None
+    if variable not in turn.resolved:
+        return statement, None  # or the module is that of a loop around this one
     label = scope.fresh(variable)
     new = copy.deepcopy(statement)
+    del new.__dict__["updates"]
     for name in ast.walk(new):
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name.id == variable:
             name.id = label

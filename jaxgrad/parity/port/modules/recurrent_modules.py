@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 from collections.abc import Iterator
 
 from torch import nn
 
+from jaxgrad.parity.port.calls import packing
 from jaxgrad.parity.port.functions import additions, functions
+from jaxgrad.parity.port.modules import whole_modules
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Tensor, Value
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Packed, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
 
@@ -23,27 +26,42 @@ _CELLS = {
 }
 
 
+def is_scan(module: Module, args: list[Value], scope: Scope) -> bool:
+    """Return whether a recurrent module is written as a scan, and not as a layer of flax."""
+    return any(isinstance(x, Packed) for x in args) or not whole_modules.is_layer(module, scope)
+
+
 def call(
     module: Module, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
 ) -> Value:
     """Interpret the call of a recurrent module.
 
     Raises:
-        PortError: The input is packed or has no batch, or the module projects its state.
+        PortError: The input has no batch, the module projects its state, or it is packed for a
+            class of flax or for layers with dropout between them.
     """
     real: nn.RNNBase = module.real
     given = dict(zip(("input", "hx"), args, strict=False)) | keywords
     source, start = given["input"], given.get("hx", Folded(None))
     name = type(real).__name__
-    if not isinstance(source, Tensor):
-        raise scope.refuse(f"a packed sequence in {name}; pass a padded one and mask it", node)
-    if source.real.ndim != 3 or real.proj_size:
+    packed = isinstance(source, Packed)
+    if not isinstance(source, Tensor | Packed):
+        raise scope.refuse(f"{name} of something that is not a tensor", node)
+    if (not packed and source.real.ndim != 3) or real.proj_size:
         raise scope.refuse(f"{name} without a batch or with a projection is not ported", node)
     result = real(source.real, real_of(start))
     drops = bool(real.dropout and real.training and real.num_layers > 1)
+    if packed and (drops or scope.run.classes is not None):
+        raise scope.refuse(
+            f"a packed sequence in {name}"
+            + (", with dropout between its layers" if drops else ' for style="nnx"')
+            + "; pass a padded one and mask it",
+            node,
+        )
     has_start = start.real is not None
-    lines = [*_body(real, has_start, drops)]
-    parameters = ["p", "x", *(["start"] if has_start else []), *([draws.RNG] if drops else [])]
+    lines = [*_body(real, has_start, drops, source.batch_first if packed else None)]
+    parameters = ["p", "x", *(["lengths"] if packed else []), *(["start"] if has_start else [])]
+    parameters += [draws.RNG] if drops else []
     tree = ast.parse("\n".join(["def _():", *("    " + line for line in lines)])).body[0]
     assert isinstance(tree, ast.FunctionDef)
     draws.mark_splits(tree.body)
@@ -51,6 +69,7 @@ def call(
         type(real).forward, type(real), parameters, tree.body, scope.run, module.path
     )
     passed = [code_of(module), code_of(source)]
+    passed += [packing.length_code(source, scope, node)] if packed else []
     passed += [code_of(start)] if has_start else []
     if drops:
         label = functions.key_label(type(real).forward, type(real), module.path)
@@ -59,17 +78,32 @@ def call(
     for path, _ in real.named_parameters():
         scope.run.used.add(f"{module.path}.{path}" if module.path else path)
     out, final = result
-    if not isinstance(final, tuple):
-        return lift((out, final), code)
-    parts = [lift(out, syntax.item(code, 0)), lift(final, syntax.item(code, 1))]
+    first = syntax.item(code, 0)
+    parts = [
+        dataclasses.replace(source, real=out, code=first) if packed else lift(out, first),
+        lift(final, syntax.item(code, 1)),
+    ]
     return Items(tuple, code, parts)
 
 
-def _body(module: nn.RNNBase, has_start: bool, drops: bool) -> Iterator[str]:
-    """Yield the lines of the function: a scan for each layer and direction."""
+def _body(
+    module: nn.RNNBase, has_start: bool, drops: bool, packed: bool | None = None
+) -> Iterator[str]:
+    """Yield the lines of the function: a scan for each layer and direction.
+
+    Args:
+        module: The recurrent module.
+        has_start: Whether the function takes the first state.
+        drops: Whether there is dropout between the layers.
+        packed: None, or for sequences with lengths whether the batch is their first dimension.
+    """
     is_lstm = module.mode == "LSTM"
-    if module.batch_first:
+    has_lengths = packed is not None
+    batch_first = packed if has_lengths else module.batch_first
+    if batch_first:
         yield "x = x.swapaxes(0, 1)"
+    if has_lengths:
+        yield "exists = jnp.arange(x.shape[0])[:, None] < lengths"
     directions = ("", "_reverse") if module.bidirectional else ("",)
     suffixes = [f"l{n}{d}" for n in range(module.num_layers) for d in directions]
     if not has_start:
@@ -77,21 +111,21 @@ def _body(module: nn.RNNBase, has_start: bool, drops: bool) -> Iterator[str]:
         zeros = f"jnp.zeros({size}, x.dtype)"
         yield f"start = {zeros}, {zeros}" if is_lstm else f"start = {zeros}"
     several = len(suffixes) > 1
-    yield from _scan(module) if several else _step(module, 'p["{}_l0"]')
+    yield from (_scan(module, has_lengths) if several else _step(module, 'p["{}_l0"]', has_lengths))
     for number, suffix in enumerate(suffixes):
         if number % len(directions) == 0 and number and drops:
             yield f"{draws.RNG}, dropout_{draws.RNG} = jax.random.split({draws.RNG})"
             yield f"x = F.dropout(x, {module.dropout}, key=dropout_{draws.RNG})"
         start = f"(start[0][{number}], start[1][{number}])" if is_lstm else f"start[{number}]"
         if not several:
-            yield f"end_l0, x = lax.scan(step, {start}, x)"
+            yield f"end_l0, x = lax.scan(step, {start}, {_STEPS[has_lengths]})"
             continue
         out = f"out_{suffix}" if module.bidirectional else "x"
         reverse = ", reverse=True" if suffix.endswith("_reverse") else ""
         yield f'end_{suffix}, {out} = scan("{suffix}", {start}, x{reverse})'
         if reverse:
             yield f"x = jnp.concatenate([out_l{number // 2}, out_{suffix}], axis=-1)"
-    if module.batch_first:
+    if batch_first:
         yield "x = x.swapaxes(0, 1)"
     ends = ", ".join(f"end_{s}" for s in suffixes)
     if not is_lstm:
@@ -108,19 +142,35 @@ def _names(module: nn.RNNBase) -> list[str]:
     return ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if module.bias else [])]
 
 
-def _scan(module: nn.RNNBase) -> Iterator[str]:
+_STEPS = {False: "x", True: "(x, exists)"}  # what a scan goes along
+
+
+def _scan(module: nn.RNNBase, has_lengths: bool) -> Iterator[str]:
     """Yield the function that runs one layer in one direction."""
     options = ", reverse=False" if module.bidirectional else ""
     names = ", ".join(f'"{name}_"' for name in _names(module))
     yield f"def scan(suffix, state, x{options}):"
     yield f"    weights = [p[name + suffix] for name in ({names})]"
-    yield from (f"    {line}" for line in _step(module, "*weights"))
-    yield f"    return lax.scan(step, state, x{', reverse=reverse' if options else ''})"
+    yield from (f"    {line}" for line in _step(module, "*weights", has_lengths))
+    reverse = ", reverse=reverse" if options else ""
+    yield f"    return lax.scan(step, state, {_STEPS[has_lengths]}{reverse})"
 
 
-def _step(module: nn.RNNBase, weight: str) -> Iterator[str]:
+def _step(module: nn.RNNBase, weight: str, has_lengths: bool) -> Iterator[str]:
     """Yield the function of one time step; `weight` is the code of a weight of a given name."""
     weights = ", ".join(dict.fromkeys(weight.format(name) for name in _names(module)))
-    yield "def step(state, x):"
-    yield f"    state = {_CELLS[module.mode]}(x, state, {weights})"
+    cell = f"{_CELLS[module.mode]}(x, state, {weights})"
+    if has_lengths:
+        yield "def step(state, inputs):"
+        yield "    x, exists = inputs"
+        yield f"    new = {cell}"
+        kept = "jnp.where(exists[:, None], {}, {})"  # after its end, a sequence keeps its state
+        if module.mode == "LSTM":
+            both = f"lambda n, s: {kept.format('n', 's')}"
+            yield f"    state = jax.tree.map({both}, new, state)"
+        else:
+            yield f"    state = {kept.format('new', 'state')}"
+    else:
+        yield "def step(state, x):"
+        yield f"    state = {cell}"
     yield f"    return state, {'state[0]' if module.mode == 'LSTM' else 'state'}"

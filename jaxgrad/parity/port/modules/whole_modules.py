@@ -6,7 +6,7 @@ import ast
 
 from torch import nn
 
-from jaxgrad.parity.port.expressions import attributes
+from jaxgrad.parity.port.expressions import submodules
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values import draws, places
@@ -68,7 +68,7 @@ def _sequence(module: Module, given: Tensor, scope: Scope, node: ast.AST) -> Val
     methods: list[ast.expr] = []
     value = given
     for name in module.real._modules:
-        child = attributes.child(module, name)
+        child = submodules.child(module, name)
         with scope.block() as body:
             inner = Tensor(value.real, syntax.name(PLACEHOLDER))
             result = scope.run.call(child, [inner], {}, scope, node)

@@ -18,9 +18,13 @@ def shares_a_key(fn: Callable[..., Any], params: Any, inputs: Any) -> bool:
 
 
 def _draws(jaxpr: core.Jaxpr, outer: Mapping[Any, Any]) -> Iterator[Any]:
-    """Yield the variable of each draw's key; that of a called function is its argument."""
+    """Yield each draw's key: an argument of the whole program, or what one run of a line made.
+
+    Two calls of a function may share its program, so its variables are not the keys themselves.
+    """
+    known = dict(outer)
     for eqn in jaxpr.eqns:
-        args = [x if isinstance(x, core.Literal) else outer.get(x, x) for x in eqn.invars]
+        args = [x if isinstance(x, core.Literal) else known.get(x, x) for x in eqn.invars]
         if eqn.primitive.name == "random_bits":
             yield args[0]
         for value in eqn.params.values():
@@ -28,3 +32,4 @@ def _draws(jaxpr: core.Jaxpr, outer: Mapping[Any, Any]) -> Iterator[Any]:
             if isinstance(inner, core.Jaxpr):
                 same = len(inner.invars) == len(args)
                 yield from _draws(inner, dict(zip(inner.invars, args, strict=True)) if same else {})
+        known |= {x: object() for x in eqn.outvars}

@@ -52,8 +52,15 @@ def _gradients(module: nn.Module, outputs: list[torch.Tensor]) -> list[torch.Ten
     if not params or not outputs:
         return []
     seeds = [torch.randn_like(x) for x in outputs]
-    grads = torch.autograd.grad(outputs, params, seeds, allow_unused=True)
-    return [torch.zeros_like(p) if g is None else g for p, g in zip(params, grads, strict=True)]
+    kept = [p.grad for p in params]
+    try:
+        for p in params:
+            p.grad = None
+        torch.autograd.backward(outputs, seeds)  # `grad` refuses a checkpoint with use_reentrant
+        return [torch.zeros_like(p) if p.grad is None else p.grad for p in params]
+    finally:
+        for p, grad in zip(params, kept, strict=True):
+            p.grad = grad
 
 
 def depends_on_mode(train: Observed, evaluated: Observed) -> bool:

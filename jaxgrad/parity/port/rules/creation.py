@@ -12,8 +12,8 @@ import torch
 from jaxgrad.parity.port.expressions import attributes
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.fixed import is_fixed
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
+from jaxgrad.parity.port.values.fixed import buffers_of, is_fixed
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -49,6 +49,16 @@ def _filled(op: Operation) -> ast.expr:
     name = op.name.removeprefix("new_")
     shape = shape_argument(op, 1 if op.name.startswith("new_") else 0)
     return syntax.call(f"jnp.{name}", shape, **dtype_option(op))
+
+
+def _new(op: Operation) -> ast.expr:
+    """Write the old `x.new(2, 3)`, an array of x's dtype, or `x.new([1.0, 2.0])`."""
+    dtype = syntax.attribute(op.input, "dtype")
+    if any(isinstance(x, Items) and x.code is not None for x in op.args[1:]):
+        raise op.refuse("new() of a shape; write new_empty(shape)")
+    if all(isinstance(x.real, int) for x in op.args[1:]):
+        return syntax.call("jnp.empty", shape_argument(op, 1), dtype=dtype)
+    return syntax.call("jnp.array", op.code(1, "data"), dtype=dtype)
 
 
 def _full(op: Operation) -> ast.expr:
@@ -139,9 +149,17 @@ def _type(op: Operation) -> ast.expr:
 
 def _item(op: Operation) -> Value:
     """Return the numbers of a tensor that depends on sizes and configuration alone."""
+    if op.name == "numpy" and op.real.dtype.kind != "f":
+        return op.args[0]  # such as the lengths of sequences, for torch itself
     if is_fixed(op.args[0].real) and op.name != "numpy":
         op.scope.assume(op.node, f"{syntax.text(op.node)} == {op.real!r}")
         return attributes.constant_value(_shortest(op.real, op.dtype), "", op.scope)
+    flags = buffers_of(op.args[0].real)
+    if op.name == "item" and flags and not op.args[0].real.is_floating_point():
+        op.scope.assume(op.node, f"{syntax.text(op.node)} == {op.real!r}")
+        for name in flags:
+            op.scope.run.flags.setdefault(name, op.scope.place(op.node))
+        return Folded(op.real)
     raise op.refuse(
         f"{op.name}() reads the value of a tensor, which is not known when JAX traces; keep it as "
         "a tensor, or pass the number as an argument"
@@ -191,12 +209,13 @@ def _fact(op: Operation) -> Value:
 
 RULES: dict[str, Callable[[Operation], Any]] = {
     "zeros": _filled, "ones": _filled, "empty": _filled, "new_zeros": _filled,
-    "new_ones": _filled, "new_empty": _filled, "full": _full, "new_full": _full,
+    "new_ones": _filled, "new_empty": _filled, "new": _new, "full": _full, "new_full": _full,
     "zeros_like": _like, "ones_like": _like, "full_like": _like, "empty_like": _like,
     "arange": _arange, "linspace": _linspace, "eye": _eye, "tensor": _tensor,
-    "as_tensor": _tensor, "new_tensor": _new_tensor, "to": _to, "type_as": _type_as,
-    "type": _type, "float": _cast(torch.float32), "double": _cast(torch.float64),
-    "half": _cast(torch.float16), "bfloat16": _cast(torch.bfloat16), "bool": _cast(torch.bool),
+    "as_tensor": _tensor, "new_tensor": _new_tensor, "to": _to,
+    "type_as": _type_as, "type": _type, "float": _cast(torch.float32),
+    "double": _cast(torch.float64), "half": _cast(torch.float16),
+    "bfloat16": _cast(torch.bfloat16), "bool": _cast(torch.bool),
     "byte": _cast(torch.uint8), "char": _cast(torch.int8), "short": _cast(torch.int16),
     "int": _cast(torch.int32), "long": _cast(torch.int64), "item": _item, "tolist": _item,
     "numpy": _item, "nonzero": _positions, "unique": _positions, "argwhere": _positions,

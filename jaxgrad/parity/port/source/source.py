@@ -50,6 +50,7 @@ def source_of(function: types.FunctionType) -> Source:
     text = textwrap.dedent("".join(lines))
     node = _function(text, code)
     ast.increment_lineno(node, first - 1)
+    _mangle(node, function.__qualname__)
     comments, own = ({}, frozenset()) if is_torch(function) else _comments(text, first - 1)
     return Source(node, code.co_filename, comments, own, function)
 
@@ -93,6 +94,15 @@ def _begins(node: ast.Lambda, code: types.CodeType) -> bool:
 
 def _holds(node: ast.expr, start: Any, end: Any) -> bool:
     return (node.lineno, node.col_offset) <= start and end <= (node.end_lineno, node.end_col_offset)
+
+
+def _mangle(node: ast.AST, qualname: str) -> None:
+    """Give private attributes, `self.__x`, the names that Python gives them in a class."""
+    parts = [part.split(".") for part in qualname.split(".<locals>.")]
+    owner = next((names[-2] for names in reversed(parts) if len(names) > 1), "").lstrip("_")
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Attribute) and inner.attr.startswith("__") and owner:
+            inner.attr = inner.attr if inner.attr.endswith("__") else f"_{owner}{inner.attr}"
 
 
 def _comments(text: str, offset: int) -> tuple[dict[int, str], frozenset[int]]:

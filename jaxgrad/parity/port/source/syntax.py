@@ -232,6 +232,8 @@ def literal(value: Any) -> ast.expr:
         return constant(complex(value))
     if isinstance(value, torch.dtype):
         return dotted(DTYPES[value])
+    if isinstance(value, type) and issubclass(value, np.generic | bool | int | float):
+        return dotted(f"np.{value.__name__}" if issubclass(value, np.generic) else value.__name__)
     if isinstance(value, tuple):
         return ast.Tuple([literal(x) for x in value], ast.Load())
     if isinstance(value, list):

@@ -41,6 +41,9 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
         _set_on_module(owner, name, value, scope, node)
     elif isinstance(owner, Tensor) and _changes_nothing(owner, name, value):
         return
+    elif isinstance(owner, Tensor):
+        inplace.require_no_parameter(owner.real, scope, node)
+        raise scope.refuse(f"`{name}` of a tensor is set; give the name another tensor", node)
     elif isinstance(owner, Module) and getattr(owner.real, name, None) is value.real:
         return  # it is set to what it is
     elif isinstance(owner, Module) and isinstance(value, Module):
@@ -62,7 +65,7 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
 def _changes_nothing(owner: Tensor, name: str, value: Value) -> bool:
     """Return whether a tensor gets its own data again, or takes part in torch's graph."""
     if name == "requires_grad":
-        return value.real is True
+        return value.real is True or not owner.real.requires_grad
     real = value.real
     if name != "data" or not isinstance(real, torch.Tensor) or real.dtype != owner.real.dtype:
         return False
@@ -154,7 +157,7 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
         owner.items[position] = kept(str(position), value, scope, lasting=True)
     elif isinstance(owner, Fields) and not isinstance(owner, Object):
         _set_field(owner, position, value, scope)
-    elif isinstance(owner, Folded) and isinstance(value, Folded):
+    elif isinstance(owner, Size | Folded) and isinstance(value, Size | Folded):
         owner.real[position] = value.real
     else:
         raise scope.refuse("an element of this object is set while the module runs", node)

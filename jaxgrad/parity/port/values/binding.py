@@ -10,6 +10,7 @@ from typing import Any
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.views import is_part
+from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
     Fields,
@@ -41,6 +42,7 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     except PortError:
         _name_parts(name, value, scope)
         return value
+    buffer = code if state.is_leaf(code) else None
     if isinstance(value, Tensor) and scope.no_grad:
         code = stopped(value, code)
     local = scope.local(name)
@@ -56,7 +58,8 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     if isinstance(bound, Tensor):
         shares = value.real._base is not None and is_part(code)
         own = isinstance(target, ast.Name) and target.id in syntax.names_in(code)  # `x = x[0]`
-        bound.view = code if shares and not own else None
+        view = value.view if isinstance(value.code, ast.Name) else None  # of the same memory
+        bound.view = buffer or (code if shares and not own else view)
     scope.values[name] = bound
     return bound
 

@@ -14,12 +14,14 @@ from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.binding import bind
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Tensor, Value
+from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
 
 
 def input_value(name: str, value: Any, scope: Scope) -> Value:
     """Return an argument of the entry as a value with its name."""
+    if value is None:
+        return Folded(None)
     if isinstance(value, torch.Tensor):
         return Tensor(value, syntax.name(name))
     if isinstance(value, Mapping):
@@ -36,7 +38,9 @@ def tensors(inputs: Any, module: nn.Module) -> Any:
     dtypes = [p.dtype for p in module.parameters() if p.is_floating_point()]
     dtype = dtypes[0] if dtypes else torch.get_default_dtype()
 
-    def one(x: Any) -> torch.Tensor:
+    def one(x: Any) -> torch.Tensor | None:
+        if x is None:
+            return None
         array = np.asarray(copy_to_numpy(x))
         if array.dtype.kind not in "biufcV":
             raise PortError(
@@ -52,7 +56,9 @@ def tensors(inputs: Any, module: nn.Module) -> Any:
 def attached(example: Any) -> Any:
     """Return inputs that take part in torch's graph, as the outputs of an encoder do."""
 
-    def one(x: torch.Tensor) -> torch.Tensor:
+    def one(x: torch.Tensor | None) -> torch.Tensor | None:
+        if x is None:
+            return None
         return x.requires_grad_().clone() if x.is_floating_point() or x.is_complex() else x
 
     return map_leaves(one, example)

@@ -109,6 +109,16 @@ class Object(Fields):
 
 
 @dataclasses.dataclass(eq=False)
+class Packed(Value):
+    """A packed sequence of torch; the port has the padded one (`code`) and the lengths."""
+
+    lengths: Value = dataclasses.field(default_factory=lambda: Folded(None))
+    batch_first: bool = False  # of the padded sequence
+    steps: int = 0  # of the padded sequence
+    scope: Any = None  # where the lengths have their name
+
+
+@dataclasses.dataclass(eq=False)
 class Method(Value):
     """A Python function (`real`) bound to the value that it was read from."""
 
@@ -199,4 +209,4 @@ def is_dynamic(value: Value) -> bool:
         return is_dynamic(value.owner)
     if isinstance(value, Folded):
         return value.code is not None  # `x.dtype`
-    return isinstance(value, Tensor | Size | Module | Closure)
+    return isinstance(value, Tensor | Size | Module | Closure | Packed)

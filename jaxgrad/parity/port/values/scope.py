@@ -118,9 +118,9 @@ class Scope:
     code: types.CodeType | None = None  # of the function that became this function of the port
     passed: dict[str, ast.expr] = dataclasses.field(default_factory=dict)  # what the caller passes
     borrowed: list[Value] = dataclasses.field(default_factory=list)  # containers of the caller
-    carried: list[tuple[Value, Value]] = dataclasses.field(
-        default_factory=list
-    )  # stored values of a caller, and what they are here
+    module: Value | None = None  # whose method it is, or that the function takes first
+    # stored values of a caller, and what they are here
+    carried: list[tuple[Value, Value]] = dataclasses.field(default_factory=list)
 
     def place(self, node: ast.AST | None = None) -> Place:
         return self.source.place(node or self.line or self.source.node)

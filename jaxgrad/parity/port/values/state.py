@@ -10,6 +10,7 @@ import ast
 import copy
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import OutOfReach, PortError
 from jaxgrad.parity.port.values import param_paths
 from jaxgrad.parity.port.values.kinds_of_values import Value
 from jaxgrad.parity.port.values.scope import Scope
@@ -28,13 +29,20 @@ def store(place: ast.expr, new: ast.expr, scope: Scope, node: ast.AST) -> None:
     root, keys = _path(place)
     if root != "p":
         if root not in scope.turning:
-            raise scope.refuse("a buffer of a module that is an argument is changed", node)
+            raise _out_of_reach("a buffer of a module that is an argument is changed", scope, node)
         new = _at(keys, syntax.name(root), new)
         scope.emit(updating(root, new))
         return
     scope.stateful = True
     if not _joined(keys, new, scope):
         scope.emit(ast.Assign([ast.Name("p", ast.Store())], _at(keys, syntax.name("p"), new)))
+
+
+def _out_of_reach(reason: str, scope: Scope, node: ast.AST) -> PortError:
+    """Return the error that makes a function be interpreted where its module is known."""
+    if scope.code is None:
+        return scope.refuse(reason, node)
+    return OutOfReach(reason, scope.place(node), scope.code)
 
 
 def updating(variable: str, new: ast.expr) -> ast.Assign:
@@ -56,7 +64,7 @@ def call(value: Value, code: ast.Call, params: ast.expr, scope: Scope, node: ast
     statement = ast.Assign([ast.Tuple(targets, ast.Store())], code)
     if direct and root != "p":
         if root not in scope.turning:
-            raise scope.refuse("a module that is an argument changes its buffers", node)
+            raise _out_of_reach("a module that is an argument changes its buffers", scope, node)
         statement.__dict__["updates"] = root
     scope.emit(statement)
     if direct:

@@ -7,7 +7,7 @@ from torch import nn
 
 from jaxgrad.parity.port.port import port
 from jaxgrad.parity.port.source.refusals import PortError
-from tests.jaxgrad.parity.port._ports import agrees, source
+from tests.jaxgrad.parity.port._ports import agrees, proves, source
 
 
 X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
@@ -221,3 +221,53 @@ def test_a_buffer_that_a_function_changes_is_returned():
     ported = port(Averages(), (X,))
     assert ported.report is not None and ported.report.verdict == "pass"
     assert ported.has_state
+
+
+class Renamed(Averages):
+    """A local variable is the buffer, and changes in place."""
+
+    def forward(self, x):
+        h = self.fc(x)
+        mean = self.mean
+        with torch.no_grad():
+            for _ in range(2):
+                mean = nn.functional.normalize(h.mean(0) + mean, dim=0, out=mean)
+            mean = mean.clone()
+        return h * mean
+
+
+def test_a_buffer_that_changes_under_another_name_is_returned():
+    assert 'p["mean"] = mean' in source(Renamed(), X)
+    assert proves(Renamed(), X)
+
+
+class Masked(nn.Linear):
+    def forward(self, x):
+        self.weight.data *= 0.5
+        return super().forward(x)
+
+
+class Zeroed(nn.Linear):
+    def forward(self, x):
+        self.weight.data[:, -1].zero_()
+        return super().forward(x)
+
+
+class Clamped(nn.Linear):
+    def forward(self, x):
+        with torch.no_grad():
+            self.weight.clamp_(min=0.1)
+        return super().forward(x)
+
+
+class Replaced(nn.Linear):
+    def forward(self, x):
+        self.weight.data = nn.functional.normalize(self.weight.data, dim=1)
+        return super().forward(x)
+
+
+@pytest.mark.parametrize("kind", [Masked, Zeroed, Clamped, Replaced])
+def test_a_parameter_that_the_module_changes_is_refused(kind: type[nn.Linear]) -> None:
+    """Each next call would start from another value, which a function of the params has not."""
+    with pytest.raises(PortError, match="the parameter 'weight' is changed while the module runs"):
+        source(kind(4, 4), X)

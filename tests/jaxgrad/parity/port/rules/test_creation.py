@@ -1,9 +1,12 @@
 """Operators that make tensors or change their dtype."""
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
+from jaxgrad.parity.port.port import port
+from jaxgrad.parity.port.source.refusals import PortError
 from tests.jaxgrad.parity.port._ports import agrees, proves, source
 
 
@@ -56,3 +59,71 @@ def test_a_number_of_a_float32_tensor_has_the_digits_that_it_was_made_of():
     """The proof in float64 makes the tensor in float64."""
     assert "* 0.3\n" in source(Scaled(), X)
     assert proves(Scaled(), X)
+
+
+class Initialized(nn.Module):
+    """A flag is read as a number, as in networks whose first call chooses their scales."""
+
+    def __init__(self, flag: int) -> None:
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.register_buffer("initialized", torch.tensor(flag, dtype=torch.uint8))
+
+    def forward(self, x):
+        if self.initialized.item() == 0:
+            self.fc.weight.data.copy_(-x.std() * torch.ones(4, 4))
+            self.initialized.fill_(1)
+        return self.fc(x)
+
+
+def test_the_number_of_a_flag_is_assumed():
+    ported = port(Initialized(1), (X,))
+    assert [a.text for a in ported.assumptions] == ["self.initialized.item() == 1"]
+    with pytest.raises(PortError, match="run the module once before porting"):
+        port(Initialized(0), (X,))
+
+
+class Ordered(nn.Module):
+    """Integers go through numpy, as the lengths of sequences do."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x, at):
+        return self.fc(x)[torch.from_numpy(at.detach().cpu().numpy())]
+
+
+def test_integers_stay_tensors_in_numpy():
+    assert agrees(Ordered(), X, np.array([2, 0, 1]))
+    with pytest.raises(PortError, match=r"numpy\(\) reads the value of a tensor"):
+        source(Ordered(), X, X)
+
+
+class Old(nn.Module):
+    """`new` of old programs: sizes or numbers."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        start = self.fc.weight.data.new(x.shape[0], 4).zero_()
+        return self.fc(x) * (1 + start) * x.new([1.0, 2.0, 3.0, 4.0])
+
+
+def test_new_has_the_dtype_of_its_tensor():
+    text = source(Old(), X)
+    assert "zeros_like" in text or "jnp.zeros" in text
+    assert agrees(Old(), X)
+
+
+class OldShape(nn.Module):
+    def forward(self, x):
+        return x * x.new(x.shape).fill_(2)
+
+
+def test_new_of_a_shape_is_refused():
+    """Of a list of the same numbers, it would be an array of those."""
+    with pytest.raises(PortError, match=r"new\(\) of a shape; write new_empty\(shape\)"):
+        source(OldShape(), X)

@@ -70,3 +70,25 @@ class Negative(nn.Module):
 
 def test_a_negative_number_of_numpy_is_written_as_a_number_of_python():
     assert agrees(Negative(), np.ones((2, 4), np.float32))
+
+
+class _Private(nn.Module):
+    """Python gives names of two underscores another name in each class."""
+
+    def __init__(self):
+        super().__init__()
+        self.__layer = nn.Linear(4, 4)
+
+    def __scaled(self, x):
+        return self.__layer(x) * 2
+
+    def forward(self, x):
+        def inner(y):
+            return self.__scaled(y)
+
+        return inner(x + 1)
+
+
+def test_private_attributes_are_found():
+    x = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    assert agrees(_Private(), x)

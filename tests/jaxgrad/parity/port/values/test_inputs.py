@@ -1,5 +1,7 @@
 """The example inputs of a port."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from torch import nn
@@ -19,9 +21,24 @@ class Optional(nn.Module):
 
 
 def test_an_input_that_is_not_an_array_is_refused():
-    with pytest.raises(PortError, match="inputs= needs arrays, got NoneType; leave this argument"):
-        source(Optional(), X, None, X)
+    with pytest.raises(PortError, match="inputs= needs arrays, got str; leave this argument out"):
+        source(Optional(), X, "mask", X)
     assert "x * scale" in port(Optional(), {"x": X, "scale": X}, prove=False).source
+
+
+@pytest.mark.parametrize("style", ["functions", "nnx"])
+def test_an_input_that_is_none_stays_an_argument(style: str) -> None:
+    """The port asserts that it is None, because the code for any other value is left out."""
+    ported = port(Optional(), (X, None, X), style=style)
+    assert "assert mask is None, " in ported.source
+    assert "x * scale" in ported.source
+    if style == "functions":
+        space: dict[str, Any] = {}
+        exec(ported.source, space)
+        with pytest.raises(
+            AssertionError, match="this port holds for mask=None, as in the example"
+        ):
+            space["optional"]({}, X, X, X)
 
 
 class Asks(nn.Module):

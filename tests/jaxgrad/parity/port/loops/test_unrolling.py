@@ -1,0 +1,22 @@
+"""The statements of a loop that is written turn by turn."""
+
+import numpy as np
+import pytest
+from torch import nn
+from torch.nn.utils import spectral_norm
+
+from tests.jaxgrad.parity.port._ports import proves, source
+
+
+X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+
+
+@pytest.mark.filterwarnings("ignore:`torch.nn.utils.spectral_norm`")
+def test_a_loop_inside_of_a_loop_over_modules_returns_their_buffers():
+    """A hook's own loop changes buffers of the module at which the loop around it is."""
+    layers = nn.Sequential(
+        spectral_norm(nn.Linear(4, 4)), nn.Tanh(), spectral_norm(nn.Linear(4, 2))
+    )
+    text = source(layers, X)
+    assert '{**p[0], "weight_u": u}' in text and '{**p[2], "weight_u": u}' in text
+    assert proves(layers, X)

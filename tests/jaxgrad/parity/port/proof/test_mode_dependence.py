@@ -1,0 +1,28 @@
+"""What torch does in each mode."""
+
+import pytest
+import torch
+from torch import nn
+from torch.utils.checkpoint import checkpoint
+
+from jaxgrad.parity.port.proof.mode_dependence import depends_on_mode, observed
+
+
+class Checkpointed(nn.Module):
+    """A checkpoint of the kind that `torch.autograd.grad` refuses."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.layer = nn.Sequential(nn.Linear(4, 4), nn.Dropout(p))
+
+    def forward(self, x):
+        return checkpoint(self.layer, self.layer(x), use_reentrant=True)
+
+
+@pytest.mark.parametrize(("p", "expected"), [(0.0, False), (0.5, True)])
+def test_a_checkpoint_depends_on_the_mode_if_its_function_does(p: float, expected: bool) -> None:
+    module, inputs = Checkpointed(p), (torch.ones(2, 4),)
+    module.layer[0].weight.grad = kept = torch.ones(4, 4)
+    train, evaluated = observed(module, inputs, True), observed(module, inputs, False)
+    assert depends_on_mode(train, evaluated) == expected
+    assert module.layer[0].weight.grad is kept  # the user's own gradients stay
