@@ -117,6 +117,9 @@ def _list_method(owner: Items, name: str, args: list[Value], scope: Scope, node:
         if pinned(args[0], scope, node) not in map(real_of, owner.items):
             owner.items.append(args[0])
         return Folded(None)
+    if name == "copy":
+        code = None if owner.code is None else syntax.call("list", code_of(owner))
+        return Items(owner.real, code, list(owner.items), owner.counted)
     if name in ("index", "count"):
         values = [pinned(x, scope, node) for x in indexing.iterate(owner, scope, node)]
         return Folded(getattr(values, name)(*(pinned(x, scope, node) for x in args)))
