@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.calls.elements import renew
+from jaxgrad.parity.port.calls.memory import Data, named, require_no_parameter, shares, unrecorded
 from jaxgrad.parity.port.expressions import operators
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import OutOfReach
@@ -32,9 +33,8 @@ def augmented(
     compute = operators.IN_PLACE[type(op)]
     real = compute(left.real, real_of(right))
     if isinstance(node.target, ast.Name) and isinstance(left.code, ast.Name) and type(op) in _PLAIN:
-        stop = scope.no_grad
-        if stop:
-            scope.emit(ast.Assign([_store(left.code)], stopped(left, code)))
+        if scope.no_grad:
+            scope.emit(ast.Assign([_store(left.code)], unrecorded(left, left.code, code)))
         else:
             scope.emit(ast.AugAssign(_store(left.code), op, _right(code)))
         _outdate(real, scope, keep=left.code.id, node=node)
@@ -58,7 +58,7 @@ def set_item(owner: Tensor, key: Value, value: Value, scope: Scope, node: ast.AS
     mask = _mask(key)
     number = real_of(value)
     owner.real[real_of(key)] = number
-    if mask is not None and not (isinstance(value, Tensor) and value.real.numel() != 1):
+    if mask is not None and not _has_value_for_each(value, mask, owner):
         code = _where(owner, mask, code_of(value))
     elif mask is not None:
         raise scope.refuse(
@@ -78,14 +78,22 @@ def set_masked(
     Raises:
         PortError: `y` has a value for each element that the mask chooses.
     """
-    if isinstance(right, Tensor) and right.real.numel() != 1:
+    assert isinstance(mask, Tensor)
+    if _has_value_for_each(right, mask, owner):
         raise scope.refuse(
             "a masked assignment of as many values as the mask has; use torch.where", node
         )
-    assert isinstance(mask, Tensor)
     code = _where(owner, mask, code_of(whole))
     owner.real[mask.real] = whole.real[mask.real]
     write(owner, code, owner.real, scope, node)
+
+
+def _has_value_for_each(value: Value, mask: Tensor, owner: Tensor) -> bool:
+    """Return whether a value differs between the places that a mask chooses."""
+    if not isinstance(value, Tensor) or value.real.numel() == 1:
+        return False
+    inside = owner.real.ndim - mask.real.ndim  # dimensions of each place
+    return any(n != 1 for n in value.real.shape[: value.real.ndim - inside])
 
 
 def is_mask(key: Value) -> bool:
@@ -113,40 +121,25 @@ def _where(owner: Tensor, mask: Tensor, value: ast.expr) -> ast.expr:
 def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node: ast.AST) -> Value:
     """Give a tensor a new value: assign its name, or the part of the name that it is a view of."""
     _require_own(target, scope, node)
-    is_leaf = state.is_leaf(target.code)
-    if scope.no_grad or (is_leaf and not torch.is_grad_enabled()):  # in a caller of the function
-        code = stopped(Tensor(real), code)
-    if is_leaf:
+    if state.is_leaf(target.code):
+        if scope.no_grad or not torch.is_grad_enabled():  # in a caller of the function
+            code = stopped(Tensor(real), code)
         state.store(code_of(target), code, scope, node)
         return Tensor(real, code_of(target))
-    place, new = replaced(code_of(target), code, real.ndim)
-    base = None if place is None else _named(place.id, scope)
+    data = Data(real, scope)
+    place, new = replaced(data.visit(code_of(target)), data.visit(code), real.ndim)
+    base = None if place is None else named(place.id, scope)
     if place is None or base is None or not shares(scope.values[base].real, real):
         _outdate(real, scope, keep="", node=node)
-        return renew(Tensor(real, code), scope)
+        return renew(Tensor(real, stopped(Tensor(real), code) if scope.no_grad else code), scope)
+    if scope.no_grad or data.found:
+        new = unrecorded(scope.values[base], place, new)
     scope.emit(ast.Assign([_store(place)], new))
     _outdate(real, scope, keep=place.id, node=node)
     changed = Tensor(scope.values[base].real, syntax.name(place.id), view=_view(base, scope))
     scope.values[base] = changed
     _write_through(changed, scope, node)
-    return renew(Tensor(real, code_of(target), view=changed.view), scope)
-
-
-def require_no_parameter(changed: torch.Tensor, scope: Scope, node: ast.AST) -> None:
-    """Require that a tensor which changes in place is not the memory of a trained parameter.
-
-    Raises:
-        PortError: It is, as in `self.weight.data *= self.mask`.
-    """
-    for name, parameter in scope.run.module.named_parameters():
-        if parameter.requires_grad and parameter.numel() and shares(changed, parameter):
-            raise scope.refuse(
-                f"the parameter {name!r} is changed while the module runs, so the next call starts "
-                "from another value; compute a changed copy and use it (`self.weight * mask`), or "
-                "change the parameter after the optimizer's step; if only the first call changes "
-                "it, run the module once before porting",
-                node,
-            )
+    return renew(Tensor(real, data.visit(code_of(target)), view=changed.view), scope)
 
 
 def _require_own(target: Tensor, scope: Scope, node: ast.AST) -> None:
@@ -184,34 +177,17 @@ def _write_through(changed: Tensor, scope: Scope, node: ast.AST) -> None:
         state.store(changed.view, code_of(changed), scope, node)
         return
     place, new = replaced(changed.view, code_of(changed), changed.real.ndim)
-    base = None if place is None else _named(place.id, scope)
+    base = None if place is None else named(place.id, scope)
     if place is None or base is None:
         return
     whole = scope.values[base]
     if not isinstance(whole, Tensor) or not shares(whole.real, changed.real):
         return
     if scope.no_grad:
-        new = stopped(whole, new)
+        new = unrecorded(whole, place, new)
     scope.emit(ast.Assign([_store(place)], new))
     scope.values[base] = Tensor(whole.real, syntax.name(place.id), view=whole.view)
     _write_through(scope.values[base], scope, node)  # pyright: ignore[reportArgumentType]
-
-
-def shares(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Return whether two tensors are in the same memory."""
-    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
-
-
-def _named(local: str, scope: Scope) -> str | None:
-    """Return torch's name of a local variable of the port that holds a tensor."""
-    for name, value in scope.values.items():
-        if (
-            isinstance(value, Tensor)
-            and isinstance(value.code, ast.Name)
-            and value.code.id == local
-        ):
-            return name
-    return None
 
 
 def _store(code: Any) -> ast.Name:

@@ -1,4 +1,4 @@
-"""The constructors of torch's tensor types, such as `torch.LongTensor([1, 2])`."""
+"""What old programs make tensors with, such as `torch.LongTensor([1, 2])` and `Variable(x)`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor, Value
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor, TensorMethod, Value
 from jaxgrad.parity.port.values.scope import CallSite, Special
 from jaxgrad.parity.port.values.values import real_of
 
@@ -32,7 +32,19 @@ def _refused(site: CallSite) -> Any:
     raise site.refuse("a tensor type is called with a tensor of another dtype; call `.to`")
 
 
+def _variable(site: CallSite) -> Value:
+    """Interpret `Variable(x)`, which is `x.detach()`."""
+    first, flag = site.args[0], [*site.args[1:2], *site.keywords.values()]
+    if any(x.real is True for x in flag) or not isinstance(first, Tensor):
+        raise site.refuse("this call of Variable is not ported; call detach()")
+    if not first.real.requires_grad:
+        return first
+    method = TensorMethod("detach", None, first)
+    return site.scope.run.call(method, [], {}, site.scope, site.node)
+
+
 SPECIAL: dict[Any, Special] = {
+    torch.autograd.Variable: _variable,
     torch.Tensor: _constructor(None), torch.FloatTensor: _constructor(torch.float32),
     torch.DoubleTensor: _constructor(torch.float64), torch.HalfTensor: _constructor(torch.float16),
     torch.LongTensor: _constructor(torch.int64), torch.IntTensor: _constructor(torch.int32),

@@ -11,11 +11,11 @@ from typing import Any
 import torch
 from torch import nn
 
-from jaxgrad.parity.port.expressions.constants import constant_tensor, holds_parts
 from jaxgrad.parity.port.expressions.submodules import child, module_value
 from jaxgrad.parity.port.functions import autograd_functions, made_objects, objects
 from jaxgrad.parity.port.source import authors, syntax
 from jaxgrad.parity.port.source.source import is_torch
+from jaxgrad.parity.port.values.constants import constant_tensor, holds_parts
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
     Folded,

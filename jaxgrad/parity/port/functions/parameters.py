@@ -16,6 +16,7 @@ from jaxgrad.parity.port.source import authors, syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch
+from jaxgrad.parity.port.values.constants import constant_tensor
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
     Fields,
@@ -71,7 +72,7 @@ def bound_arguments(
             is_self = number == 0 and isinstance(value, Module)
             inner.values[name] = passed_as("self" if is_self else name, value, inner, passed)
         else:
-            inner.values[name] = _default(parameter.default, name)
+            inner.values[name] = _default(parameter.default, name, inner)
         named = _with_name(name, inner.values[name], function)
         if named is not inner.values[name] and name in bound.arguments:
             inner.numbers[name] = code_of(bound.arguments[name])
@@ -94,10 +95,8 @@ def _wrapped_names(function: types.FunctionType, count: int) -> list[str]:
     return names if len(names) == count else []
 
 
-def _default(real: Any, name: str) -> Value:
-    if isinstance(real, torch.Tensor):
-        raise PortError(f"the default of the argument {name!r} is a tensor")
-    return Folded(real)
+def _default(real: Any, name: str, scope: Scope) -> Value:
+    return constant_tensor(real, name, scope) if isinstance(real, torch.Tensor) else Folded(real)
 
 
 def passed_as(name: str, value: Value, inner: Scope, passed: Arguments) -> Value:

@@ -6,7 +6,7 @@ import ast
 import copy
 from typing import Any
 
-from jaxgrad.parity.port.calls import inplace
+from jaxgrad.parity.port.calls import inplace, memory
 from jaxgrad.parity.port.expressions import arithmetic, indexing
 from jaxgrad.parity.port.statements.assignments import store
 from jaxgrad.parity.port.values.kinds_of_values import Items, Tensor, Value
@@ -47,7 +47,7 @@ def augmented(node: ast.AugAssign, scope: Scope) -> None:
 
 def _is_copy(owner: Tensor, key: Value) -> bool:
     """Return whether elements of a tensor are a copy, as with indices or a mask."""
-    return not inplace.shares(owner.real[real_of(key)], owner.real)
+    return not memory.shares(owner.real[real_of(key)], owner.real)
 
 
 def _change_copy(owner: Tensor, key: Value, node: ast.AugAssign, scope: Scope) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port.calls import inplace
+from jaxgrad.parity.port.calls import inplace, memory
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.functions import autograd_functions, borrowed, made_objects, objects
 from jaxgrad.parity.port.values.binding import kept, stop_all
@@ -24,7 +24,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 )
 from jaxgrad.parity.port.values.lengths import pinned
 from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
-from jaxgrad.parity.port.values.values import code_of
+from jaxgrad.parity.port.values.values import code_of, tensors_in
 
 
 def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast.AST) -> None:
@@ -42,7 +42,7 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
     elif isinstance(owner, Tensor) and _changes_nothing(owner, name, value):
         return
     elif isinstance(owner, Tensor):
-        inplace.require_no_parameter(owner.real, scope, node)
+        memory.require_no_parameter(owner.real, scope, node)
         raise scope.refuse(f"`{name}` of a tensor is set; give the name another tensor", node)
     elif isinstance(owner, Module) and getattr(owner.real, name, None) is value.real:
         return  # it is set to what it is
@@ -112,7 +112,7 @@ def _store_for_run(owner: Value, name: str, value: Value, scope: Scope, node: as
             "this one; take it as an argument and return it",
             node,
         )
-    if name not in run.stored.get(id(owner.real), {}):
+    if tensors_in(value) and name not in run.stored.get(id(owner.real), {}):
         run.unread[id(owner.real), name] = refusal
     run.settings.set(owner.real, name, None)
     made_objects.store(owner, name, stop_all(value) if scope.no_grad else value, scope)

@@ -271,3 +271,18 @@ def test_a_parameter_that_the_module_changes_is_refused(kind: type[nn.Linear]) -
     """Each next call would start from another value, which a function of the params has not."""
     with pytest.raises(PortError, match="the parameter 'weight' is changed while the module runs"):
         source(kind(4, 4), X)
+
+
+class OnePerPlace(Layers):
+    """The mask chooses rows, and each of them gets the same row."""
+
+    def forward(self, x):
+        h = self.first(x).clone()
+        h[x[:, 0] > 0] += self.second.weight[:1]
+        h[x[:, 1] > 0] = self.second.bias
+        return h * 2
+
+
+def test_a_row_for_each_row_of_a_mask():
+    assert agrees(OnePerPlace(), X)
+    assert not agrees(OnePerPlace(), X, without='p["second"]["bias"], h)', instead="h, h)")

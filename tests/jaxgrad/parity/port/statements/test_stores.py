@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port.source.refusals import PortError
-from tests.jaxgrad.parity.port._ports import agrees, source
+from tests.jaxgrad.parity.port._ports import agrees, proves, source
 
 
 X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
@@ -213,3 +213,21 @@ def test_a_deleted_attribute_is_not_there():
 def test_the_deletion_of_an_attribute_that_the_run_has_not_set_is_refused():
     with pytest.raises(PortError, match="`first` is deleted, and this run has not set it"):
         source(DeletesItsOwn(), X)
+
+
+class Shapes(nn.Module):
+    """It notes a shape for nobody."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        self.last_shape = x.shape
+        return self.fc(x).reshape(self.last_shape)
+
+
+def test_a_stored_shape_that_the_caller_may_read_is_no_output():
+    x = np.ones((3, 4), np.float32)
+    assert '**p["fc"]).reshape(x.shape)' in source(Shapes(), X)
+    assert proves(Shapes(), X)

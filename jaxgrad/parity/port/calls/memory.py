@@ -1,0 +1,72 @@
+"""What shares its memory in torch, and what torch does not record of a change in it."""
+
+from __future__ import annotations
+
+import ast
+
+import torch
+
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values.binding import stopped
+from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
+from jaxgrad.parity.port.values.scope import Scope
+
+
+def shares(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Return whether two tensors are in the same memory."""
+    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
+def named(local: str, scope: Scope) -> str | None:
+    """Return torch's name of a local variable of the port that holds a tensor."""
+    for name, value in scope.values.items():
+        if (
+            isinstance(value, Tensor)
+            and isinstance(value.code, ast.Name)
+            and value.code.id == local
+        ):
+            return name
+    return None
+
+
+class Data(ast.NodeTransformer):
+    """Read a variable itself where `x.data` of it, which is the same memory, is read."""
+
+    def __init__(self, real: torch.Tensor, scope: Scope) -> None:
+        self.real, self.scope, self.found = real, scope, False
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        if syntax.text(node.func) == "lax.stop_gradient" and isinstance(node.args[0], ast.Name):
+            name = named(node.args[0].id, self.scope)
+            if name is not None and shares(self.scope.values[name].real, self.real):
+                self.found = True
+                return node.args[0]
+        return self.generic_visit(node)
+
+
+def unrecorded(old: Value, place: ast.Name, new: ast.expr) -> ast.expr:
+    """Return a value that torch does not record, in `no_grad` or by `x.data`.
+
+    It has the gradient that the old value has.
+    """
+    if not isinstance(old, Tensor) or not old.real.requires_grad:
+        return stopped(Tensor(old.real), new)
+    function = ast.Lambda(syntax.function("_", [place.id], []).args, new)
+    return syntax.call(syntax.call("jaxgrad.straight_through", function), syntax.name(place.id))
+
+
+def require_no_parameter(changed: torch.Tensor, scope: Scope, node: ast.AST) -> None:
+    """Require that a tensor which changes in place is not the memory of a trained parameter.
+
+    Raises:
+        PortError: It is, as in `self.weight.data *= self.mask`.
+    """
+    for name, parameter in scope.run.module.named_parameters():
+        if parameter.requires_grad and parameter.numel() and shares(changed, parameter):
+            raise scope.refuse(
+                f"the parameter {name!r} is changed while the module runs, so the next call starts "
+                "from another value; compute a changed copy and use it (`self.weight * mask`), or "
+                "change the parameter after the optimizer's step; if only the first call changes "
+                "it, run the module once before porting",
+                node,
+            )
