@@ -288,7 +288,9 @@ class Evidence:
         expected, reruns = self.torch_gradients(run), [self.torch_gradients(x) for x in near]
         tree_scale = max((scale_of(g) for g in expected.values() if g is not None), default=0.0)
         judged = []
-        unused = [f"input {path}" for path in self.port.program.layout.unused]
+        program = self.port.program
+        left_out = program.layout.unused if run.attached else program.input_paths
+        unused = [f"input {path}" for path in left_out]
         for name in [name for name in expected if name not in unused]:
             x, y = expected[name], actual.get(name)
             changes = [rerun[name] for rerun in reruns if rerun[name] is not None]

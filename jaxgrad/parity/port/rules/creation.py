@@ -54,8 +54,8 @@ def _filled(op: Operation) -> ast.expr:
 def _new(op: Operation) -> ast.expr:
     """Write the old `x.new(2, 3)`, an array of x's dtype, or `x.new([1.0, 2.0])`."""
     dtype = syntax.attribute(op.input, "dtype")
-    if any(isinstance(x, Items) and x.code is not None for x in op.args[1:]):
-        raise op.refuse("new() of a shape; write new_empty(shape)")
+    if len(op.args) == 1 or any(isinstance(x, Items) and x.code for x in op.args[1:]):
+        raise op.refuse("new() of a shape, or of nothing; write new_empty(shape)")
     if all(isinstance(x.real, int) for x in op.args[1:]):
         return syntax.call("jnp.empty", shape_argument(op, 1), dtype=dtype)
     return syntax.call("jnp.array", op.code(1, "data"), dtype=dtype)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -43,21 +43,41 @@ def check_module(module: Any) -> None:
             )
 
 
+_CHANGED = (
+    "leaf Variable that requires grad is being used in an in-place operation"  # torch's words
+)
+
+
+class FirstRun(NamedTuple):
+    """What the first run of a module shows."""
+
+    outputs: dict[str, np.ndarray]
+    draws: bool  # whether the module draws random numbers
+    attaches: bool  # whether its inputs may require gradients; else it changes them in place
+
+
 def check_run(
     module: nn.Module, inputs: Any, pick: Function, loss: Function, reset: Callable[[], None]
-) -> tuple[dict[str, np.ndarray], bool]:
-    """Run the module twice with the same random numbers, and check that both runs agree.
-
-    Returns:
-        The outputs, and whether the module draws random numbers.
-    """
+) -> FirstRun:
+    """Run the module twice with the same random numbers, and check that both runs agree."""
     runs: list[TorchRun] = []
-    for number in range(2):
+    attaches = True
+
+    def run(number: int) -> TorchRun:
         noise = runs[0].noise if runs else ()
+        options: dict[str, Any] = dict(watch=False, salt=number, noise=noise, attach=attaches)
+        return torch_run.run(module, inputs, pick, loss, **options)
+
+    for number in range(2):
         try:
-            runs.append(
-                torch_run.run(module, inputs, pick, loss, watch=False, salt=number, noise=noise)
-            )
+            try:
+                runs.append(run(number))
+            except RuntimeError as error:
+                if not attaches or _CHANGED not in str(error):
+                    raise
+                attaches = False
+                reset()
+                runs.append(run(number))
         except ProofError:
             raise
         except Exception as error:
@@ -89,4 +109,4 @@ def check_run(
     for name, x in outputs.items():
         if np.issubdtype(x.dtype, np.inexact) and np.isnan(x).all() and x.size:
             raise ProofError(f"every element of torch's output {name or 0!r} is NaN")
-    return outputs, bool(runs[0].noise)
+    return FirstRun(outputs, bool(runs[0].noise), attaches)

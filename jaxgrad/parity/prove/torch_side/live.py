@@ -39,6 +39,13 @@ from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.users import ProofError, running
 
 
+_CHANGED = "modified by an inplace operation"  # words of torch's error in a backward pass
+_DETACHED = (
+    "the gradients of the inputs are not compared: the module changes in place what torch needs "
+    "to compute them"
+)
+
+
 class Live:
     """A module, its inputs, and the functions that select its outputs and its loss."""
 
@@ -69,7 +76,7 @@ class Live:
             name: p.requires_grad for name, p in self.module.named_parameters()
         }
         self.names: Mapping[str, str] = names_of(self.module)
-        outputs, self.draws_noise = check_run(
+        outputs, self.draws_noise, self._attaches = check_run(
             self.module, self.inputs, self.pick, self.loss, lambda: self._load(self.state)
         )
         self.outputs: Mapping[str, np.ndarray] = outputs
@@ -78,7 +85,7 @@ class Live:
         self._settled: set[str] = set()  # tables whose numbers the port has too
         self._casts_low = False  # whether a run casts below float32
         self._perturbs_inputs = True  # in reruns
-        self.notes: list[str] = []
+        self.notes: list[str] = [] if self._attaches else [_DETACHED]
 
     def on(self, inputs: Any, jax_inputs: Any = None) -> Live:
         """Return the same module with its first weights and other inputs."""
@@ -221,20 +228,30 @@ class Live:
 
     def run(self, draw: Draw, *, forward: bool = False, **options: Any) -> TorchRun:
         """Run torch forward and backward on a draw, or only `forward`, with the draw's noise."""
-        options |= self._noise(draw)
+        options = self._options(draw) | options
         self._kept |= options.get("keep", False)
         self._load(draw.state)
         cotangents = None if forward else self._cotangents(draw)
         with running(f"torch: a forward and backward run of {type(self.module).__name__}"):
-            result = torch_run.run(
-                self.module, draw.inputs, self.pick, self.loss, cotangents, **options
-            )
+            try:
+                result = torch_run.run(
+                    self.module, draw.inputs, self.pick, self.loss, cotangents, **options
+                )
+            except RuntimeError as error:
+                if not self._attaches or _CHANGED not in str(error):
+                    raise
+                self._attaches = False
+                result = None
+        if result is None:
+            self.notes.append(_DETACHED)
+            return self.run(draw, forward=forward, **options | {"attach": False})
         self.module.zero_grad()  # do not store a large module's gradients twice
         return result
 
-    def _noise(self, draw: Draw) -> dict[str, Any]:
-        """Return the options of a run that draws a draw's random numbers, or new ones."""
-        return dict(noise=draw.noise, salt=draw.number) if self.draws_noise else {}
+    def _options(self, draw: Draw) -> dict[str, Any]:
+        """Return the options of a run: its random numbers, and whether inputs have gradients."""
+        noise = dict(noise=draw.noise, salt=draw.number) if self.draws_noise else {}
+        return {"attach": self._attaches, **noise}
 
     def single_precision(self, draw: Draw) -> list[TorchRun]:
         """Run torch in float32 on a draw, and with every weight perturbed by a float32 ULP."""
@@ -246,7 +263,7 @@ class Live:
                 cotangents = self._cotangents(draw)
                 run = torch_run.run(self.module, inputs, self.pick, self.loss, cotangents,
                                     watch=False, dtype=torch.float32,
-                                    **self._noise(draw))  # fmt: skip
+                                    **self._options(draw))  # fmt: skip
                 runs.append(run)
         return runs
 
@@ -256,7 +273,7 @@ class Live:
             self._load(draw.state)
             inputs = cast(draw.inputs, np.float32)
             return torch_run.run(self.module, inputs, self.pick, self.loss, keep=True,
-                                 dtype=torch.float32, **self._noise(draw))  # fmt: skip
+                                 dtype=torch.float32, **self._options(draw))  # fmt: skip
 
     def native(self, draws: Sequence[Draw], always: bool = False) -> Native:
         """Run torch in the module's own dtypes, and record which values are rounded.
@@ -306,7 +323,7 @@ class Live:
             draw = draws[number % len(draws)]
             cotangents = self._cotangents(draw)
             return torch_run.run(self.module, draw.inputs, self.pick, self.loss, cotangents,
-                                 watch=False, clear=False, **self._noise(draw)).loss  # fmt: skip
+                                 watch=False, clear=False, **self._options(draw)).loss  # fmt: skip
 
         taken = Steps({}, {}, [])
         for step in range(1, steps + 1):

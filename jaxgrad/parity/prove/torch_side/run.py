@@ -59,6 +59,7 @@ def run(
     noise: Sequence[Noise] | None = None,
     changes: Sequence[Change] = (),
     opened: bool = False,
+    attach: bool = True,
 ) -> TorchRun:
     """Run `module`, which is already a copy in `dtype`, forward and backward.
 
@@ -80,11 +81,12 @@ def run(
             module is known to draw none.
         changes: Replacements for some calls, which `watch` counts.
         opened: Whether to compute attention and recurrent layers step by step.
+        attach: Whether the inputs require gradients.
     """
     args = to_torch(inputs)
     leaves = [x for x in tree_leaves(args) if isinstance(x, Tensor)]
     for x in filter(is_inexact, leaves):
-        x.requires_grad_(True)
+        x.requires_grad_(attach)
     if clear:
         module.zero_grad()
     watcher = Watcher(module, leaves, keep, split) if watch else None
@@ -125,6 +127,7 @@ def run(
         low=lifting.low,
         reads_dtype=lifting.reads_dtype,
         hooks=watcher.hooks if watcher else (),
+        attached=attach,
         numbers=sorted(lifting.numbers),
         noise=[] if drawn is None else drawn.noise,
         contributions={k: to_numpy(g) for k, g in watcher.contributions.items()} if watcher else {},

@@ -114,6 +114,7 @@ class TorchRun:
     noise: Sequence[Noise] = ()  # the random numbers of the forward pass
     reads_dtype: bool = False  # whether the user's code asks for the dtype of a tensor
     hooks: Sequence[Hook] = ()
+    attached: bool = True  # whether the inputs take part in torch's graph
 
 
 def rounding(

@@ -125,5 +125,5 @@ class OldShape(nn.Module):
 
 def test_new_of_a_shape_is_refused():
     """Of a list of the same numbers, it would be an array of those."""
-    with pytest.raises(PortError, match=r"new\(\) of a shape; write new_empty\(shape\)"):
+    with pytest.raises(PortError, match=r"new\(\) of a shape, or of nothing; write new_empty"):
         source(OldShape(), X)

@@ -228,6 +228,5 @@ class Shapes(nn.Module):
 
 
 def test_a_stored_shape_that_the_caller_may_read_is_no_output():
-    x = np.ones((3, 4), np.float32)
     assert '**p["fc"]).reshape(x.shape)' in source(Shapes(), X)
     assert proves(Shapes(), X)

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity import ProofError
-from jaxgrad.parity.prove.torch_side.first_run import check_module, check_run
+from jaxgrad.parity.prove.torch_side.first_run import FirstRun, check_module, check_run
 
 
 X = (np.ones((2, 3)),)
@@ -74,16 +74,25 @@ class Function(nn.Module):
         return self.function(self.weight, *inputs)
 
 
-def checked(function: Any, inputs: Any = X, pick: Any = None) -> tuple[Any, bool]:
+def checked(function: Any, inputs: Any = X, pick: Any = None) -> FirstRun:
     return check_run(Function(function), inputs, pick, None, lambda: None)
 
 
 def test_the_outputs_are_returned_and_whether_the_module_draws():
     """A dropout draws random numbers, which both runs are given alike."""
-    outputs, draws = checked(lambda w, x: (w * x, x.long()))
+    outputs, draws, attaches = checked(lambda w, x: (w * x, x.long()))
     assert [x.shape for x in outputs.values()] == [(2, 3), (2, 3)]
-    assert not draws
-    assert checked(lambda w, x: nn.functional.dropout(w * x))[1]
+    assert attaches and not draws
+    assert checked(lambda w, x: nn.functional.dropout(w * x)).draws
+
+
+def test_a_module_may_change_its_inputs():
+    """Torch then refuses inputs that require gradients, as it does in training."""
+    kept = X[0].copy()
+    first = checked(lambda w, x: w * x.sub_(1))
+    assert not first.attaches
+    np.testing.assert_array_equal(first.outputs[""], kept - 1)
+    np.testing.assert_array_equal(X[0], kept)
 
 
 def test_the_module_is_reset_after_each_run():

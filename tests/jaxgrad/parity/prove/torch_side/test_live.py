@@ -1,15 +1,18 @@
 """The user's module is run on draws, trained and replayed, and then given back."""
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
-from jaxgrad.parity import ProofError, Training
+from jaxgrad.parity import ProofError, Training, prove
 from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.torch_side.live import Live
 
@@ -248,7 +251,7 @@ def test_random_numbers_are_those_of_the_draw():
         np.testing.assert_array_equal(again.outputs[""], first.run.outputs[""])
         assert not np.array_equal(first.run.outputs[""] != 0, second.run.outputs[""] != 0)
     with opened(Layer()) as side:
-        assert side._noise(side.drawn([])[0].draw) == {}
+        assert side._options(side.drawn([])[0].draw) == {"attach": True}
 
 
 def test_single_precision_is_measured_with_every_weight_perturbed():
@@ -374,3 +377,46 @@ def test_an_idle_module_runs_in_its_own_dtypes_and_in_float32():
         assert len(side.native([draw], always=True).runs) == 1
         assert module.weight.dtype == torch.float32
     assert module.weight.tolist() == [1.0] * 2
+
+
+class Standardized(nn.Module):
+    """It divides in place what the gradient of the deviation needs, as some forecasters do."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x - x.mean()
+        x /= torch.sqrt(x.var() + 1e-5)
+        return self.weight * x
+
+
+class ChangesInput(Standardized):
+    def forward(self, x: Tensor) -> Tensor:
+        x -= x.mean()
+        return self.weight * x
+
+
+@pytest.mark.parametrize("kind", [Standardized, ChangesInput])
+def test_a_module_whose_inputs_have_no_gradient_is_run_without(kind: Any) -> None:
+    """Its weights have gradients, as in training."""
+    with opened(kind()) as side:
+        (first, _) = side.drawn(["weight"])
+        assert first.run.input_grads == [None]
+        assert first.run.grads["weight"] is not None
+        assert sum("the gradients of the inputs are not compared" in n for n in side.notes) == 1
+
+
+def test_a_port_is_proved_by_its_weights_alone_and_wrong_gradients_are_found():
+    def fn(params: Any, x: Any, scale: float = 1.0) -> Any:
+        x = x - x.mean()
+        h = params["weight"] * x / jnp.sqrt(x.var(ddof=1) + 1e-5)
+        return scale * h + (1 - scale) * jax.lax.stop_gradient(h)
+
+    module = Standardized()
+    params = {"weight": np.ones(2)}
+    assert prove(module, fn, params, inputs=(X,)).verdict == "pass"
+    wrong = prove(module, functools.partial(fn, scale=0.5), params, inputs=(X,))
+    assert wrong.verdict == "fail"
+    assert wrong.first is not None and wrong.first.surface in ("backward", "gradients", "structure")
