@@ -38,6 +38,7 @@ from jaxgrad.parity.port.training.recipes import Recipe
 from jaxgrad.parity.port.training.steps import Step, write_step
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.params import Layout
+from jaxgrad.parity.port.values.static_inputs import FLAGS, NUMBERS, has_numbers, settled
 
 
 def port(
@@ -66,7 +67,9 @@ def port(
     Args:
         module: A `torch.nn.Module`. If one of its modes cannot be ported, its own mode is ported
             alone, and the file says so.
-        inputs: A tuple of numpy arrays or tensors, or a mapping for named arguments.
+        inputs: A tuple of numpy arrays or tensors, or a mapping for named arguments. A bool or a
+            string is a setting, as if it were the default of `forward`. So is a number of Python's,
+            if the module cannot be ported with an array in its place.
         also: Further inputs, of other sizes, on which the port is proved too.
         optimizer: torch's optimizer, or a factory of it, a function of the parameters. With it the
             file has `train_step` too, which does what torch's training loop does.
@@ -115,17 +118,27 @@ def port(
         raise PortError('style="nnx" writes no lax.scan; leave out scan=')
     recipe = _recipe(module, optimizer, loss, targets, scheduler, clip)
     show = progress or silent
-    show("write")
-    if style == "nnx":
-        ported = _written_as_classes(module, inputs, recipe, holes)
-    else:
-        ported = _written(module, inputs, recipe, scan=scan, holes=holes)
-    if not prove:
-        return ported
-    ported = proved(ported, module, inputs, also, seed, show)
-    if recipe is None or ported.holes:
-        return ported
-    return step_proved(ported, recipe, inputs, seed, show)
+
+    def made(kinds: Sequence[type]) -> Ported:
+        with settled(module, inputs, also, kinds) as (given, others):
+            show("write")
+            if style == "nnx":
+                ported = _written_as_classes(module, given, recipe, holes)
+            else:
+                ported = _written(module, given, recipe, scan=scan, holes=holes)
+            if not prove:
+                return ported
+            ported = proved(ported, module, given, others, seed, show)
+            if recipe is None or ported.holes:
+                return ported
+            return step_proved(ported, recipe, given, seed, show)
+
+    try:
+        return made(FLAGS)
+    except PortError:
+        if not has_numbers(inputs):
+            raise
+    return made(NUMBERS)  # such as a position, at which a slice begins
 
 
 def _recipe(

@@ -120,6 +120,8 @@ def _where(owner: Tensor, mask: Tensor, value: ast.expr) -> ast.expr:
 
 def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node: ast.AST) -> Value:
     """Give a tensor a new value: assign its name, or the part of the name that it is a view of."""
+    if syntax.same(code, code_of(target)):
+        return target  # `requires_grad_` changes no number
     _require_own(target, scope, node)
     if state.is_leaf(target.code):
         if scope.no_grad or not torch.is_grad_enabled():  # in a caller of the function

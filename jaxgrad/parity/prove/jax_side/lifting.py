@@ -15,7 +15,10 @@ from jaxgrad._core.jaxpr import Path, evaluate, plain
 from jaxgrad.parity.prove.jax_side.rounded import meant
 
 
-_LOW = tuple(np.dtype(d) for d in (jnp.float32, jnp.float16, jnp.bfloat16))
+_WIDE = {
+    **{np.dtype(d): np.dtype(np.float64) for d in (jnp.float32, jnp.float16, jnp.bfloat16)},
+    np.dtype(np.complex64): np.dtype(np.complex128),
+}
 # Primitives that read the bits of a number, or call code that was compiled for one dtype.
 _KEEP_DTYPE = frozenset({
     "bitcast_convert_type", "nextafter", "ffi_call", "pallas_call", "pure_callback", "io_callback",
@@ -69,9 +72,9 @@ def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[
     if eqn.primitive.name.startswith("random_") or not (floats or is_low(eqn.outvars[0])):
         return plain(eqn, (), ins, None)[0]
     params = {
-        key: np.dtype(np.float64)
+        key: _WIDE[value]
         for key, value in eqn.params.items()
-        if isinstance(value, np.dtype) and value in _LOW
+        if isinstance(value, np.dtype) and value in _WIDE
     }
     return compat.bind(eqn, [wide(x, numbers) for x in ins], **params)
 
@@ -105,13 +108,13 @@ def constants(
 
 
 def is_low(atom: Any) -> bool:
-    """Whether a variable of a jaxpr has a floating dtype below float64."""
+    """Whether a variable of a jaxpr has a floating or complex dtype that is lifted."""
     return is_rounded(atom.aval)
 
 
 def is_rounded(x: Any) -> bool:
-    """Whether an array has a floating dtype below float64."""
-    return getattr(x, "dtype", None) in _LOW
+    """Whether an array has a floating dtype below float64, or a complex one below complex128."""
+    return getattr(x, "dtype", None) in _WIDE
 
 
 def wide(x: Any, numbers: Collection[float] = ()) -> Any:
@@ -119,7 +122,7 @@ def wide(x: Any, numbers: Collection[float] = ()) -> Any:
     if not is_rounded(x):
         return x
     if compat.is_traced(x):
-        return x.astype(jnp.float64)
+        return x.astype(_WIDE[x.dtype])
     x = np.asarray(x)
-    number = meant(x, numbers) if x.ndim == 0 else None
-    return x.astype(np.float64) if number is None else np.float64(number)
+    number = meant(x, numbers) if x.ndim == 0 and np.isrealobj(x) else None
+    return x.astype(_WIDE[x.dtype]) if number is None else np.float64(number)

@@ -21,10 +21,17 @@ from jaxgrad.parity.prove.torch_side.values import Change
 from jaxgrad.parity.prove.torch_side.watcher import Watcher
 
 
-_LOW = (torch.float32, torch.float16, torch.bfloat16)
+_WIDE = {
+    **dict.fromkeys((torch.float32, torch.float16, torch.bfloat16), torch.float64),
+    torch.complex64: torch.complex128,
+}
+_SINGLE = (torch.float32, torch.complex64)
 _REGISTERS = {"register_hook", "retain_grad"}  # they must get the value itself, not a copy
 _READS_DTYPE = ("dtype", "type", "element_size", "itemsize")
-_LOWER = ("float", "half", "bfloat16")  # the methods that cast to these dtypes
+_LOWER = {  # the methods that cast to these dtypes
+    **dict.fromkeys(("float", "half", "bfloat16"), Tensor.double),
+    "cfloat": Tensor.cdouble,
+}
 _SET_REQUIRES_GRAD: Any = vars(torch._C.TensorBase)["requires_grad"].__set__
 
 
@@ -73,7 +80,7 @@ class Lifting(TorchFunctionMode):
                     result = compute()
                 self.watcher.label("")
                 return result
-        low = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.dtype) and x in _LOW]
+        low = [x for x in (*args, *kwargs.values()) if isinstance(x, torch.dtype) and x in _WIDE]
         named = name in _LOWER and args and isinstance(args[0], Tensor)
         self.low |= _is_low(name if named else "", low) or torch.is_autocast_enabled("cpu")
         if self.lifts and (low or named):
@@ -82,7 +89,7 @@ class Lifting(TorchFunctionMode):
             args = tuple(_lifted(x) for x in args)
             kwargs = {key: _lifted(x) for key, x in kwargs.items()}
             if named:
-                func = Tensor.double
+                func = _LOWER[name]
         self.numbers |= {x for x in (*args, *kwargs.values()) if isinstance(x, float)}
         if self.lifts:
             args, kwargs = self._wide(args), {key: self._wide(x) for key, x in kwargs.items()}
@@ -122,12 +129,12 @@ class Lifting(TorchFunctionMode):
         """Convert a tensor below float64, which must be a constant that the module stores."""
         if isinstance(x, list | tuple):
             return type(x)(self._wide(y) for y in x) if type(x) in (list, tuple) else x
-        if not isinstance(x, Tensor) or x.dtype not in _LOW:
+        if not isinstance(x, Tensor) or x.dtype not in _WIDE:
             return x
-        self.low |= x.dtype != torch.float32
+        self.low |= x.dtype not in _SINGLE
         if id(x) not in self.wide:
-            wide = x.detach().double()
-            if self.rough is not None:
+            wide = x.detach().to(_WIDE[x.dtype])
+            if self.rough is not None and not wide.is_complex():
                 wide = torch.as_tensor(with_float32_noise(wide.numpy(), self.rough))
             self.wide[id(x)] = x, wide
         return self.wide[id(x)][1]
@@ -149,7 +156,7 @@ def _name_of(func: Any) -> str:
 
 
 def _is_low(method: str, dtypes: list[torch.dtype]) -> bool:
-    return method in _LOWER[1:] or any(dtype != torch.float32 for dtype in dtypes)
+    return method in ("half", "bfloat16") or any(dtype not in _SINGLE for dtype in dtypes)
 
 
 @contextlib.contextmanager
@@ -165,4 +172,4 @@ def _python_functions_opened() -> Iterator[None]:
 
 
 def _lifted(x: Any) -> Any:
-    return torch.float64 if isinstance(x, torch.dtype) and x in _LOW else x
+    return _WIDE.get(x, x) if isinstance(x, torch.dtype) else x

@@ -17,7 +17,7 @@ from jaxgrad.parity.prove.jax_side.program import call_loss
 from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.torch_side.lifting import Lifting
 from jaxgrad.parity.prove.torch_side.randomness import Randomness
-from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact
+from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact, version_of
 from jaxgrad.parity.prove.torch_side.trees import leaves as tree_leaves
 from jaxgrad.parity.prove.torch_side.values import Change, TorchRun
 from jaxgrad.parity.prove.torch_side.watcher import Watcher
@@ -136,9 +136,9 @@ def run(
 
 def _backward(module: nn.Module, total: Tensor) -> None:
     """Differentiate, and check that no hook updates a parameter meanwhile."""
-    before = {name: p._version for name, p in module.named_parameters()}
+    before = {name: version_of(p) for name, p in module.named_parameters()}
     total.backward()
-    changed = [name for name, p in module.named_parameters() if p._version != before.get(name)]
+    changed = [name for name, p in module.named_parameters() if version_of(p) != before.get(name)]
     if changed:
         raise ProofError(
             f"a hook changes the parameter {changed[0]!r} during the backward pass: remove the "

@@ -61,3 +61,8 @@ def leaves(tree: Any) -> Iterator[Any]:
             yield from leaves(value)
     else:
         yield tree
+
+
+def version_of(x: Tensor) -> int:
+    """Return how often a tensor has changed in place; torch does not count in inference mode."""
+    return 0 if x.is_inference() else x._version

@@ -19,6 +19,7 @@ from jaxgrad.parity.prove.torch_side.trees import (
     is_inexact,
     is_transformed,
     leaves,
+    version_of,
     viewed,
 )
 from jaxgrad.parity.prove.torch_side.values import Call, Hook, Value
@@ -152,7 +153,7 @@ class Watcher:
                 return x
             copy = x.view_as(x)
             self.index[id(copy)] = number  # returning the copy must not record a new value
-            self._versions[id(copy)] = copy._version
+            self._versions[id(copy)] = version_of(copy)
             self._held.append(copy)
             consumer = self._copies[id(copy)] = []
             copy.register_hook(lambda grad: self._contribute(consumer, grad.detach()))
@@ -201,7 +202,7 @@ class Watcher:
                     continue
                 if is_transformed(x):
                     continue  # the result of the transformation is adopted
-                if self._versions.get(id(x)) == x._version:
+                if self._versions.get(id(x)) == version_of(x):
                     continue  # already recorded, and unchanged since
                 self._add(op, weights, read, x, call)
         finally:
@@ -229,7 +230,7 @@ class Watcher:
         number = len(self.values)
         self.values.append(value)
         self.index[id(x)] = number
-        self._versions[id(x)] = x._version
+        self._versions[id(x)] = version_of(x)
         self._held.append(x)
         if x.grad_fn is not None:
             self._nodes[x.grad_fn, x.output_nr] = number

@@ -249,8 +249,8 @@ class WeightMap:
 
     def copy_of(self, name: str) -> str | None:
         """Return another torch tensor that has the same values and is stored in a leaf."""
-        x = self.tensors[name]
-        if x.size < 2 or np.all(x == x.flat[0]):
+        x = self.tensors.get(name)
+        if x is None or x.size < 2 or np.all(x == x.flat[0]):
             return None
         for other, shape in self.shapes.items():
             same = other != name and shape == x.shape and self.leaves_of(other)
