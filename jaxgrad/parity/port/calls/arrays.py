@@ -70,3 +70,11 @@ def call_method(
     method = syntax.attribute(code_of(owner), name)
     codes = {k: code_of(v) for k, v in keywords.items()}
     return _result(real, syntax.call(method, *map(code_of, args), **codes), scope)
+
+
+def in_numpy(code: ast.expr) -> ast.expr:
+    """Return an expression whose constants are arrays of numpy, which no JAX transform traces."""
+    for node in ast.walk(code):
+        if isinstance(node, ast.Call) and syntax.text(node.func) == "jnp.array":
+            node.func = syntax.dotted("np.array")
+    return code

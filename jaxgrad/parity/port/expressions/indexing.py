@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import types
 
+import numpy as np
 from torch import nn
 
 from jaxgrad.parity.port.expressions.attributes import constant_value, read
@@ -40,6 +41,9 @@ def index(value: Value, key: Value, scope: Scope, node: ast.AST) -> Value:
     own = getattr(type(value.real), "__getitem__", None) if isinstance(value, Module) else None
     if isinstance(own, types.FunctionType) and not is_torch(type(value.real)):
         return scope.run.call(Method(own, None, value), [key], {}, scope, node)
+    if isinstance(value, Size) and np.ndim(value.real):
+        part = value.real[real_of(key)]
+        return Size(part, ast.Subscript(code_of(value), code_of(key), ast.Load()))
     real = pinned(key, scope, node)
     if isinstance(value, Fields):
         return value.at(

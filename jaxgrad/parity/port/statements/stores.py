@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port.calls import inplace, memory
+from jaxgrad.parity.port.calls import arrays, inplace, memory
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.functions import autograd_functions, borrowed, made_objects, objects
 from jaxgrad.parity.port.values.binding import kept, stop_all
@@ -24,7 +24,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 )
 from jaxgrad.parity.port.values.lengths import pinned
 from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
-from jaxgrad.parity.port.values.values import code_of, tensors_in
+from jaxgrad.parity.port.values.values import code_of, real_of, tensors_in
 
 
 def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast.AST) -> None:
@@ -144,6 +144,10 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
     if isinstance(owner, Tensor):
         inplace.set_item(owner, key, value, scope, node)
         return
+    if isinstance(owner, Size) and isinstance(value, Size | Folded):
+        owner.real[real_of(key)] = value.real  # an array of numpy
+        scope.emit(ast.Assign([_place(owner, key)], arrays.in_numpy(code_of(value))))
+        return
     position = pinned(key, scope, node)
     borrowed.require_own(owner, [value], scope, node, written=False)
     if scope.no_grad:
@@ -157,13 +161,16 @@ def set_item(owner: Value, key: Value, value: Value, scope: Scope, node: ast.AST
         owner.items[position] = kept(str(position), value, scope, lasting=True)
     elif isinstance(owner, Fields) and not isinstance(owner, Object):
         _set_field(owner, position, value, scope)
-    elif isinstance(owner, Size | Folded) and isinstance(value, Size | Folded):
+    elif isinstance(owner, Folded) and isinstance(value, Folded):
         owner.real[position] = value.real
     else:
         raise scope.refuse("an element of this object is set while the module runs", node)
     if owner.code is not None:
-        place = ast.Subscript(code_of(owner), code_of(key), ast.Store())
-        scope.emit(ast.Assign([place], code_of(value)))
+        scope.emit(ast.Assign([_place(owner, key)], code_of(value)))
+
+
+def _place(owner: Value, key: Value) -> ast.Subscript:
+    return ast.Subscript(code_of(owner), code_of(key), ast.Store())
 
 
 def delete_item(owner: Value, key: Value, scope: Scope, node: ast.AST) -> None:

@@ -6,7 +6,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port.source.refusals import PortError
-from tests.jaxgrad.parity.port._ports import agrees, source
+from tests.jaxgrad.parity.port._ports import agrees, proves, source
 
 
 X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
@@ -58,6 +58,28 @@ def test_a_mask_of_numpy_is_made_by_the_same_calls():
     assert agrees(CausalMask(), X)
     for line in ("start[0] = 0", "np.fill_diagonal(later, 1)"):
         assert not agrees(CausalMask(), X, without=line, instead="pass")
+
+
+class Overlapped(nn.Module):
+    """The envelope of overlapping windows, which a loop adds up."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+        self.window = np.array([0.5, 1.0])
+
+    def forward(self, x):
+        size = x.shape[0]
+        total = np.zeros(size, dtype=np.float32)
+        for i in range(size):
+            total[i : min(size, i + 2)] += self.window[: max(0, size - i)]
+        return self.fc(x) * torch.from_numpy(total)[:, None] / total[0].item()
+
+
+def test_parts_of_an_array_of_numpy_change():
+    text = source(Overlapped(), X)
+    assert "total[0].item()" in text and "np.array([0.5, 1.0])" in text
+    assert proves(Overlapped(), X)
 
 
 class Counted(nn.Module):
