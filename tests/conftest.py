@@ -28,6 +28,7 @@ def pytest_collection_finish() -> None:
     """Leave the modules and the tests, which live to the end, out of garbage collection."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)  # tracing makes many objects, few of which are garbage
     gc.enable()
 
 

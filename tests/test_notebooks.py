@@ -78,8 +78,8 @@ def test_every_row_is_in_a_notebook(row):
     assert notebooks, f"no notebook shows a case of {row}; add a comparison to notebooks/"
 
 
-# `make parity` runs the same cases, so only `make test-all` runs all notebooks; else every sixth.
-RUN = sampled(SCRIPTS, 6)
+# `make parity` runs the same cases, so only `make test-all` runs all notebooks.
+RUN = sampled(SCRIPTS, 11)
 
 
 @pytest.mark.parametrize("script", RUN, ids=lambda script: script.stem)

@@ -19,6 +19,7 @@ import torch
 from jaxgrad import optim
 from parity_tests.audits import optimizer_runs as runs
 from parity_tests.audits.optimizers import OPTIMIZERS, Optimizer
+from tests._helpers import sampled
 
 
 STEPS = 100
@@ -135,7 +136,7 @@ class OptimizerTests:
     def pytest_generate_tests(self, metafunc: Any) -> None:
         """Parametrize a test with the lists in the optimizer's record."""
         for argument, options in (
-            ("configuration", self.record.configurations),
+            ("configuration", sampled(self.record.configurations, 2)),
             ("invalid", self.record.invalid),
         ):
             if argument in metafunc.fixturenames:

@@ -34,7 +34,7 @@ BUGS = [
     for bug in PORTS[port].BUGS
     if "channels_last" not in bug.plant
 ]
-CONFIGURATIONS, BUGS = sampled(CONFIGURATIONS, 25, start=4), sampled(BUGS, 90)
+CONFIGURATIONS, BUGS = sampled(CONFIGURATIONS, 45, start=4), sampled(BUGS, 150)
 
 SAME = 1e-12  # relative to the scale: the bound for float64 rounding
 CHANGED = 1e-9  # relative to the scale: the smallest effect of a bug

@@ -34,7 +34,7 @@ def test_a_different_optimizer_setting_is_named(arguments, cause, tx):
 MODES = [("adafactor", {}), *((name, {"exact": e}) for name in ELEMENTWISE for e in (False, True))]
 
 
-@pytest.mark.parametrize(("name", "options"), sampled(MODES, 3), ids=str)
+@pytest.mark.parametrize(("name", "options"), sampled(MODES, 5), ids=str)
 def test_every_optimizer_of_jaxgrad_passes(name, options):
     """Each optimizer of `jaxgrad.optim` agrees with torch's; another learning rate fails."""
     record = OPTIMIZERS[name]
