@@ -31,11 +31,14 @@ def _is_sized(value: Value) -> bool:
 def call(
     function: Any, args: list[Value], keywords: dict[str, Value], scope: Scope
 ) -> Value | None:
-    """Return the value of a call of numpy on sizes, or None for any other call."""
+    """Return the value of a call of numpy on sizes, or None for any other call.
+
+    An array of the configuration that is too large for a literal is made by its call too.
+    """
     if not _is_numpy(function) or inspect.isclass(function):
         return None
     given = [*args, *keywords.values()]
-    if not any(map(is_computed, given)) or not all(map(_is_sized, given)):
+    if not all(map(_is_sized, given)):
         return None
     try:
         codes = [code_of(x) for x in args]
@@ -43,6 +46,9 @@ def call(
     except PortError:  # an argument has no literal
         return None
     real = function(*map(real_of, args), **{k: real_of(v) for k, v in keywords.items()})
+    is_large = isinstance(real, np.ndarray) and real.size > syntax.LARGEST
+    if not is_large and not any(map(is_computed, given)):
+        return None
     return _result(real, syntax.call(f"np.{function.__name__}", *codes, **options), scope)
 
 

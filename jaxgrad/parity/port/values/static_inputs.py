@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -63,12 +64,24 @@ def _names(forward: Any) -> list[str]:
 
 
 def _with_defaults(function: Any, settings: Mapping[str, Any]) -> types.FunctionType:
-    """Return a function with other defaults; what follows a setting is passed by its name."""
+    """Return a function with other defaults; what follows a setting is passed by its name.
+
+    A decorator's function has them where it calls the decorated one.
+    """
+    inner, cells = getattr(function, "__wrapped__", None), function.__closure__ or ()
+    is_decorated = isinstance(inner, types.FunctionType)
+    if is_decorated:
+        changed = _with_defaults(inner, settings)
+        cells = [types.CellType(changed) if x.cell_contents is inner else x for x in cells]
     new = types.FunctionType(
-        function.__code__, function.__globals__, function.__name__, None, function.__closure__
+        function.__code__, function.__globals__, function.__name__, None, tuple(cells)
     )
-    new.__dict__.update(function.__dict__)
-    new.__qualname__, new.__module__ = function.__qualname__, function.__module__
+    functools.update_wrapper(new, function)
+    new.__defaults__, new.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
+    if is_decorated:
+        new.__dict__["__wrapped__"] = changed
+        return new
+    del new.__dict__["__wrapped__"]
     defaults = {}
     for name, parameter in inspect.signature(function).parameters.items():
         is_default = name in settings or parameter.default is not parameter.empty

@@ -105,6 +105,16 @@ def made(**fields: Any) -> Any:
     )
 
 
+class Run(dict[str, Any]):
+    """A run of torch that is its gradients."""
+
+    attached = True
+
+
+class Detached(Run):
+    attached = False
+
+
 ONES = np.ones(3)
 
 
@@ -114,11 +124,13 @@ def test_a_gradient_of_an_input_may_be_zero_in_one_framework(missing):
     full = {"w": ONES, "v": ONES, "input a": 0 * ONES, "input b": ONES}
     without = {"w": ONES, "v": None, "input a": None, "input b": None}
     pair: Any = (without, full) if missing == "torch" else (full, without)
-    judged = Evidence._judged(made(), pair[0], [], pair[1])
+    judged = Evidence._judged(made(), Run(pair[0]), [], pair[1])
     assert {j.name: j.verdict for j in judged} == {"w": "pass", "input a": "zero"}
     full["input a"] = ONES
-    (_, wrong) = Evidence._judged(made(), pair[0], [], pair[1])
+    (_, wrong) = Evidence._judged(made(), Run(pair[0]), [], pair[1])
     assert wrong.verdict == "fail"
+    (only,) = Evidence._judged(made(), Detached(pair[0]), [], pair[1])
+    assert only.name == "w"
 
 
 @pytest.mark.parametrize(
@@ -128,8 +140,8 @@ def test_a_gradient_of_an_input_may_be_zero_in_one_framework(missing):
 def test_gradients_are_judged_with_reruns_and_the_scale_of_all(rerun, size, verdict):
     """Reruns allow a difference, and a gradient is zero relative to the largest one."""
     x = size * ONES
-    run: Any = {"big": ONES, "w": x, "n": None}
-    near: Any = [{"big": ONES, "w": None if rerun is None else rerun * x, "n": None}]
+    run: Any = Run({"big": ONES, "w": x, "n": None})
+    near: Any = [Run({"big": ONES, "w": None if rerun is None else rerun * x, "n": None})]
     judged = Evidence._judged(made(), run, near, {"big": ONES, "w": x * (1 + 1e-9)})
     assert [(j.name, j.verdict) for j in judged] == [("big", "pass"), ("w", verdict)]
 

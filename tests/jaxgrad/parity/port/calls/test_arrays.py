@@ -100,3 +100,20 @@ class Weighed(nn.Module):
 def test_a_method_of_an_array_takes_no_tensor():
     with pytest.raises(PortError, match=r"`.clip\(\)` of a number that depends on shapes, with a"):
         source(Weighed(), X)
+
+
+class Identity(nn.Module):
+    """A table of the configuration, with more numbers than a literal may have."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 81)
+
+    def forward(self, x):
+        eye = torch.from_numpy(np.eye(9).flatten().astype(np.float32))
+        return self.fc(x) + eye
+
+
+def test_a_large_array_of_the_configuration_is_made_by_its_call():
+    assert "np.eye(9).flatten().astype(np.float32)" in source(Identity(), X)
+    assert agrees(Identity(), X)

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from torch import nn
 
 from jaxgrad.parity.port.port import port
@@ -45,6 +46,23 @@ def test_a_flag_is_a_setting(style: str, inputs: Any, arguments: str, lines: lis
     assert f", {arguments}" in ported.source
     assert [line for line in lines if line not in ported.source] == []
     assert "forward" not in vars(module)
+
+
+class Decorated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    @torch.autocast("cpu", enabled=False)
+    @torch.enable_grad()
+    def forward(self, x, several, *, shift):
+        return self.fc(x) + shift if several else self.fc(x)
+
+
+def test_a_flag_goes_through_decorators():
+    ported = port(Decorated(), {"x": X, "several": True, "shift": X})
+    assert "+ shift" in ported.source
+    assert "+ shift" not in port(Decorated(), {"x": X, "several": False, "shift": X}).source
 
 
 class Scaled(nn.Module):

@@ -271,3 +271,35 @@ def test_a_value_with_a_gradient_may_be_told_to_have_one():
     report = prove(module, fn, arrays(module), (np.ones((2, 3), np.float32),))
 
     assert report.verdict == "pass", str(report)
+
+
+class Spectral(nn.Module):
+    """It keeps a few frequencies, in an array that is complex64 in every dtype of the module."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(3, dtype=torch.cfloat))
+
+    def forward(self, x: Tensor) -> Tensor:
+        found = torch.fft.rfft(x)
+        kept = torch.zeros(found.shape, dtype=torch.cfloat)
+        kept[:, :3] = found[:, :3] * self.weight
+        return torch.fft.irfft(kept, n=x.shape[-1]) * torch.ones(1).cfloat().real
+
+
+@pytest.mark.parametrize("scale", [1.0, 1 + 1e-6])
+def test_complex64_is_lifted_on_both_sides(scale: float) -> None:
+    """An error that complex64 would hide is found."""
+
+    def fn(params: Any, x: Any) -> Any:
+        found = jnp.fft.rfft(x)
+        kept = jnp.zeros(found.shape, jnp.complex64)
+        kept = kept.at[:, :3].set(found[:, :3] * params["weight"] * scale)
+        return jnp.fft.irfft(kept, n=x.shape[-1])
+
+    torch.manual_seed(0)
+    module = Spectral()
+    params = {"weight": module.weight.detach().numpy()}
+    x = np.random.default_rng(0).standard_normal((2, 8)).astype(np.float32)
+    report = prove(module, fn, params, inputs=(x,))
+    assert report.verdict == ("pass" if scale == 1 else "fail"), report
