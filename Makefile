@@ -39,7 +39,7 @@ behaviours: $(STAMP) ## run every behaviour and write the tables in docs/behavio
 test: $(STAMP) ## run the test suite; ARGS='-k clip' goes to pytest
 	@SHARD=$(SHARD) OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
 
-test-all: $(STAMP) ## run the test suite with every configuration and every bug of every port, in optimized programs
+test-all: $(STAMP) ## run the test suite with every drawn call, configuration and bug, in optimized programs
 	@TEST_ALL=1 SHARD=$(SHARD) OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
 
 bench: $(STAMP) ## run the benchmarks and write benchmarks/RESULTS.md; ARGS='training growth' runs some
@@ -54,7 +54,7 @@ fuzz: $(STAMP) ## fuzz 300 optimizer configurations (N=... for more); the expens
 operator: $(STAMP) ## run one operator's record and update the tables of its gradients: NAME=linalg.lu
 	@test -n "$(NAME)" || { echo "name an operator, as in make operator NAME=linalg.lu" >&2; exit 1; }
 	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests --conventions '$(NAME)' --markdown docs/operators.md
-	@OMP_NUM_THREADS=1 "$(BIN)" -m pytest -q tests/jaxgrad/functional tests/parity_tests/operators/test_conventions.py -k 'test_operator[$(NAME)] or test_functional_records or test_conventions' $(ARGS)
+	@OMP_NUM_THREADS=1 OPERATOR_SEED= "$(BIN)" -m pytest -q tests/jaxgrad/functional tests/parity_tests/operators/test_conventions.py -k 'test_operator[$(NAME)] or test_functional_records or test_conventions' $(ARGS)
 
 operators: $(STAMP) ## compare every operator with torch; SEED=7 draws other calls
 	@OMP_NUM_THREADS=1 OPERATOR_SEED=$(SEED) "$(BIN)" -m pytest -n $(WORKERS) tests/jaxgrad/functional -k test_operator $(ARGS)
