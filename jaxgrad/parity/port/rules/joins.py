@@ -34,6 +34,11 @@ def _stack(op: Operation) -> ast.expr:
     return syntax.call("jnp.stack", op.code(0, "tensors"), axis=dim)
 
 
+def _along(op: Operation) -> ast.expr:
+    """Write `torch.hstack` and its like, which numpy has under the same names."""
+    return syntax.call(f"jnp.{op.name}", op.code(0, "tensors"))
+
+
 def _unbind(op: Operation) -> ast.expr:
     return _parts_of(op, syntax.call("jnp.unstack", op.input, axis=op.code(1, "dim", 0)))
 
@@ -99,6 +104,7 @@ def _parts(source: ast.expr, whole: ast.expr, size: ast.expr, dim: int) -> ast.e
 
 
 RULES: dict[str, Callable[[Operation], Any]] = {
+    "hstack": _along, "vstack": _along, "dstack": _along, "column_stack": _along,
     "cat": _cat, "stack": _stack, "unbind": _unbind, "chunk": _chunk, "split": _split,
     "split_with_sizes": _split,
 }  # fmt: skip

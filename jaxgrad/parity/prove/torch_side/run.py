@@ -112,6 +112,7 @@ def run(
         if drawn is not None:
             drawn.on = False  # recomputed activations draw the same numbers again
         total = outputs["loss"] if loss is not None else _weighted_sum(outputs, cotangents)
+        casts = [*lifting.casts]
         if total is not None and total.requires_grad and cotangents is not None:
             _backward(module, total.sum())
     return TorchRun(
@@ -123,7 +124,7 @@ def run(
         input_grads=[_grad(x, clear) for x in leaves],
         buffers={name: to_numpy(b) for name, b in module.named_buffers()},
         loss=float(total.detach()) if total is not None else None,
-        casts=lifting.casts,
+        casts=casts,
         low=lifting.low,
         reads_dtype=lifting.reads_dtype,
         hooks=watcher.hooks if watcher else (),
@@ -137,13 +138,23 @@ def run(
 def _backward(module: nn.Module, total: Tensor) -> None:
     """Differentiate, and check that no hook updates a parameter meanwhile."""
     before = {name: version_of(p) for name, p in module.named_parameters()}
-    total.backward()
+    _differentiate(total)
     changed = [name for name, p in module.named_parameters() if version_of(p) != before.get(name)]
     if changed:
         raise ProofError(
             f"a hook changes the parameter {changed[0]!r} during the backward pass: remove the "
             "hook, and pass optimizer= to compare its steps"
         )
+
+
+def _differentiate(total: Tensor) -> None:
+    """Call `total.backward()`, with casts lifted in what checkpoints compute again.
+
+    The method would hand itself to the mode that lifts them, which is off while it is handled.
+    """
+    engine: Any = torch.autograd.Variable._execution_engine
+    seed = (torch.ones_like(total),)
+    engine.run_backward((total,), seed, False, False, (), True, accumulate_grad=True)
 
 
 def _scalar(loss: Any) -> Tensor:

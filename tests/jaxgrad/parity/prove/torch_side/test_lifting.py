@@ -11,6 +11,7 @@ import torch
 from flax import linen
 from jax import lax
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove.torch_side import run as torch_run
@@ -303,3 +304,34 @@ def test_complex64_is_lifted_on_both_sides(scale: float) -> None:
     x = np.random.default_rng(0).standard_normal((2, 8)).astype(np.float32)
     report = prove(module, fn, params, inputs=(x,))
     assert report.verdict == ("pass" if scale == 1 else "fail"), report
+
+
+class Norm32(nn.GroupNorm):
+    """It computes in float32, as norms of diffusion models do."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        return super().forward(input.float()).type(input.dtype)
+
+
+class Checkpointed(nn.Module):
+    def __init__(self, reentrant: bool):
+        super().__init__()
+        self.first, self.norm, self.reentrant = nn.Linear(4, 4), Norm32(2, 4), reentrant
+
+    def forward(self, x: Tensor) -> Any:
+        return checkpoint(self.norm, self.first(x), use_reentrant=self.reentrant)
+
+
+@pytest.mark.parametrize("reentrant", [True, False])
+def test_casts_are_lifted_in_what_a_checkpoint_computes_again(reentrant: bool) -> None:
+    def fn(params: Any, x: Any) -> Any:
+        h = (x @ params["first"]["weight"].T + params["first"]["bias"]).reshape(-1, 2, 2)
+        h = (h - h.mean(-1, keepdims=True)) / jnp.sqrt(h.var(-1, keepdims=True) + 1e-5)
+        return h.reshape(-1, 4) * params["norm"]["weight"] + params["norm"]["bias"]
+
+    torch.manual_seed(0)
+    module = Checkpointed(reentrant)
+    params = {name: arrays(getattr(module, name)) for name in ("first", "norm")}
+    x = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    report = prove(module, fn, params, inputs=(x,))
+    assert report.verdict == "pass", report
