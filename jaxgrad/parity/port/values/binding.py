@@ -58,7 +58,7 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     if isinstance(bound, Tensor):
         shares = value.real._base is not None and is_part(code)
         own = isinstance(target, ast.Name) and target.id in syntax.names_in(code)  # `x = x[0]`
-        view = value.view if isinstance(value.code, ast.Name) else None  # of the same memory
+        view = bound.view if isinstance(value.code, ast.Name) else None  # of the same memory
         bound.view = buffer or (code if shares and not own else view)
     scope.values[name] = bound
     return bound

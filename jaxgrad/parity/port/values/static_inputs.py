@@ -69,16 +69,15 @@ def _with_defaults(function: Any, settings: Mapping[str, Any]) -> types.Function
     A decorator's function has them where it calls the decorated one.
     """
     inner, cells = getattr(function, "__wrapped__", None), function.__closure__ or ()
-    is_decorated = isinstance(inner, types.FunctionType)
-    if is_decorated:
-        changed = _with_defaults(inner, settings)
+    changed = _with_defaults(inner, settings) if isinstance(inner, types.FunctionType) else None
+    if changed is not None:
         cells = [types.CellType(changed) if x.cell_contents is inner else x for x in cells]
     new = types.FunctionType(
         function.__code__, function.__globals__, function.__name__, None, tuple(cells)
     )
     functools.update_wrapper(new, function)
     new.__defaults__, new.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
-    if is_decorated:
+    if changed is not None:
         new.__dict__["__wrapped__"] = changed
         return new
     del new.__dict__["__wrapped__"]

@@ -30,7 +30,7 @@ _REGISTERS = {"register_hook", "retain_grad"}  # they must get the value itself,
 _READS_DTYPE = ("dtype", "type", "element_size", "itemsize")
 _LOWER = {  # the methods that cast to these dtypes
     **dict.fromkeys(("float", "half", "bfloat16"), Tensor.double),
-    "cfloat": Tensor.cdouble,
+    "cfloat": lambda x: x.to(torch.complex128),
 }
 _SET_REQUIRES_GRAD: Any = vars(torch._C.TensorBase)["requires_grad"].__set__
 

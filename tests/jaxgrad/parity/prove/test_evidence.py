@@ -124,12 +124,15 @@ def test_a_gradient_of_an_input_may_be_zero_in_one_framework(missing):
     full = {"w": ONES, "v": ONES, "input a": 0 * ONES, "input b": ONES}
     without = {"w": ONES, "v": None, "input a": None, "input b": None}
     pair: Any = (without, full) if missing == "torch" else (full, without)
-    judged = Evidence._judged(made(), Run(pair[0]), [], pair[1])
+    run: Any = Run(pair[0])
+    judged = Evidence._judged(made(), run, [], pair[1])
     assert {j.name: j.verdict for j in judged} == {"w": "pass", "input a": "zero"}
     full["input a"] = ONES
-    (_, wrong) = Evidence._judged(made(), Run(pair[0]), [], pair[1])
+    run = Run(pair[0])
+    (_, wrong) = Evidence._judged(made(), run, [], pair[1])
     assert wrong.verdict == "fail"
-    (only,) = Evidence._judged(made(), Detached(pair[0]), [], pair[1])
+    run = Detached(pair[0])
+    (only,) = Evidence._judged(made(), run, [], pair[1])
     assert only.name == "w"
 
 

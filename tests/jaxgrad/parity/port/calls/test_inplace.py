@@ -226,6 +226,8 @@ def test_a_buffer_that_a_function_changes_is_returned():
 class Renamed(Averages):
     """A local variable is the buffer, and changes in place."""
 
+    mean: torch.Tensor
+
     def forward(self, x):
         h = self.fc(x)
         mean = self.mean
@@ -242,28 +244,28 @@ def test_a_buffer_that_changes_under_another_name_is_returned():
 
 
 class Masked(nn.Linear):
-    def forward(self, x):
+    def forward(self, input):
         self.weight.data *= 0.5
-        return super().forward(x)
+        return super().forward(input)
 
 
 class Zeroed(nn.Linear):
-    def forward(self, x):
+    def forward(self, input):
         self.weight.data[:, -1].zero_()
-        return super().forward(x)
+        return super().forward(input)
 
 
 class Clamped(nn.Linear):
-    def forward(self, x):
+    def forward(self, input):
         with torch.no_grad():
             self.weight.clamp_(min=0.1)
-        return super().forward(x)
+        return super().forward(input)
 
 
 class Replaced(nn.Linear):
-    def forward(self, x):
+    def forward(self, input):
         self.weight.data = nn.functional.normalize(self.weight.data, dim=1)
-        return super().forward(x)
+        return super().forward(input)
 
 
 @pytest.mark.parametrize("kind", [Masked, Zeroed, Clamped, Replaced])

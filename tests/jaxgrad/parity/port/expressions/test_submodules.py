@@ -1,5 +1,7 @@
 """Submodules that a program does not read by their own names in their parents."""
 
+from typing import Any
+
 import numpy as np
 from torch import nn
 
@@ -15,10 +17,10 @@ class Run(nn.Sequential):
     def __init__(self, act):
         super().__init__(nn.Linear(4, 4), act, nn.Linear(4, 4), act)
 
-    def forward(self, x):
+    def forward(self, input):
         for module in self._modules.values():
-            x = module(x)
-        return x
+            input = module(input)
+        return input
 
 
 class Twice(nn.Module):
@@ -41,7 +43,7 @@ class Captured(nn.Module):
     def __init__(self):
         super().__init__()
         self.mlp = nn.ModuleDict({"fc": nn.Linear(4, 8), "act": nn.GELU(), "out": nn.Linear(8, 4)})
-        m = self.mlp
+        m: Any = self.mlp
         self.run = lambda x: m.out(m.act(m.fc(x)))
 
     def forward(self, x):

@@ -64,6 +64,8 @@ def test_a_number_of_a_float32_tensor_has_the_digits_that_it_was_made_of():
 class Initialized(nn.Module):
     """A flag is read as a number, as in networks whose first call chooses their scales."""
 
+    initialized: torch.Tensor
+
     def __init__(self, flag: int) -> None:
         super().__init__()
         self.fc = nn.Linear(4, 4)

@@ -285,7 +285,8 @@ class Spectral(nn.Module):
         found = torch.fft.rfft(x)
         kept = torch.zeros(found.shape, dtype=torch.cfloat)
         kept[:, :3] = found[:, :3] * self.weight
-        return torch.fft.irfft(kept, n=x.shape[-1]) * torch.ones(1).cfloat().real
+        one: Any = torch.ones(1)
+        return torch.fft.irfft(kept, n=x.shape[-1]) * one.cfloat().real
 
 
 @pytest.mark.parametrize("scale", [1.0, 1 + 1e-6])
