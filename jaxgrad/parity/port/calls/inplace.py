@@ -129,7 +129,8 @@ def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node
         state.store(code_of(target), code, scope, node)
         return Tensor(real, code_of(target))
     data = Data(real, scope)
-    place, new = replaced(data.visit(code_of(target)), data.visit(code), real.ndim)
+    own = data.visit(code_of(target))
+    place, new = replaced(own, data.visit(code) if data.found else code, real.ndim)
     base = None if place is None else named(place.id, scope)
     if place is None or base is None or not shares(scope.values[base].real, real):
         _outdate(real, scope, keep="", node=node)
@@ -141,7 +142,7 @@ def write(target: Tensor, code: ast.expr, real: torch.Tensor, scope: Scope, node
     changed = Tensor(scope.values[base].real, syntax.name(place.id), view=_view(base, scope))
     scope.values[base] = changed
     _write_through(changed, scope, node)
-    return renew(Tensor(real, data.visit(code_of(target)), view=changed.view), scope)
+    return renew(Tensor(real, own, view=changed.view), scope)
 
 
 def _require_own(target: Tensor, scope: Scope, node: ast.AST) -> None:

@@ -58,6 +58,20 @@ def test_the_change_is_needed_and_so_is_its_gradient():
     assert not agrees(Data(), X, without=change, instead="h.at[:, 0].set(0.5)")
 
 
+class Recorded(Layer):
+    """Only the value that is added is detached."""
+
+    def forward(self, x):
+        h = self.fc(x)
+        h.add_(h.detach() * 2)
+        return h**2
+
+
+def test_a_change_by_detached_values_is_recorded():
+    assert "straight_through" not in source(Recorded(), X)
+    assert proves(Recorded(), X)
+
+
 class OwnValue(Layer):
     def forward(self, x):
         h = self.fc(x)
