@@ -21,7 +21,7 @@ class Optional(nn.Module):
 
 
 def test_an_input_that_is_not_an_array_is_refused():
-    with pytest.raises(PortError, match="inputs= needs arrays, got object; leave this argument out"):
+    with pytest.raises(PortError, match="inputs= needs arrays, got object; leave this argument"):
         source(Optional(), X, object(), X)
     assert "x * scale" in port(Optional(), {"x": X, "scale": X}, prove=False).source
 
