@@ -1,4 +1,4 @@
-"""Arrays of numpy that are made of sizes; the port makes them with the same calls of numpy."""
+"""Numpy arrays that are computed from sizes: the port computes them with the same numpy calls."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import inspect
 from typing import Any
 
 import numpy as np
+import torch
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Size, Value
-from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
 from jaxgrad.parity.port.values.values import code_of, is_computed, real_of
 
 
@@ -31,9 +32,9 @@ def _is_sized(value: Value) -> bool:
 def call(
     function: Any, args: list[Value], keywords: dict[str, Value], scope: Scope
 ) -> Value | None:
-    """Return the value of a call of numpy on sizes, or None for any other call.
+    """Return the value of a call of numpy on configuration and sizes, or None for any other call.
 
-    An array of the configuration that is too large for a literal is made by its call too.
+    The call itself is written if it has a size, or if its array is too large for a literal.
     """
     if not _is_numpy(function) or inspect.isclass(function):
         return None
@@ -48,7 +49,7 @@ def call(
     real = function(*map(real_of, args), **{k: real_of(v) for k, v in keywords.items()})
     is_large = isinstance(real, np.ndarray) and real.size > syntax.LARGEST
     if not is_large and not any(map(is_computed, given)):
-        return None
+        return Folded(real)
     return _result(real, syntax.call(f"np.{function.__name__}", *codes, **options), scope)
 
 
@@ -78,9 +79,18 @@ def call_method(
     return _result(real, syntax.call(method, *map(code_of, args), **codes), scope)
 
 
+def _from_numpy(site: CallSite) -> Value:
+    """Interpret `torch.from_numpy(x)`, where x may be a tensor of integers that went to numpy."""
+    function = Folded(torch.as_tensor)
+    return site.scope.run.call(function, site.args, site.keywords, site.scope, site.node)
+
+
 def in_numpy(code: ast.expr) -> ast.expr:
-    """Return an expression whose constants are arrays of numpy, which no JAX transform traces."""
+    """Return an expression with numpy arrays as constants, because JAX would trace its own."""
     for node in ast.walk(code):
         if isinstance(node, ast.Call) and syntax.text(node.func) == "jnp.array":
             node.func = syntax.dotted("np.array")
     return code
+
+
+SPECIAL: dict[Any, Special] = {torch.from_numpy: _from_numpy}

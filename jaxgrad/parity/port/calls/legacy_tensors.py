@@ -1,4 +1,4 @@
-"""What old programs make tensors with, such as `torch.LongTensor([1, 2])` and `Variable(x)`."""
+"""Old ways to make a tensor, such as `torch.LongTensor([1, 2])` and `Variable(x)`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What shares its memory in torch, and what torch does not record of a change in it."""
+"""Tensors that share memory in torch, and changes of them that torch does not record."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Data(ast.NodeTransformer):
 
 
 def unrecorded(old: Value, place: ast.Name, new: ast.expr) -> ast.expr:
-    """Return a value that torch does not record, in `no_grad` or by `x.data`.
+    """Return the code of a change that torch does not record, in `no_grad` or through `x.data`.
 
-    It has the gradient that the old value has.
+    The changed value has the gradient of the old one.
     """
     if not isinstance(old, Tensor) or not old.real.requires_grad:
         return stopped(Tensor(old.real), new)

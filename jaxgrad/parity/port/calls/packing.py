@@ -1,4 +1,4 @@
-"""Sequences that torch packs: the port keeps them padded, and masks by their lengths."""
+"""Packed sequences: the port keeps them padded, and masks them by their lengths."""
 
 from __future__ import annotations
 
@@ -79,11 +79,8 @@ def _exists(padded: ast.expr, lengths: ast.expr, batch_first: bool) -> ast.expr:
     steps = syntax.call(
         "jnp.arange", syntax.item(syntax.attribute(padded, "shape"), 1 if batch_first else 0)
     )
-    text = (
-        "steps[:, None] < lengths[:, None, None]"
-        if batch_first
-        else ("steps[:, None, None] < lengths[:, None]")
-    )
+    batch_last = "steps[:, None, None] < lengths[:, None]"
+    text = "steps[:, None] < lengths[:, None, None]" if batch_first else batch_last
     code = ast.parse(text, mode="eval").body
     return syntax.substitute(code, {"steps": steps, "lengths": lengths})
 

@@ -84,6 +84,6 @@ def _leaf(value: Value) -> Any:
 
 
 def _probe(inputs: Any) -> torch.Tensor:
-    """Return a number that each input has another gradient in."""
+    """Return a number whose gradient differs from input to input."""
     terms = [(n + x.real.double()).square().sum() for n, x in enumerate(inputs, 1)]
     return torch.stack(terms).sum()

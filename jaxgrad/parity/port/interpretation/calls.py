@@ -176,7 +176,6 @@ def _callable(
     special = builtin_calls.special(real) or _special(real)
     if special is not None:
         return special(CallSite(args, keywords, scope, node))
-    real = torch.as_tensor if real is torch.from_numpy else real  # integers stay tensors in numpy
     name = names.of_function(real)
     if name is not None:
         return _operator(name, real, args, keywords, scope, node)
@@ -212,7 +211,7 @@ def _special(real: Any) -> Any:
 
 
 _SPECIAL = stores.SPECIAL | hooks.SPECIAL | inner_gradients.SPECIAL | vectorized.SPECIAL
-_SPECIAL |= functional_calls.SPECIAL | packing.SPECIAL | func_gradients.SPECIAL
+_SPECIAL |= arrays.SPECIAL | functional_calls.SPECIAL | func_gradients.SPECIAL | packing.SPECIAL
 
 
 def _operator(

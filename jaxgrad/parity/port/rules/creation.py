@@ -12,6 +12,7 @@ import torch
 from jaxgrad.parity.port.expressions import attributes
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.fixed import buffers_of, is_fixed
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
@@ -149,9 +150,7 @@ def _type(op: Operation) -> ast.expr:
 
 def _item(op: Operation) -> Value:
     """Return the numbers of a tensor that depends on sizes and configuration alone."""
-    if op.name == "numpy" and op.real.dtype.kind != "f":
-        return op.args[0]  # such as the lengths of sequences, for torch itself
-    if is_fixed(op.args[0].real) and op.name != "numpy":
+    if is_fixed(op.args[0].real):
         op.scope.assume(op.node, f"{syntax.text(op.node)} == {op.real!r}")
         return attributes.constant_value(_shortest(op.real, op.dtype), "", op.scope)
     flags = buffers_of(op.args[0].real)
@@ -160,7 +159,18 @@ def _item(op: Operation) -> Value:
         for name in flags:
             op.scope.run.flags.setdefault(name, op.scope.place(op.node))
         return Folded(op.real)
-    raise op.refuse(
+    raise _unknown(op)
+
+
+def _numpy(op: Operation) -> Value:
+    """Return integers as the tensor that they are, such as the lengths of sequences."""
+    if op.real.dtype.kind == "f":
+        raise _unknown(op)
+    return op.args[0]
+
+
+def _unknown(op: Operation) -> PortError:
+    return op.refuse(
         f"{op.name}() reads the value of a tensor, which is not known when JAX traces; keep it as "
         "a tensor, or pass the number as an argument"
     )
@@ -218,7 +228,7 @@ RULES: dict[str, Callable[[Operation], Any]] = {
     "bfloat16": _cast(torch.bfloat16), "bool": _cast(torch.bool),
     "byte": _cast(torch.uint8), "char": _cast(torch.int8), "short": _cast(torch.int16),
     "int": _cast(torch.int32), "long": _cast(torch.int64), "item": _item, "tolist": _item,
-    "numpy": _item, "nonzero": _positions, "unique": _positions, "argwhere": _positions,
+    "numpy": _numpy, "nonzero": _positions, "unique": _positions, "argwhere": _positions,
     "masked_select": _positions, "copy": _copy, "zero": _zero, "fill": _fill, "dim": _dim,
     "ndimension": _dim, "is_floating_point": _fact, "is_complex": _fact, "is_contiguous": _fact,
     "get_device": _fact,

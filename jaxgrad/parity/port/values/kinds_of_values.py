@@ -110,7 +110,7 @@ class Object(Fields):
 
 @dataclasses.dataclass(eq=False)
 class Packed(Value):
-    """A packed sequence of torch; the port has the padded one (`code`) and the lengths."""
+    """A packed sequence of torch. The port has the padded sequence (`code`) and its lengths."""
 
     lengths: Value = dataclasses.field(default_factory=lambda: Folded(None))
     batch_first: bool = False  # of the padded sequence

@@ -1,4 +1,4 @@
-"""Inputs that are settings, such as a flag: torch gets them as they are, and the port has them."""
+"""Inputs that are settings, such as a flag: they become defaults of `forward`."""
 
 from __future__ import annotations
 
@@ -64,9 +64,10 @@ def _names(forward: Any) -> list[str]:
 
 
 def _with_defaults(function: Any, settings: Mapping[str, Any]) -> types.FunctionType:
-    """Return a function with other defaults; what follows a setting is passed by its name.
+    """Return a copy of a function that has the settings as defaults.
 
-    A decorator's function has them where it calls the decorated one.
+    The caller passes the parameters after a setting by name. A decorated function gets the
+    defaults inside of its decorator.
     """
     inner, cells = getattr(function, "__wrapped__", None), function.__closure__ or ()
     changed = _with_defaults(inner, settings) if isinstance(inner, types.FunctionType) else None

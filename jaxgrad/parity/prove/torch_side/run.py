@@ -148,9 +148,10 @@ def _backward(module: nn.Module, total: Tensor) -> None:
 
 
 def _differentiate(total: Tensor) -> None:
-    """Call `total.backward()`, with casts lifted in what checkpoints compute again.
+    """Call `total.backward()`, and lift the casts of a checkpoint that recomputes too.
 
-    The method would hand itself to the mode that lifts them, which is off while it is handled.
+    The method `backward` itself goes through the mode that lifts casts, and the mode is off while
+    it handles a call; so the engine is called.
     """
     engine: Any = torch.autograd.Variable._execution_engine
     seed = (torch.ones_like(total),)

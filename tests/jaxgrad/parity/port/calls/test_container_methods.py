@@ -1,4 +1,4 @@
-"""Methods of lists that hold tensors."""
+"""A port calls the methods of lists that hold tensors."""
 
 import numpy as np
 from torch import nn
@@ -33,7 +33,7 @@ class Levels(nn.Module):
 
 
 def test_a_copy_of_a_list_changes_alone():
-    """What is reversed, and what is appended, is the copy."""
+    """Only the copy is reversed and appended to."""
     text = source(Levels(), X)
     assert "back.reverse()" in text
     assert "+ 3" in text

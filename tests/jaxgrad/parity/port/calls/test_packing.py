@@ -53,7 +53,7 @@ def test_a_port_masks_what_is_after_the_end(kind: Any, options: dict[str, Any]) 
 
 
 def test_every_mask_is_needed():
-    """Without the mask of the steps, or that of the outputs, the port is not torch's module."""
+    """Without the mask of the steps or that of the outputs, the values are not torch's."""
     module, x = Packed(), sequences(True)
     ported = port(module, (x, LENGTHS), prove=False)
     out, state, _ = module(torch.tensor(x), torch.tensor(LENGTHS))

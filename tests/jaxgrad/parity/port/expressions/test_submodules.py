@@ -38,7 +38,7 @@ def test_a_module_of_several_names_is_found_below_its_parent():
 
 
 class Captured(nn.Module):
-    """A function that the constructor makes has the module from outside."""
+    """The constructor makes a function that captures a submodule."""
 
     def __init__(self):
         super().__init__()

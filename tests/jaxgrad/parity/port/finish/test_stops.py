@@ -52,7 +52,7 @@ class InAnArm(nn.Module):
 
 @pytest.mark.filterwarnings("ignore:`torch.nn.utils.spectral_norm`")
 def test_an_arm_of_a_branch_has_no_stop_twice():
-    """`v = v.clone()` after the iteration stops a gradient that is stopped, and is left out."""
+    """The port leaves out `v = v.clone()`, which stops what is stopped already."""
     text = source(InAnArm(), X)
     assert "if training:" in text
     assert text.count("lax.stop_gradient(") == 2

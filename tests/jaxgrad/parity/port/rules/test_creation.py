@@ -62,7 +62,7 @@ def test_a_number_of_a_float32_tensor_has_the_digits_that_it_was_made_of():
 
 
 class Initialized(nn.Module):
-    """A flag is read as a number, as in networks whose first call chooses their scales."""
+    """It reads a flag as a number, as networks do that choose their scales in the first call."""
 
     initialized: torch.Tensor
 

@@ -76,7 +76,7 @@ def test_a_number_is_an_array_where_it_can_be():
 
 
 def test_a_refusal_gives_the_module_its_own_forward_back():
-    """Also one that the user has replaced."""
+    """That holds for a `forward` that the user has replaced, too."""
 
     class Refused(nn.Module):
         def forward(self, x, several):
