@@ -67,10 +67,19 @@ def template(path: pathlib.Path) -> jinja2.Template:
 
 
 def ordered(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Sort the rows of a surface: failing rows first, then by decreasing difference."""
-    return sorted(
-        rows, key=lambda row: (row.get("verdict") != "fail", -_finite(row.get("difference")))
-    )
+    """Sort the rows of a surface: failing rows first, then by decreasing difference.
+
+    Differences far below what is allowed are rounding, which each processor does in its own way:
+    such rows keep their order.
+    """
+
+    def key(row: Mapping[str, Any]) -> tuple[bool, float]:
+        difference = _finite(row.get("difference"))
+        allowed = row.get("allowed")
+        is_rounding = allowed is not None and difference <= allowed / 100
+        return row.get("verdict") != "fail", 0.0 if is_rounding else -difference
+
+    return sorted(rows, key=key)
 
 
 def verdict_of(row: Mapping[str, Any], first: Any) -> str:

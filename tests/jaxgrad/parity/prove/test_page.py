@@ -67,6 +67,16 @@ ERROR = Report(
 )
 
 
+def test_rows_that_differ_by_rounding_keep_their_order():
+    """Processors round differently, and a page must not depend on it."""
+    small = rows(2, difference=1e-16) + rows(1, name="v", difference=9e-15)
+    large = rows(1, name="large", difference=5e-13)
+    unjudged = rows(1, name="unjudged", difference=None, allowed=None)
+
+    names = [row["name"] for row in page.ordered(small + large + unjudged)]
+    assert names == ["unjudged0", "large0", "w0", "w1", "v0"]
+
+
 def test_one_offline_file():
     """The page contains no address, no script and no reference."""
     html = render([FAILED, PASSED, ERROR])
