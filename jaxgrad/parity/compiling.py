@@ -6,6 +6,8 @@ from typing import Any
 import jax
 from jax.extend import core as jex_core
 
+from jaxgrad.parity.convolutions import with_fast_convolutions
+
 
 QUICK: dict[str, Any] = {
     "xla_backend_optimization_level": 0,
@@ -44,6 +46,8 @@ def quick_jit(
     """
     total = 2 * len(equations) if differentiates else len(equations)
     deep = total > _DEEP and len(equations) >= _EQUAL * len({_kernel(eqn) for eqn in equations})
+    if any(eqn.primitive.name == "conv_general_dilated" for eqn in equations):
+        fun = with_fast_convolutions(fun)
     return jax.jit(fun, compiler_options=DEEP if deep else QUICK, donate_argnums=donate)
 
 

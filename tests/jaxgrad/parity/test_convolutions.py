@@ -1,0 +1,119 @@
+"""Fast forms of float64 convolutions have the values of lax's own."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from jaxgrad._core.jaxpr import walk
+from jaxgrad.parity.convolutions import is_slow, with_fast_convolutions
+
+
+LAYOUTS = {
+    "torch": ("NCHW", "OIHW", "NCHW"),
+    "flax": ("NHWC", "HWIO", "NHWC"),
+}
+
+
+def random(*shape: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=shape)
+
+
+def in_layout(x: np.ndarray, old: str, new: str) -> np.ndarray:
+    return x.transpose([old.index(letter) for letter in new])
+
+
+def slow_equations(fun, *args) -> int:
+    return sum(is_slow(place.eqn) for place in walk(jax.make_jaxpr(fun)(*args)))
+
+
+def require_same(fun, *args) -> None:
+    faster = with_fast_convolutions(fun)
+    assert slow_equations(fun, *args) and not slow_equations(faster, *args)
+    for old, new in zip(jax.tree.leaves(fun(*args)), jax.tree.leaves(faster(*args)), strict=True):
+        np.testing.assert_allclose(new, old, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("groups", (1, 2, 4))
+@pytest.mark.parametrize("stride, dilation", ((1, 1), (2, 1), (1, 2), ((2, 1), (1, 3))))
+def test_convolutions_and_their_gradients(layout, groups, stride, dilation):
+    numbers = LAYOUTS[layout]
+    x = in_layout(random(2, 4, 9, 8), "NCHW", numbers[0])
+    w = in_layout(random(4, 4 // groups, 3, 2, seed=1), "OIHW", numbers[1])
+    strides, dilations = np.broadcast_to(stride, 2), np.broadcast_to(dilation, 2)
+
+    def fun(x, w):
+        y = lax.conv_general_dilated(
+            x, w, strides, ((2, 1), (0, 3)), rhs_dilation=dilations,
+            feature_group_count=groups, dimension_numbers=numbers,
+        )  # fmt: skip
+        return jnp.sum(y**3), y
+
+    require_same(jax.grad(fun, (0, 1), has_aux=True), x, w)
+
+
+@pytest.mark.parametrize("padding", ("SAME", "VALID", ((-1, 2), (3, -1))))
+def test_transposed_convolutions(padding):
+    x, w = random(2, 3, 7, 6), random(4, 3, 3, 4, seed=1)
+
+    def fun(x, w):
+        pads = padding if not isinstance(padding, str) else lax.padtype_to_pads(
+            (13, 11), (3, 4), (1, 1), padding
+        )  # fmt: skip
+        return jnp.sum(lax.conv_general_dilated(x, w, (1, 1), pads, lhs_dilation=(2, 2)) ** 2)
+
+    require_same(fun, x, w)
+    require_same(jax.grad(fun, (0, 1)), x, w)
+
+
+@pytest.mark.parametrize("rank", (1, 3))
+def test_signals_and_volumes(rank):
+    x, w = random(2, 4, *[6] * rank), random(6, 2, *[3] * rank, seed=1)
+
+    def fun(x, w):
+        y = lax.conv_general_dilated(x, w, [2] * rank, [(0, 0)] * rank, feature_group_count=2)
+        return jnp.sum(y**2)
+
+    require_same(jax.grad(fun, (0, 1)), x, w)
+
+
+def test_convolutions_inside_other_equations():
+    """A batch of kernels becomes groups; loops, branches and checkpoints are entered."""
+    x, w = random(3, 2, 4, 6), random(3, 4, 4, 3, seed=1)
+
+    def convolve(x, w):
+        return lax.conv_general_dilated(x, w, (1,), ((2, 2),))[..., :6]
+
+    def fun(x, w):
+        y = jax.vmap(convolve)(x, w)
+        y, _ = lax.scan(lambda y, w: (jax.checkpoint(convolve)(y, w), None), y[0], w)
+        y = lax.cond(y[0, 0, 0] > 0, lambda y: convolve(y, w[0]), jax.jit(jnp.sin), y)
+        return jnp.sum(y**2)
+
+    require_same(fun, x, w)
+    require_same(jax.grad(fun, (0, 1)), x, w)
+
+
+def test_other_convolutions_stay():
+    x, w = random(2, 4, 9, 8), random(4, 4, 3, 3, seed=1)
+
+    def fun(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)))
+
+    program = str(jax.make_jaxpr(fun)(x, w))
+    assert str(jax.make_jaxpr(with_fast_convolutions(fun))(x, w)) == program
+    assert not slow_equations(fun, *map(np.float32, (x, w)))
+
+
+def test_a_tree_of_arguments_with_none():
+    x, w = random(2, 4, 9), random(4, 4, 3, seed=1)
+
+    def fun(tree, rest):
+        y = lax.conv_general_dilated(tree["x"], tree["w"], (1,), ((2, 2),))
+        return {"y": y, "none": rest[0]}
+
+    require_same(fun, {"x": x, "w": w}, (None,))
