@@ -35,7 +35,7 @@ def _has_slow(jaxpr: Any) -> bool:
 
 
 def is_slow(eqn: Any) -> bool:
-    """Return whether XLA computes an equation, a convolution in float64, without its fast kernel."""
+    """Return whether an equation is a convolution that XLA computes without its fast kernel."""
     if eqn.primitive.name != "conv_general_dilated" or eqn.outvars[0].aval.dtype != jnp.float64:
         return False
     params = eqn.params

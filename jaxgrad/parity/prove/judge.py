@@ -12,8 +12,10 @@ from jaxgrad.parity.ulp import distance, scale_of
 
 
 RTOL = 1e-12  # relative to the leaf's scale, in float64
-ROUNDING_FACTOR = 10.0  # times the change that perturbing every number by 1 ULP causes
-MAX_ROUNDING = 1e-4  # relative to the scale; if rounding causes more, the verdict is "inconclusive"
+# Times the change that perturbing every number by 1 ULP causes, on either of two draws. Why 30: with
+# 50 layers of BatchNorm in train mode, torch and JAX differed by 14 times that change.
+ROUNDING_FACTOR = 30.0
+MAX_ROUNDING = 3e-4  # relative to the scale; if rounding causes more, the verdict is "inconclusive"
 CONTROL_SIZE = 1e-9  # relative error that a negative control injects and that must be detected
 STRUCTURAL_ZERO = 1e-13  # relative to the tree's scale: the gradient of a bias before a norm
 

@@ -36,6 +36,12 @@ def traced(model: JaxFunction, side: TorchSide, request: Request) -> Traced:
         layout, why = program.layout, f"; in torch's order of axes it raises an error ({error})"
     else:
         why = ""
+    count = len(side.outputs) - side.has_loss
+    if len(program.out_paths) - side.has_loss > count:
+        arrays = dataclasses.replace(layout, numbers=False)
+        other = checks.traced(model, side.inputs, request, arrays)
+        if len(other[0].out_paths) - side.has_loss == count:
+            (program, notes), layout = other, arrays
     count = len(program.out_paths) - side.has_loss
     order = _order(program.out_paths[:count], [*side.outputs][:count])
     if order:

@@ -214,6 +214,13 @@ def _combined(function: Any) -> Special:
     return combine
 
 
+def _repeat(site: CallSite) -> Value:
+    """Return `itertools.repeat(value, times)`; without a number, as many as any loop needs."""
+    value, *times = [*site.args, *site.keywords.values()]
+    count = pinned(times[0], site.scope, site.node) if times else LONGEST
+    return Items(list, None, [value] * count)
+
+
 LONGEST = 10_000
 _COMBINED = (
     itertools.chain, itertools.product, itertools.combinations, itertools.permutations,
@@ -222,7 +229,7 @@ _COMBINED = (
 
 SPECIAL: dict[Any, Special] = {
     **{f: _combined(f) for f in _COMBINED}, sorted: _sorted,
-    range: _range, divmod: _divmod,
+    range: _range, divmod: _divmod, itertools.repeat: _repeat,
     next: _next, iter: _iter,
     sum: _sum, tuple: _container(tuple), list: _container(list), set: _container(set), dict: _dict,
     collections.OrderedDict: _dict, any: _quantified(any), all: _quantified(all), zip: _zip,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import inspect
 import types
 from collections.abc import Mapping
@@ -111,8 +112,12 @@ def constant_value(
         return Items(kind, None, items)
     if isinstance(real, Mapping) and holds_parts(tuple(real.values())):
         fields = {k: constant_value(x, f"{name}_{k}", scope, owner) for k, x in real.items()}
-        return Fields(dict, None, fields)
+        is_own = isinstance(real, dict) and not isinstance(real, _PLAIN)
+        return Fields(type(real) if is_own else dict, None, fields)
     return folded(real, name, source=source)
+
+
+_PLAIN = (collections.OrderedDict, collections.defaultdict)  # their attributes are no elements
 
 
 def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:

@@ -76,7 +76,7 @@ def _method(
     kind: type, name: str, args: list[Value], scope: Scope
 ) -> tuple[ast.FunctionDef, Value]:
     """Interpret one static method, and return it as written and what it returned."""
-    function: Any = getattr(kind, name)
+    function: Any = _undecorated(getattr(kind, name))
     source = source_of(function)
     inner = Scope(scope.run, source, {})
     parameters = list(inspect.signature(function).parameters.values())
@@ -110,6 +110,19 @@ def _method(
     node = syntax.function(name, names, cleaned(body) or [ast.Pass()], star)
     node.decorator_list.append(syntax.name("staticmethod"))
     return node, result
+
+
+_AMP = frozenset({
+    torch.amp.custom_fwd(lambda: None, device_type="cpu").__code__,
+    torch.amp.custom_bwd(lambda: None, device_type="cpu").__code__,
+})  # fmt: skip
+
+
+def _undecorated(function: Any) -> Any:
+    """Return what `custom_fwd` and `custom_bwd` decorate: they do nothing without autocast."""
+    while getattr(function, "__code__", None) in _AMP and not torch.is_autocast_enabled("cpu"):
+        function = function.__wrapped__
+    return function
 
 
 def renamed_any(value: Value, code: ast.expr) -> Value:

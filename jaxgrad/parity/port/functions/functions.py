@@ -24,7 +24,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.results import outside, result_of, returned_code
+from jaxgrad.parity.port.values.results import outside, public, result_of, returned_code
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of
 
@@ -127,6 +127,8 @@ def _write(
     run, path = scope.run, _path(inner)
     place = function.__code__, path
     arguments = dict(passed)
+    if is_entry(function, run):
+        result = public(result)
     if run.classes is not None and is_torch(function):
         result = _unnamed(result, inner)
     returned = ast.Return(returned_code(result))

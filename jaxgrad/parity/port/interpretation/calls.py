@@ -37,12 +37,8 @@ from jaxgrad.parity.port.functions import (
 from jaxgrad.parity.port.functions.configuration import folded_call, has_tensor, run
 from jaxgrad.parity.port.functions.constructions import construct
 from jaxgrad.parity.port.functions.functions import call_function
-from jaxgrad.parity.port.modules import (
-    attention_modules,
-    module_hooks,
-    recurrent_modules,
-    whole_modules,
-)
+from jaxgrad.parity.port.interpretation import module_calls
+from jaxgrad.parity.port.modules import whole_modules
 from jaxgrad.parity.port.rules import names, table
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch
@@ -78,7 +74,7 @@ def call(
         PortError: The function cannot be written in JAX.
     """
     if isinstance(function, Module):
-        return _module(function, args, keywords, scope, node)
+        return module_calls.call(function, args, keywords, scope, node)
     if isinstance(function, Chain):
         for module in function.items:
             args, keywords = [call(module, args, keywords, scope, node)], {}
@@ -108,29 +104,6 @@ def call(
     return _callable(function.real, args, keywords, scope, node)
 
 
-def _module(
-    module: Module, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
-) -> Value:
-    real: nn.Module = module.real
-    if isinstance(real, torch.jit.ScriptModule):
-        raise scope.refuse(
-            f"{type(real).__name__} is scripted; port the module it was made of", node
-        )
-    if isinstance(real, nn.RNNBase) and recurrent_modules.is_scan(module, args, scope):
-        return recurrent_modules.call(module, args, keywords, scope, node)
-    forward = real.forward
-    if not isinstance(forward, types.MethodType):
-        raise scope.refuse(f"the forward of {type(real).__name__} is not a method", node)
-
-    def called(inputs: list[Value]) -> Value:
-        whole = whole_modules.call(module, inputs, keywords, scope, node)
-        if whole := whole or attention_modules.call(module, inputs, keywords, scope):
-            return whole
-        return call_function(forward.__func__, [module, *inputs], keywords, scope, node, type(real))
-
-    return module_hooks.call_hooked(module, args, called, scope, node)
-
-
 def _method(
     method: Method, args: list[Value], keywords: dict[str, Value], scope: Scope, node: ast.AST
 ) -> Value:
@@ -142,6 +115,8 @@ def _method(
         return container_methods.call_method(owner, method.real, args, keywords, scope, node)
     if isinstance(owner, Object):
         return objects.call_method(method, args, keywords, scope, node)
+    if isinstance(owner, Module) and method.real is nn.Module.__call__:
+        return module_calls.call_hooked(owner, args, keywords, scope, node)
     if isinstance(owner, Module):
         found = module_methods.of_base(owner, method.real.__name__, args, scope, node)
         if found is not None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import nn
 
+from jaxgrad.parity.port.interpretation.module_calls import own_call
 from jaxgrad.parity.port.merging.tidying import rename_parameters, tidied
 from jaxgrad.parity.port.modules import module_hooks
 from jaxgrad.parity.port.source import syntax
@@ -55,7 +56,7 @@ def _require_none(entry: Written, values: list[Value]) -> None:
 
 
 def _forward(module: nn.Module) -> types.FunctionType:
-    return module.forward.__func__  # pyright: ignore[reportFunctionMemberAccess, reportReturnType]
+    return own_call(module) or module.forward.__func__  # pyright: ignore[reportFunctionMemberAccess, reportReturnType]
 
 
 def _positions(module: nn.Module, count: int) -> list[str]:

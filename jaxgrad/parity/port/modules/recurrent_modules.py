@@ -37,8 +37,8 @@ def call(
     """Interpret the call of a recurrent module.
 
     Raises:
-        PortError: The input has no batch, the module projects its state, or it is packed for a
-            class of flax or for layers with dropout between them.
+        PortError: The module projects its state, or the input is packed for a class of flax or for
+            layers with dropout between them.
     """
     real: nn.RNNBase = module.real
     given = dict(zip(("input", "hx"), args, strict=False)) | keywords
@@ -47,8 +47,8 @@ def call(
     packed = isinstance(source, Packed)
     if not isinstance(source, Tensor | Packed):
         raise scope.refuse(f"{name} of something that is not a tensor", node)
-    if (not packed and source.real.ndim != 3) or real.proj_size:
-        raise scope.refuse(f"{name} without a batch or with a projection is not ported", node)
+    if real.proj_size:
+        raise scope.refuse(f"{name} with a projection is not ported", node)
     result = real(source.real, real_of(start))
     drops = bool(real.dropout and real.training and real.num_layers > 1)
     if packed and (drops or scope.run.classes is not None):
@@ -59,7 +59,8 @@ def call(
             node,
         )
     has_start = start.real is not None
-    lines = [*_body(real, has_start, drops, source.batch_first if packed else None)]
+    has_batch = packed or source.real.ndim == 3
+    lines = [*_body(real, has_start, drops, has_batch, source.batch_first if packed else None)]
     parameters = ["p", "x", *(["lengths"] if packed else []), *(["start"] if has_start else [])]
     parameters += [draws.RNG] if drops else []
     tree = ast.parse("\n".join(["def _():", *("    " + line for line in lines)])).body[0]
@@ -87,7 +88,7 @@ def call(
 
 
 def _body(
-    module: nn.RNNBase, has_start: bool, drops: bool, packed: bool | None = None
+    module: nn.RNNBase, has_start: bool, drops: bool, has_batch: bool, packed: bool | None = None
 ) -> Iterator[str]:
     """Yield the lines of the function: a scan for each layer and direction.
 
@@ -95,11 +96,12 @@ def _body(
         module: The recurrent module.
         has_start: Whether the function takes the first state.
         drops: Whether there is dropout between the layers.
+        has_batch: Whether the input is a batch of sequences, and not one sequence.
         packed: None, or for sequences with lengths whether the batch is their first dimension.
     """
     is_lstm = module.mode == "LSTM"
     has_lengths = packed is not None
-    batch_first = packed if has_lengths else module.batch_first
+    batch_first = packed if has_lengths else module.batch_first and has_batch
     if batch_first:
         yield "x = x.swapaxes(0, 1)"
     if has_lengths:
@@ -107,7 +109,8 @@ def _body(
     directions = ("", "_reverse") if module.bidirectional else ("",)
     suffixes = [f"l{n}{d}" for n in range(module.num_layers) for d in directions]
     if not has_start:
-        size = f"({len(suffixes)}, x.shape[1], {module.hidden_size})"
+        batch = ", x.shape[1]" if has_batch else ""
+        size = f"({len(suffixes)}{batch}, {module.hidden_size})"
         zeros = f"jnp.zeros({size}, x.dtype)"
         yield f"start = {zeros}, {zeros}" if is_lstm else f"start = {zeros}"
     several = len(suffixes) > 1

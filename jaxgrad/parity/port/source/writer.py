@@ -115,10 +115,7 @@ def _header(
     lines = [f'"""{title}', *(line for note in notes for line in ("", *note.split("\n")))]
     if assumptions:
         lines += ["", "The torch program branches on these tests; the port assumes that they hold:"]
-        lines += [
-            f"- {a.text} ({a.place.file and pathlib.Path(a.place.file).name}:{a.place.line})"
-            for a in dict.fromkeys(assumptions)
-        ]
+        lines += [a.listed for a in dict.fromkeys(assumptions)]
     if deviations:
         lines += ["", "Differences from torch by design:", *(f"- {text}" for text in deviations)]
     wrapped = [y for x in lines for y in (textwrap.wrap(x, WIDTH, subsequent_indent="  ") or [""])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import pathlib
 import types
 from typing import Any
 
@@ -41,10 +42,15 @@ class Written:
 
 @dataclasses.dataclass(frozen=True)
 class Assumption:
-    """A test of the torch program that was folded, because the port cannot branch on it."""
+    """A test of the torch program that was folded, or a value that was left out."""
 
     place: Place
     text: str
 
     def __str__(self) -> str:
         return f"{self.place}: {self.text}"
+
+    @property
+    def listed(self) -> str:
+        """Its line in the docstring of the port."""
+        return f"- {self.text} ({pathlib.Path(self.place.file).name}:{self.place.line})"

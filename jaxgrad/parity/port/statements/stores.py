@@ -11,6 +11,7 @@ import torch
 from jaxgrad.parity.port.calls import arrays, inplace, memory
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.functions import autograd_functions, borrowed, made_objects, objects
+from jaxgrad.parity.port.source.written import Assumption
 from jaxgrad.parity.port.values.binding import kept, stop_all
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
@@ -50,7 +51,7 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
         raise scope.refuse(f"the module `{name}` is replaced while the module runs", node)
     elif isinstance(owner, Folded) and made_objects.is_made(owner.real, scope.run):
         made_objects.store(owner, name, stop_all(value) if scope.no_grad else value, scope)
-    elif _is_kept_by_torch(owner, scope):
+    elif _is_kept_by_torch(owner):
         _store_for_run(owner, name, value, scope, node)
     elif isinstance(owner, Fields) and (
         name in owner.fields or name in getattr(owner.real, "__dataclass_fields__", ())
@@ -85,10 +86,8 @@ def _set_on_module(
     scope.run.settings.set(owner.real, name, pinned(value, scope, node))
 
 
-def _is_kept_by_torch(owner: Value, scope: Scope) -> bool:
+def _is_kept_by_torch(owner: Value) -> bool:
     """Return whether a value is an object that exists before the run, such as a module."""
-    if scope.run.classes is not None:
-        return False
     simple = isinstance(owner.real, type | torch.Tensor | types.ModuleType)
     return isinstance(owner, Module | Folded) and hasattr(owner.real, "__dict__") and not simple
 
@@ -96,16 +95,17 @@ def _is_kept_by_torch(owner: Value, scope: Scope) -> bool:
 def _store_for_run(owner: Value, name: str, value: Value, scope: Scope, node: ast.AST) -> None:
     """Set what the program reads again in the same run, such as a normed weight of a layer.
 
+    What it does not read again, such as attention weights for a picture, is left out.
+
     Raises:
         PortError: The value is still there in the next call, or is a parameter or a buffer.
     """
     run = scope.run
-    refusal = scope.refuse(
-        f"`{name}` is set while the module runs; return it instead of storing it", node
-    )
     registered = {**vars(owner.real).get("_parameters", {}), **vars(owner.real).get("_buffers", {})}
     if name in registered:
-        raise refusal
+        raise scope.refuse(
+            f"`{name}` is set while the module runs; return it instead of storing it", node
+        )
     if run.settings.was_read(owner.real, name) and name not in run.stored.get(id(owner.real), {}):
         raise scope.refuse(
             f"`{name}` is read and then set while the module runs, so the next call depends on "
@@ -113,7 +113,8 @@ def _store_for_run(owner: Value, name: str, value: Value, scope: Scope, node: as
             node,
         )
     if tensors_in(value) and name not in run.stored.get(id(owner.real), {}):
-        run.unread[id(owner.real), name] = refusal
+        stored = f"`{name}` of {type(owner.real).__name__}"
+        run.unread[id(owner.real), name] = Assumption(scope.place(node), stored)
     run.settings.set(owner.real, name, None)
     made_objects.store(owner, name, stop_all(value) if scope.no_grad else value, scope)
 

@@ -7,6 +7,8 @@ import copy
 import dataclasses
 from collections.abc import Mapping
 
+from torch.distributions import Distribution
+
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.kinds_of_values import (
@@ -15,12 +17,15 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Items,
     Method,
     Module,
+    Object,
     Partial,
+    Tensor,
     Value,
     is_dynamic,
     renamed,
 )
 from jaxgrad.parity.port.values.values import code_of
+from jaxgrad.parity.prove.torch_side.trees import public_names
 
 
 def returned_code(result: Value) -> ast.expr:
@@ -47,6 +52,19 @@ def _computed_parts(result: Items | Fields) -> ast.expr:
         return ast.Tuple([code(x) for x in result.items], ast.Load())
     keys: list[ast.expr | None] = [syntax.literal(k) for k in result.fields]
     return ast.Dict(keys, [code(x) for x in result.fields.values()])
+
+
+def public(result: Value) -> Value:
+    """Return what a module returns, with the tensors of each distribution in a dict."""
+    if isinstance(result, Object) and issubclass(result.real, Distribution):
+        parts = {k: x for k, x in result.fields.items() if isinstance(x, Tensor | Object)}
+        return Fields(dict, None, {k: public(parts[k]) for k in public_names(parts)})
+    if isinstance(result, Items) and result.code is None:
+        return dataclasses.replace(result, items=list(map(public, result.items)))
+    if isinstance(result, Fields) and not isinstance(result, Object) and result.code is None:
+        fields = {k: public(x) for k, x in result.fields.items()}
+        return dataclasses.replace(result, fields=fields)
+    return result
 
 
 def result_of(result: Value, code: ast.expr) -> Value:

@@ -73,8 +73,8 @@ class Run:
     made: list[Any] = dataclasses.field(default_factory=list)  # objects made of configuration
     # id of an object -> the attributes that the program sets on it
     stored: dict[int, dict[str, tuple[Value, Scope]]] = dataclasses.field(default_factory=dict)
-    # the refusals of attributes that the program has set on a module and not read since
-    unread: dict[tuple[int, str], PortError] = dataclasses.field(default_factory=dict)
+    # the attributes that the program has set on an object and not read since: (id, name)
+    unread: dict[tuple[int, str], Assumption] = dataclasses.field(default_factory=dict)
     inlined: frozenset[types.CodeType] = frozenset()  # functions written where they are called
     flags: dict[str, Place] = dataclasses.field(default_factory=dict)  # buffers that tests assume
     changed: set[str] = dataclasses.field(default_factory=set)  # buffers, in this or the other mode

@@ -59,6 +59,7 @@ class Layout:
     fixed: tuple[str, ...] = ()  # torch's inputs that are not redrawn
     axes: Mapping[str, tuple[int, ...]] = dataclasses.field(default_factory=dict)  # of outputs
     order: tuple[str, ...] = ()  # of the outputs in torch; empty if it is the port's
+    numbers: bool = True  # whether Python numbers that the port returns are outputs
 
     def inputs(self, torch_inputs: Any) -> Any:
         """Return the inputs of the port for these inputs of torch."""
@@ -88,6 +89,8 @@ class Layout:
             yield f"the port is given torch's {'; '.join(texts)}{why}"
         for path, axes in self.axes.items():
             yield f"the port's output {path or 0} is compared with its axes permuted by {axes}"
+        if not self.numbers:
+            yield "the port also returns Python numbers, for which torch has no tensor"
         if self.constant:
             yield (
                 f"the port's input {', '.join(self.constant)} is not an input of torch with "

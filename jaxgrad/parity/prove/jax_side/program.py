@@ -196,7 +196,7 @@ def program(
         outputs = [
             (name := _path_name(path), layout.output(name, x))
             for path, x in jax.tree_util.tree_leaves_with_path(out)
-            if _is_numeric(x)  # torch's outputs may also contain other objects
+            if is_array(x) or (layout.numbers and _is_numeric(x))  # there may be other objects
         ]
         outputs = layout.ordered(outputs)
         if loss is not None:

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch._C._functorch import is_functorch_wrapped_tensor
+from torch.distributions import Distribution
 
 from jaxgrad.parity.interop import to_numpy
 
 
 def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield a module's output tensors with their paths; outputs may contain dataclasses."""
+    """Yield a module's output tensors with their paths, also those of objects.
+
+    Objects are dataclasses and distributions.
+    """
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         tree = {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)}
+    if isinstance(tree, Distribution):
+        parts = {k: x for k, x in vars(tree).items() if isinstance(x, Tensor | Distribution)}
+        tree = {name: parts[name] for name in public_names(parts)}
     if isinstance(tree, Mapping):
         # JAX sorts the keys of a dict, but not those of other mappings.
         keys = sorted(tree, key=str) if type(tree) is dict else list(tree)
@@ -32,6 +39,15 @@ def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         return
     for key, value in items:
         yield from flat_outputs(value, f"{path}/{key}" if path else key)
+
+
+def public_names(names: Iterable[str]) -> list[str]:
+    """Return the names of the tensors that a distribution shows; private ones if it has no other.
+
+    A Categorical also keeps its probabilities under a private name.
+    """
+    listed = list(names)
+    return [name for name in listed if not name.startswith("_")] or listed
 
 
 def is_inexact(x: Tensor) -> bool:

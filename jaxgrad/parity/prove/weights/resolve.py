@@ -55,7 +55,7 @@ def _by_converter(converter: Converter, tensors: Tensors) -> tuple[Any, WeightMa
     values, others = _random(tensors, 0), _random(tensors, 1)
     params = converter.params(values)
     paths, leaves, _ = jax_program.flat(as_function(converter.fn, params).params)
-    if leaves or converter.side.flags:  # a loss has no weights
+    if leaves or params is None:  # an empty tree is right where torch uses none of its weights
         _check_leaves(params, paths, leaves, "weights= returned")
     mapped, _, _ = infer(values, leaves, paths)
     mapped = dataclasses.replace(mapped, tensors=tensors)
