@@ -12,7 +12,7 @@ from jaxgrad.parity.ulp import distance, scale_of
 
 
 RTOL = 1e-12  # relative to the leaf's scale, in float64
-# Times the change that perturbing every number by 1 ULP causes, on either of two draws. Why 30: with
+# Times the change that perturbing every number by 1 ULP causes. Why 30, and not 10: with
 # 50 layers of BatchNorm in train mode, torch and JAX differed by 14 times that change.
 ROUNDING_FACTOR = 30.0
 MAX_ROUNDING = 3e-4  # relative to the scale; if rounding causes more, the verdict is "inconclusive"

@@ -1,7 +1,5 @@
 """Fast forms of float64 convolutions have the values of lax's own."""
 
-import itertools
-
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -25,10 +25,17 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 from jaxgrad.parity.port.values.leaving import Returned
 from jaxgrad.parity.port.values.scope import CallSite, Scope
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
+from jaxgrad.parity.prove.torch_side.trees import is_inexact
 
 
 class Context(Value):
-    """The `ctx` of a Function, and what its forward keeps in it (`real`)."""
+    """The `ctx` of a Function, and what its forward keeps in it (`real`).
+
+    Attributes:
+        needs: Whether each argument is a tensor that can have a gradient.
+    """
+
+    needs: tuple[bool, ...] = ()
 
 
 def apply(
@@ -38,6 +45,7 @@ def apply(
     if keywords:
         raise scope.refuse(f"{kind.__name__}.apply() takes no keyword arguments", node)
     context, versions = Context({}, syntax.name("ctx")), _versions(args)
+    context.needs = tuple(isinstance(x, Tensor) and is_inexact(x.real) for x in args)
     split = kind.__dict__.get("setup_context") is not None
     forward, result = _method(kind, "forward", args if split else [context, *args], scope)
     methods = [forward]
@@ -154,7 +162,7 @@ def read(context: Context, name: str, scope: Scope, node: ast.AST) -> Value:
         value = kept[name]
         return renamed(value, syntax.attribute(code_of(context), name))
     if name == "needs_input_grad":
-        return Items(tuple, None, [Folded(True)] * 64)
+        return Items(tuple, None, list(map(Folded, context.needs)))
     if name in _METHODS:
         return Folded(ContextCall(context, name))
     raise scope.refuse(f"ctx.{name} is not ported", node)

@@ -16,6 +16,7 @@ from jaxgrad.parity.port.modules import (
     recurrent_modules,
     whole_modules,
 )
+from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.kinds_of_values import Module, Value
 from jaxgrad.parity.port.values.scope import Scope
 
@@ -42,7 +43,7 @@ def call(
 def own_call(module: nn.Module) -> types.FunctionType | None:
     """Return the `__call__` of a class that has its own, in place of hooks and `forward`."""
     function = inspect.getattr_static(type(module), "__call__")
-    is_own = isinstance(function, types.FunctionType) and function is not nn.Module.__call__
+    is_own = isinstance(function, types.FunctionType) and not is_torch(function)
     return function if is_own else None
 
 

@@ -222,7 +222,7 @@ def _reads(self, x):
 
 
 def _stores(self, x):
-    self.kept = x
+    x.kept = self
     return x
 
 
@@ -240,7 +240,7 @@ def _masks(self, x):
     "step, reason",
     [
         (_reads, r"item\(\) reads the value of a tensor, which is not known when JAX traces"),
-        (_stores, "`kept` is set while the module runs; return it instead of storing it"),
+        (_stores, "`kept` of a tensor is set; give the name another tensor"),
         (_shares, "'y' shares memory with a tensor that line [0-9]+ changes in place"),
         (_masks, "a mask as an index makes a size that depends on values; use torch.where"),
     ],

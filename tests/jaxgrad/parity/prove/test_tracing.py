@@ -261,3 +261,15 @@ def test_outputs_are_near_relative_to_their_largest_number(off, near):
     y = np.array([0.0, 2.0])
     assert tracing._is_close(y + np.array([2 * off, 0]), y) is near
     assert tracing._is_close(np.zeros(0), np.zeros(0))
+
+
+def test_numbers_of_python_that_torch_does_not_return_are_not_compared():
+    def counting(p: Any, x: Any) -> Any:
+        return port(p, x), x.shape[0], 0.5
+
+    report = run(counting, ((X,), (LAST,)))
+    assert report.verdict == "pass", report
+    assert "the port also returns Python numbers, for which torch has no tensor" in report.notes
+
+    more = run(lambda p, x: (port(p, x), x), ((X,), (LAST,)))
+    assert more.verdict == "error" and "torch returns 1 outputs" in more.text

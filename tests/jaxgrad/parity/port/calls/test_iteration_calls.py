@@ -1,6 +1,7 @@
 """Loops, comprehensions and Python's functions over containers keep torch's gradients and sizes."""
 
 import functools
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from torch import nn
 
 from jaxgrad.parity.port.port import port
 from jaxgrad.parity.port.source.refusals import PortError
-from tests.jaxgrad.parity.port._ports import agrees, source
+from tests.jaxgrad.parity.port._ports import agrees, proves, source
 
 
 RNG = np.random.default_rng(0)
@@ -260,3 +261,15 @@ def test_an_iterator_of_numbers_advances_and_a_cast_without_effect_is_left_out()
     assert 'F.linear(x, **p["linear"]) * 2.0 + 3.0 + 5.0' in source(Kept(), X)
     with pytest.raises(PortError, match=r"`.to\(\)` on a module while it runs"):
         source(Kept().double(), X.astype(np.float64))
+
+
+class Repeated(Layer):
+    def forward(self, x):
+        ones = [x.shape[0], *itertools.repeat(1, x.dim() - 1)]
+        scaled = [a * b for a, b in zip((x, x.tanh()), itertools.repeat(3.0), strict=False)]
+        return self.linear(scaled[0] + scaled[1]) * x.new_ones(ones)
+
+
+def test_itertools_repeat():
+    """With a number of times, or as often as the other sequence of a `zip` needs."""
+    assert proves(Repeated(), X)

@@ -77,3 +77,23 @@ class Staged(nn.Module):
 
 def test_the_tensors_of_a_class_are_constants():
     assert agrees(Staged(), X)
+
+
+class Options(dict):
+    """A dict whose elements are attributes, as many configurations are."""
+
+    __getattr__ = dict.__getitem__
+
+
+class Configured(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+        self.options = Options(layer=self.fc, scale=2.0)
+
+    def forward(self, x):
+        return self.options.layer(x) * self.options.scale
+
+
+def test_the_elements_of_a_dict_that_are_attributes():
+    assert agrees(Configured(), X)

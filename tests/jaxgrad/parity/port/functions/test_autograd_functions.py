@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from tests.jaxgrad.parity.port._ports import agrees
+from tests.jaxgrad.parity.port._ports import agrees, proves
 
 
 X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
@@ -48,3 +48,35 @@ class Twice(nn.Module):
 def test_the_gradient_of_a_function_is_differentiated():
     assert agrees(Twice(), X)
     assert not agrees(Twice(), X, without="cotangent * 5", instead="cotangent * 6")
+
+
+class Swish(torch.autograd.Function):
+    """Its decorators do nothing without autocast; only `x` can have a gradient."""
+
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cpu", cast_inputs=torch.float32)
+    def forward(ctx, x, scale):  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        return x * torch.sigmoid(scale * x)
+
+    @staticmethod
+    @torch.amp.custom_bwd(device_type="cpu")
+    def backward(ctx, grad):  # pyright: ignore[reportIncompatibleMethodOverride]
+        (x,) = ctx.saved_tensors
+        assert ctx.needs_input_grad[0] and not ctx.needs_input_grad[1]
+        gate = torch.sigmoid(ctx.scale * x)
+        return grad * gate * (1 + ctx.scale * x * (1 - gate)), None
+
+
+class Swished(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return Swish.apply(self.fc(x), 2.0)
+
+
+def test_a_function_with_the_decorators_of_mixed_precision():
+    assert proves(Swished(), X)

@@ -132,6 +132,13 @@ def _leaves(self, h):
     return h
 
 
+def _leaves_in_train_mode(self, h):
+    if self.training:
+        self.last = h.tanh()
+        return h
+    return h if self.last is None else h + self.last
+
+
 def _carries(self, h):
     h = h if self.last is None else h + self.last
     self.last = h
@@ -146,9 +153,18 @@ def test_a_tensor_that_a_module_stores_and_reads_is_a_variable():
     assert not agrees(module, X, without="last * h", instead="last + h")
 
 
-def test_a_tensor_that_is_stored_for_a_reader_outside_of_the_run_is_refused():
-    with pytest.raises(PortError, match="`last` is set while the module runs; return it instead"):
-        source(Kept(_leaves), X)
+def test_a_tensor_that_is_stored_for_a_reader_outside_of_the_run_is_left_out():
+    """The docstring of the port names it, with its line."""
+    text = source(Kept(_leaves), X)
+    (line,) = [x for x in text.splitlines() if x.startswith("- `last`")]
+    assert line == f"- `last` of Kept (test_made_objects.py:{_leaves.__code__.co_firstlineno + 1})"
+    assert "torch also stores these values on objects; the port leaves them out:" in text
+    assert agrees(Kept(_leaves), X)
+
+
+def test_a_tensor_that_the_other_mode_reads_is_refused():
+    with pytest.raises(PortError, match="`last` of Kept is set in one mode and read in the other"):
+        source(Kept(_leaves_in_train_mode), X)
 
 
 def test_a_tensor_that_the_next_call_reads_is_refused():

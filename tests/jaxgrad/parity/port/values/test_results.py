@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from tests.jaxgrad.parity.port._ports import agrees
+from tests.jaxgrad.parity.port._ports import agrees, proves, source
 
 
 X = np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)
@@ -90,3 +90,35 @@ class Nested(Solver):
 def test_the_method_of_a_module_in_a_result_keeps_the_module_of_the_caller():
     assert agrees(Solver(), X)
     assert agrees(Nested(), X)
+
+
+class Policy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        h = self.fc(x)
+        normal = torch.distributions.Normal(h, h.exp())
+        return torch.distributions.Categorical(h.softmax(-1)), normal, {"value": h.mean()}
+
+
+def test_the_tensors_of_a_distribution_are_returned_in_a_dict():
+    """Private attributes that repeat a public one are left out."""
+    text = source(Policy(), X)
+    assert '{"probs": probs}, {"loc": loc, "scale": scale}' in text and "_param" not in text
+    assert proves(Policy(), X)
+
+
+class Counted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.fc(x), x.shape[0], 0.5
+
+
+def test_numbers_of_python_among_the_results():
+    """torch has no tensor for them, so the proof compares the others."""
+    assert proves(Counted(), X)

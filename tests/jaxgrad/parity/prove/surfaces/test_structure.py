@@ -233,6 +233,8 @@ BOTH = [0, 1]
         (made({"a": ONES}, {}, failed=0), []),
         (made({"a": ONES, "b": ONES}, {"a": BOTH}, reached="a",
               tensors={"b": np.array([2.0, 1.0])}), ["(a, b), but JAX has one leaf for both"]),
+        (made({"a": ONES, "b": None}, {"a": BOTH}, reached="a",
+              tensors={"b": np.array([2.0, 1.0])}), []),
         (made({"a": ONES}, {"a": BOTH}), ["no derivative path leads to the leaf"]),
         (made({"a": ZEROS}, {"a": BOTH}), []),
         (made({"a": None}, {"a": BOTH}, reached="a", jax={"a": ONES}), ["no gradient (None)"]),

@@ -35,6 +35,12 @@ class Output:
         (Pair(A, (B,)), ["second", "first/0"]),
         (Output(A, {"x": B}), ["extra/x", "logits"]),
         ((Output, None, "text", 3.0), []),
+        (torch.distributions.Categorical(probs=B), ["probs"]),
+        (
+            torch.distributions.Independent(torch.distributions.Normal(A, B), 1),
+            ["base_dist/loc", "base_dist/scale"],
+        ),
+        (torch.distributions.Beta(B, B), ["_dirichlet/concentration"]),
     ],
 )
 def test_the_tensors_of_an_output_have_paths(tree, paths):

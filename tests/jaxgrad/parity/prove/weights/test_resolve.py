@@ -250,11 +250,12 @@ def test_a_leaf_without_numbers_is_named():
         resolved(params)
 
 
-def test_a_converter_may_return_nothing_for_a_module_without_tensors():
-    """A loss has no weights; for a module that has some, an empty result is refused."""
+def test_a_converter_may_return_an_empty_tree():
+    """A loss has no weights, and a module may use none; a result of None is refused."""
     side: Any = Side()
     with pytest.raises(ProofError, match="params contains no array"):
-        weight_map(side, lambda params, x: x, None, lambda state: {})
+        weight_map(side, lambda params, x: x, None, lambda state: None)
+    assert weight_map(side, lambda params, x: x, None, lambda state: {})[1].pieces == ()
     side.state, side.flags, side.names = {}, {}, {}
     params, mapped = weight_map(side, lambda params, x: x, None, lambda state: {})
 
