@@ -1,20 +1,28 @@
 """Convolutions in float64, in the forms that XLA computes fast on a CPU.
 
-XLA calls a fast kernel for a convolution in float64 only if it has no groups, no dilation of the
-input and little padding. Gradients have all of these, and then take 40 to 100 times as long.
+XLA has a fast kernel for a convolution in float64 only if it has no groups, no dilation of the
+input, little padding, and more than a few features. Gradients and small networks have all of
+these, and then take 20 to 100 times as long.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from jaxgrad._core import compat
 from jaxgrad._core.jaxpr import Path, evaluate, inner, plain, walk
+
+
+FEW = 16  # features; XLA has no fast kernel if neither the input nor the output has more
+_MOST = 200  # positions of the kernel or of the output that become matrix products
+_LARGEST = 2**27  # elements of the copies of the input that one product reads
 
 
 def with_fast_convolutions(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,9 +46,24 @@ def is_slow(eqn: Any) -> bool:
     """Return whether an equation is a convolution that XLA computes without its fast kernel."""
     if eqn.primitive.name != "conv_general_dilated" or eqn.outvars[0].aval.dtype != jnp.float64:
         return False
+    return _has_few_features(eqn) or max(eqn.params["lhs_dilation"]) > 1 or _is_padded_much(eqn)
+
+
+def _has_few_features(eqn: Any) -> bool:
+    """Return whether a convolution has groups or few features, and is not fast in spite of it.
+
+    The exception is the forward pass of a depthwise convolution.
+    """
     params = eqn.params
-    groups = params["feature_group_count"], params["batch_group_count"]
-    return max(groups) > 1 or max(params["lhs_dilation"]) > 1 or _is_padded_much(eqn)
+    groups = params["feature_group_count"] * params["batch_group_count"]
+    output, features, *dims = params["dimension_numbers"].rhs_spec
+    shape = eqn.invars[1].aval.shape
+    is_depthwise = params["feature_group_count"] == shape[output] > 1 and shape[features] == 1
+    if is_depthwise and max(params["lhs_dilation"]) == 1 and not _is_padded_much(eqn):
+        return math.prod(shape[d] for d in dims) > math.prod(
+            eqn.outvars[0].aval.shape[d] for d in params["dimension_numbers"].out_spec[2:]
+        )
+    return groups > 1 or max(shape[output], shape[features]) <= FEW
 
 
 def _is_padded_much(eqn: Any) -> bool:
@@ -58,22 +81,16 @@ def _rule(eqn: Any, path: Path, args: list[Any], slot: Any) -> tuple[list[Any], 
     if not is_slow(eqn):
         return plain(eqn, path, args, slot)
     params, (x, w) = eqn.params, args
-    numbers = params["dimension_numbers"]
-    x = _padded(x, numbers.lhs_spec[2:], params["padding"], params["lhs_dilation"])
+    x = _padded(
+        x, params["dimension_numbers"].lhs_spec[2:], params["padding"], params["lhs_dilation"]
+    )
+    if _has_few_features(eqn):
+        y = _products(x, w, eqn)
+        if y is not None:
+            return [y], None
     still = (1,) * len(params["padding"])
     options = dict(padding=((0, 0),) * len(still), lhs_dilation=still)
-    options |= dict(feature_group_count=1, batch_group_count=1)
-
-    def convolve(x: Any, w: Any) -> Any:
-        return compat.bind(eqn, [x, w], **options)[0]
-
-    for name, dim in (("feature_group_count", 1), ("batch_group_count", 0)):
-        if params[name] > 1:
-            x = _split(x, numbers.lhs_spec[dim], params[name])
-            w = _split(w, numbers.rhs_spec[0], params[name])
-            y = lax.map(lambda pair: convolve(*pair), (x, w))
-            return [_joined(y, numbers.out_spec[1])], None
-    return [convolve(x, w)], None
+    return compat.bind(eqn, [x, w], **options), None
 
 
 def _padded(
@@ -88,13 +105,55 @@ def _padded(
     return lax.optimization_barrier(lax.pad(x, jnp.zeros((), x.dtype), ends))
 
 
-def _split(x: Any, dim: int, groups: int) -> Any:
-    """Split a dimension into groups, which become the first dimension."""
-    x = x.reshape(*x.shape[:dim], groups, x.shape[dim] // groups, *x.shape[dim + 1 :])
-    return jnp.moveaxis(x, dim, 0)
+def _products(x: Any, w: Any, eqn: Any) -> Any:
+    """Return a convolution without padding as matrix products, or None if they are too large."""
+    params = eqn.params
+    numbers = params["dimension_numbers"]
+    groups = max(params["feature_group_count"], params["batch_group_count"])
+    x, w = x.transpose(numbers.lhs_spec), w.transpose(numbers.rhs_spec)
+    batch, features, *sizes = x.shape
+    kernel = w.shape[2:]
+    strides, dilations = params["window_strides"], params["rhs_dilation"]
+    output = [
+        (size - dilation * (k - 1) - 1) // stride + 1
+        for size, k, stride, dilation in zip(sizes, kernel, strides, dilations, strict=True)
+    ]
+    if params["batch_group_count"] > 1:
+        x = x.reshape(groups, -1, *x.shape[1:])
+    else:
+        x = jnp.moveaxis(x.reshape(batch, groups, features // groups, *sizes), 1, 0)
+    w = w.reshape(groups, -1, *w.shape[1:])
+    by_tap = math.prod(kernel) <= math.prod(output)
+    few, many = (kernel, output) if by_tap else (output, kernel)
+    if math.prod(few) > _MOST:
+        return None
+    steps, within = (dilations, strides) if by_tap else (strides, dilations)
+    windows = [
+        x[(..., *(slice(s * i, s * i + d * (n - 1) + 1, d)
+                  for i, s, d, n in zip(at, steps, within, many, strict=True)))]
+        for at in np.ndindex(*few)
+    ]  # fmt: skip
+    if by_tap:
+        y = _of_taps(windows, w.reshape(*w.shape[:3], -1))
+    else:
+        y = _of_positions(windows, w, output)
+    y = y.reshape(y.shape[0], -1, *output)
+    return y.transpose(np.argsort(numbers.out_spec))
 
 
-def _joined(x: Any, dim: int) -> Any:
-    """Put the groups, the first dimension, back in front of the elements of a dimension."""
-    x = jnp.moveaxis(x, 0, dim)
-    return x.reshape(*x.shape[:dim], -1, *x.shape[dim + 2 :])
+def _of_taps(windows: Sequence[Any], w: Any) -> Any:
+    """Multiply what each kernel element meets, `(G, N, I, *P)`, by it: `(G, O, I, K)`."""
+    count = max(1, _LARGEST // windows[0].size)
+    y = 0.0
+    for at in range(0, len(windows), count):
+        patches, taps = jnp.stack(windows[at : at + count], 3), w[..., at : at + count]
+        y = y + lax.dot_general(taps, patches, (((2, 3), (2, 3)), ((0,), (0,))))  # (G, O, N, *P)
+    return jnp.moveaxis(y, 2, 0)
+
+
+def _of_positions(windows: Sequence[Any], w: Any, output: Sequence[int]) -> Any:
+    """Multiply the input below each position of the kernel, `(G, N, I, *K)`, by `(G, O, I, *K)`."""
+    over = tuple(range(2, w.ndim))
+    rows = [lax.dot_general(x, w, ((over, over), ((0,), (0,)))) for x in windows]  # (G, N, O)
+    y = jnp.stack(rows, -1).reshape(*rows[0].shape, *output)
+    return jnp.moveaxis(y, 1, 0)

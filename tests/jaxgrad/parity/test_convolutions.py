@@ -7,6 +7,7 @@ import pytest
 from jax import lax
 
 from jaxgrad._core.jaxpr import walk
+from jaxgrad.parity import convolutions
 from jaxgrad.parity.convolutions import is_slow, with_fast_convolutions
 
 
@@ -97,14 +98,46 @@ def test_convolutions_inside_other_equations():
 
 
 def test_other_convolutions_stay():
-    x, w = random(2, 4, 9, 8), random(4, 4, 3, 3, seed=1)
+    x, w = random(2, 20, 9, 8), random(4, 20, 3, 3, seed=1)
 
     def fun(x, w):
         return lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)))
 
     program = str(jax.make_jaxpr(fun)(x, w))
     assert str(jax.make_jaxpr(with_fast_convolutions(fun))(x, w)) == program
-    assert not slow_equations(fun, *map(np.float32, (x, w)))
+    assert slow_equations(fun, x[:, :4], w[:, :4])
+    assert not slow_equations(fun, *map(np.float32, (x[:, :4], w[:, :4])))
+
+
+def test_a_depthwise_convolution_is_slow_in_its_gradient_alone():
+    x, w = random(2, 4, 9, 8), random(4, 1, 3, 3, seed=1)
+
+    def fun(x, w):
+        strides, padding = (2, 2), ((1, 1), (1, 1))
+        y = lax.conv_general_dilated(x, w, strides, padding, feature_group_count=4)
+        return jnp.sum(y**2)
+
+    assert not slow_equations(fun, x, w)
+    require_same(jax.grad(fun, (0, 1)), x, w)
+
+
+def test_products_of_a_part_of_the_kernel_are_added(monkeypatch):
+    """The copies of a large input do not fit in one product."""
+    monkeypatch.setattr(convolutions, "_LARGEST", 1000)
+    x, w = random(2, 4, 9, 8), random(4, 4, 3, 3, seed=1)
+    require_same(lambda x, w: lax.conv_general_dilated(x, w, (1, 1), "SAME"), x, w)
+
+
+def test_a_kernel_of_very_many_elements_stays_a_convolution(monkeypatch):
+    monkeypatch.setattr(convolutions, "_MOST", 8)
+    x, w = random(2, 4, 9, 8), random(4, 4, 3, 3, seed=1)
+
+    def fun(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), ((2, 2), (2, 2)))
+
+    np.testing.assert_allclose(with_fast_convolutions(fun)(x, w), fun(x, w), rtol=1e-10)
+    names = [p.eqn.primitive.name for p in walk(jax.make_jaxpr(with_fast_convolutions(fun))(x, w))]
+    assert names[-1] == "conv_general_dilated"
 
 
 def test_a_tree_of_arguments_with_none():

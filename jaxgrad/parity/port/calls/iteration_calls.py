@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import collections
 import copy
+import dataclasses
 import functools
 import itertools
 from typing import Any
@@ -77,6 +78,15 @@ def _dict(site: CallSite) -> Value:
             key, value = indexing.iterate(pair, site.scope, site.node)
             fields[pinned(key, site.scope, site.node)] = value
     return Fields(dict, None, fields | site.keywords)
+
+
+def mapping(kind: Any) -> Special | None:
+    """Return how a class of dicts is interpreted that is filled as a dict is."""
+    if not isinstance(kind, type) or not issubclass(kind, dict):
+        return None
+    if kind.__init__ not in (dict.__init__, collections.OrderedDict.__init__):
+        return None
+    return lambda site: dataclasses.replace(_dict(site), real=kind)  # pyright: ignore[reportArgumentType]
 
 
 def _quantified(kind: Any) -> Special:

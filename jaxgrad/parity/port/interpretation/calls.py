@@ -21,6 +21,7 @@ from jaxgrad.parity.port.calls import (
     hooks,
     inner_gradients,
     inplace,
+    iteration_calls,
     module_methods,
     packing,
     recomputation,
@@ -148,7 +149,7 @@ def _callable(
     real = getattr(real, "_torchdynamo_inline", real)  # the function that was scripted
     if isinstance(real, functools._lru_cache_wrapper) and any(map(is_computed, args)):
         real = real.__wrapped__
-    special = builtin_calls.special(real) or _special(real)
+    special = builtin_calls.special(real) or _special(real) or iteration_calls.mapping(real)
     if special is not None:
         return special(CallSite(args, keywords, scope, node))
     name = names.of_function(real)

@@ -219,7 +219,7 @@ def _guess(evidence: Evidence, draw: int, origins: Origins) -> Guess | None:
 def _control(evidence: Evidence) -> str:
     """Change one value inside the JAX program, and check that the outputs then differ."""
     spots = [evidence.alignments[0].spot(i) for i in evidence.control_values]
-    keys = [spot.key for spot in spots if spot is not None]
+    keys = [spot.key for spot in spots if spot is not None and not spot.iteration]
     unchanged = dict.fromkeys([k for k in keys if k != evidence.control_key], np.float64(1))
     for key in keys:
         if key == evidence.control_key:
