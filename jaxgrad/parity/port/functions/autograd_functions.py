@@ -14,6 +14,7 @@ from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import source_of
 from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.kinds_of_values import (
     Folded,
     Items,
@@ -115,6 +116,11 @@ def _method(
     body: list[ast.stmt] = inner.body
     if name != "setup_context":
         body = [*body, ast.Return(code_of(result))]
+    if any(draws.RNG in syntax.names_in(statement) for statement in body):
+        raise scope.refuse(
+            f"{name} of {kind.__name__} draws random numbers, and its port gets no key; draw them "
+            "in the module, and pass them to apply()"
+        )
     node = syntax.function(name, names, cleaned(body) or [ast.Pass()], star)
     node.decorator_list.append(syntax.name("staticmethod"))
     return node, result

@@ -50,7 +50,8 @@ def _passes_on_to(written: Written, functions: Sequence[Written]) -> Written | N
     if sorted(given) != sorted(order):
         return None
     name = call.func.id
-    target = next((w for w in functions if w.name == name and w is not written), None)
+    others = (w for w in functions if w is not written and isinstance(w.node, ast.FunctionDef))
+    target = next((w for w in others if w.name == name), None)  # a class stays a class
     if target is not None and given != order:
         return _reordered(target, [given.index(x) for x in order], functions)
     return target

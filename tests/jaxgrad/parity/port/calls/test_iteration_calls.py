@@ -1,5 +1,6 @@
 """Loops, comprehensions and Python's functions over containers keep torch's gradients and sizes."""
 
+import collections
 import functools
 import itertools
 from typing import Any
@@ -273,3 +274,22 @@ class Repeated(Layer):
 def test_itertools_repeat():
     """With a number of times, or as often as the other sequence of a `zip` needs."""
     assert proves(Repeated(), X)
+
+
+class Outputs(collections.OrderedDict):
+    """A dict whose values are attributes too, as in many packages."""
+
+    def __getattr__(self, name):
+        return self[name]
+
+
+class Filled(Layer):
+    def forward(self, x):
+        outputs = Outputs()
+        outputs["hidden"] = self.linear(x)
+        outputs["last"] = outputs.hidden.tanh()
+        return outputs
+
+
+def test_a_class_of_dicts_that_the_module_fills():
+    assert proves(Filled(), X)

@@ -1,10 +1,12 @@
 """An `autograd.Function` whose backward is differentiated is ported with its second derivative."""
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
-from tests.jaxgrad.parity.port._ports import agrees, proves
+from jaxgrad.parity.port.source.refusals import PortError
+from tests.jaxgrad.parity.port._ports import agrees, proves, source
 
 
 X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
@@ -80,3 +82,43 @@ class Swished(nn.Module):
 
 def test_a_function_with_the_decorators_of_mixed_precision():
     assert proves(Swished(), X)
+
+
+class Noisy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):  # pyright: ignore[reportIncompatibleMethodOverride]
+        return x * torch.rand_like(x)
+
+    @staticmethod
+    def backward(ctx, grad):  # pyright: ignore[reportIncompatibleMethodOverride]
+        return grad * torch.rand_like(grad)
+
+
+class Shaken(nn.Module):
+    def forward(self, x):
+        return Noisy.apply(x)
+
+
+def test_a_function_that_draws_is_refused():
+    with pytest.raises(PortError, match="forward of Noisy draws random numbers, and its port gets"):
+        source(Shaken(), X)
+
+
+class Reversed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):  # pyright: ignore[reportIncompatibleMethodOverride]
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):  # pyright: ignore[reportIncompatibleMethodOverride]
+        return -grad
+
+
+class Reversal(nn.Module):
+    def forward(self, x):
+        return Reversed.apply(x)
+
+
+def test_a_module_that_only_applies_a_function():
+    assert proves(Reversal(), X)
+    assert proves(nn.Sequential(nn.Linear(4, 4), Reversal()), X)
