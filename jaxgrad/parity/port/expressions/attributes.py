@@ -182,7 +182,8 @@ def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor
     if name not in value.real._parameters and name not in value.real._buffers:
         scope.run.constants[path] = tensor
     code = reached(value, name, syntax.item(code_of(value), name))
-    own = {**value.real._parameters, **value.real._buffers, **value.real._modules}
+    tensors = {k: x for k, x in vars(value.real).items() if isinstance(x, torch.Tensor)}
+    own = {**tensors, **value.real._parameters, **value.real._buffers, **value.real._modules}
     code.__dict__["siblings"] = frozenset(k for k, x in own.items() if x is not None)
     return Tensor(tensor, code)
 

@@ -142,10 +142,13 @@ def _type_as(op: Operation) -> ast.expr:
     return astype(op.input, syntax.attribute(op.code(1, "other"), "dtype"), op.dtype)
 
 
-def _type(op: Operation) -> ast.expr:
-    if op.value(1, "dtype") is None:
-        return op.input
-    return astype(op.input, op.code(1, "dtype"), op.dtype)
+def _type(op: Operation) -> ast.expr | Value:
+    """Return the name of the dtype, or the tensor in a dtype that may be given by its old name."""
+    given = op.value(1, "dtype")
+    if given is None:
+        return Folded(op.real)
+    is_dtype = isinstance(given.real, torch.dtype)
+    return astype(op.input, op.code(1, "dtype") if is_dtype else syntax.literal(op.dtype), op.dtype)
 
 
 def _item(op: Operation) -> Value:

@@ -129,3 +129,19 @@ def test_new_of_a_shape_is_refused():
     """Of a list of the same numbers, it would be an array of those."""
     with pytest.raises(PortError, match=r"new\(\) of a shape, or of nothing; write new_empty"):
         source(OldShape(), X)
+
+
+class Cast(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        name = x.type()
+        mask = (x > 0).type("torch.FloatTensor" if name == "torch.FloatTensor" else name)
+        return self.fc(x) * mask.type(name) + (x < 1).type(torch.float32)
+
+
+def test_old_names_of_dtypes():
+    """`x.type()` is a text, and `x.type(text)` a cast."""
+    assert agrees(Cast(), X)
