@@ -179,6 +179,16 @@ def _broadcast_shapes(site: CallSite) -> Value:
     return lift(real, syntax.call("jnp.broadcast_shapes", *map(code_of, site.args)))
 
 
+def _equal(site: CallSite) -> Value:
+    """Return `torch.equal(x, y)`, which is known for one tensor and for different shapes."""
+    one, other = map(real_of, site.args)
+    if one is other or one.shape != other.shape:
+        return Folded(torch.equal(one, other))
+    raise site.refuse(
+        "torch.equal depends on the values of tensors; pass the answer as an argument"
+    )
+
+
 def _is_tensor(site: CallSite) -> Value:
     return Folded(isinstance(site.args[0], Tensor))
 
@@ -227,6 +237,7 @@ _SPECIAL: dict[Any, Special] = {
     torch.overrides.has_torch_function_variadic: _no, torch.Size: _size,
     torch.broadcast_shapes: _broadcast_shapes,
     torch.finfo: _limits, torch.iinfo: _limits, torch.is_tensor: _is_tensor,
+    torch.equal: _equal,
     torch.jit.annotate: _annotated, torch._assert: _nothing,
     vars(torch)["_assert_async"]: _nothing, is_tracing: _is_tracing,
     torch.compiler.is_compiling: _is_tracing, torch.compiler.is_exporting: _is_tracing,

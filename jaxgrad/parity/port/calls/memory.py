@@ -7,7 +7,7 @@ import ast
 import torch
 
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.binding import stopped
+from jaxgrad.parity.port.values.binding import bind, stopped
 from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
 
@@ -15,6 +15,35 @@ from jaxgrad.parity.port.values.scope import Scope
 def shares(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Return whether two tensors are in the same memory."""
     return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+
+
+def current(value: Value, scope: Scope) -> Value:
+    """Return a variable's value, or that of the variable that holds what a call made of it.
+
+    After `y = relu(x)` in place, `x` is `y`.
+    """
+    if not isinstance(value, Tensor) or not value.stale:
+        return value
+    same = (
+        other
+        for other in scope.values.values()
+        if isinstance(other, Tensor) and not other.stale and isinstance(other.code, ast.Name)
+    )
+    return next((other for other in same if _is_same(other.real, value.real)), value)
+
+
+def keep_change(value: Value, scope: Scope) -> None:
+    """Give a variable that a call without an assignment has changed in place its new value."""
+    if isinstance(value, Tensor):
+        for name, old in list(scope.values.items()):
+            if isinstance(old, Tensor) and old.stale and _is_same(old.real, value.real):
+                bind(name, value, scope)
+                return
+
+
+def _is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
+    same_layout = one.shape == other.shape and one.stride() == other.stride()
+    return same_layout and one.dtype == other.dtype and one.data_ptr() == other.data_ptr()
 
 
 def named(local: str, scope: Scope) -> str | None:
@@ -61,12 +90,17 @@ def require_no_parameter(changed: torch.Tensor, scope: Scope, node: ast.AST) -> 
     Raises:
         PortError: It is, as in `self.weight.data *= self.mask`.
     """
-    for name, parameter in scope.run.module.named_parameters():
-        if parameter.requires_grad and parameter.numel() and shares(changed, parameter):
-            raise scope.refuse(
-                f"the parameter {name!r} is changed while the module runs, so the next call starts "
-                "from another value; compute a changed copy and use it (`self.weight * mask`), or "
-                "change the parameter after the optimizer's step; if only the first call changes "
-                "it, run the module once before porting",
-                node,
-            )
+    with torch._C.DisableTorchFunction():  # a mode that marks tensors is slow for many parameters
+        found = [
+            name
+            for name, x in scope.run.module.named_parameters()
+            if x.requires_grad and x.numel() and shares(changed, x)
+        ]
+    for name in found:
+        raise scope.refuse(
+            f"the parameter {name!r} is changed while the module runs, so the next call starts "
+            "from another value; compute a changed copy and use it (`self.weight * mask`), or "
+            "change the parameter after the optimizer's step; if only the first call changes "
+            "it, run the module once before porting",
+            node,
+        )

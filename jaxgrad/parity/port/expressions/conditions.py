@@ -99,6 +99,8 @@ def _all(parts: list[Value]) -> Value:
 def _compared(left: Value, op: ast.cmpop, right: Value, scope: Scope, node: ast.AST) -> Value:
     if isinstance(op, ast.Is | ast.IsNot):
         same = left.real is right.real and not isinstance(left, Items | Fields)
+        if isinstance(left.real, str):  # Python keeps one object for each word in a program
+            same = left.real == right.real
         return Folded(same == isinstance(op, ast.Is))
     if isinstance(op, ast.In | ast.NotIn):
         if isinstance(right, Tensor):

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from jaxgrad.parity.port.calls import memory
 from jaxgrad.parity.port.expressions import arithmetic, attributes, conditions, displays, indexing
 from jaxgrad.parity.port.expressions.boolean_expressions import bool_expression
 from jaxgrad.parity.port.functions import closures, context_managers
@@ -47,7 +48,7 @@ def _constant(node: ast.Constant, _: Scope) -> Value:
 
 def _name(node: ast.Name, scope: Scope) -> Value:
     if node.id in scope.values:
-        return _fresh(scope.values[node.id], node, scope)
+        return _fresh(memory.current(scope.values[node.id], scope), node, scope)
     function: Any = scope.source.function
     free = source.free_names(function)
     if node.id in free:

@@ -7,6 +7,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
+from jaxgrad.parity.port.calls import memory
 from jaxgrad.parity.port.expressions import conditions
 from jaxgrad.parity.port.functions import closures
 from jaxgrad.parity.port.loops import loop_statements
@@ -72,7 +73,7 @@ def _return(node: ast.Return, scope: Scope) -> None:
 
 def _expression(node: ast.Expr, scope: Scope) -> None:
     if not isinstance(node.value, ast.Constant):
-        scope.run.evaluate(node.value, scope)
+        memory.keep_change(scope.run.evaluate(node.value, scope), scope)
 
 
 def _if(node: ast.If, scope: Scope) -> None:

@@ -84,4 +84,7 @@ _ALIASES = {
     "negative": "neg", "absolute": "abs", "sym_sqrt": "sqrt",
 }  # fmt: skip
 _NUMPY_WORDS = {"axis": "dim", "keepdims": "keepdim"}
-_NOT_OPERATORS = (torch.no_grad, torch.compile, torch.is_tensor, torch._assert)
+_NOT_OPERATORS = (
+    torch.no_grad, torch.compile, torch.is_tensor, torch._assert,
+    torch.nn.functional.upsample_bilinear, torch.nn.functional.upsample_nearest,  # old names
+)  # fmt: skip

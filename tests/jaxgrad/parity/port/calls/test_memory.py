@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+from jaxgrad.parity.port.source.refusals import PortError
 from tests.jaxgrad.parity.port._ports import agrees, proves, source
 
 
@@ -84,3 +85,45 @@ class OwnValue(Layer):
 def test_a_value_without_a_gradient_stays_without():
     assert "straight_through" not in source(OwnValue(), X)
     assert proves(OwnValue(), X)
+
+
+class Rectified(nn.Module):
+    """In torch `h` is `y` after the call, because the layer changes it in place."""
+
+    def __init__(self, assigned):
+        super().__init__()
+        self.fc, self.relu, self.assigned = nn.Linear(4, 4), nn.ReLU(inplace=True), assigned
+
+    def forward(self, x):
+        h = self.fc(x)
+        if self.assigned:
+            y = self.relu(h)
+            return y * 2 + h
+        self.relu(h)
+        return h * 3
+
+
+@pytest.mark.parametrize("assigned", [True, False])
+def test_a_layer_that_changes_its_input_changes_the_variable_of_the_caller(assigned):
+    text = source(Rectified(assigned), X)
+    assert agrees(Rectified(assigned), X)
+    assert ("return y * 2 + y" in text) is assigned
+
+
+class Renamed(nn.Module):
+    """After `y` has another value, `h` has no name."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc, self.relu = nn.Linear(4, 4), nn.ReLU(inplace=True)
+
+    def forward(self, x):
+        h = self.fc(x)
+        y = self.relu(h)
+        y = y.tanh()
+        return y + h
+
+
+def test_a_changed_variable_whose_new_value_has_no_name_is_refused():
+    with pytest.raises(PortError, match="'h' shares memory with a tensor that line [0-9]+ changes"):
+        source(Renamed(), X)

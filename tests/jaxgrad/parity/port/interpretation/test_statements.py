@@ -198,3 +198,21 @@ def test_a_check_of_values_that_only_raises_is_left_out():
     ported = port(Checks(), (X,))
     assert "100" not in ported.source
     assert ported.report is not None and ported.report.verdict == "pass"
+
+
+class Chosen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x):
+        word = "first"
+        for name, module in self.named_children():
+            if name is word:
+                x = module(x)
+        return x
+
+
+def test_a_word_is_the_same_object_as_an_equal_word():
+    """As in Python, which keeps one object for each name."""
+    assert port(Chosen(), (np.ones((2, 3), np.float32),)).report.verdict == "pass"
