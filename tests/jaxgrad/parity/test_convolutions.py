@@ -43,7 +43,9 @@ def test_convolutions_and_their_gradients(layout, groups, stride, dilation):
     numbers = LAYOUTS[layout]
     x = in_layout(random(2, 4, 9, 8), "NCHW", numbers[0])
     w = in_layout(random(4, 4 // groups, 3, 2, seed=1), "OIHW", numbers[1])
-    strides, dilations = np.broadcast_to(stride, 2), np.broadcast_to(dilation, 2)
+    strides, dilations = (
+        [int(n) for n in np.broadcast_to(given, 2)] for given in (stride, dilation)
+    )
 
     def fun(x, w):
         y = lax.conv_general_dilated(

@@ -126,10 +126,8 @@ def _method(
     return node, result
 
 
-_AMP = frozenset({
-    torch.amp.custom_fwd(lambda: None, device_type="cpu").__code__,
-    torch.amp.custom_bwd(lambda: None, device_type="cpu").__code__,
-})  # fmt: skip
+_DECORATORS: tuple[Any, ...] = (torch.amp.custom_fwd, torch.amp.custom_bwd)
+_AMP = {decorate(lambda: None, device_type="cpu").__code__ for decorate in _DECORATORS}
 
 
 def _undecorated(function: Any) -> Any:
