@@ -123,7 +123,7 @@ def test_a_control_changes_one_value_until_an_output_differs(monkeypatch, key, v
         asked.append((draw, value))
         return types.SimpleNamespace(outputs=verdicts[0] if key == "a" else "pass")
 
-    spots = {0: types.SimpleNamespace(key="a"), 1: types.SimpleNamespace(key="b")}
+    spots = {n: types.SimpleNamespace(key=key, iteration=()) for n, key in enumerate("ab")}
     proof: Any = types.SimpleNamespace(
         control_values=[0, 1],
         control_key=key,
@@ -144,11 +144,15 @@ def test_a_control_changes_one_value_until_an_output_differs(monkeypatch, key, v
 
 
 def test_every_control_scales_the_same_values(monkeypatch):
-    """The program has a factor for each value, so that it is compiled once for all controls."""
+    """The program has a factor for each value, so that it is compiled once for all controls.
+
+    A value inside a loop, such as the last output of a recurrent layer, is no control.
+    """
     asked: list[dict[str, float]] = []
-    spots = {n: types.SimpleNamespace(key=key) for n, key in enumerate("abc")}
+    spots = {n: types.SimpleNamespace(key=key, iteration=()) for n, key in enumerate("abc")}
+    spots[3] = types.SimpleNamespace(key="in a loop", iteration=(2,))
     proof: Any = types.SimpleNamespace(
-        control_values=[0, 1, 2],
+        control_values=[0, 1, 2, 3],
         control_key="a",
         alignments=[types.SimpleNamespace(spot=spots.get)],
         draws=["first"],
