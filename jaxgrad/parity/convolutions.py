@@ -1,8 +1,8 @@
 """Convolutions in float64, in the forms that XLA computes fast on a CPU.
 
-XLA has a fast kernel for a convolution in float64 only if it has no groups, no dilation of the
-input, little padding, and more than a few features. Gradients and small networks have all of
-these, and then take 20 to 100 times as long.
+XLA has no fast kernel for a convolution in float64 with groups, with dilation of the input, with
+much padding, or with few features. Such convolutions are common in gradients and in small
+networks, and take 20 to 100 times as long.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from jaxgrad._core import compat
 from jaxgrad._core.jaxpr import Path, evaluate, inner, plain, walk
 
 
-FEW = 16  # features; XLA has no fast kernel if neither the input nor the output has more
+_FEW = 16  # features; XLA has no fast kernel if neither the input nor the output has more
 _MOST = 200  # positions of the kernel or of the output that become matrix products
 _LARGEST = 2**27  # elements of the copies of the input that one product reads
 
@@ -50,9 +50,9 @@ def is_slow(eqn: Any) -> bool:
 
 
 def _has_few_features(eqn: Any) -> bool:
-    """Return whether a convolution has groups or few features, and is not fast in spite of it.
+    """Return whether groups or few features keep a convolution from XLA's fast kernel.
 
-    The exception is the forward pass of a depthwise convolution.
+    The forward pass of a depthwise convolution is fast.
     """
     params = eqn.params
     groups = params["feature_group_count"] * params["batch_group_count"]
@@ -63,7 +63,7 @@ def _has_few_features(eqn: Any) -> bool:
         return math.prod(shape[d] for d in dims) > math.prod(
             eqn.outvars[0].aval.shape[d] for d in params["dimension_numbers"].out_spec[2:]
         )
-    return groups > 1 or max(shape[output], shape[features]) <= FEW
+    return groups > 1 or max(shape[output], shape[features]) <= _FEW
 
 
 def _is_padded_much(eqn: Any) -> bool:
@@ -142,7 +142,12 @@ def _products(x: Any, w: Any, eqn: Any) -> Any:
 
 
 def _of_taps(windows: Sequence[Any], w: Any) -> Any:
-    """Multiply what each kernel element meets, `(G, N, I, *P)`, by it: `(G, O, I, K)`."""
+    """Multiply the windows of the input, one for each kernel element, by the kernel.
+
+    Args:
+        windows: K arrays `(G, N, I, *P)`, for G groups and the output positions P.
+        w: `(G, O, I, K)`.
+    """
     count = max(1, _LARGEST // windows[0].size)
     y = 0.0
     for at in range(0, len(windows), count):
@@ -152,7 +157,13 @@ def _of_taps(windows: Sequence[Any], w: Any) -> Any:
 
 
 def _of_positions(windows: Sequence[Any], w: Any, output: Sequence[int]) -> Any:
-    """Multiply the input below each position of the kernel, `(G, N, I, *K)`, by `(G, O, I, *K)`."""
+    """Multiply the windows of the input, one for each output position, by the kernel.
+
+    Args:
+        windows: Arrays `(G, N, I, *K)`, for G groups and the kernel's sizes K.
+        w: `(G, O, I, *K)`.
+        output: The sizes of the output.
+    """
     over = tuple(range(2, w.ndim))
     rows = [lax.dot_general(x, w, ((over, over), ((0,), (0,)))) for x in windows]  # (G, N, O)
     y = jnp.stack(rows, -1).reshape(*rows[0].shape, *output)

@@ -81,7 +81,7 @@ def _dict(site: CallSite) -> Value:
 
 
 def mapping(kind: Any) -> Special | None:
-    """Return how a class of dicts is interpreted that is filled as a dict is."""
+    """Return how the constructor of a dict subclass is interpreted, or None for any other class."""
     if not isinstance(kind, type) or not issubclass(kind, dict):
         return None
     if kind.__init__ not in (dict.__init__, collections.OrderedDict.__init__):

@@ -18,9 +18,9 @@ def shares(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def current(value: Value, scope: Scope) -> Value:
-    """Return a variable's value, or that of the variable that holds what a call made of it.
+    """Return a variable's value; if a call has changed it in place, the value after the call.
 
-    After `y = relu(x)` in place, `x` is `y`.
+    After `y = relu(x)` in place, `x` has the value of `y`.
     """
     if not isinstance(value, Tensor) or not value.stale:
         return value
@@ -91,12 +91,15 @@ def require_no_parameter(changed: torch.Tensor, scope: Scope, node: ast.AST) -> 
         PortError: It is, as in `self.weight.data *= self.mask`.
     """
     with torch._C.DisableTorchFunction():  # a mode that marks tensors is slow for many parameters
-        found = [
-            name
-            for name, x in scope.run.module.named_parameters()
-            if x.requires_grad and x.numel() and shares(changed, x)
-        ]
-    for name in found:
+        name = next(
+            (
+                name
+                for name, x in scope.run.module.named_parameters()
+                if x.requires_grad and x.numel() and shares(changed, x)
+            ),
+            None,
+        )
+    if name is not None:
         raise scope.refuse(
             f"the parameter {name!r} is changed while the module runs, so the next call starts "
             "from another value; compute a changed copy and use it (`self.weight * mask`), or "

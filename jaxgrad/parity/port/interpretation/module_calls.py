@@ -41,7 +41,7 @@ def call(
 
 
 def own_call(module: nn.Module) -> types.FunctionType | None:
-    """Return the `__call__` of a class that has its own, in place of hooks and `forward`."""
+    """Return the `__call__` that a module's class defines itself, or None if torch's runs."""
     function = inspect.getattr_static(type(module), "__call__")
     is_own = isinstance(function, types.FunctionType) and not is_torch(function)
     return function if is_own else None

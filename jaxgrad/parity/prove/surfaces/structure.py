@@ -29,7 +29,7 @@ def surface(evidence: Evidence, *, has_optimizer: bool = False) -> Judgement:
         if port.weights.leaves_of(name):
             findings += [*_training(evidence, name), *_untied(port, name)]
         elif run.grads[name] is None:
-            continue  # torch does not use it, as the layer that nn.TransformerEncoder copies
+            continue  # torch does not use it: nn.TransformerEncoder copies the layer that it gets
         elif (other := port.weights.copy_of(name)) is not None:
             text = f"torch has two parameters ({other}, {name}), but JAX has one leaf for both"
             findings.append(_finding(name, port.weights.place_of(other), text))

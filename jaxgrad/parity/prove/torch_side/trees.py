@@ -16,9 +16,9 @@ from jaxgrad.parity.interop import to_numpy
 
 
 def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield a module's output tensors with their paths, also those of objects.
+    """Yield a module's output tensors with their paths.
 
-    Objects are dataclasses and distributions.
+    The tensors in dataclasses and in torch's distributions are outputs too.
     """
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         tree = {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)}
@@ -42,7 +42,7 @@ def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def public_names(names: Iterable[str]) -> list[str]:
-    """Return the names of the tensors that a distribution shows; private ones if it has no other.
+    """Return a distribution's public names, or its private names if no name is public.
 
     A Categorical also keeps its probabilities under a private name.
     """

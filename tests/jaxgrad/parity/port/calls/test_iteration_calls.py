@@ -272,7 +272,7 @@ class Repeated(Layer):
 
 
 def test_itertools_repeat():
-    """With a number of times, or as often as the other sequence of a `zip` needs."""
+    """A value is repeated a given number of times, or as often as `zip` needs it."""
     assert proves(Repeated(), X)
 
 

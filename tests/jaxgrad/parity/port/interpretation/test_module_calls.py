@@ -1,4 +1,4 @@
-"""A class with a `__call__` of its own is called by it, as in torch."""
+"""torch calls a module by the `__call__` that its class defines, and so does the port."""
 
 import numpy as np
 import pytest
