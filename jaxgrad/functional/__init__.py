@@ -103,6 +103,7 @@ from jaxgrad.functional.linalg.dot_outer_cross import dot as dot
 from jaxgrad.functional.linalg.dot_outer_cross import inner as inner
 from jaxgrad.functional.linalg.dot_outer_cross import outer as outer
 from jaxgrad.functional.linalg.dot_outer_cross import vdot as vdot
+from jaxgrad.functional.linalg.grouped_mm import grouped_mm as grouped_mm
 from jaxgrad.functional.linalg.legacy_names import chain_matmul as chain_matmul
 from jaxgrad.functional.linalg.legacy_names import cross as cross
 from jaxgrad.functional.linalg.legacy_names import lu_solve as lu_solve

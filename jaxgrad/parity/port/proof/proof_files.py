@@ -60,7 +60,7 @@ def write_proof(
         "source_sha256": digest(source),
         "versions": {
             "jax": jax.__version__,
-            "jaxgrad": importlib.metadata.version("jaxgrad"),
+            "jaxgrad": _version(),
             "numpy": np.__version__,
             "torch": torch.__version__,
         },
@@ -72,3 +72,11 @@ def write_proof(
         "reports": {name: report.to_dict() for name, report in reports.items()},
     }
     files.proof.write_text(json.dumps(contents, indent=1), encoding="utf-8")
+
+
+def _version() -> str:
+    """Return the version of jaxgrad, which has none where a checkout is on the path."""
+    try:
+        return importlib.metadata.version("jaxgrad")
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"

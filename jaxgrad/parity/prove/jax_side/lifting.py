@@ -76,7 +76,17 @@ def equation(eqn: Any, ins: list[Any], numbers: Collection[float] = ()) -> list[
         for key, value in eqn.params.items()
         if isinstance(value, np.dtype) and value in _WIDE
     }
+    if eqn.params.get("update_jaxpr") is not None:  # a scatter that adds, multiplies, ...
+        params |= _combination(eqn.params["update_jaxpr"], eqn.params["update_consts"])
     return compat.bind(eqn, [wide(x, numbers) for x in ins], **params)
+
+
+def _combination(jaxpr: Any, consts: Any) -> dict[str, Any]:
+    """Return the parameters of a scatter that combines an element and its update in float64."""
+    combine = jex_core.jaxpr_as_fun(jex_core.ClosedJaxpr(jaxpr, list(consts)))
+    closed = jax.make_jaxpr(lifted(combine))(np.float64(0), np.float64(0))
+    opened, consts = compat.open_jaxpr(closed)
+    return {"update_jaxpr": opened, "update_consts": tuple(consts)}
 
 
 def as_traced(x: Any, aval: Any, kind: Any = jnp.floating) -> Any:

@@ -146,7 +146,22 @@ def _hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     return input.copy_(out) if inplace else out
 
 
-_EXACT = {"hardsigmoid": _hardsigmoid}
+def _grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, **_: Any) -> Tensor:
+    """Compute torch's `grouped_mm`, which has no float64 kernel, one group after the other."""
+    if offs is None:
+        return mat_a @ mat_b
+    ends = offs.tolist()
+    groups = [slice(start, end) for start, end in zip([0, *ends[:-1]], ends, strict=True)]
+    if mat_a.dim() == mat_b.dim():
+        return torch.stack([mat_a[:, group] @ mat_b[group] for group in groups])
+    if mat_a.dim() == 2:
+        parts = [mat_a[group] @ mat_b[i] for i, group in enumerate(groups)]
+        return torch.cat([*parts, mat_a.new_zeros(len(mat_a) - ends[-1], mat_b.shape[2])])
+    parts = [mat_a[i] @ mat_b[:, group] for i, group in enumerate(groups)]
+    return torch.cat([*parts, mat_a.new_zeros(mat_a.shape[1], mat_b.shape[1] - ends[-1])], 1)
+
+
+_EXACT = {"hardsigmoid": _hardsigmoid, "grouped_mm": _grouped_mm, "_grouped_mm": _grouped_mm}
 
 
 def _name_of(func: Any) -> str:

@@ -149,8 +149,13 @@ def test_constants_are_widened_or_replaced_by_tables():
         (lambda x: x * 2, 2 / 3),
         (lambda x: jnp.full((1,), 7, jnp.int32), 7),
         (lambda x: lax.iota(jnp.float32, 2)[1:] / 3, 1 / 3),
+        (lambda x: jnp.ones(1, jnp.float32).at[jnp.zeros(2, int)].add(1) / 3, 1),
+        (lambda x: jnp.full(1, 3, jnp.float32).at[0].multiply(x[0].astype(jnp.float32)), 1),
     ],
-    ids=["cast", "reduce_precision", "bits", "bool", "truncation", "float64", "integers", "iota"],
+    ids=[
+        "cast", "reduce_precision", "bits", "bool", "truncation", "float64", "integers", "iota",
+        "scatter_add", "scatter_mul",
+    ],  # fmt: skip
 )
 def test_an_equation_is_evaluated_in_float64(fun, expected):
     """Casts and roundings are ignored; bits are those of the traced dtype."""

@@ -146,6 +146,27 @@ def test_a_hardsigmoid_has_its_exact_gradient(inplace, slope):
     assert report.verdict == ("pass" if slope == 6 else "fail"), report
 
 
+@pytest.mark.parametrize("ranks", [(2, 3), (3, 3), (2, 2), (3, 2)])
+@pytest.mark.parametrize("last", [4, 8])
+def test_a_grouped_product_is_lifted(ranks, last):
+    """torch's kernel has no float64; in float64 it is computed group by group."""
+    left, right = ranks
+    torch.manual_seed(0)
+    a = torch.randn((8, 8) if left == 2 else (3, 8, 8))
+    b = torch.randn((8, 8) if right == 2 else (3, 8, 8))
+    offs = None if left == right == 3 else torch.tensor([4, 4, last], dtype=torch.int32)
+    expected = nn.functional.grouped_mm(a, b, offs=offs)
+    _, found = lifted(lambda: nn.functional.grouped_mm(a.double(), b.double(), offs=offs))
+    assert found.dtype == torch.float64
+    if ranks == (2, 3):  # where no group has a row, torch's memory is uninitialized
+        assert not found[last:].any()
+        expected, found = expected[:last], found[:last]
+    if ranks == (3, 2):
+        assert not found[:, last:].any()
+        expected, found = expected[:, :last], found[:, :last]
+    torch.testing.assert_close(found.float(), expected)
+
+
 def lifted(call: Callable[..., Any], dtype: torch.dtype = torch.float64, **options: Any) -> Any:
     """Run a call that is intercepted; return the record and the result."""
     with Lifting(None, dtype, options.pop("rough", None), **options) as record:
