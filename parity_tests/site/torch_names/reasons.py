@@ -85,12 +85,11 @@ REASONS = (
     Reason(
         "These functions are kernels that public functions call, or belong to one backend: "
         "use `conv2d`, `batch_norm`, `layer_norm`, `group_norm`, `ctc_loss`, `grid_sample`, "
-        "`affine_grid`, the pools (with `return_indices=True`) and so on; for `grouped_mm` "
-        "use `jax.lax.ragged_dot`.",
+        "`affine_grid`, the pools (with `return_indices=True`) and so on.",
         r"affine_grid_generator batch_norm_\w+ convolution cudnn_\w+ embedding_renorm_ "
         r"grid_sampler_[23]d miopen_\w+ mkldnn_\w+ native_(batch|group|layer)_norm native_norm "
         "(adaptive|fractional)?_?max_pool[123]d_with_indices to_mkldnn slice_inverse "
-        "grouped_mm (scaled|scaled_grouped)_mm",
+        "(scaled|scaled_grouped)_mm",
     ),
     Reason(
         "`nextafter` returns the neighbouring float, and `ormqr` applies reflections that "

@@ -125,7 +125,7 @@ def _recorded(function: Callable[..., Any], calls: list[Call]) -> Any:
         bound = parameters.bind(*args, **options)
         bound.apply_defaults()
         given = bound.arguments
-        kept = {k: v for k, v in given.items() if k != "p" and not draws.is_key(k)}
+        kept = {k: v for k, v in given.items() if not (_is_params(k, v) or draws.is_key(k))}
         is_state = isinstance(result, tuple) and len(result) == 2 and _alike(result[1], given)
         shapes = {k: _shape(v) for k, v in kept.items()}
         calls.append(Call(shapes, _shape(result[0] if is_state else result), is_state))
@@ -134,6 +134,14 @@ def _recorded(function: Callable[..., Any], calls: list[Call]) -> Any:
         return result
 
     return call
+
+
+def _is_params(name: str, value: Any) -> bool:
+    """Return whether an argument is a tree of params, which has no shape to say."""
+    return name == "p" or (
+        isinstance(value, dict)
+        and ("weight" in value or any(isinstance(x, dict | list) for x in value.values()))
+    )
 
 
 def _described(leaf: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Remove what a function of the port does not need: names that nothing reads."""
+"""Remove what a function of the port does not need: values that nothing reads, tests made twice."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from jaxgrad.parity.port.source import syntax
 
 
 def cleaned(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Return statements without assignments that are never read."""
-    body = [s for s in body if not _is_trivial(s)]
+    """Return the statements of a function without values that are never read."""
+    body = _without_repeated_tests([s for s in body if not _is_trivial(s)])
     while True:
+        body = _without_overwritten(body)
         reads = Counter(name for s in body for name in _reads(s))
         for statement in ast.walk(ast.Module(body, [])):
             if _is_append(statement):
@@ -21,6 +22,56 @@ def cleaned(body: list[ast.stmt]) -> list[ast.stmt]:
         if _count(kept) == _count(body):
             return kept
         body = kept
+
+
+def _without_repeated_tests(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements without an assertion that stands above already."""
+    found: list[ast.stmt] = []
+    held: dict[str, set[str]] = {}  # the variables of each test that holds
+    for statement in body:
+        if isinstance(statement, ast.Assert):
+            test = syntax.text(statement.test)
+            if test in held:
+                continue
+            held[test] = set(syntax.names_in(statement.test))
+        changed = syntax.assigned(statement)
+        held = {test: names for test, names in held.items() if not names & changed}
+        found.append(statement)
+    return found
+
+
+def _without_overwritten(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements without values that are replaced before they are read."""
+    inner = [n for s in body for n in ast.walk(s) if isinstance(n, ast.FunctionDef)]
+    shared = {name for function in inner for name in (*_reads(function), *syntax.nonlocals(function))}
+    return [
+        statement
+        for place, statement in enumerate(body)
+        if not _is_overwritten(statement, body[place + 1 :], shared)
+    ]
+
+
+def _is_overwritten(statement: ast.stmt, after: list[ast.stmt], shared: set[str]) -> bool:
+    names = _assigned_names(statement)
+    if not names or names & shared:
+        return False
+    for other in after:
+        if names & set(_reads(other)):
+            return False
+        names = names - _assigned_names(other)
+        if not names:
+            return True
+    return False
+
+
+def _assigned_names(statement: ast.stmt) -> set[str]:
+    """Return the variables to which a statement gives new values, and nothing else."""
+    if not isinstance(statement, ast.Assign):
+        return set()
+    (target,) = statement.targets
+    names = target.elts if isinstance(target, ast.Tuple) else [target]
+    found = {x.id for x in names if isinstance(x, ast.Name)}
+    return found if len(found) == len(names) else set()
 
 
 def _reads(node: ast.AST) -> Iterator[str]:

@@ -184,9 +184,10 @@ def statement_lines(node: ast.stmt, indent: int) -> list[str]:
         inner = [line for s in node.body for line in statement_lines(s, indent + 4)]
         return ["", *above, *decorators, *fit(head, indent), *inner, ""]
     lines = fit(tidy(statement_text(node)), indent)
-    if isinstance(node, ast.Assert) and node.msg is not None and len(lines) > 1:
+    too_long = any(len(line) > WIDTH for line in lines)
+    if isinstance(node, ast.Assert) and node.msg is not None and (too_long or len(lines) > 1):
         lines = _assertion(node, indent)
-    if isinstance(node, ast.Raise) and any(len(line) > WIDTH for line in lines):
+    if isinstance(node, ast.Raise) and too_long:
         lines = _raising(node, indent)
     trailing = node.__dict__.get("trailing", "")
     if trailing and len(lines) == 1 and len(lines[0]) + 2 + len(trailing) <= WIDTH:

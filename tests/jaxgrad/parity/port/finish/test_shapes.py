@@ -60,3 +60,26 @@ def test_a_port_that_cannot_run_has_no_shapes():
 
     text = port(Sorts(), (X,), holes=True, prove=False).source
     assert "Shapes are" not in text and "->" not in text.split("def sorts")[1].split("\n")[1]
+
+
+class Processor:
+    """Attention as diffusers writes it: an object that gets the module."""
+
+    def __call__(self, attn, x):
+        return attn.to_out[0](attn.to_q(x).sin())
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.to_q, self.processor = nn.Linear(4, 4), Processor()
+        self.to_out = nn.ModuleList([nn.Linear(4, 4), nn.Dropout(0.0)])
+
+    def forward(self, x):
+        return self.processor(self, x) * 2
+
+
+def test_params_under_another_name_have_no_shapes():
+    text = source(Attention(), np.ones((5, 4), np.float32))
+    assert "to_q {" not in text
+    assert "def processor(attn, x):" in text and "x (N, 4) -> (N, 4)." in text

@@ -1,0 +1,33 @@
+"""Functions of a port lose what nothing reads."""
+
+import ast
+import textwrap
+
+import pytest
+
+from jaxgrad.parity.port.source.cleaning import cleaned
+
+
+def lines(source: str) -> list[str]:
+    """Return the lines that are left of the body of a function."""
+    body = cleaned(ast.parse(textwrap.dedent(source)).body)
+    return ast.unparse(ast.Module(body, [])).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("source", "left"),
+    [
+        ("y = a\ny = b\nreturn y", ["y = b", "return y"]),
+        ("h, w = a\nh = b\nw = h\nreturn h * w", ["h = b", "w = h", "return h * w"]),
+        ("y = a\nfor i in b:\n    y = i\nreturn y", None),  # the loop may run no turn
+        ("y = a\ny = y + 1\nreturn y", None),
+        ("y, z = a\ny = b\nreturn y + z", None),
+        ("y = a\np['w'] = y\ny = b\nreturn f(y, p)", None),
+        ("y = a\n\ndef f(x):\n    return x + y\nz = f(a)\ny = b\nreturn y + z", None),
+        ("assert a > 1\nx = f(a)\nassert a > 1\nreturn x", ["assert a > 1", "x = f(a)", "return x"]),
+        ("assert a > 1\na = f(a)\nassert a > 1\nreturn a", None),
+    ],
+)  # fmt: skip
+def test_what_is_replaced_before_it_is_read_and_what_is_said_twice(source, left):
+    kept = [line for line in source.splitlines() if line]
+    assert [line for line in lines(source) if line] == (kept if left is None else left)
