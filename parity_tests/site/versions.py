@@ -1,5 +1,5 @@
 """Write docs/versions.md, and the README's rows of devices, from the records of `make matrix` and
-`make device`.
+`make device`, and from the table of what a newer torch changed.
 
     python -m parity_tests.site.versions
 
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from parity_tests.audits.environments import ROOT
+from parity_tests.audits.newer_torch import changes
 from parity_tests.audits.version_matrix import ENTRIES, RUNS, read, records_in
 
 
@@ -26,6 +27,7 @@ UNITS = {
     "prove": "tests of `prove` and `lint`",
 }
 BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"
+NEWER = "<!-- newer:begin -->", "<!-- newer:end -->"
 HEAD = (
     *("entry", "result", "Python", "JAX", "torch", "flax", "optax", "device", "commit", "date"),
     "command",
@@ -38,6 +40,21 @@ def table() -> str:
     rows = [*_matrix(), *_devices()]
     lines = [f"| {' | '.join(row)} |" for row in (HEAD, ["---"] * len(HEAD), *rows)]
     return "\n".join([*lines, "", not_run()])
+
+
+def newer() -> str:
+    """Return the table of the operators that a torch newer than the pinned one changed."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for change in changes().values():
+        found.setdefault((change.since, change.torch_has), []).append(f"`{change.operator}`")
+    rows = [f"| {since} | {has} | {', '.join(names)} |" for (since, has), names in found.items()]
+    count = len(changes())
+    intro = (
+        f"The operators have the conventions of torch 2.13. In {count} of them a newer torch has "
+        "others. With that torch, the test of each of the\n"
+        f"{count} asserts that it still differs."
+    )
+    return "\n".join([intro, "", "| since torch | torch has | operators |", "|---|---|---|", *rows])
 
 
 def not_run() -> str:
@@ -59,8 +76,10 @@ def not_run() -> str:
 def write() -> None:
     """Replace the table between the markers of the page, and the results in the README's rows."""
     text = PAGE.read_text(encoding="utf-8")
-    head, rest = text.split(BEGIN)
-    PAGE.write_text(f"{head}{BEGIN}\n{table()}\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    for (begin, end), content in (((BEGIN, END), table()), (NEWER, newer())):
+        head, rest = text.split(begin)
+        text = f"{head}{begin}\n{content}\n{end}{rest.split(end)[1]}"
+    PAGE.write_text(text, encoding="utf-8")
     README.write_text(with_devices(README.read_text(encoding="utf-8")), encoding="utf-8")
 
 

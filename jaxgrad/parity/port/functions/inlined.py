@@ -38,7 +38,7 @@ def arguments(
     node: ast.AST,
 ) -> dict[str, Value]:
     """Return the variables of a function at its start."""
-    signature = inspect.signature(function)
+    signature = inspect.signature(function, follow_wrapped=False)
     try:
         bound = signature.bind(*args, **keywords)
     except TypeError as error:

@@ -55,7 +55,7 @@ def bound_arguments(
     for number, (name, parameter) in enumerate(signature.parameters.items()):
         if parameter.kind == parameter.VAR_POSITIONAL:
             values = bound.arguments.get(name, ())
-            labels = _wrapped_names(function, len(values)) or [
+            labels = _wrapped_names(function, number, len(values)) or [
                 f"{name}_{n}" for n in range(len(values))
             ]
             parts = [
@@ -87,11 +87,11 @@ def _with_name(name: str, value: Value, function: types.FunctionType) -> Value:
     return folded(value.real, name, value.formula, authors.ARGUMENT)
 
 
-def _wrapped_names(function: types.FunctionType, count: int) -> list[str]:
-    """Return the names that a decorated function gives its first arguments."""
+def _wrapped_names(function: types.FunctionType, first: int, count: int) -> list[str]:
+    """Return the names that a decorated function gives some of its arguments."""
     if not hasattr(function, "__wrapped__"):
         return []
-    names = list(inspect.signature(function).parameters)[:count]
+    names = list(inspect.signature(function).parameters)[first : first + count]
     return names if len(names) == count else []
 
 

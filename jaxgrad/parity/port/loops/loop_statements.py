@@ -96,10 +96,12 @@ def _write_loop(
     body = carried.with_variables(bodies[0], changed, scope)
     alike = all(_same(body, other) for other in bodies[1:]) and not broken
     repeats = len(bodies) > 1 or (not first.fixed and not changed)
+    updated = [u for s in body if (u := s.__dict__.get("updates"))]
+    if updated and first.iterable is not None:
+        alike &= _collected(first) is not None
     if alike and first.iterable is not None and repeats:
         scope.line = node
         carried.start(body, changed, scope)
-        updated = [u for s in body if (u := s.__dict__.get("updates"))]
         if updated:
             _write_updating(node, first, body, updated[0], scope)
         else:
@@ -121,28 +123,34 @@ def _write_loop(
     return False
 
 
+def _collected(turn: Turn) -> tuple[ast.Subscript | ast.Name, ast.expr] | None:
+    """Return the modules of a loop and what stands for one of them, if it is one list of them."""
+    modules, element = turn.iterable, turn.target()
+    if isinstance(modules, ast.Call) and len(modules.args) == 1 and isinstance(element, ast.Tuple):
+        modules, element = modules.args[0], element.elts[1]  # enumerate
+    if not isinstance(modules, ast.Subscript | ast.Name):
+        return None  # zip, or the modules are those of a loop around this one
+    if not isinstance(element, ast.Tuple):
+        return modules, element
+    whole = all(isinstance(x, ast.Name) and x.id != "_" for x in element.elts)
+    return (modules, element) if whole else None
+
+
 def _write_updating(
     node: ast.For, turn: Turn, body: list[ast.stmt], variable: str, scope: Scope
 ) -> None:
     """Emit a loop over modules that change their buffers: it collects their new params."""
-    modules, element = turn.iterable, turn.target()
-    if isinstance(modules, ast.Call) and len(modules.args) == 1:
-        modules = modules.args[0]  # enumerate
-        assert isinstance(element, ast.Tuple)
-        element = element.elts[1]
-    if not isinstance(modules, ast.Subscript | ast.Name):
-        raise scope.refuse("a loop over several lists of modules that change their buffers", node)
+    found = _collected(turn)
+    assert found is not None and turn.iterable is not None
+    modules, element = found
     label = modules.slice.value if isinstance(modules, ast.Subscript) else "modules"  # pyright: ignore[reportAttributeAccessIssue]
     collected = scope.fresh(str(label))
     scope.emit(ast.Assign([ast.Name(collected, ast.Store())], ast.List([], ast.Load())))
     new: ast.expr = syntax.name(variable)
     if isinstance(element, ast.Tuple):  # of a list of pairs
-        names = [syntax.name(x.id) for x in element.elts if isinstance(x, ast.Name) and x.id != "_"]
-        if len(names) < len(element.elts):
-            raise scope.refuse("a loop over pairs that leaves out one of their modules", node)
+        names = [syntax.name(x.id) for x in element.elts if isinstance(x, ast.Name)]
         new = ast.List([*names], ast.Load())
     append = syntax.call(syntax.attribute(syntax.name(collected), "append"), new)
-    assert turn.iterable is not None
     scope.emit(ast.For(turn.target(), turn.iterable, [*body, ast.Expr(append)], []))
     state.store(modules, syntax.name(collected), scope, node)
 

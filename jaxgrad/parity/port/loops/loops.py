@@ -85,9 +85,19 @@ def turns(target: ast.expr, iterable: ast.expr, scope: Scope) -> list[Turn]:
         variables: dict[str, Value] = {}
         resolved: dict[str, ast.expr] = {}
         pattern = _match(target, element, variables, resolved, scope)
-        code = sequence.code
+        code = sequence.code if _are_lists(target, element) else None
         found.append(Turn(variables, resolved, code, pattern, sequence.lengths))
     return found
+
+
+def _are_lists(target: ast.expr, value: Value) -> bool:
+    """Return whether the modules that a target unpacks are lists in the params, not dicts."""
+    if not isinstance(target, ast.Tuple | ast.List):
+        return True
+    if isinstance(value, Module):
+        return places.is_numbered(value.real)
+    parts = value.items if isinstance(value, Items) else []
+    return all(map(_are_lists, target.elts, parts))
 
 
 def _require(sequence: _Sequence, scope: Scope, node: ast.AST) -> None:

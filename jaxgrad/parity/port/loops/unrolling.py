@@ -47,6 +47,8 @@ def require_turns(
 def unroll(body: list[ast.stmt], turn: Turn, scope: Scope, node: ast.AST) -> None:
     """Emit the statements of a turn, with the turn's values for the variables of the loop."""
     kept_marks = ("comments", "trailing", "updates")
+    for name in _assigned(body) & turn.resolved.keys():
+        scope.assign(name, turn.resolved.pop(name))  # the body gives the variable another value
     for original in body:
         statement, after = _separate(original, turn, scope)
         new = syntax.substitute(statement, turn.resolved)
@@ -56,6 +58,12 @@ def unroll(body: list[ast.stmt], turn: Turn, scope: Scope, node: ast.AST) -> Non
         scope.body.append(new)
         if after is not None:
             state.store(*after, scope, node)
+
+
+def _assigned(body: list[ast.stmt]) -> set[str]:
+    """Return the variables that a body assigns, apart from modules with new buffers."""
+    updated = {s.__dict__.get("updates") for s in body}
+    return set().union(*map(syntax.assigned, body)) - updated
 
 
 def _separate(

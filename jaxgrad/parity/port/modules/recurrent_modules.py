@@ -108,12 +108,12 @@ def _body(
         yield "exists = jnp.arange(x.shape[0])[:, None] < lengths"
     directions = ("", "_reverse") if module.bidirectional else ("",)
     suffixes = [f"l{n}{d}" for n in range(module.num_layers) for d in directions]
-    if not has_start:
-        batch = ", x.shape[1]" if has_batch else ""
-        size = f"({len(suffixes)}{batch}, {module.hidden_size})"
-        zeros = f"jnp.zeros({size}, x.dtype)"
-        yield f"start = {zeros}, {zeros}" if is_lstm else f"start = {zeros}"
     several = len(suffixes) > 1
+    if not has_start:
+        sizes = [str(len(suffixes))] if several else []
+        sizes += [*(["x.shape[1]"] if has_batch else []), str(module.hidden_size)]
+        zeros = f"jnp.zeros(({', '.join(sizes)}{',' if len(sizes) == 1 else ''}), x.dtype)"
+        yield f"start = {zeros}, {zeros}" if is_lstm else f"start = {zeros}"
     yield from (_scan(module, has_lengths) if several else _step(module, 'p["{}_l0"]', has_lengths))
     for number, suffix in enumerate(suffixes):
         if number % len(directions) == 0 and number and drops:
@@ -121,7 +121,8 @@ def _body(
             yield f"x = F.dropout(x, {module.dropout}, key=dropout_{draws.RNG})"
         start = f"(start[0][{number}], start[1][{number}])" if is_lstm else f"start[{number}]"
         if not several:
-            yield f"end_l0, x = lax.scan(step, {start}, {_STEPS[has_lengths]})"
+            first = start if has_start else "start"
+            yield f"last, x = lax.scan(step, {first}, {_STEPS[has_lengths]})"
             continue
         out = f"out_{suffix}" if module.bidirectional else "x"
         reverse = ", reverse=True" if suffix.endswith("_reverse") else ""
@@ -132,9 +133,9 @@ def _body(
         yield "x = x.swapaxes(0, 1)"
     ends = ", ".join(f"end_{s}" for s in suffixes)
     if not is_lstm:
-        yield f"return x, jnp.stack([{ends}])" if several else "return x, end_l0[None]"
+        yield f"return x, jnp.stack([{ends}])" if several else "return x, last[None]"
         return
-    yield f"hidden, cell = zip({ends})" if several else "hidden, cell = end_l0"
+    yield f"hidden, cell = zip({ends})" if several else "hidden, cell = last"
     if several:
         yield "return x, (jnp.stack(hidden), jnp.stack(cell))"
     else:
@@ -162,10 +163,10 @@ def _scan(module: nn.RNNBase, has_lengths: bool) -> Iterator[str]:
 def _step(module: nn.RNNBase, weight: str, has_lengths: bool) -> Iterator[str]:
     """Yield the function of one time step; `weight` is the code of a weight of a given name."""
     weights = ", ".join(dict.fromkeys(weight.format(name) for name in _names(module)))
-    cell = f"{_CELLS[module.mode]}(x, state, {weights})"
+    cell = f"{_CELLS[module.mode]}(x_t, state, {weights})"
     if has_lengths:
         yield "def step(state, inputs):"
-        yield "    x, exists = inputs"
+        yield "    x_t, exists = inputs"
         yield f"    new = {cell}"
         kept = "jnp.where(exists[:, None], {}, {})"  # after its end, a sequence keeps its state
         if module.mode == "LSTM":
@@ -174,6 +175,6 @@ def _step(module: nn.RNNBase, weight: str, has_lengths: bool) -> Iterator[str]:
         else:
             yield f"    state = {kept.format('new', 'state')}"
     else:
-        yield "def step(state, x):"
+        yield "def step(state, x_t):"
         yield f"    state = {cell}"
     yield f"    return state, {'state[0]' if module.mode == 'LSTM' else 'state'}"

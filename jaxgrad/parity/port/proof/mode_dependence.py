@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.modes.modes import in_mode
+from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.statements.flags import same
 from jaxgrad.parity.port.values.inputs import tensors
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
@@ -57,6 +58,12 @@ def _gradients(module: nn.Module, outputs: list[torch.Tensor]) -> list[torch.Ten
         for p in params:
             p.grad = None
         torch.autograd.backward(outputs, seeds)  # `grad` refuses a checkpoint with use_reentrant
+    except RuntimeError as error:
+        raise PortError(
+            f"torch raises in the backward pass of {type(module).__name__} on the example, so there "
+            f"is no gradient to re-express: {error}"
+        ) from error
+    else:
         return [torch.zeros_like(p) if p.grad is None else p.grad for p in params]
     finally:
         for p, grad in zip(params, kept, strict=True):

@@ -61,7 +61,7 @@ class Recurrent(nn.Module):
 
     lines = (
         'end_l0, out_l0 = scan("l0", (start[0][0], start[1][0]), x)',
-        "end_l0, x = lax.scan(step, start[0], x)",
+        "last, x = lax.scan(step, start, x)",
     )
 
     def __init__(self):

@@ -5,7 +5,6 @@ import pytest
 import torch
 from torch import nn
 
-from jaxgrad.parity.port.source.refusals import PortError
 from tests.jaxgrad.parity.port._ports import proves, source
 
 
@@ -53,10 +52,28 @@ class Firsts(Pairs):
         return x
 
 
-def test_a_pair_of_which_one_module_has_no_name_is_refused():
+def test_a_loop_over_pairs_that_leaves_out_a_module_is_unrolled():
     """The params of a pair cannot be collected without its other module."""
-    with pytest.raises(PortError, match="leaves out one of their modules"):
-        source(Firsts(2.0, 2.0), X)
+    assert "    for " not in source(Firsts(2.0, 2.0), X)
+    assert proves(Firsts(2.0, 2.0), X)
+
+
+class Side(nn.Module):
+    """Two lists of modules, both with buffers, are gone over at once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norms = nn.ModuleList(nn.BatchNorm1d(3) for _ in range(2))
+        self.others = nn.ModuleList(nn.BatchNorm1d(3) for _ in range(2))
+
+    def forward(self, x):
+        for norm, other in zip(self.norms, self.others, strict=True):
+            x = other(norm(x).sin())
+        return x
+
+
+def test_a_loop_over_two_lists_that_change_their_buffers_is_unrolled():
+    assert proves(Side(), X)
 
 
 class Growing(nn.Module):

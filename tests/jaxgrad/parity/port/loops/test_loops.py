@@ -1,6 +1,7 @@
 """Loops over several sequences at once."""
 
 import numpy as np
+import torch
 from torch import nn
 
 from tests.jaxgrad.parity.port._ports import proves
@@ -57,3 +58,22 @@ class Children(nn.Module):
 
 def test_a_module_with_two_names_is_a_child_once():
     assert proves(Children(), X)
+
+
+class Scaled(nn.Module):
+    """The params of the inner lists are dicts, which a loop cannot unpack."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(4, 4) for _ in range(2))
+        pairs = [[nn.Parameter(torch.randn(4)) for _ in range(2)] for _ in range(2)]
+        self.scales = nn.ParameterList(nn.ParameterList(pair) for pair in pairs)
+
+    def forward(self, x):
+        for layer, (scale, shift) in zip(self.layers, self.scales, strict=True):
+            x = layer(x) * scale + shift
+        return x
+
+
+def test_lists_of_parameters_are_unpacked():
+    assert proves(Scaled(), X)

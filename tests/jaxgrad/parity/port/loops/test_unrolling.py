@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from torch import nn
 from torch.nn.utils import spectral_norm
 
@@ -20,3 +21,23 @@ def test_a_loop_inside_of_a_loop_over_modules_returns_their_buffers():
     text = source(layers, X)
     assert '{**p[0], "weight_u": u}' in text and '{**p[2], "weight_u": u}' in text
     assert proves(layers, X)
+
+
+class Reassigned(nn.Module):
+    """The body gives the variable of the loop another value; the layers differ."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(4, 2), nn.Linear(4, 3)])
+
+    def forward(self, x):
+        found, last = (), None
+        for part, layer in zip((x.sin(), x.cos()), self.layers, strict=True):
+            part = layer(part)
+            found = (*found, part)
+            last = part
+        return torch.cat(found, 1).sum() + last.exp().sum() + part.sum()
+
+
+def test_a_variable_of_a_loop_that_is_assigned_in_its_body():
+    assert proves(Reassigned(), X)
