@@ -1,4 +1,4 @@
-"""The operators that a torch newer than the pinned one changed: parity_tests/tables/newer_torch.tsv.
+"""The operators that a newer torch changed: parity_tests/tables/newer_torch.tsv.
 
 This file needs only the standard library, because `make matrix` runs it outside of any environment.
 """

@@ -32,7 +32,8 @@ def agreement_test(room: str) -> Callable[..., None]:
         """The operator has torch's values, gradients, second derivatives, tangents and errors."""
         change = changes().get(record.name)
         if change and change.applies(torch.__version__):
-            return still_differs(record, change)
+            still_differs(record, change)
+            return
         outcome = check(record, EVERY)
         rows = [row for row in _pinned() if row.operator == record.name]
 

@@ -1,7 +1,6 @@
 """The page of versions comes from the records of `make matrix`."""
 
 import json
-import re
 
 from parity_tests.audits.version_matrix import RECORDS
 from parity_tests.case import load

@@ -109,7 +109,9 @@ def _zip(site: CallSite) -> Value:
 
 def _enumerate(site: CallSite) -> Value:
     items = indexing.iterate(site.args[0], site.scope, site.node)
-    return Items(list, None, [Items(tuple, None, [Folded(n), x]) for n, x in enumerate(items)])
+    given = site.args[1] if len(site.args) > 1 else site.keywords.get("start", Folded(0))
+    numbered = enumerate(items, pinned(given, site.scope, site.node))
+    return Items(list, None, [Items(tuple, None, [Folded(n), x]) for n, x in numbered])
 
 
 def _reversed(site: CallSite) -> Value:

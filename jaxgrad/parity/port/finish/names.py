@@ -44,6 +44,7 @@ def _rename(function: ast.FunctionDef) -> None:
         if isinstance(node, ast.For | ast.If):
             blocks += [node.body, node.orelse]
     for block in blocks:
+        block[:] = _with_named_parts(block, function)
         for old in dict.fromkeys(s.targets[0].id for s in block if is_temporary(s)):  # pyright: ignore[reportAttributeAccessIssue]
             starts = [n for n, s in enumerate(block) if old in syntax.assigned(s)]
             if starts and old not in parameters:
@@ -54,6 +55,43 @@ def _rename(function: ast.FunctionDef) -> None:
     for node in ast.walk(function):
         if isinstance(node, ast.Lambda):
             _drop_numbers_of_arguments(node)
+
+
+def _with_named_parts(block: list[ast.stmt], function: ast.FunctionDef) -> list[ast.stmt]:
+    """Write `q = f(x)` and `k = g(x)` for `x_2 = f(x)`, `x_3 = g(x)` and `q, k = x_2, x_3`."""
+    found: list[ast.stmt] = []
+    for n, statement in enumerate(block):
+        match statement:
+            case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)) if len(targets) == len(values):
+                left = [
+                    (target, value)
+                    for target, value in zip(targets, values, strict=True)
+                    if not _name_part(target, value, block[: n + 1], function)
+                ]
+                if left and len(left) < len(targets):
+                    found += [ast.Assign([target], value) for target, value in left]
+                elif left:
+                    found.append(statement)
+            case _:
+                found.append(statement)
+    return found
+
+
+def _name_part(
+    target: ast.expr, value: ast.expr, before: list[ast.stmt], function: ast.FunctionDef
+) -> bool:
+    """Give a numbered variable the name to which it is assigned last, and return whether it has."""
+    if not (isinstance(target, ast.Name) and isinstance(value, ast.Name) and _numbered(value.id)):
+        return False
+    old, new = value.id, target.id
+    start = next((n for n, s in enumerate(before) if old in syntax.assigned(s)), None)
+    if start is None or any(_occurs(new, s) for s in before[start:-1]):
+        return False
+    if sum(_occurs(old, s) for s in function.body) != sum(_occurs(old, s) for s in before[start:]):
+        return False
+    for statement in before[start:-1]:
+        _replace(statement, old, new)
+    return True
 
 
 def _reuse_names(function: ast.FunctionDef) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import types
 
-from jaxgrad.parity.port.functions import closures, generators, inlined
+from jaxgrad.parity.port.functions import closures, generators, inlined, rearranging
 from jaxgrad.parity.port.functions.additions import add, is_entry
 from jaxgrad.parity.port.functions.parameters import Arguments, bound_arguments
 from jaxgrad.parity.port.source import syntax
@@ -49,6 +49,8 @@ def call_function(
         raise scope.refuse(f"{function.__qualname__} calls itself more than {DEEPEST} times", node)
     if function.__code__ in run.inlined and not is_entry(function, run):
         return inlined.run(function, args, keywords, scope, node)
+    if scope.plain or function.__code__ in run.rearranging:
+        return inlined.run(function, args, keywords, scope, node, plain=True)
     source = source_of(function)
     inner = Scope(run, source, {}, renamed=renames(source.node), code=function.__code__)
     passed = bound_arguments(function, args, keywords, inner, scope, node)
@@ -64,6 +66,7 @@ def call_function(
         raise
     finally:
         run.scopes.pop()
+    rearranging.note(function, inner)
     if any(isinstance(x, Closure) and x.scope is inner for x in _parts_of(result)):
         return _leave(result, inner, function, passed, scope, node)
     return _write(result, inner, function, owner, passed, scope, node)

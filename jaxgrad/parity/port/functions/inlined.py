@@ -22,11 +22,24 @@ def run(
     keywords: dict[str, Value],
     scope: Scope,
     node: ast.AST,
+    *,
+    plain: bool = False,
 ) -> Value:
-    """Interpret a call of a function in the scope of its caller, and return its result."""
+    """Interpret a call of a function in the scope of its caller, and return its result.
+
+    Args:
+        function: The function.
+        args: Its arguments.
+        keywords: Its keyword arguments.
+        scope: The caller.
+        node: The call.
+        plain: Whether the function only rearranges an array: then its sizes get no names.
+    """
     source = source_of(function)
     values = arguments(function, args, keywords, scope, node)
-    with inside(frame_of(source, values, scope), scope):
+    frame = frame_of(source, values, scope)
+    frame.plain = plain or scope.plain
+    with inside(frame, scope):
         return closures.interpret(source.node, scope)
 
 

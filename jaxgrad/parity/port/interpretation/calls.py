@@ -62,6 +62,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Value,
     is_dynamic,
 )
+from jaxgrad.parity.port.values.lengths import pinned
 from jaxgrad.parity.port.values.scope import CallSite, Scope
 from jaxgrad.parity.port.values.values import is_computed, lift, real_of
 
@@ -147,8 +148,9 @@ def _callable(
     if manager is not None:
         return manager
     real = getattr(real, "_torchdynamo_inline", real)  # the function that was scripted
-    if isinstance(real, functools._lru_cache_wrapper) and any(map(is_computed, args)):
-        real = real.__wrapped__
+    if isinstance(real, functools._lru_cache_wrapper):
+        keywords = {k: _fixed(x, scope, node) for k, x in keywords.items()}
+        real = real.__wrapped__ if any(map(is_computed, args)) else real
     special = builtin_calls.special(real) or _special(real) or iteration_calls.mapping(real)
     if special is not None:
         return special(CallSite(args, keywords, scope, node))
@@ -175,6 +177,11 @@ def _callable(
     if isinstance(real, type) and any(map(is_computed, [*args, *keywords.values()])):
         return construct(real, args, keywords, scope, node)
     return run(real, args, keywords, scope, node)
+
+
+def _fixed(value: Value, scope: Scope, node: ast.AST) -> Value:
+    """Return a size, such as the number of dimensions, as the number that the port asserts."""
+    return Folded(pinned(value, scope, node)) if isinstance(value, Size) else value
 
 
 def _special(real: Any) -> Any:
@@ -204,6 +211,8 @@ def _operator(
         raise scope.refuse("`out=` of several tensors is not ported; assign the results", node)
     operation = table.Operation(name, args, keywords, scope, node, real)
     operation.before()
+    for caller in scope.run.scopes:
+        caller.operators.add(name)
     try:
         extra = {} if inplace_option is None else {"inplace": inplace_option.real}
         extra |= {} if out.real is None else {"out": out.real}

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.port.functions import rearranging
 from jaxgrad.parity.port.interpretation import calls, expressions, statements
 from jaxgrad.parity.port.interpretation.entry import interpret_entry
 from jaxgrad.parity.port.interpretation.warming import warm_up
@@ -22,8 +23,9 @@ from jaxgrad.parity.port.source.refusals import OutOfReach, PortError
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.statements import flags
 from jaxgrad.parity.port.values import fixed
+from jaxgrad.parity.port.values.classes import Classes
 from jaxgrad.parity.port.values.inputs import attached, tensors
-from jaxgrad.parity.port.values.scope import Classes, Run
+from jaxgrad.parity.port.values.scope import Run
 from jaxgrad.parity.port.values.values import tensors_in
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
 
@@ -147,11 +149,26 @@ def _with_inlined(
     inlined: set[types.CodeType] = set()
     while True:
         try:
-            return _in_both_modes(module, inputs, classes, inlined=frozenset(inlined), **attempt)
+            ways = {"inlined": frozenset(inlined), **attempt}
+            runs, notes = _in_both_modes(module, inputs, classes, **ways)
+            return _without_libraries(module, inputs, runs, notes, ways)
         except OutOfReach as refusal:
             if refusal.code in inlined or len(inlined) > MOST_INLINED:
                 raise
             inlined.add(refusal.code)
+
+
+def _without_libraries(
+    module: nn.Module, inputs: PyTree, runs: list[Run], notes: list[str], ways: Mapping[str, Any]
+) -> tuple[list[Run], list[str]]:
+    """Interpret once more, with the views alone of library functions that only rearrange."""
+    found = frozenset().union(*map(rearranging.found, runs))
+    if found:
+        with contextlib.suppress(PortError):
+            again = _in_both_modes(module, inputs, None, rearranging=found, **ways)
+            if len(again[0]) == len(runs):
+                return again
+    return runs, notes
 
 
 _ATTEMPTS = (

@@ -99,7 +99,7 @@ def _if(node: ast.If, scope: Scope) -> None:
         if flags.branches(whole, test, scope):
             return
         test = flags.folded(flag, test, node, scope)
-    if isinstance(test, Size) and not test.real and _is_check_of_torch(node, scope):
+    if isinstance(test, Size) and not test.real and _is_check_of_library(node, scope):
         return
     arm = node.body if conditions.truth(test, node.test, scope) else node.orelse
     scope.held = [*scope.held, *scope.comments_above(node.lineno)] if arm else []
@@ -107,11 +107,15 @@ def _if(node: ast.If, scope: Scope) -> None:
     scope.held = []
 
 
-def _is_check_of_torch(node: ast.If, scope: Scope) -> bool:
-    """Return whether a branch of torch's own code raises or warns, and does nothing else."""
+def _is_check_of_library(node: ast.If, scope: Scope) -> bool:
+    """Return whether a branch raises or warns, and does nothing else.
+
+    It is torch's own code, or that of a library that only rearranges an array: JAX rejects these
+    sizes too.
+    """
     inner = [x for x in ast.walk(node) if isinstance(x, ast.stmt)]
     only = all(isinstance(x, ast.If | ast.Raise) or _warns(x) for x in inner)
-    return only and not node.orelse and is_torch(scope.source.function)
+    return only and not node.orelse and (scope.plain or is_torch(scope.source.function))
 
 
 def _warns(node: ast.stmt) -> bool:

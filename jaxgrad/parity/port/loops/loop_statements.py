@@ -46,6 +46,9 @@ def for_loop(node: ast.For, scope: Scope) -> None:
             except Returned as result:
                 broken, returned = True, Returned(resolve(result.value, turn.resolved))
         scope.turning -= modules
+        if scope.plain:  # its sizes have no names, and read the variables of the loop
+            for name, value in scope.values.items():
+                scope.values[name] = resolve(value, turn.resolved)
         bodies.append(body)
         kinds.append(scans.kinds_of(node, scope))
         if len(bodies) == 1:

@@ -146,7 +146,7 @@ def _sequence(node: ast.expr, scope: Scope) -> _Sequence:
 
 
 def _is_simple(node: ast.Call) -> bool:
-    options = [k for k in node.keywords if k.arg != "strict"]
+    options = [k for k in node.keywords if k.arg not in ("strict", "start")]
     return not options and not any(isinstance(x, ast.Starred) for x in node.args)
 
 
@@ -180,8 +180,8 @@ def _range(node: ast.Call, scope: Scope) -> _Sequence:
 
 def _enumerate(node: ast.Call, scope: Scope) -> _Sequence:
     inner = _sequence(node.args[0], scope)
-    first = scope.run.evaluate(node.args[1], scope) if len(node.args) > 1 else Folded(0)
-    start = pinned(first, scope, node)
+    given = [*node.args[1:], *(k.value for k in node.keywords if k.arg == "start")]
+    start = pinned(scope.run.evaluate(given[0], scope), scope, node) if given else 0
     pairs: list[Value] = [
         Items(tuple, None, [Size(n, syntax.constant(n)), x])
         for n, x in enumerate(inner.elements, start)

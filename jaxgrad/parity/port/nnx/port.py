@@ -23,8 +23,8 @@ from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.statements.holes import holes_of, note_of
 from jaxgrad.parity.port.training.losses import write_loss
 from jaxgrad.parity.port.training.recipes import Recipe
+from jaxgrad.parity.port.values.classes import Classes
 from jaxgrad.parity.port.values.params import Layout
-from jaxgrad.parity.port.values.scope import Classes
 
 
 EMPTY = (

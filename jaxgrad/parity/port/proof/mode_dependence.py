@@ -60,8 +60,8 @@ def _gradients(module: nn.Module, outputs: list[torch.Tensor]) -> list[torch.Ten
         torch.autograd.backward(outputs, seeds)  # `grad` refuses a checkpoint with use_reentrant
     except RuntimeError as error:
         raise PortError(
-            f"torch raises in the backward pass of {type(module).__name__} on the example, so there "
-            f"is no gradient to re-express: {error}"
+            f"torch raises in the backward pass of {type(module).__name__} on the example, so "
+            f"there is no gradient to re-express: {error}"
         ) from error
     else:
         return [torch.zeros_like(p) if p.grad is None else p.grad for p in params]

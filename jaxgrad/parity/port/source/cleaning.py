@@ -43,7 +43,7 @@ def _without_repeated_tests(body: list[ast.stmt]) -> list[ast.stmt]:
 def _without_overwritten(body: list[ast.stmt]) -> list[ast.stmt]:
     """Return the statements without values that are replaced before they are read."""
     inner = [n for s in body for n in ast.walk(s) if isinstance(n, ast.FunctionDef)]
-    shared = {name for function in inner for name in (*_reads(function), *syntax.nonlocals(function))}
+    shared = {name for f in inner for name in (*_reads(f), *syntax.nonlocals(f))}
     return [
         statement
         for place, statement in enumerate(body)

@@ -24,7 +24,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 from jaxgrad.parity.port.values.lengths import is_counted
 from jaxgrad.parity.port.values.results import method_names
 from jaxgrad.parity.port.values.scope import Scope
-from jaxgrad.parity.port.values.values import code_of, has_list
+from jaxgrad.parity.port.values.values import code_of, has_list, tensors_in
 
 
 def store(target: ast.expr, value: Value, scope: Scope) -> None:
@@ -52,6 +52,10 @@ def _unpack(target: ast.Tuple | ast.List, value: Value, scope: Scope) -> None:
         raise scope.refuse(
             f"{len(parts)} values are unpacked into {len(target.elts)} names", target
         )
+    if scope.plain and not stars and not tensors_in(value):
+        for inner, part in zip(target.elts, parts, strict=True):
+            store(inner, part, scope)
+        return
     nested = [t for t in target.elts if isinstance(t, ast.Tuple | ast.List | ast.Attribute)]
     if nested and value.code is not None and not stars:
         _unpack_nested(target, parts, value, scope)

@@ -26,7 +26,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 )
 from jaxgrad.parity.port.values.results import method_names
 from jaxgrad.parity.port.values.scope import Scope
-from jaxgrad.parity.port.values.values import code_of, has_list
+from jaxgrad.parity.port.values.values import code_of, has_list, tensors_in
 
 
 def bind(name: str, value: Value, scope: Scope) -> Value:
@@ -35,6 +35,8 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
         value = stopped_parts(value)
     value = with_name(name, value)
     scope.values[name] = value
+    if scope.plain and not tensors_in(value):
+        return value
     if isinstance(value, Module | Closure) or not (is_dynamic(value) or has_list(value)):
         return value
     try:
@@ -46,8 +48,8 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     if isinstance(value, Tensor) and scope.no_grad:
         code = stopped(value, code)
     local = scope.local(name)
-    if local in method_names(value):  # `func = wrapped(func)` still reads `func`
-        local = scope.fresh(name)
+    if scope.plain or local in method_names(value):
+        local = scope.fresh(name)  # a size, or `func = wrapped(func)`, still reads the old value
     target = scope.assign(local, code)
     scope.run.used |= _module_paths(value)  # they have a place in the params, even without a tensor
     if isinstance(value, Items | Fields) and value.code is None:
@@ -106,7 +108,7 @@ def kept(name: str, value: Value, scope: Scope, *, lasting: bool = False) -> Val
     A variable may get another value later, and what is stored stays. A `lasting` name is not used
     again in the next turn of a loop, so that each turn of the loop keeps its own value.
     """
-    if not isinstance(value, Tensor | Size):
+    if not isinstance(value, Tensor | Size) or (scope.plain and isinstance(value, Size)):
         return value
     code = code_of(value)
     used = any(
@@ -114,6 +116,7 @@ def kept(name: str, value: Value, scope: Scope, *, lasting: bool = False) -> Val
         for x in scope.values.values()
     )
     if isinstance(code, ast.Name) and not used:
+        scope.lasting |= {code.id} if lasting else set()
         return value
     if scope.no_grad and isinstance(value, Tensor):
         code = stopped(value, code)

@@ -19,6 +19,7 @@ from jaxgrad.parity.port.source.slice_calls import with_slice_calls
 from jaxgrad.parity.port.source.source import Source
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.values import draws
+from jaxgrad.parity.port.values.classes import Classes
 from jaxgrad.parity.port.values.kinds_of_values import Value
 from jaxgrad.parity.port.values.settings import Settings
 
@@ -36,20 +37,6 @@ class Calls:
 
 
 @dataclasses.dataclass
-class Classes:
-    """What a port of classes calls as one module: a layer, or a sequence of modules.
-
-    Attributes:
-        is_layer: Whether a module of torch has a counterpart that is called as it is.
-        sequences: The path of each `nn.Sequential` that is called as a whole -> the function that
-            stands for each of its modules, or None for a module of the port.
-    """
-
-    is_layer: Callable[[nn.Module], bool]
-    sequences: dict[str, list[ast.expr | None]] = dataclasses.field(default_factory=dict)
-
-
-@dataclasses.dataclass
 class Run:
     """One run of the module on the example inputs, and what has been written so far."""
 
@@ -60,6 +47,9 @@ class Run:
     written: list[Written] = dataclasses.field(default_factory=list)
     assumptions: list[Assumption] = dataclasses.field(default_factory=list)
     scopes: list[Scope] = dataclasses.field(default_factory=list)
+    # functions of libraries that have only rearranged an array, and that have computed
+    views: set[types.CodeType] = dataclasses.field(default_factory=set)
+    computing: set[types.CodeType] = dataclasses.field(default_factory=set)
     # tensors that no state_dict has
     constants: dict[str, Any] = dataclasses.field(default_factory=dict)
     paths: dict[int, str] = dataclasses.field(default_factory=dict)  # id of a module -> its path
@@ -76,6 +66,7 @@ class Run:
     # the attributes that the program has set on an object and not read since: (id, name)
     unread: dict[tuple[int, str], Assumption] = dataclasses.field(default_factory=dict)
     inlined: frozenset[types.CodeType] = frozenset()  # functions written where they are called
+    rearranging: frozenset[types.CodeType] = frozenset()  # those of which only views are written
     flags: dict[str, Place] = dataclasses.field(default_factory=dict)  # buffers that tests assume
     changed: set[str] = dataclasses.field(default_factory=set)  # buffers, in this or the other mode
     early: bool = False  # whether the statements after an early return are the other arm
@@ -93,6 +84,7 @@ class Frame:
     renamed: dict[str, str] = dataclasses.field(default_factory=dict)
     resume: Callable[[Value], None] | None = None  # runs the block of `with`, at a `yield`
     shown: int = 0
+    plain: bool = False  # whether its sizes have no names, and its comments are not kept
 
 
 @dataclasses.dataclass(eq=False)
@@ -121,6 +113,8 @@ class Scope:
     module: Value | None = None  # whose method it is, or that the function takes first
     # stored values of a caller, and what they are here
     carried: list[tuple[Value, Value]] = dataclasses.field(default_factory=list)
+    plain: bool = False  # as in a frame
+    operators: set[str] = dataclasses.field(default_factory=set)  # of torch that it has called
 
     def place(self, node: ast.AST | None = None) -> Place:
         return self.source.place(node or self.line or self.source.node)
@@ -131,6 +125,10 @@ class Scope:
     def emit(self, statement: ast.stmt) -> None:
         """Add a statement, with the comments of the torch line that it is from."""
         statement = with_slice_calls(statement)
+        if self.plain and isinstance(statement, ast.Assert):
+            statement.msg = None
+            if set(syntax.names_in(statement.test)) <= {"p"}:
+                return  # the sizes of the params do not change
         split = draws.split_for(statement, self.names)
         comments, trailing = self._comments()
         if split is not None:
@@ -155,7 +153,7 @@ class Scope:
 
     def _comments(self) -> tuple[list[str], str]:
         node, source = self.line, self.source
-        if node is None or getattr(node, "lineno", 0) <= self.shown:
+        if self.plain or node is None or getattr(node, "lineno", 0) <= self.shown:
             return [], ""
         first, last = node.lineno, getattr(node, "end_lineno", node.lineno)  # pyright: ignore[reportAttributeAccessIssue]
         if isinstance(node, ast.For | ast.With | ast.If | ast.While):
@@ -185,9 +183,9 @@ class Scope:
 
     def enter(self, frame: Frame) -> Frame:
         """Interpret in another frame, and return the one that is left."""
-        left = Frame(self.values, self.source, self.renamed, self.resume, self.shown)
+        left = Frame(self.values, self.source, self.renamed, self.resume, self.shown, self.plain)
         self.values, self.source, self.renamed = frame.values, frame.source, frame.renamed
-        self.resume, self.shown = frame.resume, frame.shown
+        self.resume, self.shown, self.plain = frame.resume, frame.shown, frame.plain
         return left
 
     def fresh(self, name: str) -> str:
@@ -219,7 +217,8 @@ class Scope:
         return set(syntax.names_in(code)) <= self.indices
 
     def assume(self, node: ast.AST, text: str) -> None:
-        self.run.assumptions.append(Assumption(self.place(node), text))
+        if not self.plain:
+            self.run.assumptions.append(Assumption(self.place(node), text))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Loops over modules that change their buffers collect the new params of each."""
 
 import numpy as np
-import pytest
 import torch
 from torch import nn
 

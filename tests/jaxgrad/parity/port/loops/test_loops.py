@@ -77,3 +77,22 @@ class Scaled(nn.Module):
 
 def test_lists_of_parameters_are_unpacked():
     assert proves(Scaled(), X)
+
+
+class Started(nn.Module):
+    """Elements of a list are replaced in a loop that counts from one; the norms have buffers."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.BatchNorm1d(4) for _ in range(2))
+
+    def forward(self, x):
+        found = [x, x.sin(), x.cos()]
+        for n, layer in enumerate(self.layers, start=1):
+            found[n] = layer(found[n])
+        pairs = list(enumerate(found, 1))
+        return torch.cat([part * n for n, part in pairs], 1)
+
+
+def test_enumerate_counts_from_its_start():
+    assert proves(Started(), X)

@@ -33,7 +33,7 @@ class Reassigned(nn.Module):
     def forward(self, x):
         found, last = (), None
         for part, layer in zip((x.sin(), x.cos()), self.layers, strict=True):
-            part = layer(part)
+            part = layer(part)  # noqa: PLW2901
             found = (*found, part)
             last = part
         return torch.cat(found, 1).sum() + last.exp().sum() + part.sum()

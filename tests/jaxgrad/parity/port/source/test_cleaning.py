@@ -24,7 +24,7 @@ def lines(source: str) -> list[str]:
         ("y, z = a\ny = b\nreturn y + z", None),
         ("y = a\np['w'] = y\ny = b\nreturn f(y, p)", None),
         ("y = a\n\ndef f(x):\n    return x + y\nz = f(a)\ny = b\nreturn y + z", None),
-        ("assert a > 1\nx = f(a)\nassert a > 1\nreturn x", ["assert a > 1", "x = f(a)", "return x"]),
+        ("assert a > 1\nx = f()\nassert a > 1\nreturn x", ["assert a > 1", "x = f()", "return x"]),
         ("assert a > 1\na = f(a)\nassert a > 1\nreturn a", None),
     ],
 )  # fmt: skip

@@ -32,5 +32,7 @@ def test_the_text_of_an_assertion_is_broken(text):
     node = ast.parse(f"assert first.ndim != 4, {text!r}").body[0]
     lines = statement_lines(node, 4)
     assert max(map(len, lines)) <= WIDTH
-    assert ast.dump(ast.parse(textwrap.dedent("\n".join(lines)))) == ast.dump(ast.Module([node], []))
+    assert ast.dump(ast.parse(textwrap.dedent("\n".join(lines)))) == ast.dump(
+        ast.Module([node], [])
+    )
     assert (len(lines) == 1) == (text == "holds")

@@ -153,9 +153,17 @@ def test_constants_are_widened_or_replaced_by_tables():
         (lambda x: jnp.full(1, 3, jnp.float32).at[0].multiply(x[0].astype(jnp.float32)), 1),
     ],
     ids=[
-        "cast", "reduce_precision", "bits", "bool", "truncation", "float64", "integers", "iota",
-        "scatter_add", "scatter_mul",
-    ],  # fmt: skip
+        "cast",
+        "reduce_precision",
+        "bits",
+        "bool",
+        "truncation",
+        "float64",
+        "integers",
+        "iota",
+        "scatter_add",
+        "scatter_mul",
+    ],
 )
 def test_an_equation_is_evaluated_in_float64(fun, expected):
     """Casts and roundings are ignored; bits are those of the traced dtype."""
