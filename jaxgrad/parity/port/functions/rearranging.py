@@ -20,12 +20,17 @@ VIEWS = frozenset({
 })  # fmt: skip
 
 
+def note_operator(name: str, scope: Scope) -> None:
+    """Remember of each function that is being interpreted that it has called an operator."""
+    for caller in scope.run.scopes:
+        caller.operators.add(name)
+
+
 def note(function: types.FunctionType, scope: Scope) -> None:
     """Remember of a function that was interpreted whether it did anything but rearrange."""
-    run, code = scope.run, function.__code__
-    if not is_of_library(function, run) or not scope.operators:
-        return
-    (run.views if scope.operators <= VIEWS else run.computing).add(code)
+    if is_of_library(function, scope.run) and scope.operators:
+        known, code = scope.run.libraries, function.__code__
+        known[code] = known.get(code, True) and scope.operators <= VIEWS
 
 
 def is_of_library(function: types.FunctionType, run: Run) -> bool:
@@ -36,4 +41,5 @@ def is_of_library(function: types.FunctionType, run: Run) -> bool:
 
 def found(run: Run) -> frozenset[types.CodeType]:
     """Return the functions of which the port can have the views alone; none for flax classes."""
-    return frozenset(run.views - run.computing) if run.classes is None else frozenset()
+    codes = [code for code, rearranges in run.libraries.items() if rearranges]
+    return frozenset(codes) if run.classes is None else frozenset()

@@ -34,6 +34,7 @@ from jaxgrad.parity.port.functions import (
     inlined,
     made_objects,
     objects,
+    rearranging,
 )
 from jaxgrad.parity.port.functions.configuration import folded_call, has_tensor, run
 from jaxgrad.parity.port.functions.constructions import construct
@@ -211,8 +212,7 @@ def _operator(
         raise scope.refuse("`out=` of several tensors is not ported; assign the results", node)
     operation = table.Operation(name, args, keywords, scope, node, real)
     operation.before()
-    for caller in scope.run.scopes:
-        caller.operators.add(name)
+    rearranging.note_operator(name, scope)
     try:
         extra = {} if inplace_option is None else {"inplace": inplace_option.real}
         extra |= {} if out.real is None else {"out": out.real}

@@ -10,7 +10,7 @@ from typing import Any
 from jaxgrad.parity.port.calls import memory
 from jaxgrad.parity.port.expressions import arithmetic, attributes, conditions, displays, indexing
 from jaxgrad.parity.port.expressions.boolean_expressions import bool_expression
-from jaxgrad.parity.port.functions import closures, context_managers
+from jaxgrad.parity.port.functions import closures, context_managers, rearranging
 from jaxgrad.parity.port.loops.comprehensions import comprehension
 from jaxgrad.parity.port.source import authors, source, syntax
 from jaxgrad.parity.port.values.binding import bind
@@ -39,7 +39,13 @@ def evaluate(node: ast.expr, scope: Scope) -> Value:
     handler = _HANDLERS.get(type(node))
     if handler is None:
         raise scope.refuse(f"{type(node).__name__} expressions are not ported", node)
-    return handler(node, scope)
+    value = handler(node, scope)
+    if isinstance(node, _COMPUTING) and isinstance(value, Tensor):
+        rearranging.note_operator(type(node).__name__, scope)
+    return value
+
+
+_COMPUTING = ast.BinOp | ast.UnaryOp | ast.Compare | ast.Subscript  # without a name of torch's
 
 
 def _constant(node: ast.Constant, _: Scope) -> Value:

@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxgrad.parity.port.calls import inplace, memory
 from jaxgrad.parity.port.expressions import arithmetic, indexing
+from jaxgrad.parity.port.functions import rearranging
 from jaxgrad.parity.port.statements.assignments import store
 from jaxgrad.parity.port.values.kinds_of_values import Items, Tensor, Value
 from jaxgrad.parity.port.values.lengths import is_counted
@@ -31,6 +32,7 @@ def augmented(node: ast.AugAssign, scope: Scope) -> None:
         left = scope.run.evaluate(load, scope)
     right = scope.run.evaluate(node.value, scope)
     if isinstance(left, Tensor):
+        rearranging.note_operator("AugAssign", scope)
         inplace.augmented(left, node.op, right, scope, node)
     elif isinstance(left, Items) and left.real is list:
         if isinstance(right, Items) and not right.items and not is_counted(right, scope):

@@ -47,9 +47,8 @@ class Run:
     written: list[Written] = dataclasses.field(default_factory=list)
     assumptions: list[Assumption] = dataclasses.field(default_factory=list)
     scopes: list[Scope] = dataclasses.field(default_factory=list)
-    # functions of libraries that have only rearranged an array, and that have computed
-    views: set[types.CodeType] = dataclasses.field(default_factory=set)
-    computing: set[types.CodeType] = dataclasses.field(default_factory=set)
+    # functions of libraries -> whether they have only rearranged arrays
+    libraries: dict[types.CodeType, bool] = dataclasses.field(default_factory=dict)
     # tensors that no state_dict has
     constants: dict[str, Any] = dataclasses.field(default_factory=dict)
     paths: dict[int, str] = dataclasses.field(default_factory=dict)  # id of a module -> its path
