@@ -40,16 +40,19 @@ def binary(op: ast.operator, left: Value, right: Value, scope: Scope, node: ast.
             return Folded(compute(real_of(left), real_of(right)))
         return _items_binary(op, compute, left, right)
     real = compute(real_of(left), real_of(right))
-    if isinstance(left, Size) or isinstance(right, Size):
-        same = _unchanged(op, left, right)
-        return same or Size(real, ast.BinOp(code_of(left), op, code_of(right)))
+    is_size = isinstance(left, Size) or isinstance(right, Size)
+    same = _unchanged(op, left, right) if is_size or scope.plain else None
+    if same is not None:
+        return same
+    if is_size:
+        return Size(real, ast.BinOp(code_of(left), op, code_of(right)))
     if isinstance(real, torch.Tensor):
         raise scope.refuse("a tensor that is made of constants in an operator", node)
     return computed(real, lambda a, b: ast.BinOp(a, op, b), left, right)
 
 
 def _unchanged(op: ast.operator, left: Value, right: Value) -> Value | None:
-    """Return the size of `size + 0`, `0 + size`, `size - 0`, `size * 1` and `1 * size`."""
+    """Return the number of `size + 0`, `0 + size`, `size - 0`, `size * 1` and `1 * size`."""
     if not isinstance(op, ast.Add | ast.Sub | ast.Mult):
         return None
     neutral = 1 if isinstance(op, ast.Mult) else 0

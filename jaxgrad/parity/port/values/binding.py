@@ -33,7 +33,7 @@ def bind(name: str, value: Value, scope: Scope) -> Value:
     """Assign a value to a local variable of both programs, and return it under its name."""
     if scope.no_grad and not isinstance(value, Tensor):
         value = stopped_parts(value)
-    value = with_name(name, value)
+    value = value if scope.plain else with_name(name, value)
     scope.values[name] = value
     if scope.plain and not tensors_in(value):
         return value
