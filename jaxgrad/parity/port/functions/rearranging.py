@@ -7,11 +7,13 @@ the statements of these functions where they are called, and their sizes as expr
 
 from __future__ import annotations
 
+import pathlib
 import types
 
 from jaxgrad.parity.port.values.scope import Run, Scope
 
 
+INSTALLED = {"site-packages", "dist-packages"}
 VIEWS = frozenset({
     "reshape", "view", "permute", "transpose", "swapaxes", "swapdims", "movedim", "moveaxis",
     "unsqueeze", "squeeze", "expand", "expand_as", "broadcast_to", "flatten", "unflatten",
@@ -34,9 +36,11 @@ def note(function: types.FunctionType, scope: Scope) -> None:
 
 
 def is_of_library(function: types.FunctionType, run: Run) -> bool:
-    """Return whether a function is neither torch's nor of the package of the module."""
+    """Return whether a function is of an installed package, not torch's and not the module's."""
     package = (function.__module__ or "").partition(".")[0]
-    return package not in ("torch", type(run.module).__module__.partition(".")[0])
+    own = type(run.module).__module__.partition(".")[0]
+    folders = pathlib.Path(function.__code__.co_filename).parts
+    return package not in ("torch", own) and bool(INSTALLED & {*folders})
 
 
 def found(run: Run) -> frozenset[types.CodeType]:

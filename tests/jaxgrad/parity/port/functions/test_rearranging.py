@@ -56,11 +56,13 @@ def scaled(x):
 X = np.random.default_rng(0).standard_normal((2, 3, 8)).astype(np.float32)
 
 
-@pytest.fixture
-def library(tmp_path, monkeypatch):
-    """A package that is neither torch nor the one of the module."""
-    (tmp_path / "wordwise.py").write_text(LIBRARY)
-    monkeypatch.syspath_prepend(str(tmp_path))
+@pytest.fixture(params=["site-packages"])
+def library(tmp_path, monkeypatch, request):
+    """A package that is neither torch nor the one of the module, in a folder of this name."""
+    folder = tmp_path / request.param
+    folder.mkdir()
+    (folder / "wordwise.py").write_text(LIBRARY)
+    monkeypatch.syspath_prepend(str(folder))
     yield importlib.import_module("wordwise")
     del sys.modules["wordwise"]
 
@@ -85,6 +87,13 @@ def test_the_views_are_written_where_the_function_is_called(library):
     assert "x.reshape(x.shape[0] // 1, x.shape[1] // 1, x.shape[2] // 4, 4)" in text
     assert "def scaled" in text
     assert "no multiple" not in text and "assert " in text  # the number of dimensions
+
+
+@pytest.mark.parametrize("library", ["project"], indirect=True)
+def test_the_functions_of_the_author_stay_functions(library):
+    """A helper in another file of the user is not a library."""
+    text = source(Heads(library), X)
+    assert "def sizes(shape):" in text
 
 
 def test_the_views_have_torch_s_gradients(library):
