@@ -31,7 +31,7 @@ class Reassigned(nn.Module):
         self.layers = nn.ModuleList([nn.Linear(4, 2), nn.Linear(4, 3)])
 
     def forward(self, x):
-        found, last = (), None
+        found, last, part = (), x, x
         for part, layer in zip((x.sin(), x.cos()), self.layers, strict=True):
             part = layer(part)  # noqa: PLW2901
             found = (*found, part)
