@@ -7,7 +7,7 @@ from parity_tests.operators import RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
 
 
-# torch's kernel has no float64, and its rows begin at multiples of 16 bytes.
+# torch's kernel rejects float64, and rows that do not begin at multiples of 16 bytes.
 ROWS, COLUMNS = np.ones((8, 16), "f4"), np.ones((16, 8), "f4")
 GROUPS = np.ones((3, 16, 8), "f4")
 ENDS = np.array([1, 4, 8], "i4")

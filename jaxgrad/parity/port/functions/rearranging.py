@@ -1,4 +1,4 @@
-"""Find the functions of libraries that only rearrange an array: the port has their views instead.
+"""Find the library functions that only rearrange an array: the port has their views instead.
 
 `rearrange(x, "b (h w) c -> b h w c", h=8)` parses its words and calls a dozen functions of its
 library, and all that torch computes is `x.reshape(...)`. So the port is written a second time, with
@@ -23,13 +23,13 @@ VIEWS = frozenset({
 
 
 def note_operator(name: str, scope: Scope) -> None:
-    """Remember of each function that is being interpreted that it has called an operator."""
+    """Record the name of an operator for each function that is being interpreted."""
     for caller in scope.run.scopes:
         caller.operators.add(name)
 
 
 def note(function: types.FunctionType, scope: Scope) -> None:
-    """Remember of a function that was interpreted whether it did anything but rearrange."""
+    """Record whether a library function that was interpreted has only rearranged arrays."""
     if is_of_library(function, scope.run) and scope.operators:
         known, code = scope.run.libraries, function.__code__
         known[code] = known.get(code, True) and scope.operators <= VIEWS
@@ -44,6 +44,6 @@ def is_of_library(function: types.FunctionType, run: Run) -> bool:
 
 
 def found(run: Run) -> frozenset[types.CodeType]:
-    """Return the functions of which the port can have the views alone; none for flax classes."""
+    """Return the library functions that a port replaces by their views; flax classes keep all."""
     codes = [code for code, rearranges in run.libraries.items() if rearranges]
     return frozenset(codes) if run.classes is None else frozenset()

@@ -100,13 +100,13 @@ def _write_loop(
     alike = all(_same(body, other) for other in bodies[1:]) and not broken
     repeats = len(bodies) > 1 or (not first.fixed and not changed)
     updated = [u for s in body if (u := s.__dict__.get("updates"))]
-    if updated and first.iterable is not None:
-        alike &= _collected(first) is not None
+    collected = _collected(first) if updated else None
+    alike &= not updated or collected is not None
     if alike and first.iterable is not None and repeats:
         scope.line = node
         carried.start(body, changed, scope)
-        if updated:
-            _write_updating(node, first, body, updated[0], scope)
+        if collected is not None:
+            _write_updating(node, first, collected, body, updated[0], scope)
         else:
             scope.emit(ast.For(first.target(), first.iterable, body, []))
         loop = next(x for x in reversed(scope.body) if isinstance(x, ast.For))
@@ -126,7 +126,10 @@ def _write_loop(
     return False
 
 
-def _collected(turn: Turn) -> tuple[ast.Subscript | ast.Name, ast.expr] | None:
+_Collected = tuple[ast.Subscript | ast.Name, ast.expr]
+
+
+def _collected(turn: Turn) -> _Collected | None:
     """Return the modules of a loop and what stands for one of them, if it is one list of them."""
     modules, element = turn.iterable, turn.target()
     if isinstance(modules, ast.Call) and len(modules.args) == 1 and isinstance(element, ast.Tuple):
@@ -140,11 +143,15 @@ def _collected(turn: Turn) -> tuple[ast.Subscript | ast.Name, ast.expr] | None:
 
 
 def _write_updating(
-    node: ast.For, turn: Turn, body: list[ast.stmt], variable: str, scope: Scope
+    node: ast.For,
+    turn: Turn,
+    found: _Collected,
+    body: list[ast.stmt],
+    variable: str,
+    scope: Scope,
 ) -> None:
     """Emit a loop over modules that change their buffers: it collects their new params."""
-    found = _collected(turn)
-    assert found is not None and turn.iterable is not None
+    assert turn.iterable is not None
     modules, element = found
     label = modules.slice.value if isinstance(modules, ast.Subscript) else "modules"  # pyright: ignore[reportAttributeAccessIssue]
     collected = scope.fresh(str(label))

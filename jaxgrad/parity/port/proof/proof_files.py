@@ -75,7 +75,7 @@ def write_proof(
 
 
 def _version() -> str:
-    """Return the version of jaxgrad, which has none where a checkout is on the path."""
+    """Return the version of the installed jaxgrad; a checkout that is only on the path has none."""
     try:
         return importlib.metadata.version("jaxgrad")
     except importlib.metadata.PackageNotFoundError:

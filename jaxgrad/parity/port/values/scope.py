@@ -65,7 +65,7 @@ class Run:
     # the attributes that the program has set on an object and not read since: (id, name)
     unread: dict[tuple[int, str], Assumption] = dataclasses.field(default_factory=dict)
     inlined: frozenset[types.CodeType] = frozenset()  # functions written where they are called
-    rearranging: frozenset[types.CodeType] = frozenset()  # those of which only views are written
+    rearranging: frozenset[types.CodeType] = frozenset()  # written as their views
     flags: dict[str, Place] = dataclasses.field(default_factory=dict)  # buffers that tests assume
     changed: set[str] = dataclasses.field(default_factory=set)  # buffers, in this or the other mode
     early: bool = False  # whether the statements after an early return are the other arm

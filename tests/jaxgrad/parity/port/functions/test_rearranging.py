@@ -1,4 +1,4 @@
-"""Of a library function that only rearranges an array, the port has the views."""
+"""The port has the views of a library function that only rearranges an array."""
 
 import importlib
 import sys

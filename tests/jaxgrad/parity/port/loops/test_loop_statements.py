@@ -58,7 +58,7 @@ def test_a_loop_over_pairs_that_leaves_out_a_module_is_unrolled():
 
 
 class Side(nn.Module):
-    """Two lists of modules, both with buffers, are gone over at once."""
+    """A loop goes over two lists of modules at once, and both lists have buffers."""
 
     def __init__(self) -> None:
         super().__init__()
