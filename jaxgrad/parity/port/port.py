@@ -119,16 +119,22 @@ def port(
     recipe = _recipe(module, optimizer, loss, targets, scheduler, clip)
     show = progress or silent
 
-    def made(kinds: Sequence[type]) -> Ported:
+    def made(kinds: Sequence[type], *, both_arms: bool = True) -> Ported:
         with settled(module, inputs, also, kinds) as (given, others):
             show("write")
+            how = {"holes": holes, "both_arms": both_arms}
             if style == "nnx":
-                ported = _written_as_classes(module, given, recipe, holes)
+                ported = _written_as_classes(module, given, recipe, **how)
             else:
-                ported = _written(module, given, recipe, scan=scan, holes=holes)
+                ported = _written(module, given, recipe, scan=scan, **how)
             if not prove:
                 return ported
-            ported = proved(ported, module, given, others, seed, show)
+            try:
+                ported = proved(ported, module, given, [*others, *ported.witnesses], seed, show)
+            except PortError:
+                if not ported.witnesses:
+                    raise
+                return made(kinds, both_arms=False)
             if recipe is None or ported.holes:
                 return ported
             return step_proved(ported, recipe, given, seed, show)
@@ -173,10 +179,10 @@ def _recipe(
 
 
 def _written(
-    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, scan: bool, holes: bool
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, scan: bool, **how: bool
 ) -> Ported:
     """Return the port as functions of a params tree."""
-    program = interpret(module, inputs, holes=holes)
+    program = interpret(module, inputs, **how)
     run, written = program.run, program.functions
     entry = written[-1]
     layout = Layout(module, program.used, program.constants)
@@ -217,7 +223,7 @@ def _written(
     ported = Ported(
         source(), entry.name, program.assumptions, layout, draws.RNG in arguments, run.stateful,
         TRAINING in arguments, program.modes, step.order, holes_of(functions),
-        idle=program.idle,
+        idle=program.idle, witnesses=program.witnesses,
     )  # fmt: skip
     params = ported.params(module.state_dict())
     ordered = [*(w for w in own if w is not entry), entry]
@@ -232,7 +238,7 @@ def _written(
 
 
 def _written_as_classes(
-    module: nn.Module, inputs: PyTree, recipe: Recipe | None, holes: bool
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None, **how: bool
 ) -> Ported:
     """Return the port as flax classes.
 
@@ -243,4 +249,4 @@ def _written_as_classes(
         from jaxgrad.parity.port.nnx.port import port_to_nnx
     except ModuleNotFoundError as error:
         raise PortError(f'style="nnx" needs flax, and {error.name} is not installed') from None
-    return port_to_nnx(module, inputs, recipe, holes=holes)
+    return port_to_nnx(module, inputs, recipe, **how)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import linecache
 import re
 
@@ -84,8 +85,13 @@ def stop(file: str, span: tuple[int, int, int, int], operand: int) -> Edit | Non
 
 def _parsed(file: str) -> ast.Module:
     """Return the syntax tree of a file; an empty one if it is not Python."""
+    return _tree("".join(linecache.getlines(file)))
+
+
+@functools.lru_cache(maxsize=32)
+def _tree(text: str) -> ast.Module:
     try:
-        return ast.parse("".join(linecache.getlines(file)))
+        return ast.parse(text)
     except SyntaxError:
         return ast.Module([], [])
 

@@ -269,6 +269,9 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
     return judgements
 
 
+_LONG = 1.0  # seconds: a step of a large proof, which frees much memory
+
+
 class Clock:
     """Measure the seconds that each step of a proof takes."""
 
@@ -285,8 +288,10 @@ class Clock:
         try:
             yield
         finally:
-            self.seconds[name] = self.seconds.get(name, 0.0) + time.perf_counter() - start
-            _trim()
+            seconds = time.perf_counter() - start
+            self.seconds[name] = self.seconds.get(name, 0.0) + seconds
+            if seconds > _LONG:
+                _trim()
 
 
 def _trim() -> None:

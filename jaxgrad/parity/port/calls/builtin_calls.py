@@ -28,6 +28,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     TensorMethod,
     Value,
     is_dynamic,
+    size,
 )
 from jaxgrad.parity.port.values.lengths import is_counted, pinned
 from jaxgrad.parity.port.values.scope import CallSite, Special
@@ -48,7 +49,7 @@ def _len(site: CallSite) -> Value:
         return Size(len(value.real), syntax.item(syntax.attribute(code_of(value), "shape"), 0))
     if isinstance(value, Items) and isinstance(value.code, ast.Attribute) and value.items:
         if value.code.attr == "shape" and not source.is_torch(site.scope.source.function):
-            return Size(len(value.items), syntax.attribute(value.code.value, "ndim"))
+            return Size(len(value.items), syntax.attribute(value.code.value, "ndim"), of_ranks=True)
     if isinstance(value, Items) and value.counted:
         return Size(len(value.items), syntax.call("len", code_of(value)))
     if isinstance(value, Items | Fields):
@@ -124,7 +125,7 @@ def _extreme(kind: Any) -> Special:
             return Folded(real)
         codes = [code_of(x) for x in (site.args if is_whole or len(values) == 1 else values)]
         options = {k: code_of(v) for k, v in site.keywords.items()}
-        return Size(real, syntax.call(kind.__name__, *codes, **options))
+        return size(real, syntax.call(kind.__name__, *codes, **options), *values)
 
     return choose
 
@@ -216,7 +217,8 @@ def _slice(site: CallSite) -> Value:
     real = slice(*map(real_of, parts))
     if not any(map(is_dynamic, parts)):
         return Folded(real)
-    return Size(real, ast.Slice(*(None if x.real is None else code_of(x) for x in parts)))
+    code = ast.Slice(*(None if x.real is None else code_of(x) for x in parts))
+    return size(real, code, *parts)
 
 
 def _module_type(site: CallSite) -> Value:

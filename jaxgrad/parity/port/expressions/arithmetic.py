@@ -19,6 +19,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Tensor,
     Value,
     is_dynamic,
+    size,
 )
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, computed, folded, real_of
@@ -45,7 +46,7 @@ def binary(op: ast.operator, left: Value, right: Value, scope: Scope, node: ast.
     if same is not None:
         return same
     if is_size:
-        return Size(real, ast.BinOp(code_of(left), op, code_of(right)))
+        return size(real, ast.BinOp(code_of(left), op, code_of(right)), left, right)
     if isinstance(real, torch.Tensor):
         raise scope.refuse("a tensor that is made of constants in an operator", node)
     return computed(real, lambda a, b: ast.BinOp(a, op, b), left, right)
@@ -88,7 +89,7 @@ def unary_expression(node: ast.UnaryOp, scope: Scope) -> Value:
     value = scope.run.evaluate(node.operand, scope)
     if isinstance(node.op, ast.Not):
         if isinstance(value, Size):
-            return Size(not value.real, ast.UnaryOp(ast.Not(), code_of(value)))
+            return size(not value.real, ast.UnaryOp(ast.Not(), code_of(value)), value)
         if (
             isinstance(value, Tensor)
             and value.real.numel() == 1
@@ -100,7 +101,7 @@ def unary_expression(node: ast.UnaryOp, scope: Scope) -> Value:
         return operators.unary(node.op, value)
     real = _UNARY[type(node.op)](real_of(value))
     if is_dynamic(value):
-        return Size(real, ast.UnaryOp(node.op, code_of(value)))
+        return size(real, ast.UnaryOp(node.op, code_of(value)), value)
     if not isinstance(node.op, ast.USub):
         return folded(real)
     new = computed(real, lambda x: ast.UnaryOp(node.op, x), value)

@@ -195,7 +195,7 @@ def _of_tensor(value: Tensor, name: str, scope: Scope, node: ast.AST) -> Value:
     if name == "ndim":
         if is_torch(scope.source.function) or not is_counted(value, scope):
             return Folded(tensor.ndim)
-        return Size(tensor.ndim, syntax.attribute(code_of(value), "ndim"))
+        return Size(tensor.ndim, syntax.attribute(code_of(value), "ndim"), of_ranks=True)
     if name == "dtype":
         return Folded(tensor.dtype, syntax.attribute(code_of(value), "dtype"))
     if name == "data" and not tensor.requires_grad:

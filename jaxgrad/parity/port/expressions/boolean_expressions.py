@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from jaxgrad.parity.port.expressions import conditions
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor, Value
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor, Value, size
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of
 
@@ -26,6 +26,8 @@ def bool_expression(node: ast.BoolOp, scope: Scope) -> Value:
     for number, part in enumerate(node.values):
         last = scope.run.evaluate(part, scope)
         is_last = number == len(node.values) - 1
+        if scope.run.ranks.fixes(last):
+            last = Folded(last.real)
         if isinstance(last, Tensor) and (not is_last or conditions.is_fixed_test(last)):
             last = Folded(conditions.truth(last, part, scope))
         if isinstance(last, Size):
@@ -58,8 +60,8 @@ def _after_sizes(node: ast.BoolOp, before: Sequence[Value], last: Value, scope: 
     if isinstance(last, Folded):
         with contextlib.suppress(PortError):  # a value that has no literal
             return _written(node, [*sizes, last])
-    for size in sizes:
-        conditions.truth(size, node, scope)
+    for each in sizes:
+        conditions.truth(each, node, scope)
     return last
 
 
@@ -70,7 +72,7 @@ def _decided(node: ast.BoolOp, operands: list[Value], rest: list[ast.expr], scop
     if skipped is not None:
         with contextlib.suppress(PortError):
             whole = _written(node, [*sizes, *skipped])
-            return Size(sizes[-1].real, whole.code)
+            return size(sizes[-1].real, code_of(whole), *sizes, *skipped)
     conditions.truth(sizes[-1], node, scope)
     return sizes[-1]
 
@@ -103,4 +105,5 @@ def _are_tests(sizes: Sequence[Value]) -> bool:
 def _written(node: ast.BoolOp, operands: Sequence[Value]) -> Value:
     if len(operands) == 1:
         return operands[0]
-    return Size(operands[-1].real, ast.BoolOp(node.op, [code_of(x) for x in operands]))
+    code = ast.BoolOp(node.op, [code_of(x) for x in operands])
+    return size(operands[-1].real, code, *operands)

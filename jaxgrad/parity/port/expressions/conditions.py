@@ -20,6 +20,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     Size,
     Tensor,
     Value,
+    size,
 )
 from jaxgrad.parity.port.values.lengths import depends_on_sizes, pinned
 from jaxgrad.parity.port.values.scope import Scope
@@ -46,7 +47,7 @@ def truth(value: Value, node: ast.AST, scope: Scope) -> bool:
     if isinstance(value, Size):
         answer = bool(value.real)
         code = code_of(value)
-        if scope.is_index(code):
+        if scope.is_index(code) or scope.run.ranks.fixes(value):
             return answer
         test = code if answer else opposite(code)
         text = syntax.text(test)
@@ -93,7 +94,7 @@ def _all(parts: list[Value]) -> Value:
     sizes = [code_of(x) for x in parts if isinstance(x, Size)]
     if not sizes:
         return Folded(real)
-    return Size(real, sizes[0] if len(sizes) == 1 else ast.BoolOp(ast.And(), sizes))
+    return size(real, sizes[0] if len(sizes) == 1 else ast.BoolOp(ast.And(), sizes), *parts)
 
 
 def _compared(left: Value, op: ast.cmpop, right: Value, scope: Scope, node: ast.AST) -> Value:
@@ -113,7 +114,8 @@ def _compared(left: Value, op: ast.cmpop, right: Value, scope: Scope, node: ast.
         answer = (real_of(left) in keys) == isinstance(op, ast.In)
         if depends_on_sizes(left) or depends_on_sizes(right):
             try:
-                return Size(answer, ast.Compare(code_of(left), [op], [code_of(right)]))
+                code = ast.Compare(code_of(left), [op], [code_of(right)])
+                return size(answer, code, *_parts(left), *_parts(right))
             except PortError:  # a set has no literal
                 pinned(left, scope, node)
         return Folded(answer)
@@ -122,7 +124,8 @@ def _compared(left: Value, op: ast.cmpop, right: Value, scope: Scope, node: ast.
     real = _COMPARE[type(op)](real_of(left), real_of(right))
     sized = _has_size(left) or _has_size(right)
     if sized:
-        return Size(real, ast.Compare(code_of(left), [op], [code_of(right)]))
+        code = ast.Compare(code_of(left), [op], [code_of(right)])
+        return size(real, code, *_parts(left), *_parts(right))
     return Folded(real)
 
 
@@ -138,6 +141,11 @@ def _has_size(value: Value) -> bool:
     return isinstance(value, Size) or (
         isinstance(value, Items) and any(isinstance(x, Size) for x in value.items)
     )
+
+
+def _parts(value: Value) -> list[Value]:
+    """Return the elements of a list or tuple, or the value itself."""
+    return value.items if isinstance(value, Items) else [value]
 
 
 def if_expression(node: ast.IfExp, scope: Scope) -> Value:

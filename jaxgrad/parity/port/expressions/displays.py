@@ -7,7 +7,7 @@ from typing import Any
 
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Value
+from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Value, renamed
 from jaxgrad.parity.port.values.lengths import pinned
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
@@ -60,10 +60,19 @@ def elements(nodes: list[ast.expr], scope: Scope) -> list[Value]:
     found: list[Value] = []
     for node in nodes:
         if isinstance(node, ast.Starred):
-            found += indexing.iterate(scope.run.evaluate(node.value, scope), scope, node)
+            found += indexing.iterate(_spread(node.value, scope), scope, node)
         else:
             found.append(scope.run.evaluate(node, scope))
     return found
+
+
+def _spread(node: ast.expr, scope: Scope) -> Value:
+    """Return the value of `*x`; a call is made once, not for each of its results."""
+    value = scope.run.evaluate(node, scope)
+    made = value.code.value if isinstance(value.code, ast.Subscript) else value.code
+    if isinstance(value, Items) and isinstance(made, ast.Call) and len(value.items) > 1:
+        return renamed(value, scope.once(value.code, "parts"))
+    return value
 
 
 def dict_display(node: ast.Dict, scope: Scope) -> Value:

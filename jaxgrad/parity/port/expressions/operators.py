@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
 
@@ -18,7 +18,17 @@ from jaxgrad.parity.port.values.values import code_of, real_of
 def binary(op: ast.operator, compute: Callable[..., Any], left: Value, right: Value) -> Tensor:
     """Return the value of `left op right` if one of them is a tensor."""
     real = compute(real_of(left), real_of(right))
+    if isinstance(left, Tensor) and _leaves_as_is(op, left, right):
+        return Tensor(real, code_of(left))
     return Tensor(real, binary_code(op, left, right))
+
+
+def _leaves_as_is(op: ast.operator, left: Tensor, right: Value) -> bool:
+    """Return whether an operator is `positions + 0` or `positions - 0`, of integers."""
+    if not isinstance(op, ast.Add | ast.Sub) or not isinstance(right, Folded) or right.source:
+        return False
+    is_integer = left.real.dtype in (torch.int64, torch.int32)
+    return is_integer and type(right.real) is int and right.real == 0
 
 
 def binary_code(op: ast.operator, left: Value, right: Value) -> ast.expr:

@@ -135,11 +135,12 @@ def _write(
     if run.classes is not None and is_torch(function):
         result = _unnamed(result, inner)
     returned = ast.Return(returned_code(result))
-    body = cleaned([*inner.body, returned])
     if inner.stateful:
         returned = ast.Return(ast.Tuple([returned_code(result), syntax.name("p")], ast.Load()))
-    elif (
-        not is_entry(function, run)
+    body = cleaned([*inner.body, returned])
+    if (
+        not inner.stateful
+        and not is_entry(function, run)
         and place not in run.other_mode.written
         and _is_inline(function, body, passed, leaves)
     ):

@@ -16,7 +16,8 @@ from jaxgrad.parity.port.modules import module_hooks
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name, renames
 from jaxgrad.parity.port.source.source import source_of
-from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.source.written import Assumption, Written
+from jaxgrad.parity.port.values import ranks
 from jaxgrad.parity.port.values.inputs import input_value
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Module, Value
 from jaxgrad.parity.port.values.scope import Run, top_scope
@@ -43,6 +44,8 @@ def interpret_entry(run: Run, example: Any) -> Written:
     entry.node.body[:0] = module_hooks.parameter_hooks(top, run.used, top.source.node)
     _take_all(entry, module, named, names, dict(zip(called, now, strict=False)))
     _require_none(entry, values)
+    if run.ranks.read:
+        _require_ranks(entry, values, run)
     return entry
 
 
@@ -53,6 +56,18 @@ def _require_none(entry: Written, values: list[Value]) -> None:
             test = ast.Compare(syntax.name(argument.arg), [ast.Is()], [syntax.constant(None)])
             message = f"this port holds for {argument.arg}=None, as in the example"
             entry.node.body.insert(0, ast.Assert(test, syntax.constant(message)))
+
+
+def _require_ranks(entry: Written, values: list[Value], run: Run) -> None:
+    """Let the entry assert that its inputs have as many dimensions as in the example."""
+    source = source_of(_forward(run.module))
+    place = source.place(source.node)
+    tests = ranks.tests([a.arg for a in entry.node.args.args[1:]], values)
+    for test in reversed(tests):
+        text = syntax.text(test)
+        message = syntax.constant(f"this port holds for {text}, as in the example")
+        entry.node.body.insert(0, ast.Assert(test, message))
+    run.assumptions += [Assumption(place, syntax.text(test)) for test in tests]
 
 
 def _forward(module: nn.Module) -> types.FunctionType:

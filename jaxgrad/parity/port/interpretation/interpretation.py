@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
+import functools
 import itertools
-import types
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,24 +12,25 @@ import torch
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.port.functions import rearranging
 from jaxgrad.parity.port.interpretation import calls, expressions, statements
+from jaxgrad.parity.port.interpretation.attempts import Interpreted, attempted
 from jaxgrad.parity.port.interpretation.entry import interpret_entry
 from jaxgrad.parity.port.interpretation.warming import warm_up
+from jaxgrad.parity.port.interpretation.witnesses import with_both_arms
 from jaxgrad.parity.port.modes.idle_modes import NOTE, floats
 from jaxgrad.parity.port.modes.modes import MODES, in_mode, merge_modes
-from jaxgrad.parity.port.source.refusals import OutOfReach, PortError
+from jaxgrad.parity.port.source.refusals import OutOfReach, Place, PortError
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.statements import flags
 from jaxgrad.parity.port.values import fixed
 from jaxgrad.parity.port.values.classes import Classes
 from jaxgrad.parity.port.values.inputs import attached, tensors
 from jaxgrad.parity.port.values.scope import Run
+from jaxgrad.parity.port.values.size_tests import SizeTests
 from jaxgrad.parity.port.values.values import tensors_in
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
 
 
-MOST_INLINED = 20  # functions that are written where they are called
 LEFT_OUT = "torch also stores these values on objects; the port leaves them out:"
 ONE_MODE = "It is for {} mode only. The {} mode of the module cannot be ported: {}"
 
@@ -48,6 +48,7 @@ class Program:
         used: The paths of the tensors that are read.
         constants: The tensors that no state_dict has.
         assumptions: The folded tests.
+        witnesses: Inputs of other sizes, which take the other arms of branches.
     """
 
     run: Run
@@ -58,11 +59,13 @@ class Program:
     used: frozenset[str]
     constants: Mapping[str, torch.Tensor]
     assumptions: tuple[Assumption, ...]
+    witnesses: tuple[PyTree, ...]
 
 
 def interpret(
-    module: nn.Module, inputs: PyTree, classes: Classes | None = None, *, holes: bool = False
-) -> Program:
+    module: nn.Module, inputs: PyTree, classes: Classes | None = None, *, holes: bool = False,
+    both_arms: bool = True,
+) -> Program:  # fmt: skip
     """Interpret a module in each mode that can be ported.
 
     Args:
@@ -70,18 +73,24 @@ def interpret(
         inputs: Its example inputs.
         classes: What the port calls as one module, if it has classes.
         holes: Whether a refused statement is left to be written by hand.
+        both_arms: Whether both arms of a branch on a size are written, where they can be.
 
     Raises:
         PortError: Its own mode cannot be ported.
     """
+    again = functools.partial(_in_both_modes, module, inputs, classes)
     try:
-        runs, notes = _runs(module, inputs, classes)
+        runs, notes = attempted(again)
     except PortError:
         if not holes:
             raise
         runs, notes = [], []
     if holes and len(runs) < 2:
-        runs, notes = _in_both_modes(module, inputs, classes, leaves_holes=True)
+        runs, notes = again(leaves_holes=True)
+    witnesses: list[PyTree] = []
+    if both_arms:
+        resized = functools.partial(_in_both_modes, module, classes=classes)
+        (runs, notes), witnesses = with_both_arms((runs, notes), inputs, resized)
     both = len(runs) == 2
     idle = _idle(runs, inputs) if both else ()
     return Program(
@@ -93,6 +102,7 @@ def interpret(
         used=frozenset().union(*(run.used for run in runs)),
         constants={path: x for run in runs for path, x in run.constants.items()},
         assumptions=tuple(dict.fromkeys(a for run in runs for a in run.assumptions)),
+        witnesses=tuple(witnesses),
     )
 
 
@@ -123,78 +133,18 @@ def _idle(runs: Sequence[Run], inputs: PyTree) -> tuple[bool, ...]:
     return tuple(training for training, has in zip((True, False), found, strict=True) if not has)
 
 
-def _runs(
-    module: nn.Module, inputs: PyTree, classes: Classes | None
-) -> tuple[list[Run], list[str]]:
-    """Interpret the module; after a refusal try it in other ways.
-
-    First each module of a list is reached by its own number, not by a loop's counter, so that its
-    buffers can change. Then it is run once before, then told that it is traced; at last the
-    statements after an early return become an arm of a branch.
-    """
-    try:
-        return _with_inlined(module, inputs, classes)
-    except PortError as first:
-        refusal = first
-    for attempt in _ATTEMPTS:
-        with contextlib.suppress(PortError):
-            return _with_inlined(module, inputs, classes, **attempt)
-    raise refusal
-
-
-def _with_inlined(
-    module: nn.Module, inputs: PyTree, classes: Classes | None, **attempt: bool
-) -> tuple[list[Run], list[str]]:
-    """Interpret the module, with each function where it is called that sets what is read later."""
-    inlined: set[types.CodeType] = set()
-    while True:
-        try:
-            ways = {"inlined": frozenset(inlined), **attempt}
-            runs, notes = _in_both_modes(module, inputs, classes, **ways)
-            return _without_libraries(module, inputs, runs, notes, ways)
-        except OutOfReach as refusal:
-            if refusal.code in inlined or len(inlined) > MOST_INLINED:
-                raise
-            inlined.add(refusal.code)
-
-
-def _without_libraries(
-    module: nn.Module, inputs: PyTree, runs: list[Run], notes: list[str], ways: Mapping[str, Any]
-) -> tuple[list[Run], list[str]]:
-    """Interpret once more, with the views alone of library functions that only rearrange."""
-    found = frozenset().union(*map(rearranging.found, runs))
-    if found:
-        with contextlib.suppress(PortError):
-            again = _in_both_modes(module, inputs, None, rearranging=found, **ways)
-            if len(again[0]) == len(runs):
-                return again
-    return runs, notes
-
-
-_ATTEMPTS = (
-    {"numbered": True},
-    {"warm": True},
-    {"tracing": True, "warm": True},
-    {"early": True},
-    {"early": True, "warm": True},
-)
-
-
 def _in_both_modes(
     module: nn.Module,
     inputs: PyTree,
     classes: Classes | None,
-    *,
-    warm: bool = False,
     **ways: Any,
-) -> tuple[list[Run], list[str]]:
+) -> Interpreted:
     """Interpret the module in train and in eval mode, and say which mode cannot be ported.
 
     Args:
         module: The torch module.
         inputs: Its example inputs.
         classes: What the port calls as one module, if it has classes.
-        warm: Whether the module is run once before.
         ways: Fields of the run that say how it interprets the module.
     """
     runs: list[Run] = []
@@ -206,7 +156,7 @@ def _in_both_modes(
                 run = _run(module, classes, **ways)
                 run.other_mode = runs[0].calls if runs else run.other_mode
                 run.changed |= runs[0].changed if runs else set()
-                if warm:
+                if run.warm:
                     warm_up(module, inputs, training)
                 try:
                     _in_mode(run, inputs, training)
@@ -242,9 +192,12 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
         run.settings.rewind()
 
 
-def _run(module: nn.Module, classes: Classes | None, **ways: Any) -> Run:
+def _run(
+    module: nn.Module, classes: Classes | None, both: frozenset[Place] = frozenset(), **ways: Any
+) -> Run:
     run = Run(
-        module, expressions.evaluate, statements.execute, calls.call, classes=classes, **ways
+        module, expressions.evaluate, statements.execute, calls.call, classes=classes,
+        size_tests=SizeTests(both=both), **ways,
     )  # fmt: skip
     for path, child in module.named_modules():
         run.paths.setdefault(id(child), path)

@@ -14,7 +14,14 @@ from jaxgrad.parity.port.loops import loop_statements
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch
-from jaxgrad.parity.port.statements import branches, flags, holes, stores, with_statements
+from jaxgrad.parity.port.statements import (
+    branches,
+    flags,
+    holes,
+    size_branches,
+    stores,
+    with_statements,
+)
 from jaxgrad.parity.port.statements.assignments import store
 from jaxgrad.parity.port.statements.augmented import augmented
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor
@@ -101,9 +108,14 @@ def _if(node: ast.If, scope: Scope) -> None:
         test = flags.folded(flag, test, node, scope)
     if isinstance(test, Size) and not test.real and _is_check_of_library(node, scope):
         return
-    arm = node.body if conditions.truth(test, node.test, scope) else node.orelse
-    scope.held = [*scope.held, *scope.comments_above(node.lineno)] if arm else []
-    execute(arm, scope)
+    if isinstance(test, Size) and not scope.run.ranks.fixes(test):
+        if size_branches.has_both_arms(node, test, scope):
+            size_branches.branch(node, test, scope)
+            return
+    taken = conditions.truth(test, node.test, scope)
+    shown = node.lineno <= scope.shown  # at an assertion of the test
+    scope.held += scope.comments_above(node.lineno) if taken and not shown else []
+    execute(node.body if taken else node.orelse, scope)
     scope.held = []
 
 

@@ -33,7 +33,7 @@ EMPTY = (
 
 
 def port_to_nnx(
-    module: nn.Module, inputs: PyTree, recipe: Recipe | None = None, *, holes: bool = False
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None = None, **how: bool
 ) -> PortedModel:
     """Return the port of a module as flax classes, which is not proved yet.
 
@@ -41,13 +41,13 @@ def port_to_nnx(
         module: The torch module.
         inputs: Its example inputs.
         recipe: torch's training loop, for a training step.
-        holes: Whether a refused statement is left to be written by hand.
+        how: The options of `interpret`.
 
     Raises:
         PortError: The module uses something that cannot be re-expressed.
     """
     classes = Classes(layers.is_layer)
-    program = interpret(module, inputs, classes, holes=holes)
+    program = interpret(module, inputs, classes, **how)
     loss = None
     if recipe is not None:
         run = dataclasses.replace(program.run, classes=None)
@@ -74,7 +74,7 @@ def port_to_nnx(
     ported = PortedModel(
         source(notes), model.parts[0].name, program.assumptions, layout,
         takes_mode=len(program.modes) == 2 and model.takes_mode, modes=program.modes,
-        holes=holes_of(model.parts), idle=program.idle,
+        holes=holes_of(model.parts), idle=program.idle, witnesses=program.witnesses,
     )  # fmt: skip
     if recipe is None or loss is None:
         return ported

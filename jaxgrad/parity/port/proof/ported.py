@@ -43,6 +43,8 @@ class Ported:
         order: The names of the parameters of torch's optimizer in its order, if the file has a
             training step.
         holes: The statements that are to be written by hand, with `holes=True`.
+        witnesses: Inputs of other sizes, on which it is proved too: they take the other arms of
+            its branches on sizes.
         reports: The proofs of its gradients by mode, "train" and "eval"; empty with `prove=False`.
         inputs: The inputs on which it was proved, as numpy arrays.
         seed: The seed of the proofs.
@@ -59,6 +61,7 @@ class Ported:
     order: tuple[str, ...] = ()
     holes: tuple[Hole, ...] = ()
     idle: tuple[bool, ...] = ()
+    witnesses: tuple[Any, ...] = ()
     reports: Mapping[str, Report] = dataclasses.field(default_factory=dict)
     inputs: Any = None
     seed: int = 0

@@ -41,7 +41,7 @@ def _without_repeated_tests(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _without_overwritten(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements without values that are replaced before they are read."""
+    """Return the statements without values that are replaced, or left, before they are read."""
     inner = [n for s in body for n in ast.walk(s) if isinstance(n, ast.FunctionDef)]
     shared = {name for f in inner for name in (*_reads(f), *syntax.nonlocals(f))}
     return [
@@ -52,7 +52,7 @@ def _without_overwritten(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _is_overwritten(statement: ast.stmt, after: list[ast.stmt], shared: set[str]) -> bool:
-    names = _assigned_names(statement)
+    names = _assigned_in_arms(statement) or _assigned_names(statement)
     if not names or names & shared:
         return False
     for other in after:
@@ -61,7 +61,7 @@ def _is_overwritten(statement: ast.stmt, after: list[ast.stmt], shared: set[str]
         names = names - _assigned_names(other)
         if not names:
             return True
-    return False
+    return bool(after) and isinstance(after[-1], ast.Return)
 
 
 def _assigned_names(statement: ast.stmt) -> set[str]:
@@ -72,6 +72,15 @@ def _assigned_names(statement: ast.stmt) -> set[str]:
     names = target.elts if isinstance(target, ast.Tuple) else [target]
     found = {x.id for x in names if isinstance(x, ast.Name)}
     return found if len(found) == len(names) else set()
+
+
+def _assigned_in_arms(statement: ast.stmt) -> set[str]:
+    """Return the variables to which a branch gives new values, if it does nothing else."""
+    if not isinstance(statement, ast.If):
+        return set()
+    arms = [*statement.body, *statement.orelse]
+    names = [_assigned_in_arms(s) or _assigned_names(s) for s in arms]
+    return set().union(*names) if all(names) else set()
 
 
 def _reads(node: ast.AST) -> Iterator[str]:
@@ -100,6 +109,14 @@ def _kept(body: list[ast.stmt], reads: Counter[str]) -> list[ast.stmt]:
             statement.body = _kept(statement.body, reads)
             if not statement.body:
                 continue
+        if isinstance(statement, ast.If):
+            statement.body = _kept(statement.body, reads)
+            statement.orelse = _kept(statement.orelse, reads)
+            if not statement.body and not statement.orelse:
+                continue
+            if not statement.body:
+                statement.test = ast.UnaryOp(ast.Not(), statement.test)
+                statement.body, statement.orelse = statement.orelse, []
         found.append(statement)
     return found
 

@@ -19,7 +19,7 @@ from jaxgrad.parity.port.values.values import code_of, lift, real_of, tensors_in
 
 
 @dataclasses.dataclass
-class _Arm:
+class Arm:
     """One arm of a branch: its statements, the variables after it, and what it returned."""
 
     body: list[ast.stmt]
@@ -37,12 +37,12 @@ def branch(node: ast.If, test: Tensor, scope: Scope) -> None:
     if test.real.numel() != 1:
         raise scope.refuse("the truth of more than one value is ambiguous", node)
     before = dict(scope.values)
-    arms: dict[bool, _Arm] = {}
+    arms: dict[bool, Arm] = {}
     taken = bool(test.real)
     for which in (not taken, taken):
         scope.values.clear()
         scope.values.update(before)
-        arms[which] = _arm(node.body if which else node.orelse, scope, node)
+        arms[which] = arm(node.body if which else node.orelse, scope, node)
     scope.line = node
     then, otherwise = arms[True], arms[False]
     if (then.returned is None) != (otherwise.returned is None):
@@ -87,7 +87,7 @@ def _returns(body: list[ast.stmt]) -> bool:
     return isinstance(last, ast.Return)
 
 
-def _arm(body: list[ast.stmt], scope: Scope, node: ast.AST) -> _Arm:
+def arm(body: list[ast.stmt], scope: Scope, node: ast.AST) -> Arm:
     """Interpret one arm; it may not change a tensor, a list or a dict in place."""
     held = [t.real for v in scope.values.values() for t in tensors_in(v)]
     versions = [x._version for x in held]
@@ -117,7 +117,7 @@ def _arm(body: list[ast.stmt], scope: Scope, node: ast.AST) -> _Arm:
             "would depend on the value",
             node,
         )
-    return _Arm(written, dict(scope.values), returned)
+    return Arm(written, dict(scope.values), returned)
 
 
 def _containers(value: Value) -> list[Items | Fields]:
@@ -138,7 +138,7 @@ def _contents(container: Items | Fields) -> list[tuple[Any, Value]]:
 
 
 def _changed(
-    before: dict[str, Value], then: _Arm, otherwise: _Arm, scope: Scope, node: ast.AST
+    before: dict[str, Value], then: Arm, otherwise: Arm, scope: Scope, node: ast.AST
 ) -> list[str]:
     """Return the variables that differ after the branch and have a value in both arms."""
     names = [
@@ -175,8 +175,8 @@ def _type(value: Value) -> str:
 
 def _cond(
     test: Tensor,
-    then: _Arm,
-    otherwise: _Arm,
+    then: Arm,
+    otherwise: Arm,
     results: tuple[list[ast.expr], list[ast.expr]],
     operands: list[str],
     scope: Scope,

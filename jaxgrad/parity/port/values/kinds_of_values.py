@@ -30,8 +30,17 @@ class Folded(Value):
     parts: ast.expr | None = None  # how any number is computed, for the formula of another one
 
 
+@dataclasses.dataclass(eq=False)
 class Size(Value):
     """A number that is computed from shapes; the port computes it from its own arrays."""
+
+    of_ranks: bool = False  # whether it depends on numbers of dimensions alone
+
+
+def size(real: Any, code: ast.expr, *parts: Value) -> Size:
+    """Return a number that is computed from others."""
+    fixed = (x.of_ranks if isinstance(x, Size) else isinstance(x, Folded) for x in parts)
+    return Size(real, code, all(fixed))
 
 
 @dataclasses.dataclass(eq=False)

@@ -21,7 +21,9 @@ from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.classes import Classes
 from jaxgrad.parity.port.values.kinds_of_values import Value
+from jaxgrad.parity.port.values.ranks import Ranks
 from jaxgrad.parity.port.values.settings import Settings
+from jaxgrad.parity.port.values.size_tests import SizeTests
 
 
 @dataclasses.dataclass
@@ -49,8 +51,7 @@ class Run:
     scopes: list[Scope] = dataclasses.field(default_factory=list)
     # functions of libraries -> whether they have only rearranged arrays
     libraries: dict[types.CodeType, bool] = dataclasses.field(default_factory=dict)
-    # tensors that no state_dict has
-    constants: dict[str, Any] = dataclasses.field(default_factory=dict)
+    constants: dict[str, Any] = dataclasses.field(default_factory=dict)  # that no state_dict has
     paths: dict[int, str] = dataclasses.field(default_factory=dict)  # id of a module -> its path
     stateful: bool = False  # whether the entry returns its params too
     used: set[str] = dataclasses.field(default_factory=set)  # paths of the tensors that are read
@@ -68,6 +69,9 @@ class Run:
     rearranging: frozenset[types.CodeType] = frozenset()  # written as their views
     flags: dict[str, Place] = dataclasses.field(default_factory=dict)  # buffers that tests assume
     changed: set[str] = dataclasses.field(default_factory=set)  # buffers, in this or the other mode
+    ranks: Ranks = dataclasses.field(default_factory=Ranks)
+    size_tests: SizeTests = dataclasses.field(default_factory=SizeTests)
+    warm: bool = False  # whether the module was run once before
     early: bool = False  # whether the statements after an early return are the other arm
     numbered: bool = False  # whether a module of a list is never reached by a loop's counter
     leaves_holes: bool = False  # whether refused statements are left to be written by hand

@@ -36,8 +36,10 @@ class Kept:
     @property
     def alive(self) -> bool:
         """Whether a value of the last trace is still alive."""
-        if any(ref() is not None for ref in self._inputs):
-            gc.collect()
+        for generation in range(3):  # the young objects first: that is fast, and often enough
+            if all(ref() is None for ref in self._inputs):
+                break
+            gc.collect(generation)
         return any(ref() is not None for ref in self._inputs)
 
 

@@ -199,7 +199,7 @@ def _settings(dtype: torch.dtype, salt: int) -> Iterator[None]:
     torch.backends.mha.set_fastpath_enabled(False)
     try:
         with torch.enable_grad(), torch.random.fork_rng(devices=[]), _eager():
-            torch.manual_seed(salt)
+            torch.default_generator.manual_seed(salt)  # `torch.manual_seed` formats the stack, too
             yield
     finally:
         torch.set_default_dtype(before[0])

@@ -1,0 +1,89 @@
+"""Find inputs of other sizes on which a torch program takes the other arm of a branch on a size.
+
+Both arms are then written, and the proof runs on these inputs too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.port.interpretation.attempts import Interpreted
+from jaxgrad.parity.port.source.refusals import Place, PortError
+from jaxgrad.parity.port.values.scope import Run
+
+
+_WAYS = ("inlined", "rearranging", "tracing", "early", "numbered", "leaves_holes", "warm")
+
+
+def with_both_arms(
+    found: Interpreted, inputs: PyTree, interpret: Callable[..., Interpreted]
+) -> tuple[Interpreted, list[PyTree]]:
+    """Interpret once more, with both arms of the branches that other sizes take.
+
+    Args:
+        found: The runs on the example inputs.
+        inputs: The example inputs.
+        interpret: Interprets the module on inputs, with fields of the run as keywords.
+
+    Returns:
+        The runs, and the inputs that take the other arms.
+    """
+    runs = found[0]
+    answers = _answers(runs)
+    if not answers:
+        return found, []
+    ways = {name: getattr(runs[0], name) for name in _WAYS}
+    places: set[Place] = set()
+    witnesses: list[PyTree] = []
+    for other in _resized(inputs):
+        with contextlib.suppress(PortError):
+            given = _answers(interpret(other, **ways)[0])
+            new = {p for p, own in answers.items() if given.get(p, own) - own} - places
+            places |= new
+            witnesses += [other] if new else []
+    if places:
+        with contextlib.suppress(PortError):
+            again = interpret(inputs, both=frozenset(places), **ways)
+            if len(again[0]) == len(runs):
+                return again, witnesses
+    return found, []
+
+
+def _answers(runs: Sequence[Run]) -> dict[Place, set[bool]]:
+    """Return what each test on a size gives in the runs."""
+    given: dict[Place, set[bool]] = {}
+    for run in runs:
+        for place, answers in run.size_tests.answers.items():
+            given.setdefault(place, set()).update(answers)
+    return given
+
+
+def _resized(inputs: PyTree) -> Iterator[Any]:
+    """Yield the inputs with one sample, or two; with shorter sequences; with smaller images."""
+    arrays = to_numpy(inputs)
+    leaves = [x for x in jax.tree.leaves(arrays) if np.ndim(x)]
+    rows = {len(x) for x in leaves}
+    if rows == {1}:
+        yield _mapped(lambda x: np.concatenate([x, x]), arrays)
+    elif len(rows - {1}) == 1:  # what has one row is shared by all samples
+        yield _mapped(lambda x: x[:1], arrays)
+    for ndims in ((2, 3), (4, 5)):
+        if any(x.ndim in ndims for x in leaves):
+            yield _mapped(lambda x, ndims=ndims: _smaller(x) if x.ndim in ndims else x, arrays)
+
+
+def _smaller(x: np.ndarray) -> np.ndarray:
+    """Return a sequence without its last element, or an image without its last row and column."""
+    places = (1,) if x.ndim < 4 else range(2, x.ndim)
+    return x[tuple(slice(n - (n > 1 and k in places)) for k, n in enumerate(x.shape))]
+
+
+def _mapped(change: Callable[[np.ndarray], np.ndarray], arrays: PyTree) -> Any:
+    return jax.tree.map(lambda x: change(x) if np.ndim(x) else x, arrays)
