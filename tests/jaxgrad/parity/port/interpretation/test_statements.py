@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port.port import port
+from tests.jaxgrad.parity.port._ports import source
 
 
 RNG = np.random.default_rng(0)
@@ -217,3 +218,25 @@ def test_a_word_is_the_same_object_as_an_equal_word():
     """As in Python, which keeps one object for each name."""
     report = port(Chosen(), (np.ones((2, 3), np.float32),)).report
     assert report is not None and report.verdict == "pass"
+
+
+class Described(nn.Module):
+    def forward(self, x, scale=None):
+        # with a scale
+        if scale is not None:
+            # it is multiplied
+            x = x * scale
+        else:
+            # it is squared
+            x = x * x
+        # without a scale
+        if scale is None:
+            x = x.tanh()
+        return x
+
+
+def test_the_comment_above_an_arm_that_is_not_taken_is_left_out():
+    """Comments inside of the other arm, and above one that is taken, are kept."""
+    text = source(Described(), np.ones((2, 3), np.float32))
+    comments = [line.strip() for line in text.splitlines() if line.strip().startswith("#")]
+    assert comments == ["# it is squared", "# without a scale"]
