@@ -24,9 +24,14 @@ def in_shard(name: str, shard: str) -> bool:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the part of the tests that the environment variable SHARD names."""
-    if shard := os.environ.get("SHARD"):
-        chosen = [in_shard(item.nodeid, shard) for item in items]
-        left = [item for item, kept in zip(items, chosen, strict=True) if not kept]
-        items[:] = [item for item, kept in zip(items, chosen, strict=True) if kept]
+    """Keep the part of the tests that SHARD names, and slow tests with TEST_ALL only."""
+    shard, runs_all = os.environ.get("SHARD"), "TEST_ALL" in os.environ
+    left: list[pytest.Item] = []
+    kept: list[pytest.Item] = []
+    for item in items:
+        runs = runs_all or item.get_closest_marker("slow") is None
+        runs &= not shard or in_shard(item.nodeid, shard)
+        (kept if runs else left).append(item)
+    items[:] = kept
+    if left:
         config.hook.pytest_deselected(items=left)

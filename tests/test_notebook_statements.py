@@ -396,6 +396,7 @@ def test_where_jaxgrad_returns_zeros_for_torchs_none():
     assert "In three rare cases it differs from torch" in prose("00_ten_minutes")
 
 
+@pytest.mark.slow
 def test_the_peak_of_segments_approaches_the_root_of_the_depth():
     """The exponent is above 1/2 for 8 to 64 layers, and nearer to 1/2 for more layers."""
     assert "with more layers it approaches 1/2" in prose("memory")

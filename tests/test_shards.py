@@ -2,7 +2,7 @@
 
 import pytest
 
-from conftest import in_shard
+from conftest import in_shard, pytest_collection_modifyitems
 
 
 def test_the_parts_hold_every_test_once():
@@ -19,3 +19,24 @@ def test_a_wrong_part_says_what_to_write(shard):
     """A part that does not exist is a usage error with the form of a correct one."""
     with pytest.raises(pytest.UsageError, match=f"SHARD={shard}: write SHARD=2/3 for the second"):
         in_shard("tests/test_x.py::test_y", shard)
+
+
+@pytest.mark.parametrize(("runs_all", "kept"), [(False, ["quick"]), (True, ["quick", "slow"])])
+def test_slow_tests_run_with_all_others_only(monkeypatch, pytestconfig, runs_all, kept):
+    """`make test` leaves out what takes longer than 10 s; `make test-all` does not."""
+    monkeypatch.delenv("SHARD", raising=False)
+    monkeypatch.delenv("TEST_ALL", raising=False)
+    if runs_all:
+        monkeypatch.setenv("TEST_ALL", "1")
+    markers = {"quick": None, "slow": pytest.mark.slow}
+
+    class Item:
+        def __init__(self, name):
+            self.name = self.nodeid = name
+
+        def get_closest_marker(self, label):
+            return markers[self.name] if label == "slow" else None
+
+    items = [Item("quick"), Item("slow")]
+    pytest_collection_modifyitems(pytestconfig, items)  # pyright: ignore[reportArgumentType]
+    assert [item.name for item in items] == kept

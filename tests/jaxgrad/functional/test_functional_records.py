@@ -108,6 +108,7 @@ UNDRAWN = {
 }
 
 
+@pytest.mark.slow
 def test_every_option_is_drawn():
     """At least one recorded call of each operator changes each option from its default."""
     left = {}

@@ -20,7 +20,9 @@ PAGES = ("tape_or_transform", "real_questions", "kinks", "weights")
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch.func.jvp calls it
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n == "real_questions" else n for n in PAGES]
+)
 def test_a_page_prints_what_is_written(name):
     """Each block of a page prints the text under it, except for digits."""
     page = (ROOT / "docs" / f"{name}.md").read_text()

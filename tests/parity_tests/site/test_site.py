@@ -127,6 +127,7 @@ def test_the_picture_of_the_first_page_is_there():
     assert f"](docs/{image})" in (ROOT / "README.md").read_text()
 
 
+@pytest.mark.slow
 def test_every_picture_on_a_page_is_drawn():
     """The SVGs that generated pages refer to are exactly the generated pictures."""
     shown = {

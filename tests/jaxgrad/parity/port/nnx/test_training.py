@@ -180,6 +180,7 @@ def test_a_step_of_a_flax_model_is_readable():
     assert "return loss_fn(nnx.merge(graph, params), x, labels)" in tied, tied
 
 
+@pytest.mark.slow
 def test_the_step_of_a_flax_model_is_proved(tmp_path):
     """A file with another learning rate is refused, and `write` and `verify` accept the right."""
     torch.manual_seed(0)
