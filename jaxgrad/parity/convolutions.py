@@ -81,6 +81,8 @@ def _rule(eqn: Any, path: Path, args: list[Any], slot: Any) -> tuple[list[Any], 
     if not is_slow(eqn):
         return plain(eqn, path, args, slot)
     params, (x, w) = eqn.params, args
+    if _is_transposed(eqn):
+        return [_transposed(x, w, eqn)], None
     x = _padded(
         x, params["dimension_numbers"].lhs_spec[2:], params["padding"], params["lhs_dilation"]
     )
@@ -91,6 +93,56 @@ def _rule(eqn: Any, path: Path, args: list[Any], slot: Any) -> tuple[list[Any], 
     still = (1,) * len(params["padding"])
     options = dict(padding=((0, 0),) * len(still), lhs_dilation=still)
     return compat.bind(eqn, [x, w], **options), None
+
+
+def _is_transposed(eqn: Any) -> bool:
+    """Return whether a convolution is the gradient of one with strides, in few shifts."""
+    params = eqn.params
+    if max(params["lhs_dilation"]) == 1 or params["batch_group_count"] > 1:
+        return False
+    if max(*params["window_strides"], *params["rhs_dilation"]) > 1:
+        return False
+    kernel = [eqn.invars[1].aval.shape[d] for d in params["dimension_numbers"].rhs_spec[2:]]
+    shifts = [-(-k // s) for k, s in zip(kernel, params["lhs_dilation"], strict=True)]
+    return math.prod(shifts) <= _MOST
+
+
+def _transposed(x: Any, w: Any, eqn: Any) -> Any:
+    """Return a transposed convolution as one matrix product, without the zeros between elements.
+
+    Each element of the input gives a block of the output. Kernels that are longer than the stride
+    give blocks that overlap: they are cut into pieces of the stride's length, which are shifted.
+    """
+    params = eqn.params
+    numbers, strides = params["dimension_numbers"], params["lhs_dilation"]
+    groups = params["feature_group_count"]
+    x, w = x.transpose(numbers.lhs_spec), w.transpose(numbers.rhs_spec)
+    batch, features, *sizes = x.shape
+    kernel, dims = w.shape[2:], len(sizes)
+    pieces = [-(-k // s) for k, s in zip(kernel, strides, strict=True)]
+    w = jnp.flip(w, tuple(range(2, 2 + dims))).reshape(groups, -1, *w.shape[1:])
+    ends = [(0, n * s - k) for n, s, k in zip(pieces, strides, kernel, strict=True)]
+    w = jnp.pad(w, [(0, 0)] * 3 + ends)
+    w = w.reshape(*w.shape[:3], *(n for pair in zip(pieces, strides, strict=True) for n in pair))
+    x = jnp.moveaxis(x.reshape(batch, groups, features // groups, *sizes), 1, 0)
+    blocks = lax.dot_general(w, x, (((2,), (2,)), ((0,), (0,))))  # (G, O, *pieces, N, *sizes)
+    first, last = 2, 2 + 2 * dims
+    order = [axis for d in range(dims) for axis in (last + 1 + d, first + 2 * d + 1)]
+    places = [first + 2 * d for d in range(dims)]
+    blocks = blocks.transpose(*places, last, 0, 1, *order)  # (*pieces, N, G, O, I, s, J, s, ...)
+    lengths = [n * s for n, s in zip(sizes, strides, strict=True)]
+    whole = 0.0
+    for at in np.ndindex(*pieces):
+        part = blocks[at].reshape(batch, -1, *lengths)
+        shifts = [(i * s, (n - 1 - i) * s) for i, s, n in zip(at, strides, pieces, strict=True)]
+        whole = whole + jnp.pad(part, [(0, 0), (0, 0), *shifts])
+    cut = [(0, 0, 0), (0, 0, 0)]
+    for d, (low, _) in enumerate(params["padding"]):
+        before = low - (kernel[d] - 1)
+        out = eqn.outvars[0].aval.shape[numbers.out_spec[2 + d]]
+        cut.append((before, out - before - whole.shape[2 + d], 0))
+    whole = lax.pad(whole, jnp.zeros((), whole.dtype), cut)
+    return whole.transpose(np.argsort(numbers.out_spec))
 
 
 def _padded(

@@ -71,6 +71,24 @@ def test_transposed_convolutions(padding):
     require_same(jax.grad(fun, (0, 1)), x, w)
 
 
+@pytest.mark.parametrize("kernel", (1, 4, 5, 9))
+@pytest.mark.parametrize("groups", (1, 2))
+def test_the_gradient_of_patches_is_a_matrix_product(kernel, groups):
+    """Kernels shorter than the stride, as long, and longer; the program has no convolution left."""
+    x, w = random(2, 4, 17, 13), random(6, 4 // groups, kernel, 4, seed=1)
+
+    def fun(x):
+        y = lax.conv_general_dilated(x, w, (4, 4), ((0, 2), (1, 0)), feature_group_count=groups)
+        return jnp.sum(y**3)
+
+    grad = jax.grad(fun)
+    require_same(grad, x)
+    program = jax.make_jaxpr(with_fast_convolutions(grad))(x)
+    names = [place.eqn.primitive.name for place in walk(program)]
+    wide = [place.eqn for place in walk(program) if "lhs_dilation" in place.eqn.params]
+    assert "dot_general" in names and all(max(e.params["lhs_dilation"]) == 1 for e in wide)
+
+
 @pytest.mark.parametrize("rank", (1, 3))
 def test_signals_and_volumes(rank):
     x, w = random(2, 4, *[6] * rank), random(6, 2, *[3] * rank, seed=1)
