@@ -41,7 +41,10 @@ def _without_repeated_tests(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _without_overwritten(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements without values that are replaced, or left, before they are read."""
+    """Return the statements without values that are replaced before they are read.
+
+    A branch whose values are never read is left out too.
+    """
     inner = [n for s in body for n in ast.walk(s) if isinstance(n, ast.FunctionDef)]
     shared = {name for f in inner for name in (*_reads(f), *syntax.nonlocals(f))}
     return [
@@ -61,7 +64,9 @@ def _is_overwritten(statement: ast.stmt, after: list[ast.stmt], shared: set[str]
         names = names - _assigned_names(other)
         if not names:
             return True
-    return bool(after) and isinstance(after[-1], ast.Return)
+    # A value that is only left stays: the last turn of a loop may have it, as the others do.
+    ends = bool(after) and isinstance(after[-1], ast.Return)
+    return ends and isinstance(statement, ast.If)
 
 
 def _assigned_names(statement: ast.stmt) -> set[str]:
