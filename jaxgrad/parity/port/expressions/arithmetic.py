@@ -35,7 +35,7 @@ def binary(op: ast.operator, left: Value, right: Value, scope: Scope, node: ast.
     """Return the value of `left op right`."""
     compute = _BINARY[type(op)]
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return operators.binary(op, compute, left, right)
+        return operators.binary(op, compute, *operators.scaled(op, left, right, scope))
     if isinstance(left, Items) or isinstance(right, Items):
         if isinstance(real_of(left), set) and not (is_dynamic(left) or is_dynamic(right)):
             return Folded(compute(real_of(left), real_of(right)))

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
+from jaxgrad.parity.port.source import formulas, syntax
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, real_of
 
@@ -21,6 +21,41 @@ def binary(op: ast.operator, compute: Callable[..., Any], left: Value, right: Va
     if isinstance(left, Tensor) and _leaves_as_is(op, left, right):
         return Tensor(real, code_of(left))
     return Tensor(real, binary_code(op, left, right))
+
+
+def scaled(op: ast.operator, left: Value, right: Value, scope: Scope) -> tuple[Value, Value]:
+    """Return the sides of an operator; `q * 8**-0.5` reads the 8 from q, if q has 8 features."""
+    if isinstance(op, ast.Mult) and isinstance(left, Tensor):
+        return left, _from_features(left, right, scope)
+    if isinstance(op, ast.Mult) and isinstance(right, Tensor):
+        return _from_features(right, left, scope), right
+    if isinstance(op, ast.Div) and isinstance(left, Tensor):
+        return left, _from_features(left, right, scope)
+    return left, right
+
+
+def _from_features(tensor: Tensor, number: Value, scope: Scope) -> Value:
+    """Return a root of the number of features of an array as code that reads it."""
+    formula = None
+    if isinstance(number, Folded) and number.code is None and type(number.real) is float:
+        formula = number.formula
+        if formula is None and formulas.is_long(number.real):  # 2.0 is no root of 4 features
+            formula = formulas.found(number.real)
+    if not isinstance(formula, ast.BinOp) or not isinstance(formula.left, ast.Constant):
+        return number
+    if syntax.text(formula.right) not in ("0.5", "-0.5") or tensor.code is None:
+        return number
+    features = formula.left.value
+    known = {
+        x.code.id: x.real
+        for x in scope.values.values()
+        if isinstance(x, Tensor) and isinstance(x.code, ast.Name) and x.real.ndim > 1
+    }
+    for name in syntax.names_in(tensor.code):
+        if name in known and known[name].shape[-1] == features:
+            size = syntax.item(syntax.attribute(syntax.name(name), "shape"), -1)
+            return Size(number.real, ast.BinOp(size, ast.Pow(), formula.right))
+    return number
 
 
 def _leaves_as_is(op: ast.operator, left: Tensor, right: Value) -> bool:

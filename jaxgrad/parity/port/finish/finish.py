@@ -13,7 +13,7 @@ from jaxgrad.parity.port.finish.lines import with_short_lines
 from jaxgrad.parity.port.finish.names import with_few_names
 from jaxgrad.parity.port.finish.records import with_unpacked_records
 from jaxgrad.parity.port.finish.repeats import with_loops
-from jaxgrad.parity.port.finish.results import without_constant_results
+from jaxgrad.parity.port.finish.results import without_unread_results
 from jaxgrad.parity.port.finish.signatures import with_one_order
 from jaxgrad.parity.port.finish.stops import with_few_stops
 from jaxgrad.parity.port.finish.unused import without_unused_names
@@ -22,10 +22,9 @@ from jaxgrad.parity.port.source.written import Written
 
 
 REWRITES = (
-    with_hooked_names, with_one_order, with_whole_params, with_loops, with_few_stops, with_idioms,
-    with_few_splits, with_unpacked_records, with_updates_in_place, with_few_names,
-    with_few_assignments, with_short_lines, with_few_names, without_unused_names,
-    without_constant_results,
+    with_hooked_names, without_unread_results, with_one_order, with_whole_params, with_loops,
+    with_few_stops, with_idioms, with_few_splits, with_unpacked_records, with_updates_in_place,
+    with_few_names, with_few_assignments, with_short_lines, with_few_names, without_unused_names,
 )  # fmt: skip
 
 

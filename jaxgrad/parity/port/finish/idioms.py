@@ -106,6 +106,8 @@ class _Plain(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
+        if syntax.text(node.func) in ("F.layer_norm", "F.rms_norm"):
+            _read_features(node)
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         only = node.args[0] if len(node.args) == 1 else None
         if method == "reshape" and isinstance(only, ast.Starred):
@@ -114,6 +116,16 @@ class _Plain(ast.NodeTransformer):
             if keyword.arg == "axis" and isinstance(keyword.value, ast.List):
                 keyword.value = ast.Tuple(keyword.value.elts, ast.Load())
         return node
+
+
+def _read_features(norm: ast.Call) -> None:
+    """Write `F.layer_norm(x, (32,))` as `F.layer_norm(x, x.shape[-1:])`."""
+    x, *rest = norm.args
+    is_one = rest and isinstance(rest[0], ast.Tuple) and len(rest[0].elts) == 1
+    if isinstance(x, ast.Name) and is_one and isinstance(rest[0].elts[0], ast.Constant):
+        last = ast.Slice(ast.UnaryOp(ast.USub(), syntax.constant(1)))
+        shape = syntax.attribute(syntax.name(x.id), "shape")
+        norm.args[1] = ast.Subscript(shape, last, ast.Load())
 
 
 def _as_lambdas(function: ast.FunctionDef) -> None:

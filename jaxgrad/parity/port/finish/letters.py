@@ -13,6 +13,7 @@ from jaxgrad.parity.port.source.written import Written
 
 AXES: dict[Any, str] = {  # usual letters of the sizes, by rank
     1: "N", 2: "ND", (2, " int"): "NL", (2, " bool"): "NL", 3: "NLD", 4: "NCHW", 5: "NCTHW",
+    (4, "heads"): "NCLD",
 }  # fmt: skip
 SPARE = "LMKSTDEGHPQRUVW"
 MORE = "..."  # the other elements of a list of equal arrays
@@ -59,7 +60,10 @@ class Letters:
             return ""
         rank = len(first[0])
         kind = first[1] if all(x[1] == first[1] for x in shapes) else ""
-        names = [self._size(_vector(shapes, n), rank, n, kind, new) for n in range(rank)]
+        vectors = [_vector(shapes, n) for n in range(rank)]
+        is_image = rank != 4 or (vectors[2] != vectors[3] and not _is_constant(vectors[3]))
+        axes = kind if is_image else "heads"
+        names = [self._size(x, rank, n, axes, new) for n, x in enumerate(vectors)]
         return f"({names[0]},){kind}" if rank == 1 else f"({', '.join(names)}){kind}"
 
     def _size(self, vector: tuple[str, ...], rank: int, axis: int, kind: str, new: bool) -> str:
@@ -102,6 +106,11 @@ def _broadcasts(vector: tuple[str, ...], whole: tuple[str, ...]) -> bool:
 def _usual(rank: int, axis: int, kind: str) -> str:
     """Return the usual letter of a size; a matrix of integers has tokens, another one features."""
     return AXES.get((rank, kind), AXES.get(rank, ""))[axis : axis + 1] or "D"
+
+
+def _is_constant(vector: Sequence[str]) -> bool:
+    """Return whether a size is a number of the configuration: an image has no such side."""
+    return all(x.isdigit() for x in vector)
 
 
 def _vector(shapes: Sequence[Any], axis: int) -> tuple[str, ...]:

@@ -1,42 +1,145 @@
-"""Leave out what a function returns beside its results: `return x, None` becomes `return x`."""
+"""Leave out results that no caller reads: `return x, None` becomes `return x`.
+
+What only they needed goes with them: the statements that computed them, and arguments.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
 
+from jaxgrad.parity.port.merging.redirection import calls_of, uses_of
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.cleaning import cleaned
 from jaxgrad.parity.port.source.written import Written
 
 
-def without_constant_results(functions: Sequence[Written]) -> list[Written]:
-    """Return the functions without results that are constants and that no caller reads."""
-    for written in functions:
-        if isinstance(written.node, ast.FunctionDef) and not written.pinned:
-            _shorten(written.node, written.name, functions)
+def without_unread_results(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions without results that no caller reads; the entry keeps its own."""
+    names = [w.name for w in functions if isinstance(w.node, ast.FunctionDef)]
+    own = [w for w in functions if w.name in names and not w.pinned and w.hole is None]
+    changed = True
+    while changed:
+        changed = False
+        for written in own:
+            if uses_of(written.name, functions) > len(calls_of(written.name, functions)):
+                continue  # it is an argument, as in `jax.checkpoint(block)(p, x)`
+            changed |= _shorten(written, functions)
+            changed |= _drop_parameters(written, functions)
     return list(functions)
 
 
-def _shorten(function: ast.FunctionDef, name: str, functions: Sequence[Written]) -> None:
-    """Leave constants out of the tuples that a function returns, and out of its callers."""
-    results = [r.value for r in _returns(function.body)]
-    targets = _targets(name, functions)
-    tuples = [x for x in (*results, *targets) if isinstance(x, ast.Tuple)]
-    if not targets or len(tuples) < len(results) + len(targets):
+def _shorten(written: Written, functions: Sequence[Written]) -> bool:
+    """Leave unread parts out of the tuples that a function returns, and out of its callers."""
+    results = [r for r in _returns(written.node.body) if isinstance(r.value, ast.Tuple)]
+    calls = _assigned_calls(written.name, functions)
+    count = len(results[0].value.elts) if results else 0  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
+    every = len(list(_returns(written.node.body)))
+    if (
+        count < 2
+        or len(results) < every
+        or not calls
+        or any(len(_parts(r)) != count for r in results)
+    ):
+        return False
+    if len(calls) < len(calls_of(written.name, functions)):
+        return False
+    for caller, call in calls:
+        if isinstance(call.targets[0], ast.Name):
+            _unpack(caller, call, [syntax.text(x) for x in _parts(results[-1])])
+    tuples = [call.targets[0] for _, call in calls]
+    if not all(isinstance(x, ast.Tuple) and len(x.elts) == count for x in tuples):
+        return False
+    read = [(x.elts, _reads(caller)) for (caller, _), x in zip(calls, tuples, strict=True)]  # pyright: ignore[reportAttributeAccessIssue]
+    kept = [n for n in range(count) if any(_is_read(parts[n], names) for parts, names in read)]
+    if not kept or len(kept) == count:
+        return False
+    for result in results:
+        result.value = _chosen(_parts(result), kept, ast.Load())
+    for _, call in calls:
+        call.targets = [_chosen(call.targets[0].elts, kept, ast.Store())]  # pyright: ignore[reportAttributeAccessIssue]
+    written.node.body = cleaned(written.node.body, left=True)
+    return True
+
+
+def _parts(result: ast.Return) -> list[ast.expr]:
+    return result.value.elts if isinstance(result.value, ast.Tuple) else []
+
+
+def _chosen(parts: Sequence[ast.expr], kept: Sequence[int], context: ast.expr_context) -> ast.expr:
+    chosen = [parts[n] for n in kept]
+    return chosen[0] if len(chosen) == 1 else ast.Tuple(chosen, context)
+
+
+def _reads(written: Written) -> set[str]:
+    """Return the variables that a function reads."""
+    nodes = [n for n in ast.walk(written.node) if isinstance(n, ast.Name)]
+    return {n.id for n in nodes if isinstance(n.ctx, ast.Load) and not syntax.is_written(n)}
+
+
+def _is_read(target: ast.expr, names: set[str]) -> bool:
+    return not isinstance(target, ast.Name) or target.id in names
+
+
+def _unpack(caller: Written, call: ast.Assign, names: Sequence[str]) -> None:
+    """Write `y = f(x)` with `y[1]` as `_, b = f(x)` with `b`, if nothing reads `y` as a whole."""
+    target = call.targets[0]
+    assert isinstance(target, ast.Name)
+    nodes = list(ast.walk(caller.node))
+    uses = [n for n in nodes if isinstance(n, ast.Name) and n.id == target.id]
+    parts = [
+        n for n in nodes
+        if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)
+        and n.value.id == target.id and isinstance(n.slice, ast.Constant)
+        and type(n.slice.value) is int and 0 <= n.slice.value < len(names)
+    ]  # fmt: skip
+    if len(uses) != len(parts) + 1 or not parts:
         return
-    if len({len(x.elts) for x in tuples}) != 1:
+    places = sorted({n.slice.value for n in parts})  # pyright: ignore[reportAttributeAccessIssue]
+    if not all(names[place].isidentifier() for place in places):
         return
-    kept = [n for n, parts in enumerate(zip(*(x.elts for x in tuples), strict=True))
-            if not all(map(_is_nothing, parts))]  # fmt: skip
-    if not kept or len(kept) == len(tuples[0].elts):
-        return
-    for part in tuples:
-        part.elts = [part.elts[n] for n in kept]
-    if len(kept) == 1:
-        for node in [n for w in functions for n in ast.walk(w.node)]:
-            if isinstance(node, ast.Return) and node.value in results:
-                node.value = node.value.elts[0]  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
-            elif isinstance(node, ast.Assign) and node.targets[0] in targets:
-                node.targets[0] = node.targets[0].elts[0]  # pyright: ignore[reportAttributeAccessIssue]
+    taken = {n.id for n in nodes if isinstance(n, ast.Name)} | syntax.assigned(caller.node)
+    taken |= {a.arg for a in (*caller.node.args.args, *caller.node.args.kwonlyargs)}
+    chosen: dict[int, str] = {}
+    for place in places:
+        chosen[place] = syntax.unique(names[place], taken)
+        taken.add(chosen[place])
+    _Parts(target.id, chosen).visit(caller.node)
+    labels = [chosen.get(n, "_") for n in range(len(names))]
+    call.targets = [ast.Tuple([ast.Name(x, ast.Store()) for x in labels], ast.Store())]
+
+
+class _Parts(ast.NodeTransformer):
+    def __init__(self, whole: str, names: dict[int, str]) -> None:
+        self.whole, self.names = whole, names
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
+        if isinstance(node.value, ast.Name) and node.value.id == self.whole:
+            return syntax.name(self.names[node.slice.value])  # pyright: ignore[reportAttributeAccessIssue]
+        self.generic_visit(node)
+        return node
+
+
+def _drop_parameters(written: Written, functions: Sequence[Written]) -> bool:
+    """Leave out the parameters that a function does not read."""
+    arguments: ast.arguments = written.node.args
+    read = _reads(written)
+    unread = [n for n, a in enumerate(arguments.args) if a.arg not in read]
+    if not unread or arguments.defaults or arguments.vararg:
+        return False
+    calls = calls_of(written.name, functions)
+    if any(len(c.args) < len(arguments.args) or any(map(_is_starred, c.args)) for c in calls):
+        return False
+    for holder in (arguments, *calls):
+        holder.args = [x for n, x in enumerate(holder.args) if n not in unread]  # pyright: ignore[reportAttributeAccessIssue]
+    for caller in functions:
+        if isinstance(caller.node, ast.FunctionDef) and calls_of(written.name, [caller]):
+            caller.node.body = cleaned(caller.node.body)
+    return True
+
+
+def _is_starred(node: ast.expr) -> bool:
+    return isinstance(node, ast.Starred)
 
 
 def _returns(body: Sequence[ast.stmt]) -> Iterator[ast.Return]:
@@ -49,19 +152,12 @@ def _returns(body: Sequence[ast.stmt]) -> Iterator[ast.Return]:
                 yield from _returns(getattr(statement, block, []))
 
 
-def _targets(name: str, functions: Sequence[Written]) -> list[ast.expr]:
-    """Return what the results of a function are assigned to; nothing if it is used otherwise."""
-    nodes = [n for w in functions for n in ast.walk(w.node)]
-    uses = [n for n in nodes if isinstance(n, ast.Name) and n.id == name]
-    found = [
-        n.targets[0]
-        for n in nodes
+def _assigned_calls(name: str, functions: Sequence[Written]) -> list[tuple[Written, ast.Assign]]:
+    """Return the statements that assign what a function returns, each with its function."""
+    return [
+        (w, n)
+        for w in functions
+        for n in ast.walk(w.node)
         if isinstance(n, ast.Assign) and isinstance(n.value, ast.Call)
         if isinstance(n.value.func, ast.Name) and n.value.func.id == name
     ]
-    return found if len(found) == len(uses) else []
-
-
-def _is_nothing(part: ast.expr) -> bool:
-    """Return whether a result is a constant, or its place at a caller is `_`."""
-    return isinstance(part, ast.Constant) or (isinstance(part, ast.Name) and part.id == "_")

@@ -52,6 +52,7 @@ def bound_arguments(
     except TypeError as error:
         raise scope.refuse(f"{function.__qualname__}: {error}", node) from None
     passed: Arguments = {}
+    only = sum(map(_holds_module, bound.arguments.values())) == 1
     for number, (name, parameter) in enumerate(signature.parameters.items()):
         if parameter.kind == parameter.VAR_POSITIONAL:
             values = bound.arguments.get(name, ())
@@ -69,7 +70,7 @@ def bound_arguments(
             inner.values[name] = Fields(dict, None, fields)
         elif name in bound.arguments:
             value = bound.arguments[name]
-            is_self = number == 0 and isinstance(value, Module)
+            is_self = _holds_module(value) and (number == 0 or only)
             inner.values[name] = passed_as("self" if is_self else name, value, inner, passed)
         else:
             inner.values[name] = _default(parameter.default, name, inner)
@@ -78,6 +79,11 @@ def bound_arguments(
             inner.numbers[name] = code_of(bound.arguments[name])
         inner.values[name] = named
     return passed
+
+
+def _holds_module(value: Any) -> bool:
+    """Return whether an argument is a module, or one of its methods."""
+    return isinstance(value.owner if isinstance(value, Method) else value, Module)
 
 
 def _with_name(name: str, value: Value, function: types.FunctionType) -> Value:

@@ -124,7 +124,7 @@ def _arguments(nodes: list[ast.expr], function: Value, scope: Scope) -> list[Val
     label = function.real if isinstance(function, TensorMethod) else ""
     if label in _TAKE_SIZES and any(isinstance(x, ast.Starred) for x in nodes):
         sizes = displays.tuple_display(ast.Tuple(nodes, ast.Load()), scope)
-        if isinstance(sizes, Items) and sizes.counted:
+        if isinstance(sizes, Items) and (sizes.counted or sizes.code is not None):
             return [sizes]
     return displays.elements(nodes, scope)
 

@@ -114,7 +114,7 @@ class Attention:
         if len(self.masks) > 1:
             yield f"mask = {mask}"
             mask = "mask"
-        yield f"scale = {self.module.head_dim}**-0.5"
+        yield "scale = q.shape[-1]**-0.5"
         scores = "(q * scale) @ k.mT"
         yield f"scores = {scores} + {mask}" if self.masks else f"scores = {scores}"
         yield "attn_output_weights = jax.nn.softmax(scores, axis=-1)"

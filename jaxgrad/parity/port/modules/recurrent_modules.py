@@ -111,7 +111,7 @@ def _body(
     several = len(suffixes) > 1
     if not has_start:
         sizes = [str(len(suffixes))] if several else []
-        sizes += [*(["x.shape[1]"] if has_batch else []), str(module.hidden_size)]
+        sizes += [*(["x.shape[1]"] if has_batch else []), 'p["weight_hh_l0"].shape[-1]']
         zeros = f"jnp.zeros(({', '.join(sizes)}{',' if len(sizes) == 1 else ''}), x.dtype)"
         yield f"start = {zeros}, {zeros}" if is_lstm else f"start = {zeros}"
     yield from (_scan(module, has_lengths) if several else _step(module, 'p["{}_l0"]', has_lengths))

@@ -9,11 +9,17 @@ from collections.abc import Iterator
 from jaxgrad.parity.port.source import syntax
 
 
-def cleaned(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements of a function without values that are never read."""
+def cleaned(body: list[ast.stmt], *, left: bool = False) -> list[ast.stmt]:
+    """Return the statements of a function without values that are never read.
+
+    Args:
+        body: The statements.
+        left: Whether the last value of a variable that is read before goes too. Where turns of a
+            loop are written out, the last one needs it to be like the others.
+    """
     body = _without_repeated_tests([s for s in body if not _is_trivial(s)])
     while True:
-        body = _without_overwritten(body)
+        body = _without_overwritten(body, left)
         reads = Counter(name for s in body for name in _reads(s))
         for statement in ast.walk(ast.Module(body, [])):
             if _is_append(statement):
@@ -40,7 +46,7 @@ def _without_repeated_tests(body: list[ast.stmt]) -> list[ast.stmt]:
     return found
 
 
-def _without_overwritten(body: list[ast.stmt]) -> list[ast.stmt]:
+def _without_overwritten(body: list[ast.stmt], left: bool) -> list[ast.stmt]:
     """Return the statements without values that are replaced before they are read.
 
     A branch whose values are never read is left out too.
@@ -50,11 +56,13 @@ def _without_overwritten(body: list[ast.stmt]) -> list[ast.stmt]:
     return [
         statement
         for place, statement in enumerate(body)
-        if not _is_overwritten(statement, body[place + 1 :], shared)
+        if not _is_overwritten(statement, body[place + 1 :], shared, left)
     ]
 
 
-def _is_overwritten(statement: ast.stmt, after: list[ast.stmt], shared: set[str]) -> bool:
+def _is_overwritten(
+    statement: ast.stmt, after: list[ast.stmt], shared: set[str], left: bool
+) -> bool:
     names = _assigned_in_arms(statement) or _assigned_names(statement)
     if not names or names & shared:
         return False
@@ -64,9 +72,8 @@ def _is_overwritten(statement: ast.stmt, after: list[ast.stmt], shared: set[str]
         names = names - _assigned_names(other)
         if not names:
             return True
-    # A value that is only left stays: the last turn of a loop may have it, as the others do.
     ends = bool(after) and isinstance(after[-1], ast.Return)
-    return ends and isinstance(statement, ast.If)
+    return ends and (left or isinstance(statement, ast.If))
 
 
 def _assigned_names(statement: ast.stmt) -> set[str]:

@@ -37,7 +37,8 @@ def tidy(source: str) -> str:
     parts = []
     last = 0
     starts = [0]
-    source = slices.with_spaces(_POWER.sub(_short_power, source))
+    source = _NEGATIVE.sub(r"** \1", _POWER.sub(_short_power, source))
+    source = slices.with_spaces(source)
     for line in source.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
     try:
@@ -63,6 +64,9 @@ _OPERAND = r"(?:[A-Za-z_][\w.]*|\d[\w.]*)"
 _POWER = re.compile(
     rf"(?<![\w.\])'\"])({_OPERAND}) \*\* (-?{_OPERAND}|\(-{_OPERAND}\))(?![\w.(\[])"
 )
+
+
+_NEGATIVE = re.compile(r"\*\* \((-\d[\w.]*)\)(?![\w.(\[])")
 
 
 def _short_power(match: re.Match[str]) -> str:

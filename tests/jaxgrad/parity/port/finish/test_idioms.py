@@ -1,6 +1,8 @@
-"""The gradient of one argument is an array."""
+"""Ports have JAX's idioms."""
 
 import ast
+
+import pytest
 
 from jaxgrad.parity.port.finish.idioms import with_idioms
 from jaxgrad.parity.port.source.writer import function_text
@@ -26,3 +28,16 @@ def test_a_tensor_of_which_three_parts_are_unpacked_is_split_at_two_places():
     text = rewritten(f"q, k, v = [t + 1 for t in {split}]")
     assert "q, k, v = [t + 1 for t in jnp.split(x, [8, 16], axis=1)]" in text
     assert "range" in rewritten(f"y = [t + 1 for t in {split}]")
+
+
+@pytest.mark.parametrize(
+    ("norm", "wanted"),
+    [
+        ("F.layer_norm(x, (4,), **p)", "F.layer_norm(x, x.shape[-1:], **p)"),
+        ("F.rms_norm(x, (4,), eps=1e-6)", "F.rms_norm(x, x.shape[-1:], eps=1e-6)"),
+        ("F.layer_norm(x * y, (4,), **p)", "F.layer_norm(x * y, (4,), **p)"),
+        ("F.layer_norm(x, (4, 4), **p)", "F.layer_norm(x, (4, 4), **p)"),
+    ],
+)
+def test_a_norm_reads_its_features_from_an_array_that_has_a_name(norm, wanted):
+    assert rewritten(f"a = {norm}") == f"a = {wanted}"

@@ -93,3 +93,27 @@ def test_a_derived_size_is_no_number(monkeypatch):
     monkeypatch.setattr(sizes, "NUMBERS", tuple(reversed(sizes.NUMBERS)))
     assert source(Halves(), x) == text
     assert "(2" not in text and "9" not in text.split("def ")[1]
+
+
+class Heads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.q, self.k = nn.Linear(4, 8), nn.Linear(4, 8)
+
+    def forward(self, x):
+        q, k = (layer(x).reshape(*x.shape[:2], 2, 4).transpose(1, 2) for layer in (self.q, self.k))
+        return self.attended(self.scores(q, k))
+
+    def scores(self, q, k):
+        scores = q @ k.transpose(2, 3)
+        return scores - scores.detach().mean(-1, keepdim=True)
+
+    def attended(self, weights):
+        weights = weights.softmax(-1)
+        return weights.sum(1)
+
+
+def test_the_positions_of_heads_are_no_sides_of_an_image():
+    text = source(Heads(), np.ones((2, 5, 4), np.float32))
+    assert "q (N, 2, L, 4), k (N, 2, L, 4) -> (N, 2, L, L)." in text
+    assert "weights (N, 2, L, L) -> (N, L, L)." in text

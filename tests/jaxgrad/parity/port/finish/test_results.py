@@ -88,3 +88,39 @@ class Spread(Several):
 def test_a_call_whose_results_are_spread_is_made_once():
     assert source(Spread(), X).count("halves(") == 2  # its definition and its call
     assert agrees(Spread(), X)
+
+
+def scores_of(x, key, scale):
+    scores = x * scale
+    # the weights
+    weights = scores.softmax(-1)
+    shift = key.mean()
+    return scores, weights, shift
+
+
+class Scores(Several):
+    def forward(self, x):
+        found = scores_of(self.project(x), x.exp(), 2.0)
+        return found[1] * 2
+
+
+def test_what_only_an_unread_result_needs_is_left_out():
+    """The statements, the argument, and what the caller computes for it."""
+    text = source(Scores(), X)
+    assert "return jax.nn.softmax(scores, axis=-1)" in text and "weights = scores_of(" in text
+    assert "mean" not in text and "exp" not in text and "key" not in text
+    assert agrees(Scores(), X)
+
+
+class EachReads(Several):
+    def forward(self, x):
+        first, _, shift = scores_of(self.project(x), x, 2.0)
+        _, weights, _ = scores_of(first, x, 2.0)
+        return weights * shift
+
+
+def test_a_result_that_one_caller_reads_stays_for_all():
+    text = source(EachReads(), X)
+    assert "return scores, jax.nn.softmax(scores, axis=-1), key.mean()" in text
+    assert "scores = x * scale" in text  # 2.0 is no root of the 4 features
+    assert agrees(EachReads(), X)

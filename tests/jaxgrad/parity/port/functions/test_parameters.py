@@ -27,3 +27,22 @@ class Embedded(nn.Module):
 def test_a_default_that_is_a_tensor_is_written_out():
     assert "jnp.array(2.0" in source(Embedded(), X)
     assert agrees(Embedded(), X)
+
+
+def rk_step(net, y, h):
+    return y + h * net(y)
+
+
+class Steps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Linear(4, 4)
+
+    def forward(self, y):
+        return rk_step(self.net, rk_step(self.net, y, 0.5), 0.25)
+
+
+def test_the_only_module_among_arguments_is_p():
+    """So is the module of a method that is passed."""
+    text = source(Steps(), np.ones((2, 4), np.float32))
+    assert "def rk_step(p, y, *, h):" in text and "F.linear(y, **p)" in text

@@ -14,6 +14,7 @@ from jaxgrad.parity.port.source.spelling import statement_text, tidy
         "y = -((x - z) ** 2) / 2",
         "y = (-(x**2)) ** 2",
         "y = (-(x**2)).sum()",
+        "y = (x * x.shape[-1] ** -0.5) @ z",
         "y = -x",
         "y = (q * scale) @ k",
         "y = a @ b @ c + d",
