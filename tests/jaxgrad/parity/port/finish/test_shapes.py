@@ -63,10 +63,10 @@ def test_a_port_that_cannot_run_has_no_shapes():
 
 
 class Processor:
-    """Attention as diffusers writes it: an object that gets the module."""
+    """Attention much as diffusers writes it: an object that gets modules."""
 
-    def __call__(self, attn, x):
-        return attn.to_out[0](attn.to_q(x).sin())
+    def __call__(self, attn, out, x):
+        return out[0](attn.to_q(x).sin())
 
 
 class Attention(nn.Module):
@@ -76,10 +76,10 @@ class Attention(nn.Module):
         self.to_out = nn.ModuleList([nn.Linear(4, 4), nn.Dropout(0.0)])
 
     def forward(self, x):
-        return self.processor(self, x) * 2
+        return self.processor(self, self.to_out, x) * 2
 
 
 def test_params_under_another_name_have_no_shapes():
     text = source(Attention(), np.ones((5, 4), np.float32))
     assert "to_q {" not in text
-    assert "def processor(attn, x):" in text and "x (N, 4) -> (N, 4)." in text
+    assert "def processor(attn, out, x):" in text and "x (N, 4) -> (N, 4)." in text
