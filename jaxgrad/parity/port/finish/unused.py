@@ -1,4 +1,7 @@
-"""Write `_` for a part of a tuple that nothing reads: `out, (h, _) = lstm(p["lstm"], x)`."""
+"""Write `_` for a part of a tuple that nothing reads: `out, (h, _) = lstm(p["lstm"], x)`.
+
+A loop that does not read its number does not count: `for block in p["blocks"]:`.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,9 @@ def without_unused_names(functions: Sequence[Written]) -> list[Written]:
             for name in _unpacked(written.node):
                 if name.id not in read:
                     name.id = "_"
+            for loop in ast.walk(written.node):
+                if isinstance(loop, ast.For):
+                    _without_number(loop, read)
     return list(functions)
 
 
@@ -28,3 +34,14 @@ def _unpacked(function: ast.FunctionDef) -> Iterator[ast.Name]:
             yield from (
                 n for n in inner if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
             )
+
+
+def _without_number(loop: ast.For, read: set[str]) -> None:
+    """Write `for x in xs` for `for n, x in enumerate(xs)`, if nothing reads `n`."""
+    target, counted = loop.target, loop.iter
+    if not isinstance(target, ast.Tuple) or not isinstance(counted, ast.Call):
+        return
+    number, *rest = target.elts
+    is_enumerate = isinstance(counted.func, ast.Name) and counted.func.id == "enumerate"
+    if is_enumerate and isinstance(number, ast.Name) and number.id not in read:
+        loop.target, loop.iter = rest[0], counted.args[0]

@@ -17,6 +17,10 @@ def fit(source: str, indent: int) -> list[str]:
     terms = operands(source)
     if terms:
         return [space + terms[0], *(f"{space}    {x}" for x in terms[1:]), space + ")"]
+    results = _split(source.removeprefix("return ")) if source.startswith("return ") else []
+    if len(results) > 1:
+        lines = [line for x in results for line in _ended(fit(x, indent + 4), ",")]
+        return [f"{space}return (", *lines, f"{space})"]
     found = _break(source, WIDTH - indent)
     if found is None:
         return [space + source]

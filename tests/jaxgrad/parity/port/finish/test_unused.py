@@ -28,3 +28,22 @@ def test_an_unpacked_value_that_is_not_read_is_an_underscore():
     text = source(Last(), x)
     assert "batch, _, _ = x.shape" in text and "out, (h, _) = lstm(" in text
     assert agrees(Total(), x)
+
+
+class Numbered(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])
+
+    def forward(self, x):
+        for n, layer in enumerate(self.layers):
+            x = layer(x).tanh()
+            if x.dim() > 9:
+                x = x * n
+        return x
+
+
+def test_a_loop_that_does_not_read_its_number_does_not_count():
+    x = np.ones((2, 3), np.float32)
+    assert 'for layer in p["layers"]:' in source(Numbered(), x)
+    assert agrees(Numbered(), x)
