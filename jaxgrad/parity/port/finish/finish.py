@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from jaxgrad.parity.port.finish.assignments import with_few_assignments
 from jaxgrad.parity.port.finish.hooked import with_hooked_names
-from jaxgrad.parity.port.finish.idioms import with_idioms
+from jaxgrad.parity.port.finish.idioms import with_features_read, with_idioms
 from jaxgrad.parity.port.finish.keys import with_few_splits
 from jaxgrad.parity.port.finish.layers import with_whole_params
 from jaxgrad.parity.port.finish.lines import with_short_lines
@@ -25,6 +25,7 @@ REWRITES = (
     with_hooked_names, without_unread_results, with_one_order, with_whole_params, with_loops,
     with_few_stops, with_idioms, with_few_splits, with_unpacked_records, with_updates_in_place,
     with_few_names, with_few_assignments, with_short_lines, with_few_names, without_unused_names,
+    with_features_read,
 )  # fmt: skip
 
 

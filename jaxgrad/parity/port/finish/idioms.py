@@ -106,8 +106,6 @@ class _Plain(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
-        if syntax.text(node.func) in ("F.layer_norm", "F.rms_norm"):
-            _read_features(node)
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         only = node.args[0] if len(node.args) == 1 else None
         if method == "reshape" and isinstance(only, ast.Starred):
@@ -116,6 +114,18 @@ class _Plain(ast.NodeTransformer):
             if keyword.arg == "axis" and isinstance(keyword.value, ast.List):
                 keyword.value = ast.Tuple(keyword.value.elts, ast.Load())
         return node
+
+
+def with_features_read(functions: Sequence[Written]) -> list[Written]:
+    """Return the functions with norms that read the number of features from an array."""
+    for written in functions:
+        for node in ast.walk(written.node):
+            if isinstance(node, ast.Call) and syntax.text(node.func) in _NORMS:
+                _read_features(node)
+    return list(functions)
+
+
+_NORMS = ("F.layer_norm", "F.rms_norm")
 
 
 def _read_features(norm: ast.Call) -> None:

@@ -4,14 +4,14 @@ import ast
 
 import pytest
 
-from jaxgrad.parity.port.finish.idioms import with_idioms
+from jaxgrad.parity.port.finish.idioms import with_features_read, with_idioms
 from jaxgrad.parity.port.source.writer import function_text
 from jaxgrad.parity.port.source.written import Written
 
 
 def rewritten(statement: str) -> str:
     written = Written.helper(f"def f(x, y):\n    {statement}\n    return a", "", ast)
-    (new,) = with_idioms([written])
+    (new,) = with_features_read(with_idioms([written]))
     return function_text(new).splitlines()[2].strip()
 
 
