@@ -91,8 +91,9 @@ class _Plain(ast.NodeTransformer):
     def visit_Subscript(self, node: ast.Subscript) -> Any:
         self.generic_visit(node)
         place = node.slice.value if isinstance(node.slice, ast.Constant) else None
-        if isinstance(node.value, ast.Tuple) and type(place) is int and len(node.value.elts) == 1:
-            return node.value.elts[0]  # `(grad,)[0]`
+        parts = node.value.elts if isinstance(node.value, ast.Tuple) else []
+        if type(place) is int and place < len(parts) and not any(map(_is_starred, parts)):
+            return parts[place]  # of `(grad,)[0]`, and of a function that is written at its call
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.BinOp:
@@ -136,6 +137,10 @@ def _read_features(norm: ast.Call) -> None:
         last = ast.Slice(ast.UnaryOp(ast.USub(), syntax.constant(1)))
         shape = syntax.attribute(syntax.name(x.id), "shape")
         norm.args[1] = ast.Subscript(shape, last, ast.Load())
+
+
+def _is_starred(node: ast.expr) -> bool:
+    return isinstance(node, ast.Starred)
 
 
 def _as_lambdas(function: ast.FunctionDef) -> None:

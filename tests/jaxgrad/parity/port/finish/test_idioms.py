@@ -23,6 +23,11 @@ def test_a_gradient_of_one_argument_is_not_a_tuple():
     assert rewritten("a = jax.grad(g, (0, 1))(x, y)[0]") == "a = jax.grad(g, (0, 1))(x, y)[0]"
 
 
+def test_one_result_of_a_written_call_is_that_result():
+    assert rewritten("a = (f(x), g(y))[0] + (x, y)[1]") == "a = f(x) + y"
+    assert rewritten("a = (f(x), *y)[1]") == "a = (f(x), *y)[1]"
+
+
 def test_a_tensor_of_which_three_parts_are_unpacked_is_split_at_two_places():
     split = "jnp.split(x, list(range(8, x.shape[1], 8)), axis=1)"
     text = rewritten(f"q, k, v = [t + 1 for t in {split}]")
