@@ -11,12 +11,39 @@ import torch
 from jaxgrad.parity.port.rules.masks import traced_mask
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values.kinds_of_values import Items, Tensor, Value
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Tensor, Value
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
 def _getitem(op: Operation) -> ast.expr:
-    return ast.Subscript(op.input, _index(op.args[1], op), ast.Load())
+    key = op.args[1]
+    parts = key.items if isinstance(key, Items) and key.real is tuple and not key.code else [key]
+    lists = [n for n, x in enumerate(parts) if _only(x) is not None]
+    if len(lists) == 1 and all(_is_basic(x) for n, x in enumerate(parts) if n != lists[0]):
+        codes = [_slice_of(_only(x)) if n in lists else code_of(x) for n, x in enumerate(parts)]
+        index = codes[0] if parts[0] is key else ast.Tuple(codes, ast.Load())
+        return ast.Subscript(op.input, index, ast.Load())
+    return ast.Subscript(op.input, _index(key, op), ast.Load())
+
+
+def _only(key: Value) -> int | None:
+    """Return the number of `[-1]`, a list of one place."""
+    parts = key.items if isinstance(key, Items) and key.real is list else []
+    number = parts[0].real if len(parts) == 1 and isinstance(parts[0], Folded) else None
+    return number if type(number) is int else None
+
+
+def _is_basic(key: Value) -> bool:
+    """Return whether a part of an index takes a whole range: a slice, `...` or None."""
+    real = real_of(key)
+    return real is None or real is ... or isinstance(real, slice)
+
+
+def _slice_of(place: int | None) -> ast.expr:
+    """Return `2:3` for 2, and `-1:` for -1."""
+    assert place is not None
+    end = None if place == -1 else syntax.literal(place + 1)
+    return ast.Slice(syntax.literal(place), end)
 
 
 def _index(key: Value, op: Operation) -> ast.expr:
