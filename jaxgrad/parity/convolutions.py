@@ -131,7 +131,7 @@ def _transposed(x: Any, w: Any, eqn: Any) -> Any:
     places = [first + 2 * d for d in range(dims)]
     blocks = blocks.transpose(*places, last, 0, 1, *order)  # (*pieces, N, G, O, I, s, J, s, ...)
     lengths = [n * s for n, s in zip(sizes, strides, strict=True)]
-    whole = 0.0
+    whole: Any = 0.0
     for at in np.ndindex(*pieces):
         part = blocks[at].reshape(batch, -1, *lengths)
         shifts = [(i * s, (n - 1 - i) * s) for i, s, n in zip(at, strides, pieces, strict=True)]

@@ -34,7 +34,7 @@ from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.writer import title_of, write_file
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.statements.holes import holes_of, note_of
-from jaxgrad.parity.port.training.recipes import Recipe
+from jaxgrad.parity.port.training.recipes import Recipe, recipe_of
 from jaxgrad.parity.port.training.steps import Step, write_step
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.params import Layout
@@ -116,7 +116,7 @@ def port(
         raise PortError(f"scan= needs True or False, got {type(scan).__name__}")
     if scan and style == "nnx":
         raise PortError('style="nnx" writes no lax.scan; leave out scan=')
-    recipe = _recipe(module, optimizer, loss, targets, scheduler, clip)
+    recipe = recipe_of(module, optimizer, loss, targets, scheduler, clip)
     show = progress or silent
 
     def made(kinds: Sequence[type], *, both_arms: bool = True) -> Ported:
@@ -147,42 +147,12 @@ def port(
     return made(NUMBERS)  # such as a position, at which a slice begins
 
 
-def _recipe(
-    module: nn.Module, optimizer: Any, loss: Any, targets: Any, scheduler: Any, clip: Any
-) -> Recipe | None:
-    """Return the arguments of the training step, and check them.
-
-    Raises:
-        PortError: One of them has a wrong type, or needs another one.
-    """
-    if optimizer is None:
-        given = {"loss": loss, "targets": targets or None, "scheduler": scheduler, "clip": clip}
-        wrong = next((name for name, value in given.items() if value is not None), None)
-        if wrong is not None:
-            raise PortError(f"{wrong}= needs optimizer=, as in optimizer=torch.optim.AdamW(params)")
-        return None
-    if callable(optimizer) and not isinstance(optimizer, torch.optim.Optimizer):
-        optimizer = optimizer(list(module.parameters()))
-    if not isinstance(optimizer, torch.optim.Optimizer):
-        raise PortError(
-            f"optimizer= needs a torch optimizer or a function of the parameters that returns one, "
-            f"got {type(optimizer).__name__}"
-        )
-    if not isinstance(targets, tuple):
-        raise PortError(f"targets= needs a tuple of arrays, got {type(targets).__name__}")
-    for name, value in (("loss", loss), ("scheduler", scheduler)):
-        if value is not None and not callable(value):
-            raise PortError(f"{name}= needs a function, got {type(value).__name__}")
-    if clip is not None and (isinstance(clip, bool) or not isinstance(clip, int | float)):
-        raise PortError(f"clip= needs a maximum norm, got {type(clip).__name__}")
-    return Recipe(optimizer, loss, targets, scheduler, clip)
-
-
 def _written(
-    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, scan: bool, **how: bool
-) -> Ported:
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, scan: bool, holes: bool,
+    both_arms: bool,
+) -> Ported:  # fmt: skip
     """Return the port as functions of a params tree."""
-    program = interpret(module, inputs, **how)
+    program = interpret(module, inputs, holes=holes, both_arms=both_arms)
     run, written = program.run, program.functions
     entry = written[-1]
     layout = Layout(module, program.used, program.constants)
@@ -238,7 +208,7 @@ def _written(
 
 
 def _written_as_classes(
-    module: nn.Module, inputs: PyTree, recipe: Recipe | None, **how: bool
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None, *, holes: bool, both_arms: bool
 ) -> Ported:
     """Return the port as flax classes.
 
@@ -249,4 +219,4 @@ def _written_as_classes(
         from jaxgrad.parity.port.nnx.port import port_to_nnx
     except ModuleNotFoundError as error:
         raise PortError(f'style="nnx" needs flax, and {error.name} is not installed') from None
-    return port_to_nnx(module, inputs, recipe, **how)
+    return port_to_nnx(module, inputs, recipe, holes=holes, both_arms=both_arms)

@@ -17,8 +17,8 @@ from parity_tests.operators._harness.grid import check
 from parity_tests.operators._harness.rows import ConventionRow
 
 
-# `make test` runs each eighth drawn call. All run with `make test-all`, and where `OPERATOR_SEED` is
-# set, even to nothing, as by `make operators`.
+# `make test` runs each eighth drawn call. All run with `make test-all`, and where `OPERATOR_SEED`
+# is set, even to nothing, as by `make operators`.
 EVERY = 1 if {"TEST_ALL", "OPERATOR_SEED"} & set(os.environ) else 8
 NAMESPACES = ("distributions", "fft", "linalg", "special")
 

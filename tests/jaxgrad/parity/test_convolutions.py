@@ -78,7 +78,9 @@ def test_the_gradient_of_patches_is_a_matrix_product(kernel, groups):
     x, w = random(2, 4, 17, 13), random(6, 4 // groups, kernel, 4, seed=1)
 
     def fun(x):
-        y = lax.conv_general_dilated(x, w, (4, 4), ((0, 2), (1, 0)), feature_group_count=groups)
+        y = lax.conv_general_dilated(
+            x, jnp.asarray(w), (4, 4), ((0, 2), (1, 0)), feature_group_count=groups
+        )
         return jnp.sum(y**3)
 
     grad = jax.grad(fun)

@@ -69,10 +69,11 @@ def elements(nodes: list[ast.expr], scope: Scope) -> list[Value]:
 def _spread(node: ast.expr, scope: Scope) -> Value:
     """Return the value of `*x`; a call is made once, not for each of its results."""
     value = scope.run.evaluate(node, scope)
-    made = value.code.value if isinstance(value.code, ast.Subscript) else value.code
-    if isinstance(value, Items) and isinstance(made, ast.Call) and len(value.items) > 1:
-        return renamed(value, scope.once(value.code, "parts"))
-    return value
+    code = value.code
+    made = code.value if isinstance(code, ast.Subscript) else code
+    if code is None or not isinstance(made, ast.Call) or not isinstance(value, Items):
+        return value
+    return renamed(value, scope.once(code, "parts")) if len(value.items) > 1 else value
 
 
 def dict_display(node: ast.Dict, scope: Scope) -> Value:

@@ -132,8 +132,9 @@ _NORMS = ("F.layer_norm", "F.rms_norm")
 def _read_features(norm: ast.Call) -> None:
     """Write `F.layer_norm(x, (32,))` as `F.layer_norm(x, x.shape[-1:])`."""
     x, *rest = norm.args
-    is_one = rest and isinstance(rest[0], ast.Tuple) and len(rest[0].elts) == 1
-    if isinstance(x, ast.Name) and is_one and isinstance(rest[0].elts[0], ast.Constant):
+    given = rest[0] if rest else None
+    sizes = given.elts if isinstance(given, ast.Tuple) else []
+    if isinstance(x, ast.Name) and len(sizes) == 1 and isinstance(sizes[0], ast.Constant):
         last = ast.Slice(ast.UnaryOp(ast.USub(), syntax.constant(1)))
         shape = syntax.attribute(syntax.name(x.id), "shape")
         norm.args[1] = ast.Subscript(shape, last, ast.Load())

@@ -95,7 +95,7 @@ def _unpack(caller: Written, call: ast.Assign, names: Sequence[str]) -> None:
     ]  # fmt: skip
     if len(uses) != len(parts) + 1 or not parts:
         return
-    places = sorted({n.slice.value for n in parts})  # pyright: ignore[reportAttributeAccessIssue]
+    places: list[int] = sorted({n.slice.value for n in parts})  # pyright: ignore[reportAttributeAccessIssue, reportAssignmentType]
     if not all(names[place].isidentifier() for place in places):
         return
     taken = {n.id for n in nodes if isinstance(n, ast.Name)} | syntax.assigned(caller.node)

@@ -33,21 +33,23 @@ EMPTY = (
 
 
 def port_to_nnx(
-    module: nn.Module, inputs: PyTree, recipe: Recipe | None = None, **how: bool
-) -> PortedModel:
+    module: nn.Module, inputs: PyTree, recipe: Recipe | None = None, *, holes: bool = False,
+    both_arms: bool = True,
+) -> PortedModel:  # fmt: skip
     """Return the port of a module as flax classes, which is not proved yet.
 
     Args:
         module: The torch module.
         inputs: Its example inputs.
         recipe: torch's training loop, for a training step.
-        how: The options of `interpret`.
+        holes: Whether a refused statement is left to be written by hand.
+        both_arms: Whether both arms of a branch on a size are written, where they can be.
 
     Raises:
         PortError: The module uses something that cannot be re-expressed.
     """
     classes = Classes(layers.is_layer)
-    program = interpret(module, inputs, classes, **how)
+    program = interpret(module, inputs, classes, holes=holes, both_arms=both_arms)
     loss = None
     if recipe is not None:
         run = dataclasses.replace(program.run, classes=None)

@@ -84,11 +84,10 @@ def dotted(text: str) -> ast.expr:
 
 def text(node: ast.AST) -> str:
     """Return the source of a node, with the brackets of `-(x**2)` and `(q * scale) @ k`."""
-    has_operators = any(isinstance(n, ast.BinOp | ast.UnaryOp) for n in ast.walk(node))
-    if isinstance(node, ast.expr) and not has_operators:
-        return ast.unparse(node)  # without a copy, which takes longer
-    marked = _Brackets().visit(copy.deepcopy(node))
-    return ast.unparse(ast.fix_missing_locations(marked)).replace(f"{_GROUP}(", "(")
+    operators = [n for n in ast.walk(node) if isinstance(n, ast.BinOp | ast.UnaryOp)]
+    if operators or not isinstance(node, ast.expr):  # the copy takes longer than the rest
+        node = ast.fix_missing_locations(_Brackets().visit(copy.deepcopy(node)))
+    return ast.unparse(node).replace(f"{_GROUP}(", "(")
 
 
 _GROUP = "_group_"

@@ -100,12 +100,10 @@ def _joined(
 
 def _is_one_number(left: Value, right: Value | None) -> bool:
     """Return whether two values are equal configuration."""
-    both = isinstance(left, Folded) and isinstance(right, Folded)
-    return both and type(left.real) is type(right.real) is not None and _equal(left, right)
-
-
-def _equal(left: Value, right: Value) -> bool:
-    return left.real is right.real or (_is_number(left) and left.real == right.real)
+    if not isinstance(left, Folded) or not isinstance(right, Folded):
+        return False
+    same = type(left.real) is type(right.real) and _is_number(left) and left.real == right.real
+    return same or left.real is right.real
 
 
 def _are_alike(left: Value, right: Value) -> bool:

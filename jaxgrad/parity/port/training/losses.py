@@ -18,7 +18,8 @@ from jaxgrad.parity.port.training.recipes import Recipe
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.inputs import input_value, tensors
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Value, is_dynamic, renamed
-from jaxgrad.parity.port.values.scope import Run, top_scope
+from jaxgrad.parity.port.values.scope import Run
+from jaxgrad.parity.port.values.top_scope import top_scope
 from jaxgrad.parity.port.values.values import code_of
 
 

@@ -32,6 +32,37 @@ class Recipe:
     clip: float | None = None
 
 
+def recipe_of(
+    module: nn.Module, optimizer: Any, loss: Any, targets: Any, scheduler: Any, clip: Any
+) -> Recipe | None:
+    """Return the arguments of the training step, and check them.
+
+    Raises:
+        PortError: One of them has a wrong type, or needs another one.
+    """
+    if optimizer is None:
+        given = {"loss": loss, "targets": targets or None, "scheduler": scheduler, "clip": clip}
+        wrong = next((name for name, value in given.items() if value is not None), None)
+        if wrong is not None:
+            raise PortError(f"{wrong}= needs optimizer=, as in optimizer=torch.optim.AdamW(params)")
+        return None
+    if callable(optimizer) and not isinstance(optimizer, torch.optim.Optimizer):
+        optimizer = optimizer(list(module.parameters()))
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise PortError(
+            f"optimizer= needs a torch optimizer or a function of the parameters that returns one, "
+            f"got {type(optimizer).__name__}"
+        )
+    if not isinstance(targets, tuple):
+        raise PortError(f"targets= needs a tuple of arrays, got {type(targets).__name__}")
+    for name, value in (("loss", loss), ("scheduler", scheduler)):
+        if value is not None and not callable(value):
+            raise PortError(f"{name}= needs a function, got {type(value).__name__}")
+    if clip is not None and (isinstance(clip, bool) or not isinstance(clip, int | float)):
+        raise PortError(f"clip= needs a maximum norm, got {type(clip).__name__}")
+    return Recipe(optimizer, loss, targets, scheduler, clip)
+
+
 @dataclasses.dataclass(frozen=True)
 class Training:
     """The optimizer of a module and the names of its parameters.

@@ -238,15 +238,3 @@ class CallSite:
 
 
 Special = Callable[[CallSite], Value]  # how a function of Python or torch is interpreted
-
-
-def top_scope(run: Run, name: str) -> Scope:
-    """Return the scope that calls the module, or its loss; it has no source of its own."""
-    tree = ast.parse(f"def call(): return {name}").body[0]
-    assert isinstance(tree, ast.FunctionDef)
-    scope = Scope(run, Source(tree, "", {}, frozenset(), _nothing), {})
-    run.scopes.append(scope)
-    return scope
-
-
-def _nothing() -> None: ...
