@@ -38,7 +38,7 @@ _done = itertools.count(1)
 
 @pytest.fixture(autouse=True)
 def _forget_compiled() -> Iterator[None]:
-    """Clear JAX's caches regularly, or a worker grows to 7 GiB."""
+    """Clear JAX's caches now and then, or a worker grows to 7 GiB."""
     yield
     if next(_done) % _FORGET == 0:
         jax.clear_caches()

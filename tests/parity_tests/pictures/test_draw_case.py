@@ -16,6 +16,7 @@ from jaxgrad.graph._collect import _flatten
 from jaxgrad.graph._panels import fit
 from parity_tests.case import CaseError, load
 from parity_tests.pictures import draw_case as pictures
+from tests._helpers import sampled
 from tests.jaxgrad.graph.programs import drawn, grads, texts
 from tests.jaxgrad.graph.reading import overlaps
 
@@ -110,7 +111,9 @@ def test_the_picture_of_the_five_ways():
     assert optimizer is not None and optimizer.leaf("l1.bias").note == "computed, not applied"
 
 
-@pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.picture and not c.heavy])
+@pytest.mark.parametrize(
+    "name", sampled([n for n, c in CASES.items() if c.picture and not c.heavy], 2)
+)
 def test_every_case_that_promises_a_picture_has_a_true_one(name, monkeypatch):
     """The picture is valid, its boxes are the equations of `jax.vjp`, its labels are legible."""
     wanted = []
