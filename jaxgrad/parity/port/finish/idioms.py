@@ -92,7 +92,8 @@ class _Plain(ast.NodeTransformer):
         self.generic_visit(node)
         place = node.slice.value if isinstance(node.slice, ast.Constant) else None
         parts = node.value.elts if isinstance(node.value, ast.Tuple) else []
-        if type(place) is int and place < len(parts) and not any(map(_is_starred, parts)):
+        has_star = any(isinstance(x, ast.Starred) for x in parts)
+        if type(place) is int and place < len(parts) and not has_star:
             return parts[place]  # of `(grad,)[0]`, and of a function that is written at its call
         return node
 
@@ -138,10 +139,6 @@ def _read_features(norm: ast.Call) -> None:
         last = ast.Slice(ast.UnaryOp(ast.USub(), syntax.constant(1)))
         shape = syntax.attribute(syntax.name(x.id), "shape")
         norm.args[1] = ast.Subscript(shape, last, ast.Load())
-
-
-def _is_starred(node: ast.expr) -> bool:
-    return isinstance(node, ast.Starred)
 
 
 def _as_lambdas(function: ast.FunctionDef) -> None:

@@ -16,8 +16,8 @@ from jaxgrad.parity.port.source.written import Written
 
 def without_unread_results(functions: Sequence[Written]) -> list[Written]:
     """Return the functions without results that no caller reads; the entry keeps its own."""
-    names = [w.name for w in functions if isinstance(w.node, ast.FunctionDef)]
-    own = [w for w in functions if w.name in names and not w.pinned and w.hole is None]
+    own = [w for w in functions if not w.pinned and w.hole is None]
+    own = [w for w in own if isinstance(w.node, ast.FunctionDef)]
     changed = True
     while changed:
         changed = False
@@ -31,18 +31,13 @@ def without_unread_results(functions: Sequence[Written]) -> list[Written]:
 
 def _shorten(written: Written, functions: Sequence[Written]) -> bool:
     """Leave unread parts out of the tuples that a function returns, and out of its callers."""
-    results = [r for r in _returns(written.node.body) if isinstance(r.value, ast.Tuple)]
+    results = list(_returns(written.node.body))
+    counts = {len(_parts(r)) for r in results}
     calls = _assigned_calls(written.name, functions)
-    count = len(results[0].value.elts) if results else 0  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
-    every = len(list(_returns(written.node.body)))
-    if (
-        count < 2
-        or len(results) < every
-        or not calls
-        or any(len(_parts(r)) != count for r in results)
-    ):
+    if len(counts) != 1 or not calls or len(calls) < len(calls_of(written.name, functions)):
         return False
-    if len(calls) < len(calls_of(written.name, functions)):
+    (count,) = counts
+    if count < 2:
         return False
     for caller, call in calls:
         if isinstance(call.targets[0], ast.Name):
@@ -63,6 +58,7 @@ def _shorten(written: Written, functions: Sequence[Written]) -> bool:
 
 
 def _parts(result: ast.Return) -> list[ast.expr]:
+    """Return the parts of a tuple that is returned; another result has none."""
     return result.value.elts if isinstance(result.value, ast.Tuple) else []
 
 
@@ -128,7 +124,10 @@ def _drop_parameters(written: Written, functions: Sequence[Written]) -> bool:
     if not unread or arguments.defaults or arguments.vararg:
         return False
     calls = calls_of(written.name, functions)
-    if any(len(c.args) < len(arguments.args) or any(map(_is_starred, c.args)) for c in calls):
+    given = [x for call in calls for x in call.args]
+    if any(isinstance(x, ast.Starred) for x in given):
+        return False
+    if any(len(call.args) < len(arguments.args) for call in calls):
         return False
     for holder in (arguments, *calls):
         holder.args = [x for n, x in enumerate(holder.args) if n not in unread]  # pyright: ignore[reportAttributeAccessIssue]
@@ -136,10 +135,6 @@ def _drop_parameters(written: Written, functions: Sequence[Written]) -> bool:
         if isinstance(caller.node, ast.FunctionDef) and calls_of(written.name, [caller]):
             caller.node.body = cleaned(caller.node.body)
     return True
-
-
-def _is_starred(node: ast.expr) -> bool:
-    return isinstance(node, ast.Starred)
 
 
 def _returns(body: Sequence[ast.stmt]) -> Iterator[ast.Return]:

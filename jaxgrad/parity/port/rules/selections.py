@@ -18,19 +18,13 @@ from jaxgrad.parity.port.values.values import code_of, real_of
 def _getitem(op: Operation) -> ast.expr:
     key = op.args[1]
     parts = key.items if isinstance(key, Items) and key.real is tuple and not key.code else [key]
-    lists = [n for n, x in enumerate(parts) if _only(x) is not None]
-    if len(lists) == 1 and all(_is_basic(x) for n, x in enumerate(parts) if n != lists[0]):
-        codes = [_slice_of(_only(x)) if n in lists else code_of(x) for n, x in enumerate(parts)]
+    slices = [_slice_of(x) for x in parts]
+    others = [x for x, found in zip(parts, slices, strict=True) if found is None]
+    if len(others) == len(parts) - 1 and all(map(_is_basic, others)):
+        codes = [found or code_of(x) for x, found in zip(parts, slices, strict=True)]
         index = codes[0] if parts[0] is key else ast.Tuple(codes, ast.Load())
         return ast.Subscript(op.input, index, ast.Load())
     return ast.Subscript(op.input, _index(key, op), ast.Load())
-
-
-def _only(key: Value) -> int | None:
-    """Return the number of `[-1]`, a list of one place."""
-    parts = key.items if isinstance(key, Items) and key.real is list else []
-    number = parts[0].real if len(parts) == 1 and isinstance(parts[0], Folded) else None
-    return number if type(number) is int else None
 
 
 def _is_basic(key: Value) -> bool:
@@ -39,11 +33,13 @@ def _is_basic(key: Value) -> bool:
     return real is None or real is ... or isinstance(real, slice)
 
 
-def _slice_of(place: int | None) -> ast.expr:
-    """Return `2:3` for 2, and `-1:` for -1."""
-    assert place is not None
-    end = None if place == -1 else syntax.literal(place + 1)
-    return ast.Slice(syntax.literal(place), end)
+def _slice_of(key: Value) -> ast.Slice | None:
+    """Return `2:3` for the list `[2]` and `-1:` for `[-1]`; None for every other index."""
+    parts = key.items if isinstance(key, Items) and key.real is list else []
+    place = parts[0].real if len(parts) == 1 and isinstance(parts[0], Folded) else None
+    if type(place) is not int:
+        return None
+    return ast.Slice(syntax.literal(place), None if place == -1 else syntax.literal(place + 1))
 
 
 def _index(key: Value, op: Operation) -> ast.expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 
+from jaxgrad.parity.port.expressions.conditions import opposite
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.statements import branches
 from jaxgrad.parity.port.values import draws
@@ -61,12 +62,8 @@ def branch(node: ast.If, test: Size, scope: Scope) -> None:
     if not then and not otherwise:
         return
     code = code_of(test)
-    scope.emit(ast.If(code, then, otherwise) if then else ast.If(_not(code), otherwise, []))
+    scope.emit(ast.If(code, then, otherwise) if then else ast.If(opposite(code), otherwise, []))
     scope.body[-1].__dict__["comments"] = remarks
-
-
-def _not(code: ast.expr) -> ast.expr:
-    return ast.UnaryOp(ast.Not(), code)
 
 
 def _joined(

@@ -43,6 +43,6 @@ class Steps(nn.Module):
 
 
 def test_the_only_module_among_arguments_is_p():
-    """So is the module of a method that is passed."""
+    """A function that gets one module takes its params first, under the usual name."""
     text = source(Steps(), np.ones((2, 4), np.float32))
     assert "def rk_step(p, y, *, h):" in text and "F.linear(y, **p)" in text
