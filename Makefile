@@ -35,12 +35,14 @@ parity: $(STAMP) ## compare every behaviour with torch; ARGS='hooks --durations'
 behaviours: $(STAMP) ## run every behaviour and write the tables in docs/behaviours.md and README.md
 	@"$(BIN)" -m parity_tests --markdown docs/behaviours.md --markdown README.md $(ARGS)
 
-# Each worker gets one torch thread: more threads would compete for the same cores.
+# Each worker gets one torch thread: more threads would compete for the same cores. Tests that follow
+# each other stay in one worker, which has compiled the programs that they share.
+SPLIT := -n $(WORKERS) --dist worksteal
 test: $(STAMP) ## run the test suite; ARGS='-k clip' goes to pytest
-	@SHARD=$(SHARD) OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
+	@SHARD=$(SHARD) OMP_NUM_THREADS=1 "$(BIN)" -m pytest $(SPLIT) $(ARGS)
 
 test-all: $(STAMP) ## run the test suite with every drawn call, configuration and bug, in optimized programs
-	@TEST_ALL=1 SHARD=$(SHARD) OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) $(ARGS)
+	@TEST_ALL=1 SHARD=$(SHARD) OMP_NUM_THREADS=1 "$(BIN)" -m pytest $(SPLIT) $(ARGS)
 
 bench: $(STAMP) ## run the benchmarks and write benchmarks/RESULTS.md; ARGS='training growth' runs some
 	@"$(BIN)" -m benchmarks $(ARGS)

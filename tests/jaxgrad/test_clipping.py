@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 
 import jax
@@ -20,6 +21,7 @@ from tests import _helpers
 
 
 NAN, INF = float("nan"), float("inf")
+DTYPES = ("float64", "float32", "bfloat16", "float16")
 NORMS = (2.0, 1.0, 3.0, 0.5, 2.5, 0.0, INF, -INF, -1.0, -2.0, "inf")
 MODES = {"eager": lambda f: f, "jit": jax.jit}
 
@@ -46,9 +48,11 @@ def draw(*shapes: tuple[int, ...], dtype: str = "float64", scale: float = 1.0) -
 # --- by norm --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("dtype", ("float64", "float32", "bfloat16", "float16"))
-@pytest.mark.parametrize("norm_type", NORMS, ids=lambda p: f"{p!r}")
+@pytest.mark.parametrize(
+    ("norm_type", "dtype", "mode"),
+    _helpers.sampled(list(itertools.product(NORMS, DTYPES, MODES)), 3),
+    ids=repr,
+)
 def test_every_norm(norm_type, dtype, mode):
     """Clipped gradients and the norm equal torch's, above and below the maximum."""
     grads = [*draw((3, 4), (5,), (), dtype=dtype), None]

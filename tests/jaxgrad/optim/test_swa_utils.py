@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ from torch.optim import swa_utils as torch_swa
 
 from jaxgrad.optim import lr_scheduler, swa_utils
 from jaxgrad.parity.interop import to_jax, to_numpy
+from tests._helpers import sampled
 
 
 FUNCTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -55,10 +57,13 @@ def trees(net: torch.nn.Module) -> tuple[Any, Any]:
     return params, {name: to_numpy(b) for name, b in net.named_buffers()}
 
 
-@pytest.mark.parametrize("mode", ("eager", "scan"))
-@pytest.mark.parametrize("use_buffers", (False, True))
-@pytest.mark.parametrize("dtype", ("float64", "float32", "bfloat16"))
-@pytest.mark.parametrize("name", FUNCTIONS)
+DTYPES = ("float64", "float32", "bfloat16")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "use_buffers", "mode"),
+    sampled(list(itertools.product(FUNCTIONS, DTYPES, (False, True), ("eager", "scan"))), 5),
+)
 def test_averages(name, dtype, use_buffers, mode):
     """Averages of parameters and buffers match torch's after each of 12 updates."""
     theirs_fn, ours_fn = FUNCTIONS[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any, NamedTuple
 
 import jax
@@ -149,11 +150,14 @@ def test_unscale_rejects_float16():
         scaler.unscale(scaler.init(), [jnp.ones(2, "float16")])
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("found_inf", (0.0, 1.0, 2.0, NAN))
-@pytest.mark.parametrize("tracker", (0, 1, 2, 5))
-@pytest.mark.parametrize("factors", ((2.0, 0.5), (1.1, 0.9)))
-@pytest.mark.parametrize("scale", (1.0, 1000.0, 1e-30, 2.0**127, 3e38, 0.0, INF, NAN))
+SCALES = (1.0, 1000.0, 1e-30, 2.0**127, 3e38, 0.0, INF, NAN)
+FACTORS, TRACKERS, FOUND = ((2.0, 0.5), (1.1, 0.9)), (0, 1, 2, 5), (0.0, 1.0, 2.0, NAN)
+
+
+@pytest.mark.parametrize(
+    ("scale", "factors", "tracker", "found_inf", "mode"),
+    _helpers.sampled(list(itertools.product(SCALES, FACTORS, TRACKERS, FOUND, MODES)), 3),
+)
 def test_update(scale, factors, tracker, found_inf, mode):
     """One update gives torch's scale and growth tracker, even at extreme scales."""
     scale_, tracker_ = torch.tensor(scale), torch.tensor(tracker, dtype=torch.int32)
@@ -365,8 +369,9 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize("x64", (True, False))
-@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize(
+    ("name", "x64"), _helpers.sampled(list(itertools.product(LONG, (True, False))), 3)
+)
 def test_two_thousand_random_steps(name, x64):
     """In 2000 random steps of two optimizers, scale and growth tracker match torch's bit for bit.
 

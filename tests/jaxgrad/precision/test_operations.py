@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 import re
 from typing import Any
@@ -16,8 +17,10 @@ import torch
 from jax import lax
 
 import jaxgrad
+from tests._helpers import sampled
 
 
+LOW = (torch.bfloat16, torch.float16)
 F = torch.nn.functional
 RNG = np.random.default_rng(3)
 X, T = (RNG.normal(size=(4, 6)).astype("f") for _ in range(2))
@@ -257,8 +260,7 @@ def both(row: str, low: Any = torch.bfloat16, device_type: str = "cpu") -> tuple
     return expected, run(jnp.asarray(X))
 
 
-@pytest.mark.parametrize("low", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
-@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize(("row", "low"), sampled(list(itertools.product(ROWS, LOW)), 3), ids=str)
 def test_on_a_cpu(row: str, low: Any) -> None:
     """On a CPU, the result has torch's dtype, and torch's value within two units of `eps`."""
     expected, got = both(row, low)

@@ -180,9 +180,8 @@ def run_jax(pair: dict[str, Any], *, train: bool) -> Run:
 
     start = [leaves[i] for i in floating]
     floats_in = {i: x for i, x in enumerate(fixed) if is_floating(x)}
-    (grads, of_inputs), (forward, state) = jax.grad(objective, argnums=(0, 1), has_aux=True)(
-        start, floats_in
-    )
+    gradients = jax.jit(jax.grad(objective, argnums=(0, 1), has_aux=True))
+    (grads, of_inputs), (forward, state) = gradients(start, floats_in)
     back = mapped_back(pair, grads) | {f"input {i}": g for i, g in of_inputs.items()}
     back = {name: np.asarray(x) for name, x in back.items()}
     changes = jax_steps(pair, objective, start) if train else []
@@ -199,8 +198,12 @@ def mapped_back(pair: dict[str, Any], grads: list[Any], *, buffers: bool = False
     def convert(values: list[Any]) -> list[Any]:
         return floats(pair["weights"](fixed | dict(zip(names, values, strict=True))))
 
-    _, pullback = jax.vjp(convert, [state[name] for name in names])
-    pulled = dict(zip(names, pullback(grads)[0], strict=True))
+    @jax.jit
+    def pulled_back(values: list[Any], grads: list[Any]) -> list[Any]:
+        return jax.vjp(convert, values)[1](grads)[0]
+
+    values = pulled_back([state[name] for name in names], grads)
+    pulled = dict(zip(names, values, strict=True))
     same = dict(pair["module"].named_parameters(remove_duplicate=False))
     kept = {name: pulled[name] for name, _ in pair["module"].named_buffers() if name in pulled}
     return (kept if buffers else {}) | {

@@ -12,6 +12,7 @@ import torch
 import jaxgrad
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.surfaces import moments
+from tests._helpers import sampled
 from tests.jaxgrad.parity.prove._helpers import updated
 
 
@@ -53,9 +54,10 @@ MAKERS = {
 }
 
 
-@pytest.mark.parametrize(("make", "wrong", "right"), MAKERS.values(), ids=MAKERS)
-def test_a_moment_that_differs_fails(evidence: Evidence, make: Any, wrong: Any, right: Any):
+@pytest.mark.parametrize("name", sampled(list(MAKERS), 2))
+def test_a_moment_that_differs_fails(evidence: Evidence, name: str):
     """Adam's first step does not depend on its betas, but its moments do."""
+    make, wrong, right = MAKERS[name]
     surface = updated(evidence, (adam, make(**right)))
     assert surface.verdict == "pass"
     assert "12 optimizer moments agree within" in surface.text
