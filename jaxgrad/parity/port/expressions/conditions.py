@@ -24,6 +24,8 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 )
 from jaxgrad.parity.port.values.lengths import depends_on_sizes, pinned
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.size_tests import are_alike, are_one_number
+from jaxgrad.parity.port.values.unchanged import unchanged
 from jaxgrad.parity.port.values.values import code_of, real_of
 
 
@@ -153,7 +155,33 @@ def if_expression(node: ast.IfExp, scope: Scope) -> Value:
     test = scope.run.evaluate(node.test, scope)
     if isinstance(test, Tensor) and test.real.numel() == 1 and not is_fixed_test(test):
         return _either(node, test, scope)
+    if isinstance(test, Size) and not (scope.plain or scope.run.ranks.fixes(test)):
+        place = scope.place(node.test)
+        if not scope.is_index(code_of(test)) and scope.run.size_tests.note(place, bool(test.real)):
+            return _by_size(node, test, scope)
     return scope.run.evaluate(node.body if truth(test, node.test, scope) else node.orelse, scope)
+
+
+def _by_size(node: ast.IfExp, test: Size, scope: Scope) -> Value:
+    """Return `a if size > 1 else b` with both sides; the side that torch takes is read last.
+
+    Raises:
+        PortError: A side is not one expression, or the two are of different kinds.
+    """
+    taken, other = (node.body, node.orelse) if test.real else (node.orelse, node.body)
+    with unchanged(scope, node.test), scope.block() as statements:
+        try:
+            left = scope.run.evaluate(other, scope)
+        except PortError as error:
+            raise scope.refuse(f"the other side cannot be written: {error}", node.test) from None
+        right = scope.run.evaluate(taken, scope)
+    if statements or not are_alike(left, right):
+        raise scope.refuse("the two sides are not expressions of one kind", node.test)
+    if are_one_number(right, left):
+        return right
+    sides = (right, left) if test.real else (left, right)
+    code = ast.IfExp(code_of(test), *map(code_of, sides))
+    return Tensor(right.real, code) if isinstance(right, Tensor) else Size(right.real, code)
 
 
 def _either(node: ast.IfExp, test: Tensor, scope: Scope) -> Value:

@@ -40,19 +40,22 @@ def with_both_arms(
     if not answers:
         return found, []
     ways = {name: getattr(runs[0], name) for name in _WAYS}
-    places: set[Place] = set()
-    witnesses: list[PyTree] = []
+    places: dict[Place, PyTree] = {}  # each test of which both arms are tried, with its witness
     for other in _resized(inputs):
         with contextlib.suppress(PortError):
             given = _answers(interpret(other, **ways)[0])
-            new = {p for p, own in answers.items() if given.get(p, own) - own} - places
-            places |= new
-            witnesses += [other] if new else []
-    if places:
-        with contextlib.suppress(PortError):
+            new = {p: other for p, own in answers.items() if given.get(p, own) - own}
+            places = {**new, **places}
+    while places:
+        try:
             again = interpret(inputs, both=frozenset(places), **ways)
-            if len(again[0]) == len(runs):
-                return again, witnesses
+        except PortError as error:
+            if error.place is None or places.pop(error.place, None) is None:
+                break
+        else:
+            if len(again[0]) != len(runs):
+                break
+            return again, list({id(x): x for x in places.values()}.values())
     return found, []
 
 

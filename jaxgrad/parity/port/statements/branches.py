@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-from typing import Any
 
 import torch
 
@@ -12,9 +11,10 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.cleaning import cleaned
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.binding import bind_results
-from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Tensor, Value
+from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
 from jaxgrad.parity.port.values.leaving import Broken, Continued, Returned
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.unchanged import unchanged
 from jaxgrad.parity.port.values.values import code_of, lift, real_of, tensors_in
 
 
@@ -89,11 +89,8 @@ def _returns(body: list[ast.stmt]) -> bool:
 
 def arm(body: list[ast.stmt], scope: Scope, node: ast.AST) -> Arm:
     """Interpret one arm; it may not change a tensor, a list or a dict in place."""
-    held = [t.real for v in scope.values.values() for t in tensors_in(v)]
-    versions = [x._version for x in held]
-    containers = [(c, _contents(c)) for v in scope.values.values() for c in _containers(v)]
     returned = None
-    with scope.block() as written:
+    with unchanged(scope, node), scope.block() as written:
         try:
             scope.run.execute(body, scope)
         except Returned as result:
@@ -105,36 +102,7 @@ def arm(body: list[ast.stmt], scope: Scope, node: ast.AST) -> Arm:
                 "loop; choose the result with torch.where",
                 node,
             ) from None
-    if [x._version for x in held] != versions:
-        raise scope.refuse(
-            "a tensor is changed in place in one arm of a branch on the value of a tensor; assign "
-            "a new one",
-            node,
-        )
-    if any(_contents(c) != contents for c, contents in containers):
-        raise scope.refuse(
-            "a list or dict is changed in one arm of a branch on the value of a tensor; its length "
-            "would depend on the value",
-            node,
-        )
     return Arm(written, dict(scope.values), returned)
-
-
-def _containers(value: Value) -> list[Items | Fields]:
-    """Return the lists and dicts in a value, and the value itself if it is one."""
-    parts = value.items if isinstance(value, Items) else []
-    parts = list(value.fields.values()) if isinstance(value, Fields) else parts
-    own = [value] if isinstance(value, Items | Fields) else []
-    return [*own, *(c for part in parts for c in _containers(part))]
-
-
-def _contents(container: Items | Fields) -> list[tuple[Any, Value]]:
-    """Return the values of a list or dict, each with its position or key.
-
-    Two values are equal if they are one object.
-    """
-    is_list = isinstance(container, Items)
-    return list(enumerate(container.items) if is_list else container.fields.items())
 
 
 def _changed(

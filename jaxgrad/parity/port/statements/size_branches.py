@@ -7,10 +7,12 @@ import copy
 
 from jaxgrad.parity.port.expressions.conditions import opposite
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.statements import branches
 from jaxgrad.parity.port.values import draws
-from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor, Value
+from jaxgrad.parity.port.values.kinds_of_values import Size, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.size_tests import are_alike, are_one_number
 from jaxgrad.parity.port.values.values import code_of
 
 
@@ -39,7 +41,7 @@ def branch(node: ast.If, test: Size, scope: Scope) -> None:
     """Interpret `if size > 1:`; the arm that torch takes is interpreted last, on the same values.
 
     Raises:
-        PortError: The arms change something else than variables.
+        PortError: The other arm cannot be written, or the arms change more than variables.
     """
     remarks = [*scope.held, *scope.comments_above(node.lineno)]
     before, taken = dict(scope.values), bool(test.real)
@@ -48,9 +50,14 @@ def branch(node: ast.If, test: Size, scope: Scope) -> None:
         scope.held, scope.shown = [], node.lineno
         scope.values.clear()
         scope.values.update(before)
-        arms[which] = branches.arm(node.body if which else node.orelse, scope, node)
+        try:
+            arms[which] = branches.arm(node.body if which else node.orelse, scope, node)
+        except PortError as error:
+            if which == taken:
+                raise
+            raise scope.refuse(f"the other arm cannot be written: {error}", node.test) from None
     if any("p" in syntax.assigned(s) for arm in arms.values() for s in arm.body):
-        raise scope.refuse("a buffer changes in one arm of a branch on a size", node)
+        raise scope.refuse("a buffer changes in one arm of a branch on a size", node.test)
     scope.line, scope.shown = node, node.end_lineno or node.lineno
     after = _joined(before, arms, taken, scope)
     scope.values.clear()
@@ -78,9 +85,9 @@ def _joined(
     for name in dict.fromkeys([*before, *arms[taken].values, *arms[not taken].values]):
         values = {which: arm.values.get(name) for which, arm in arms.items()}
         found, other = values[taken], values[not taken]
-        if found is not None and (found is other or _is_one_number(found, other)):
+        if found is not None and (found is other or are_one_number(found, other)):
             after[name] = found
-        elif found is None or other is None or not _are_alike(found, other):
+        elif found is None or other is None or not are_alike(found, other):
             after.pop(name, None)
         else:
             local = scope.local(name)
@@ -93,25 +100,6 @@ def _joined(
     for which, pairs in added.items():
         arms[which].body += _assignment(pairs)
     return after
-
-
-def _is_one_number(left: Value, right: Value | None) -> bool:
-    """Return whether two values are equal configuration."""
-    if not isinstance(left, Folded) or not isinstance(right, Folded):
-        return False
-    same = type(left.real) is type(right.real) and _is_number(left) and left.real == right.real
-    return same or left.real is right.real
-
-
-def _are_alike(left: Value, right: Value) -> bool:
-    """Return whether two values are arrays of one dtype and number of dimensions, or numbers."""
-    if isinstance(left, Tensor) and isinstance(right, Tensor):
-        return (left.real.dtype, left.real.ndim) == (right.real.dtype, right.real.ndim)
-    return _is_number(left) and _is_number(right)
-
-
-def _is_number(value: Value) -> bool:
-    return isinstance(value, Size | Folded) and type(value.real) in (int, float, bool)
 
 
 def _assignment(pairs: list[tuple[str, ast.expr]]) -> list[ast.stmt]:

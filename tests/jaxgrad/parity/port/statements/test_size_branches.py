@@ -1,4 +1,7 @@
-"""A branch on a size is written with both arms, if inputs of another size prove the other one."""
+"""A branch on a size is written with both arms, if inputs of another size prove the other one.
+
+So is `a if size > 1 else b`.
+"""
 
 import numpy as np
 import pytest
@@ -50,12 +53,27 @@ class Unless(Layer):
         return self.linear(x) * scale
 
 
+class Chosen(Layer):
+    def forward(self, x, positions):
+        # one row for all samples
+        rows = positions if positions.shape[0] == x.shape[0] else positions.expand(len(x), -1, -1)
+        return self.linear(x) + torch.cat([rows, rows], 0)[: len(x)]
+
+
+class Factor(Layer):
+    def forward(self, x):
+        y = self.linear(x) * (x.shape[1] / 2 if x.shape[0] > 1 else 3.0)
+        return y.sum(1) if len(y) > 1 else y.mean(1)
+
+
 @pytest.mark.parametrize(
     ("module", "inputs", "line"),
     [
         (Expanded, (X, POSITIONS), "if positions.shape[0] != x.shape[0]:"),
         (Padded, (X,), "if y.shape[1] % 4:"),
         (Unless, (X,), "if x.shape[0] > 1:"),
+        (Chosen, (X, POSITIONS), "positions if positions.shape[0] == x.shape[0] else"),
+        (Factor, (X,), "return y.sum(axis=1) if y.shape[0] > 1 else y.mean(axis=1)"),
     ],
 )
 def test_both_arms_are_written_and_proved(module, inputs, line):
@@ -135,3 +153,19 @@ class Unneeded(Layer):
 def test_a_branch_whose_values_nothing_reads_is_left_out():
     text = source(Unneeded(), X)
     assert "if " not in text and "length" not in text
+
+
+class OneSideOnly(Layer):
+    def forward(self, x):
+        y = self.linear(x) if x.shape[1] > 4 else None
+        y = self.linear(x) if y is None else y
+        if x.shape[0] > 1:
+            y = y * 2
+        return y
+
+
+def test_a_side_of_another_kind_is_asserted_and_the_other_branches_stay():
+    """A side that is None cannot be written; the branch below it has both arms all the same."""
+    ported = port(OneSideOnly(), (X,))
+    assert "assert x.shape[1] > 4" in ported.source and "if x.shape[0] > 1:" in ported.source
+    assert ported.report is not None and ported.report.verdict == "pass"

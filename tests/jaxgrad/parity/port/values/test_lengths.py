@@ -239,7 +239,7 @@ class LayersOfOneLength(nn.Module):
 
 @pytest.mark.parametrize("kind", [
     StarArguments, Reduced, Transposed, FilteredBySize, FormattedName, KeyedBySize, ScaledBySize,
-    OneOfTwoSizes, EvenSizes, NoTurns, ReusedName, LayersOfOneLength,
+    NoTurns, LayersOfOneLength,
 ])  # fmt: skip
 def test_the_length_is_asserted(kind: type[nn.Module]):
     """A number that is folded is an assumption, and another length raises."""
@@ -248,6 +248,13 @@ def test_the_length_is_asserted(kind: type[nn.Module]):
     for x in OTHERS:
         with pytest.raises(AssertionError):
             _matches(kind, x)
+
+
+@pytest.mark.parametrize("kind", [OneOfTwoSizes, EvenSizes, ReusedName])
+def test_both_sides_of_a_test_on_a_length_are_written(kind: type[nn.Module]):
+    """Another length takes the other side, as in torch."""
+    assert not _ported(kind)[1].assumptions
+    assert all(_matches(kind, x) for x in (X, *OTHERS))
 
 
 class BrokenOff(Layer):

@@ -1,0 +1,50 @@
+"""Refuse an arm of a branch that changes a tensor, a list or a dict in place."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Value
+from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.values import tensors_in
+
+
+@contextlib.contextmanager
+def unchanged(scope: Scope, node: ast.AST) -> Iterator[None]:
+    """Raise PortError if the values of the variables are changed in place in this block."""
+    held = [t.real for v in scope.values.values() for t in tensors_in(v)]
+    versions = [x._version for x in held]
+    containers = [(c, _contents(c)) for v in scope.values.values() for c in _containers(v)]
+    yield
+    if [x._version for x in held] != versions:
+        raise scope.refuse(
+            "a tensor is changed in place in one arm of a branch on the value of a tensor; assign "
+            "a new one",
+            node,
+        )
+    if any(_contents(c) != contents for c, contents in containers):
+        raise scope.refuse(
+            "a list or dict is changed in one arm of a branch on the value of a tensor; its length "
+            "would depend on the value",
+            node,
+        )
+
+
+def _containers(value: Value) -> list[Items | Fields]:
+    """Return the lists and dicts in a value, and the value itself if it is one."""
+    parts = value.items if isinstance(value, Items) else []
+    parts = list(value.fields.values()) if isinstance(value, Fields) else parts
+    own = [value] if isinstance(value, Items | Fields) else []
+    return [*own, *(c for part in parts for c in _containers(part))]
+
+
+def _contents(container: Items | Fields) -> list[tuple[Any, Value]]:
+    """Return the values of a list or dict, each with its position or key.
+
+    Two values are equal if they are one object.
+    """
+    is_list = isinstance(container, Items)
+    return list(enumerate(container.items) if is_list else container.fields.items())
