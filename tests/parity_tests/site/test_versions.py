@@ -1,8 +1,9 @@
 """The page of versions comes from the records of `make matrix`."""
 
 import json
+import re
 
-from parity_tests.audits.version_matrix import RECORDS
+from parity_tests.audits.version_matrix import RECORDS, read
 from parity_tests.case import load
 from parity_tests.site import versions
 
@@ -91,3 +92,15 @@ def test_the_page_has_the_operators_that_a_newer_torch_changed():
     shown = text.split(begin)[1].split(end)[0].strip()
 
     assert shown == versions.newer(), "run python -m parity_tests.site.versions"
+
+
+def test_the_page_explains_each_operator_that_differs_on_the_floor():
+    """The section on the floor names the operators that its record names, each once."""
+    section = versions.PAGE.read_text(encoding="utf-8").split("differ on the floor")[1]
+    section = section.split("## ")[0]
+    cells = [line.split("|")[2] for line in section.splitlines() if line.startswith("| ")][1:]
+    named = [name for cell in cells for name in re.findall(r"`(.*?)`", cell)]
+    (record,) = [r for r in read("floor") if r["target"] == "operators"]
+
+    assert sorted(named) == sorted(re.findall(r"\[(.*?)\]", " ".join(record["failed"])))
+    assert f"{len(named)} operators do not pass" in section
