@@ -75,7 +75,7 @@ def test_transposed_convolutions(padding):
 @pytest.mark.parametrize("kernel", (1, 4, 5, 9))
 @pytest.mark.parametrize("groups", (1, 2))
 def test_the_gradient_of_patches_is_a_matrix_product(kernel, groups):
-    """This holds for kernels of every length: no convolution over inserted zeros is left."""
+    """The gradient has no convolution over inserted zeros, whatever the length of the kernel."""
     x, w = random(2, 4, 17, 13), random(6, 4 // groups, kernel, 4, seed=1)
 
     def fun(x):

@@ -155,15 +155,13 @@ def if_expression(node: ast.IfExp, scope: Scope) -> Value:
     test = scope.run.evaluate(node.test, scope)
     if isinstance(test, Tensor) and test.real.numel() == 1 and not is_fixed_test(test):
         return _either(node, test, scope)
-    if isinstance(test, Size) and not (scope.plain or scope.run.ranks.fixes(test)):
-        place = scope.place(node.test)
-        if not scope.is_index(code_of(test)) and scope.run.size_tests.note(place, bool(test.real)):
-            return _by_size(node, test, scope)
+    if isinstance(test, Size) and scope.has_both_arms(test, node.test):
+        return _by_size(node, test, scope)
     return scope.run.evaluate(node.body if truth(test, node.test, scope) else node.orelse, scope)
 
 
 def _by_size(node: ast.IfExp, test: Size, scope: Scope) -> Value:
-    """Return `a if size > 1 else b` with both sides; the side that torch takes is read last.
+    """Return `a if size > 1 else b` with both sides; the one that torch takes is interpreted last.
 
     Raises:
         PortError: A side is not one expression, or the two are of different kinds.

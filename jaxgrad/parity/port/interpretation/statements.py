@@ -108,8 +108,8 @@ def _if(node: ast.If, scope: Scope) -> None:
         test = flags.folded(flag, test, node, scope)
     if isinstance(test, Size) and not test.real and _is_check_of_library(node, scope):
         return
-    if isinstance(test, Size) and not scope.run.ranks.fixes(test):
-        if size_branches.has_both_arms(node, test, scope):
+    if isinstance(test, Size) and size_branches.can_be_written(node):
+        if scope.has_both_arms(test, node.test):
             size_branches.branch(node, test, scope)
             return
     taken = conditions.truth(test, node.test, scope)

@@ -22,14 +22,7 @@ _ALONE = (
 )  # fmt: skip
 
 
-def has_both_arms(node: ast.If, test: Size, scope: Scope) -> bool:
-    """Return whether both arms of a branch are written; note what its test gives here."""
-    if scope.plain or scope.is_index(code_of(test)) or not _can_be_written(node):
-        return False
-    return scope.run.size_tests.note(scope.place(node.test), bool(test.real))
-
-
-def _can_be_written(node: ast.If) -> bool:
+def can_be_written(node: ast.If) -> bool:
     """Return whether the arms of a branch assign variables, and do nothing else."""
     inner = [n for statement in (*node.body, *node.orelse) for n in ast.walk(statement)]
     targets = [n for n in inner if isinstance(n, ast.Attribute | ast.Subscript)]

@@ -20,10 +20,11 @@ from jaxgrad.parity.port.source.source import Source
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.classes import Classes
-from jaxgrad.parity.port.values.kinds_of_values import Value
+from jaxgrad.parity.port.values.kinds_of_values import Size, Value
 from jaxgrad.parity.port.values.ranks import Ranks
 from jaxgrad.parity.port.values.settings import Settings
 from jaxgrad.parity.port.values.size_tests import SizeTests
+from jaxgrad.parity.port.values.values import code_of
 
 
 @dataclasses.dataclass
@@ -218,6 +219,12 @@ class Scope:
     def is_index(self, code: ast.expr) -> bool:
         """Return whether an expression depends on nothing but counters of loops of fixed length."""
         return set(syntax.names_in(code)) <= self.indices
+
+    def has_both_arms(self, test: Size, node: ast.expr) -> bool:
+        """Return whether both arms of a test on a size are written; note what it gives here."""
+        if self.plain or self.run.ranks.fixes(test) or self.is_index(code_of(test)):
+            return False
+        return self.run.size_tests.note(self.place(node), bool(test.real))
 
     def assume(self, node: ast.AST, text: str) -> None:
         if not self.plain:

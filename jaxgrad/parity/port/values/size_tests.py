@@ -27,7 +27,7 @@ class SizeTests:
 
 
 def are_one_number(left: Value, right: Value | None) -> bool:
-    """Return whether two values are equal configuration."""
+    """Return whether two values are the same configuration: one object, or equal numbers."""
     if not isinstance(left, Folded) or not isinstance(right, Folded):
         return False
     same = type(left.real) is type(right.real) and _is_number(left) and left.real == right.real

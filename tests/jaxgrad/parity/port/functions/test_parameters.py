@@ -43,6 +43,6 @@ class Steps(nn.Module):
 
 
 def test_the_only_module_among_arguments_is_p():
-    """A function that gets one module takes its params first, under the usual name."""
+    """A function with one module as argument takes its params as the first argument, `p`."""
     text = source(Steps(), np.ones((2, 4), np.float32))
     assert "def rk_step(p, y, *, h):" in text and "F.linear(y, **p)" in text

@@ -1,6 +1,6 @@
-"""A branch on a size is written with both arms, if inputs of another size prove the other one.
+"""Both arms of a branch on a size are written if inputs of another size prove the other arm.
 
-So is `a if size > 1 else b`.
+The same holds for the sides of `a if size > 1 else b`.
 """
 
 import numpy as np

@@ -53,7 +53,7 @@ class InContainers(nn.Module):
 
 
 def test_arrays_in_containers_are_asserted_too():
-    """The entry reaches each array of a dict and of a list."""
+    """The entry asserts the number of dimensions of each array in a dict or a list."""
     text = source(InContainers(), {"first": X, "rest": [X[0]]})
     assert "parts['first'].ndim == 3" in text and "parts['rest'][0].ndim == 2" in text
 
