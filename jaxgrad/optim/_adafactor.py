@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import argument_names, compat
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import Array, ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.elementwise import Scheduled, counter, elementwise
@@ -105,7 +105,7 @@ def _first_epsilon(grads: PyTree, params: PyTree, live: PyTree) -> Any:
     ]
     if len({eps for eps, _ in epsilons}) < 2:
         return epsilons[0][0] if epsilons else 0.0
-    with compat.enable_x64():
+    with jax.enable_x64(True):
         first = jnp.float64(0)
         for eps, alive in reversed(epsilons):
             first = jnp.where(alive, eps, first)

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxgrad._core import argument_names, compat
+from jaxgrad._core import argument_names
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._core import checks
 from jaxgrad.optim._core.elementwise import Transformation, counter, elementwise, one, zeros
@@ -61,7 +61,7 @@ def _times(ops: Any, mu_product: jax.Array, mu: Scalar) -> jax.Array:
         np.float64(2**149),
     )  # subnormals are the multiples of 1 / unit
     mu = mu if mu.tensor else mu.as_tensor(np.float32)
-    with compat.enable_x64():
+    with jax.enable_x64(True):
         bits = as_bits(mu_product)
         before = jnp.where(bits < as_bits(first), bits / unit, mu_product.astype(np.float64))
         wide = before * mu.item().value

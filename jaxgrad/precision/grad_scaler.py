@@ -10,7 +10,6 @@ import jax.numpy as jnp
 import optax
 from jax import lax
 
-from jaxgrad._core import compat
 from jaxgrad._core.typing import PyTree
 
 
@@ -230,5 +229,5 @@ class GradScaler:
 
 
 def _times(scale: jax.Array, factor: float) -> jax.Array:
-    with compat.enable_x64():  # torch's factors are doubles, and its product is rounded once
+    with jax.enable_x64(True):  # torch's factors are doubles, and its product is rounded once
         return (scale.astype(jnp.float64) * factor).astype(jnp.float32)

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
-from jaxgrad._core.compat import enable_x64
 from jaxgrad.checkpointing import SavedBytes, saved_bytes
 from jaxgrad.parity.interop import to_torch
 
@@ -46,7 +45,7 @@ class Bytes(NamedTuple):
 
 def compared(name: str) -> Bytes:
     """Return the float64 bytes that a network saves according to `saved_bytes`, XLA and torch."""
-    with enable_x64():
+    with jax.enable_x64(True):
         module, fun, args = network(name)
         inputs = to_torch(args[1:])
         known_tensors = [*inputs, *module.parameters(), *module.buffers()]

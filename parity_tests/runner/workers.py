@@ -90,7 +90,7 @@ def _compilations() -> list[float]:
         if event.endswith("backend_compile_duration"):
             seconds.append(duration_secs)
 
-    jax.monitoring.register_event_duration_secs_listener(listen)  # JAX 0.7 cannot unregister it
+    jax.monitoring.register_event_duration_secs_listener(listen)
     return seconds
 
 

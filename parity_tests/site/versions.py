@@ -1,5 +1,5 @@
 """Write docs/versions.md, and the README's rows of devices, from the records of `make matrix` and
-`make device`, and from the table of what a newer torch changed.
+`make device`, and from the table of what other versions of torch and JAX change.
 
     python -m parity_tests.site.versions
 
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from parity_tests.audits.environments import ROOT
-from parity_tests.audits.newer_torch import changes
+from parity_tests.audits.version_changes import changes
 from parity_tests.audits.version_matrix import ENTRIES, RUNS, read, records_in
 
 
@@ -27,7 +27,8 @@ UNITS = {
     "prove": "tests of `prove` and `lint`",
 }
 BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"
-NEWER = "<!-- newer:begin -->", "<!-- newer:end -->"
+CHANGES = "<!-- changes:begin -->", "<!-- changes:end -->"
+NAMES = {"torch": "torch", "jax": "JAX"}
 HEAD = (
     *("entry", "result", "Python", "JAX", "torch", "flax", "optax", "device", "commit", "date"),
     "command",
@@ -42,19 +43,18 @@ def table() -> str:
     return "\n".join([*lines, "", not_run()])
 
 
-def newer() -> str:
-    """Return the table of the operators that a torch newer than the pinned one changed."""
+def changed() -> str:
+    """Return the table of the operators that other versions of torch and JAX change."""
     found: dict[tuple[str, str], list[str]] = {}
-    for change in sorted(changes().values(), key=lambda change: change.since):
-        found.setdefault((change.since, change.torch_has), []).append(f"`{change.operator}`")
-    rows = [f"| {since} | {has} | {', '.join(names)} |" for (since, has), names in found.items()]
-    count = len(changes())
-    intro = (
-        f"The operators have the conventions of torch 2.13. In {count} of them a newer torch has "
-        "others, measured with torch 2.14.1 and 2.15.0. With that torch,\n"
-        f"the test of each of the {count} asserts that it still differs."
-    )
-    return "\n".join([intro, "", "| since torch | torch has | operators |", "|---|---|---|", *rows])
+    for change in sorted(changes(), key=lambda c: (c.package != "torch", c.versions)):
+        where = f"{NAMES[change.package]} {_in_words(change.versions)}"
+        found.setdefault((where, change.difference), []).append(f"`{change.operator}`")
+    rows = [f"| {where} | {has} | {', '.join(names)} |" for (where, has), names in found.items()]
+    return "\n".join(["| with | there is | operators |", "|---|---|---|", *rows])
+
+
+def _in_words(versions: str) -> str:
+    return f"{versions[2:]} and newer" if versions.startswith(">=") else f"before {versions[1:]}"
 
 
 def not_run() -> str:
@@ -76,7 +76,7 @@ def not_run() -> str:
 def write() -> None:
     """Replace the table between the markers of the page, and the results in the README's rows."""
     text = PAGE.read_text(encoding="utf-8")
-    for (begin, end), content in (((BEGIN, END), table()), (NEWER, newer())):
+    for (begin, end), content in (((BEGIN, END), table()), (CHANGES, changed())):
         head, rest = text.split(begin)
         text = f"{head}{begin}\n{content}\n{end}{rest.split(end)[1]}"
     PAGE.write_text(text, encoding="utf-8")

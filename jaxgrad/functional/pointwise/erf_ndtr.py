@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import jax.scipy.special as jss
 
+from jaxgrad._core.compat import erfcx as erfcx_kernel
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath
 from jaxgrad.functional._core.derivative import derivative
@@ -79,7 +80,7 @@ def _log_ndtr_derivative(t: Any, _: Any, x: Any) -> Any:
 @derivative(_log_ndtr_derivative)
 def _log_ndtr(x: Array) -> Array:
     z = x * math.sqrt(0.5)
-    tail = jnp.log(jss.erfcx(-z) / 2) - z * z
+    tail = jnp.log(erfcx_kernel(-z) / 2) - z * z
     return jnp.where(x < -1, tail, jnp.log1p(-jax.lax.erfc(z) / 2))
 
 
@@ -104,7 +105,7 @@ def _erfcx(x: Array) -> Array:
     z, scale = jnp.clip(x, 50, 5e7), 1 / math.sqrt(math.pi)
     square = z * z
     fraction = scale * (square * (square + 4.5) + 2) / (z * (square * (square + 5) + 3.75))
-    return jnp.where(x > 50, jnp.where(x > 5e7, scale / x, fraction), jss.erfcx(x))
+    return jnp.where(x > 50, jnp.where(x > 5e7, scale / x, fraction), erfcx_kernel(x))
 
 
 def erf(input: Array) -> Array:

@@ -16,7 +16,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxgrad._core import compat
 from jaxgrad.optim._core.fusion_barrier import FusionBarrier
 from jaxgrad.optim._core.scalars import Scalar, as_double, element, is_number, rounded
 from jaxgrad.optim._core.step_counts import StepCount
@@ -127,7 +126,7 @@ class Fast:
 
     def select(self, condition: Any, x: Any, y: Any) -> Scalar:
         """Return the double `x` where the scalar `condition` holds, else `y`."""
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             values = (rounded(v, np.float64) for v in (x, y))
             return self.double(jnp.where(condition, *values))
 

@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxgrad._core import compat
 from jaxgrad.optim._core.arithmetic import Fast, in_float32, like, wide
 from jaxgrad.optim._core.fusion_barrier import FusionBarrier, as_bits, with_zeros
 from jaxgrad.optim._core.scalars import Scalar
@@ -41,7 +40,7 @@ class Exact(Fast):
 
     def _divisor(self, y: Any, x: Any) -> Any:
         # XLA turns a division by a scalar into a multiplication by its reciprocal.
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             bits = as_bits(x)
             return with_zeros(y, bits & self._barrier.zero.astype(bits.dtype))
 
@@ -52,14 +51,14 @@ class Exact(Fast):
     @in_float32
     def times(self, x: Any, factor: Any) -> Any:
         if x.ndim == 0 and isinstance(factor, Scalar) and factor.tensor:
-            with compat.enable_x64():  # torch promotes two 0-dim tensors to the wider dtype
+            with jax.enable_x64(True):  # torch promotes two 0-dim tensors to the wider dtype
                 x = x.astype(np.promote_types(x.dtype, factor.value.dtype))
                 return self.barrier(x * factor.value)
         return self.barrier(x * like(factor, x))
 
     def lerp(self, x: Any, end: Any, weight: Any) -> Any:
         if x.ndim == 0 and isinstance(weight, Scalar) and weight.tensor:
-            with compat.enable_x64():  # torch promotes three 0-dim tensors, as in `times`
+            with jax.enable_x64(True):  # torch promotes three 0-dim tensors, as in `times`
                 wider = np.promote_types(x.dtype, weight.value.dtype)
                 return super().lerp(x.astype(wider), end.astype(wider), weight).astype(x.dtype)
         return super().lerp(x, end, weight)
@@ -74,7 +73,7 @@ class Exact(Fast):
         return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)  # turns -0 into +0
 
     def _fma(self, x: Any, y: Any, z: Any) -> Any:
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             return _fma(x, y, z, self._barrier.zero)
 
 

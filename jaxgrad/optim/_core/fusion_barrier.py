@@ -10,8 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxgrad._core import compat
-
 
 def as_bits(x: Any) -> jax.Array:
     """Reinterpret floating-point numbers as unsigned integers of the same width."""
@@ -47,7 +45,7 @@ class FusionBarrier:
         self.zero = bits == jnp.asarray(0x7FC0DEAD, bits.dtype)
 
     def __call__(self, x: Any) -> Any:
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             return with_zeros(x, self.zero.astype(as_bits(x).dtype))
 
     def at(self, index: int) -> FusionBarrier:

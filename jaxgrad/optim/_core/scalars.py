@@ -10,8 +10,6 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxgrad._core import compat
-
 
 def is_number(x: Any) -> TypeGuard[float]:
     """Whether `x` is a Python or numpy number (a compile-time constant), not an array."""
@@ -40,7 +38,7 @@ class Scalar:
     def __init__(
         self, value: Any, tensor: bool, barrier: Any = lambda x: x, index: int | None = None
     ) -> None:
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             value = jnp.asarray(value)
             floating = jnp.issubdtype(value.dtype, jnp.floating)
             self.tensor = tensor and floating
@@ -52,13 +50,13 @@ class Scalar:
         """The same scalar with a value of shape ()."""
         if self.index is None:
             return self
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             value = element(self.value, self.index)
         return Scalar(value, self.tensor, self.barrier.at(self.index))
 
     def astype(self, dtype: Any) -> jax.Array:
         """Round the value to `dtype`."""
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             rounded = self.value.astype(dtype)
             return rounded if self.index is None else element(rounded, self.index)
 
@@ -75,7 +73,7 @@ class Scalar:
             return self.alone._with(other.alone, fun)
         tensors = [x.value.dtype for x in (self, other) if isinstance(x, Scalar) and x.tensor]
         dtype = np.result_type(*tensors) if tensors else np.dtype(np.float64)
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             rest = (
                 other.value
                 if isinstance(other, Scalar)
@@ -117,7 +115,7 @@ class Scalar:
         power = power.as_tensor(self.value.dtype)  # torch computes it in double, then rounds
         cube = self * self * self  # torch multiplies when the exponent is 3
         three = other._compare(3.0, jnp.equal) if isinstance(other, Scalar) else other == 3
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             return Scalar(jnp.where(three, cube.value, power.value), True, self.barrier)
 
     def __rpow__(self, other: Any) -> Scalar:
@@ -127,7 +125,7 @@ class Scalar:
         return self * -1.0
 
     def sqrt(self) -> Scalar:
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             root = self.barrier(jnp.sqrt(self.value))
             return Scalar(root, self.tensor, self.barrier, self.index)
 
@@ -141,7 +139,7 @@ class Scalar:
         return self._compare(other, jnp.less)
 
     def _compare(self, other: Any, fun: Callable[..., Any]) -> Any:
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             value = self.alone.value
             return fun(value, jnp.asarray(other, value.dtype))
 

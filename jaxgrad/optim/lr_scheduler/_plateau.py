@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core import argument_names, compat
+from jaxgrad._core import argument_names
 from jaxgrad.optim.lr_scheduler._schedule import Rates, as_float64
 
 
@@ -61,7 +61,7 @@ class ReduceLROnPlateau:
         Returns:
             The new state; the learning rate is its `.lr`.
         """
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             better = self._better(
                 jnp.asarray(metric).astype(jnp.float64), state.best.astype(jnp.float64)
             )

@@ -47,7 +47,7 @@ class Schedule:
     def _plan(self) -> Plan:
         traced = compat.is_traced(self.lr)
         now = contextlib.nullcontext() if traced else jax.ensure_compile_time_eval()
-        with compat.enable_x64(), now:
+        with jax.enable_x64(True), now:
             result = plan(self.build, self.lr)
             if traced:
                 return result
@@ -79,7 +79,7 @@ class Schedule:
 
     def _rounded(self, step: Any, compiled: Callable[..., jax.Array]) -> jax.Array:
         dtype = jnp.result_type(float)
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             step = jnp.asarray(step)
             fun: Callable[..., jax.Array] = lambda n: compiled(n, dtype)  # noqa: E731  # vmapped
             for _ in range(step.ndim):
@@ -90,7 +90,7 @@ class Schedule:
 def as_float64(x: Any) -> Any:
     """Convert a number, or a list with one per parameter group, to float64."""
     if compat.is_traced(x):
-        with compat.enable_x64():
+        with jax.enable_x64(True):
             return x.astype(jnp.float64)
     return np.asarray(x, np.float64)
 

@@ -4,8 +4,8 @@
 
 Each run measures its rows. `--markdown` replaces the measured operators' rows in the table and
 writes the page from the whole table; the test suite compares both with its own measurements. With
-a JAX version in `NEWER` or a later one it instead writes that version's table, with the operators
-whose rows changed there. The docstring of each operator in the table has the sentence `POINTER`,
+another JAX than the pinned one it may instead write the table of that version, with the operators
+whose rows differ there. The docstring of each operator in the table has the sentence `POINTER`,
 which the docs build replaces with a summary of the rows.
 """
 
@@ -32,6 +32,7 @@ from parity_tests.site.api import table as markdown_table
 
 
 TABLE = ROOT / "parity_tests" / "tables" / "conventions.tsv"
+OLDER = {(0, 10, 1): TABLE.with_stem("conventions_jax_before_0_10_1")}  # before this version of JAX
 NEWER = {  # from this version of JAX on, the rows of these operators replace the earlier ones
     (0, 11): TABLE.with_stem("conventions_jax_0_11"),
     (0, 12): TABLE.with_stem("conventions_jax_0_12"),
@@ -64,7 +65,7 @@ def main(
     if markdown and (newer := _tables()):
         newer[-1].write_text(as_table(rows_that_differ(outcomes)), encoding="utf-8")
         print(
-            f"{newer[-1].name} is written; the page shows the rows for the oldest supported JAX",
+            f"{newer[-1].name} is written; the page shows the rows for the pinned JAX",
             file=sys.stderr,
         )
         markdown = None
@@ -116,17 +117,18 @@ def read(path: pathlib.Path = TABLE) -> list[ConventionRow]:
 
 
 def pinned() -> list[ConventionRow]:
-    """Return the rows for the installed JAX; the page shows those for the oldest supported JAX."""
+    """Return the rows for the installed JAX; the page shows those for the pinned one."""
     return _replaced(_tables())
 
 
 def _tables() -> list[pathlib.Path]:
     """Return the tables of changes that hold for the installed JAX, the newest last."""
-    return [path for version, path in NEWER.items() if jax.__version_info__ >= version]
+    older = [path for version, path in OLDER.items() if jax.__version_info__ < version]
+    return older + [path for version, path in NEWER.items() if jax.__version_info__ >= version]
 
 
 def _replaced(tables: Iterable[pathlib.Path]) -> list[ConventionRow]:
-    """Return the rows for the oldest supported JAX, changed by each of the tables in turn."""
+    """Return the rows for the pinned JAX, changed by each of the tables in turn."""
     rows = read()
     for newer in map(read, tables):
         changed = {row.operator for row in newer}
@@ -135,7 +137,7 @@ def _replaced(tables: Iterable[pathlib.Path]) -> list[ConventionRow]:
 
 
 def rows_that_differ(outcomes: Mapping[str, Outcome]) -> list[ConventionRow]:
-    """Return all rows of the operators whose rows the newest table of changes must hold.
+    """Return all rows of the operators whose rows the last table of changes must hold.
 
     A row with an empty `form` represents an operator that has no rows there.
     """

@@ -6,11 +6,12 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import jax
 import pytest
 import torch
 
 from jaxgrad import functional
-from parity_tests.audits.newer_torch import Change, changes
+from parity_tests.audits.version_changes import Change, applying
 from parity_tests.operators import Operator, load
 from parity_tests.operators._harness.conventions import COMMAND, pinned
 from parity_tests.operators._harness.grid import check
@@ -20,6 +21,7 @@ from parity_tests.operators._harness.rows import ConventionRow
 # `make test` runs each eighth drawn call. All run with `make test-all`, and where `OPERATOR_SEED`
 # is set, even to nothing, as by `make operators`.
 EVERY = 1 if {"TEST_ALL", "OPERATOR_SEED"} & set(os.environ) else 8
+INSTALLED = {"torch": torch.__version__, "jax": jax.__version__}
 NAMESPACES = ("distributions", "fft", "linalg", "special")
 
 
@@ -30,8 +32,9 @@ def agreement_test(room: str) -> Callable[..., None]:
     @pytest.mark.parametrize("record", records.values(), ids=records)
     def test_operator(record: Operator) -> None:
         """The operator has torch's values, gradients, second derivatives, tangents and errors."""
-        change = changes().get(record.name)
-        if change and change.applies(torch.__version__):
+        if record.too_new:
+            pytest.skip(record.too_new)
+        if change := applying(INSTALLED).get(record.name):
             still_differs(record, change)
             return
         outcome = check(record, EVERY)
@@ -48,14 +51,14 @@ def agreement_test(room: str) -> Callable[..., None]:
 
 
 def still_differs(record: Operator, change: Change) -> None:
-    """Raise AssertionError if an operator agrees with this torch, which is said to have changed."""
+    """Raise AssertionError if an operator agrees, which is said to differ with these versions."""
     try:
         problems = check(record, EVERY).problems
-    except (AttributeError, RuntimeError) as error:  # this torch has no such function any more
+    except (AttributeError, RuntimeError, ValueError) as error:  # torch refuses or lacks it
         problems = [str(error)]
     assert problems, (
-        f"{record.name} has the values and gradients of torch {torch.__version__}, so torch has no "
-        f"longer {change.torch_has}: delete its line in parity_tests/tables/newer_torch.tsv"
+        f"{record.name} agrees with {change.package} {INSTALLED[change.package]}, which has no "
+        f"longer {change.difference}: change its line in parity_tests/tables/version_changes.tsv"
     )
 
 

@@ -1,32 +1,36 @@
-"""The test of an operator that a newer torch changed."""
+"""The test of an operator that another version of torch or JAX changes."""
+
+import dataclasses
 
 import pytest
 
-from parity_tests.audits.newer_torch import Change
+from parity_tests.audits.version_changes import Change
 from parity_tests.operators import load
 from parity_tests.operators._harness import suite
 from parity_tests.operators._harness.grid import Outcome
 
 
 ABS = load()["abs"]
-CHANGE = Change("2.15", "abs", "another gradient at 0")
+CHANGE = Change("torch", ">=2.11", "abs", "another gradient at 0")
 
 
 @pytest.fixture
-def newer(monkeypatch):
-    """The table says that torch 2.13 and later have another gradient of `abs`."""
-    monkeypatch.setattr(suite, "changes", lambda: {"abs": CHANGE._replace(since="2.13")})
+def changed(monkeypatch):
+    """The table says that the installed torch has another gradient of `abs`."""
+    monkeypatch.setattr(suite, "applying", lambda _: {"abs": CHANGE})
 
 
-def test_a_change_that_torch_does_not_have_fails(newer):
+def test_a_change_that_torch_does_not_have_fails(changed):
     """`abs` has torch's gradient: the message says which line is wrong, and in which file."""
-    words = "torch has no longer another gradient at 0: delete its line in .*newer_torch.tsv"
+    words = "has no longer another gradient at 0: change its line in .*version_changes.tsv"
     with pytest.raises(AssertionError, match=words):
         suite.agreement_test("pointwise")(ABS)
 
 
-@pytest.mark.parametrize("error", [AttributeError("no abs"), RuntimeError("removed"), None])
-def test_an_operator_that_differs_passes(newer, monkeypatch, error):
+@pytest.mark.parametrize(
+    "error", [AttributeError("no abs"), RuntimeError("removed"), ValueError("eps"), None]
+)
+def test_an_operator_that_differs_passes(changed, monkeypatch, error):
     """It passes if a value differs, and if torch has no such function any more."""
 
     def check(record, every):
@@ -38,13 +42,13 @@ def test_an_operator_that_differs_passes(newer, monkeypatch, error):
     suite.agreement_test("pointwise")(ABS)
 
 
-def test_another_error_is_not_taken_for_a_difference(newer, monkeypatch):
+def test_another_error_is_not_taken_for_a_difference(changed, monkeypatch):
     monkeypatch.setattr(suite, "check", lambda record, every: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         suite.agreement_test("pointwise")(ABS)
 
 
-def test_with_an_older_torch_nothing_changes(monkeypatch):
-    """The table is for a newer torch: the operator must agree."""
-    monkeypatch.setattr(suite, "changes", lambda: {"abs": CHANGE._replace(since="99.0")})
-    suite.agreement_test("pointwise")(ABS)
+def test_an_operator_that_this_torch_lacks_is_skipped():
+    """It is not counted among those that differ."""
+    with pytest.raises(pytest.skip.Exception, match="which torch 99.0 introduced"):
+        suite.agreement_test("pointwise")(dataclasses.replace(ABS, since="99.0"))

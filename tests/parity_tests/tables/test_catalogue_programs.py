@@ -14,7 +14,6 @@ from jax import lax
 
 import jaxgrad
 from jaxgrad import functional
-from jaxgrad._core import compat
 from jaxgrad.parity.interop import to_jax
 
 
@@ -174,7 +173,7 @@ def test_scalar_arrays_do_not_widen(array, number):
 
 def test_float64_is_not_silently_narrowed():
     """P198: JAX silently uses float32 for float64; the comparison raises instead."""
-    with compat.enable_x64(False), pytest.raises(ValueError, match="float64 was asked for"):
+    with jax.enable_x64(False), pytest.raises(ValueError, match="float64 was asked for"):
         to_jax(np.ones(2))
     assert to_jax(np.ones(2)).dtype == jnp.float64
 

@@ -12,7 +12,6 @@ import jax
 import jax.numpy as jnp
 from jax import export
 
-from jaxgrad._core import compat
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.finish import sizes
 from jaxgrad.parity.port.finish.letters import MORE, Letters, names_of_sizes
@@ -62,7 +61,7 @@ def shapes_of(
             return {}
         return calls
 
-    with compat.enable_x64(False):  # the classes of the dtypes do not depend on it
+    with jax.enable_x64(False):  # the classes of the dtypes do not depend on it
         found = sizes.changing(inputs, lambda structs: bool(record(structs)))
         calls = record(found.structs)
         again = record(found.again) if found.numbers else calls

@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import source_of
@@ -65,7 +64,7 @@ def _compare(
             break
     space: dict[str, Any] = {"jnp": jnp, "jax": jax}
     exec(syntax.text(node), space)
-    with compat.enable_x64():
+    with jax.enable_x64(True):
         traced = jax.jit(jax.vmap(space[label]))(np.asarray(points[: len(wanted)]))
         found = np.broadcast_to(np.asarray(traced), len(wanted))
     wrong = [n for n, x in enumerate(wanted) if not np.allclose(found[n], x, 1e-9, 1e-12)]

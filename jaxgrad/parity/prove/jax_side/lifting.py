@@ -47,7 +47,7 @@ def _traced(fun: Callable[..., Any], args: Any) -> Any:
     try:
         return trace(*args)
     except Exception as error:
-        with compat.enable_x64(False):
+        with jax.enable_x64(False):
             try:
                 return trace(*jax.tree.map(_narrow, args))
             except Exception:

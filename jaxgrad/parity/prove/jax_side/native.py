@@ -103,7 +103,7 @@ def retraced(program: JaxProgram, torch_working: str) -> JaxProgram:
     wide = torch_working == own == "float64"
     inputs = max((own, torch_working), key=lambda name: jnp.dtype(name).itemsize)
     wanted = [*program.dtypes, *(jnp.dtype(inputs) for _ in program.input_paths)]
-    with compat.enable_x64(wide):
+    with jax.enable_x64(wide):
         leaves = [
             jax.ShapeDtypeStruct(x.shape, _narrow(dtype if is_inexact(x) else x.dtype, wide))
             for x, dtype in zip(program.leaves, wanted, strict=True)

@@ -250,7 +250,7 @@ def _traced(fun: Any, leaves: Sequence[np.ndarray], dtypes: Sequence[Any]) -> tu
             for x, d in zip(leaves, wanted, strict=True)
         ]
         for narrow in (cast(leaves, np.float32), mixed):  # without x64, float64 becomes float32
-            with compat.enable_x64(False), contextlib.suppress(Exception):
+            with jax.enable_x64(False), contextlib.suppress(Exception):
                 return jax.make_jaxpr(fun)(*narrow), True
         raise error from None
 

@@ -14,7 +14,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat
 from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.evidence import Evidence
@@ -181,7 +180,7 @@ def _in_float32(evidence: Evidence) -> tuple[list[Any], list[np.ndarray]]:
         outputs = port.program.fun(*values)
         return port.objective(outputs, cotangents), outputs
 
-    with compat.enable_x64(False):
+    with jax.enable_x64(False):
         leaves = [x if f else jnp.asarray(x) for x, f in zip(leaves, floating, strict=True)]
         floats = [x if f else None for x, f in zip(leaves, floating, strict=True)]
         differentiate = quick_jit(

@@ -8,7 +8,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core import compat
 from jaxgrad.parity.prove.jax_side.native import LOW
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.report import Finding
@@ -16,7 +15,7 @@ from jaxgrad.parity.prove.report import Finding
 
 def of_optax(program: JaxProgram, tx: Any) -> dict[str, str]:
     """Return the dtype of each floating array in the state of an optax transformation."""
-    with compat.enable_x64(False):
+    with jax.enable_x64(False):
         leaves = [
             jax.ShapeDtypeStruct(x.shape, jax.dtypes.canonicalize_dtype(dtype))
             if jnp.issubdtype(dtype, jnp.inexact)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import jax
 import numpy as np
 
-from jaxgrad._core import compat
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.loop import Loop
 from jaxgrad.parity.prove.jax_side.port import Gradients
@@ -63,7 +63,7 @@ def largest_error(evidence: Evidence, training: Training) -> Float32Error | str:
 
 def _jax_rounded(evidence: Evidence, training: Training, draw: Any, leaves: list[Any]) -> Any:
     """Return the port's weights after a few steps in float32."""
-    with compat.enable_x64(False):
+    with jax.enable_x64(False):
         loop = Loop(evidence.port, training, draw, evidence.trainable, lifted=False)
         for _ in range(_STEPS):
             loop.step(lambda *_: Gradients([], leaves, {}))
