@@ -139,6 +139,7 @@ def test_checkpointing_is_sublinear_in_depth():
     assert kept[1] < 8 * kept[0]
 
 
+@pytest.mark.slow
 def test_deeper_networks_come_closer_to_the_root_of_the_depth():
     """Over 16 to 256 layers the exponent of saved memory is the one that the pages state."""
     nets = [mlp(depth=n, width=128, batch=64) for n in growth.DEEP]

@@ -22,12 +22,13 @@ from parity_tests.audits.memory_growth import (
     temporary_bytes,
 )
 from parity_tests.audits.networks import NETWORKS, compared
+from tests._helpers import sampled
 
 
 F = torch.nn.functional
 
 
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", sampled(list(NETWORKS), 3))
 def test_a_network(name, record_property):
     """The counted bytes of a network are within 1 % of the compiled program's residuals.
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +15,7 @@ from jax import lax
 
 import jaxgrad
 from jaxgrad.parity.interop import cast, to_jax, to_torch
+from tests._helpers import sampled
 from tests.jaxgrad._core.functions import (
     CASES,
     CONSTANT,
@@ -34,9 +37,12 @@ from tests.jaxgrad._core.functions import (
 )
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("mode", (eager, jax.jit), ids=("eager", "jit"))
-@pytest.mark.parametrize("name", CASES)
+MODES = eager, jax.jit
+
+
+@pytest.mark.parametrize(
+    ("name", "mode", "dtype"), sampled(list(itertools.product(CASES, MODES, DTYPES)), 3)
+)
 def test_ports_without_a_change(name, mode, dtype):
     """One class body gives torch's value, gradient and second derivative in both frameworks."""
     maker, args, moving, loss = CASES[name]

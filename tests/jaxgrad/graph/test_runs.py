@@ -6,6 +6,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from jaxgrad.graph import backward_graph, side_by_side
 from parity_tests.case import load
@@ -16,6 +17,7 @@ from tests.jaxgrad.graph.programs import texts
 CASES = load()
 
 
+@pytest.mark.slow
 def test_mobilenet_is_legible():
     """MobileNetV2's 158 parameters and over 700 operations are drawn with under 45 texts."""
     inputs = CASES["mobilenet/all_gradients"].inputs

@@ -13,7 +13,7 @@ from tests._helpers import sampled
 PAGE = pathlib.Path(__file__).parents[3] / "benchmarks" / "OPTIM_DELTAS.md"
 
 
-@pytest.mark.parametrize("delta", sampled(deltas.DELTAS, 2), ids=lambda delta: delta.name)
+@pytest.mark.parametrize("delta", sampled(deltas.DELTAS, 3), ids=lambda delta: delta.name)
 def test_delta(delta):
     """The measured difference equals the recorded one; otherwise torch or optax has changed."""
     difference = delta.measure()

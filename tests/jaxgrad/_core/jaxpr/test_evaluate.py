@@ -26,7 +26,7 @@ def test_evaluation_changes_no_bit(name: str) -> None:
     assert bits(evaluated(PROGRAMS[name])(jnp.array(X))) == bits(PROGRAMS[name](jnp.array(X)))
 
 
-@pytest.mark.parametrize("name", sampled(DIFFERENTIABLE, 2))
+@pytest.mark.parametrize("name", sampled(DIFFERENTIABLE, 3))
 def test_evaluation_keeps_derivatives(name: str) -> None:
     """An evaluated program keeps its first and second derivatives, including custom rules."""
     x, f = jnp.array(X), PROGRAMS[name]
