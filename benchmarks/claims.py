@@ -6,6 +6,7 @@ how many steps it takes until compiling a static graph has paid for itself.
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -135,18 +136,24 @@ def _graphs(name: str) -> dict[str, float]:
             "torch": torch_eager,
         }
     )
-    best = {name: min(numbers) for name, numbers in times.items()}
+    built /= statistics.median(times["static"])
+    slower = {name: over(times, name, "static") for name in ("op by op", "torch")}
     return {
-        "op by op / compiled": over(times, "op by op", "static"),
-        "torch / compiled": over(times, "torch", "static"),
-        "steps to pay, op by op": _steps(built, best["op by op"] - best["static"]),
-        "steps to pay, torch": _steps(built, best["torch"] - best["static"]),
+        "op by op / compiled": slower["op by op"],
+        "torch / compiled": slower["torch"],
+        "steps to pay, op by op": _steps(built, slower["op by op"]),
+        "steps to pay, torch": _steps(built, slower["torch"]),
     }
 
 
-def _steps(built: float, saved: float) -> float:
-    """Return the number of steps until compilation pays off, or infinity if it never does."""
-    return built / saved if saved > 0 else float("inf")
+def _steps(built: float, other: float) -> float:
+    """Return the number of steps until compilation pays off, or infinity if it never does.
+
+    Args:
+        built: The time of the compilation, in compiled steps.
+        other: The time of a step that is not compiled, in compiled steps.
+    """
+    return built / (other - 1) if other > 1 else float("inf")
 
 
 def markdown(numbers: dict[str, Any]) -> Iterator[str]:

@@ -141,8 +141,9 @@ def _torch(work: Workload) -> Callable[[], Any]:
 
 def markdown(ratios: dict[str, Any]) -> Iterator[str]:
     yield (
-        "The value and the gradients of a loss, of the function that `jaxgrad.port` writes, "
-        "divided by the same network by hand in JAX and in torch. Float32, products in float32."
+        "The time and the flops of a loss with its gradients: the function that `jaxgrad.port` "
+        "writes, relative to the same network by hand in JAX and in torch. Float32, products in "
+        "float32."
     )
     yield ""
     yield "| network | time, by hand | torch eager | flops, by hand | losses differ by |"

@@ -14,6 +14,7 @@ import torch
 
 import jaxgrad
 from benchmarks import (
+    claims,
     compiled,
     functional,
     growth,
@@ -309,6 +310,12 @@ def test_a_written_port_is_timed_beside_torch_and_by_hand(monkeypatch, name):
     assert rows[name]["by hand"] > 0 and rows[name]["torch"] > 0
     (line,) = [line for line in written.markdown(rows) if line.startswith(f"| {name}")]
     assert line.count("|") == 6
+
+
+def test_compiling_pays_off_only_where_the_other_step_is_slower():
+    """A step of 1.5 times the time repays 10 compiled steps after 20; an equal one never does."""
+    assert claims._steps(10, 1.5) == 20
+    assert claims._steps(10, 1.0) == claims._steps(10, 0.9) == float("inf")
 
 
 def test_steps_are_timed_against_torch_compile_row_by_row(monkeypatch):

@@ -1,7 +1,7 @@
 """Measure how far the obvious optax choice differs from torch, against recorded differences.
 
-python -m parity_tests.audits.optax_deltas                                       every row
-python -m parity_tests.audits.optax_deltas radam --markdown benchmarks/OPTIM_DELTAS.md
+python -m parity_tests.audits.optax_deltas radam                                 some rows
+python -m parity_tests.audits.optax_deltas --markdown benchmarks/OPTIM_DELTAS.md  every row
 """
 
 import argparse

@@ -253,8 +253,8 @@ def _inputs(size: int) -> dict[str, Any]:
     control=dict(requires_grad=also_last_block),
     tolerance=Tolerance(
         2e-6,
-        "with JAX 0.8.1 float32 values differ by up to 11 ULP (1.3e-6 of scale): that XLA adds "
-        "the numbers of a batch in a different order",
+        "with JAX 0.8.1 float32 values differ by up to 11 ULP (1.3e-6 of scale), because XLA "
+        "sums a batch in a different order",
         "float32",
     ),
     heavy=True,

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from parity_tests.audits.environments import ROOT
-from parity_tests.audits.version_changes import changes
+from parity_tests.audits.version_changes import applying, changes
 from parity_tests.audits.version_matrix import ENTRIES, RUNS, read, records_in
 
 
@@ -50,7 +50,7 @@ def changed() -> str:
         where = f"{NAMES[change.package]} {_in_words(change.versions)}"
         found.setdefault((where, change.difference), []).append(f"`{change.operator}`")
     rows = [f"| {where} | {has} | {', '.join(names)} |" for (where, has), names in found.items()]
-    return "\n".join(["| with | there is | operators |", "|---|---|---|", *rows])
+    return "\n".join(["| versions | what they have | operators |", "|---|---|---|", *rows])
 
 
 def _in_words(versions: str) -> str:
@@ -69,8 +69,7 @@ def not_run() -> str:
         for name, units in lacking.items()
         if 0 < len(units) < len(RUNS)
     ]
-    entries = [f"any of {', '.join(never)}"] if never else []
-    return f"**Without a record:** {'; '.join([*entries, *partly]) or 'none'}."
+    return f"No record yet: {'; '.join([*never, *partly]) or 'none is missing'}."
 
 
 def write() -> None:
@@ -111,21 +110,21 @@ def device_cell(device: str, records: list[dict[str, Any]]) -> str:
 def _matrix() -> Iterator[list[str]]:
     for name in ENTRIES:
         for record in read(name):
-            yield _row(name, record)
+            yield _row(name, record, result(record) + differing(record))
 
 
 def _devices() -> Iterator[list[str]]:
     for name, folder in DEVICES.items():
         records = records_in(ROOT / "benchmarks" / folder / "records.json")
         for record in sorted(records, key=lambda record: [*UNITS].index(record["target"])):
-            yield _row(name, record)
+            yield _row(name, record, result(record))
 
 
-def _row(name: str, record: dict[str, Any]) -> list[str]:
+def _row(name: str, record: dict[str, Any], text: str) -> list[str]:
     versions = collections.defaultdict(lambda: "-", record["versions"])
     shown = [versions[key] for key in ("python", "jax", "torch", "flax", "optax")]
     where = [record["device"], record["commit"], record["date"], f"`{record['command']}`"]
-    return [name, result(record), *shown, *where]
+    return [name, text, *shown, *where]
 
 
 def short_result(record: dict[str, Any]) -> str:
@@ -142,6 +141,12 @@ def result(record: dict[str, Any]) -> str:
     names = ", ".join(f"`{name.rpartition('::')[2]}`" for name in failed[:NAMED])
     more = f" and {len(failed) - NAMED} more" if len(failed) > NAMED else ""
     return f"{text}; failing: {names}{more}" if failed else text
+
+
+def differing(record: dict[str, Any]) -> str:
+    """Say how many of the operators that pass do so because they differ as the table says."""
+    count = len(applying(record["versions"])) if record["target"] == "operators" else 0
+    return f"; {count} of them differ as listed below" if count else ""
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@
 
 Each run measures its rows. `--markdown` replaces the measured operators' rows in the table and
 writes the page from the whole table; the test suite compares both with its own measurements. With
-another JAX than the pinned one it may instead write the table of that version, with the operators
-whose rows differ there. The docstring of each operator in the table has the sentence `POINTER`,
-which the docs build replaces with a summary of the rows.
+another JAX than the one pinned for Python 3.11 it may instead write the table of that version, with
+the operators whose rows differ there. The docstring of each operator in the table has the sentence
+`POINTER`, which the docs build replaces with a summary of the rows.
 """
 
 import collections
@@ -62,10 +62,10 @@ def main(
     outcomes = dict(zip(names, _measured(names, processes), strict=True))
     kept = [row for row in read() if row.operator in known and row.operator not in outcomes]
     rows = merged(kept, outcomes.values())
-    if markdown and (newer := _tables()):
-        newer[-1].write_text(as_table(rows_that_differ(outcomes)), encoding="utf-8")
+    if markdown and (tables := _tables()):
+        tables[-1].write_text(as_table(rows_that_differ(outcomes)), encoding="utf-8")
         print(
-            f"{newer[-1].name} is written; the page shows the rows for the pinned JAX",
+            f"{tables[-1].name} is written; the page shows the rows for the JAX of Python 3.11",
             file=sys.stderr,
         )
         markdown = None
@@ -117,22 +117,22 @@ def read(path: pathlib.Path = TABLE) -> list[ConventionRow]:
 
 
 def pinned() -> list[ConventionRow]:
-    """Return the rows for the installed JAX; the page shows those for the pinned one."""
+    """Return the rows for the installed JAX; the page those for Python 3.11."""
     return _replaced(_tables())
 
 
 def _tables() -> list[pathlib.Path]:
-    """Return the tables of changes that hold for the installed JAX, the newest last."""
+    """Return the tables of changes that hold for the installed JAX."""
     older = [path for version, path in OLDER.items() if jax.__version_info__ < version]
     return older + [path for version, path in NEWER.items() if jax.__version_info__ >= version]
 
 
 def _replaced(tables: Iterable[pathlib.Path]) -> list[ConventionRow]:
-    """Return the rows for the pinned JAX, changed by each of the tables in turn."""
+    """Return the rows of the page, changed by each of the tables in turn."""
     rows = read()
-    for newer in map(read, tables):
-        changed = {row.operator for row in newer}
-        rows = [*(row for row in rows if row.operator not in changed), *newer]
+    for changes in map(read, tables):
+        changed = {row.operator for row in changes}
+        rows = [*(row for row in rows if row.operator not in changed), *changes]
     return [row for row in rows if row.form]
 
 
@@ -141,9 +141,9 @@ def rows_that_differ(outcomes: Mapping[str, Outcome]) -> list[ConventionRow]:
 
     A row with an empty `form` represents an operator that has no rows there.
     """
-    *older, newest = _tables()
-    base = dict(_operators(merged(_replaced(older), ())))
-    rows_by_name = {name: rows for name, rows in _operators(read(newest)) if name not in outcomes}
+    *others, last = _tables()
+    base = dict(_operators(merged(_replaced(others), ())))
+    rows_by_name = {name: rows for name, rows in _operators(read(last)) if name not in outcomes}
     for name, outcome in outcomes.items():
         if sorted(outcome.rows) != sorted(base.get(name, [])):
             rows_by_name[name] = outcome.rows or [ConventionRow(name, "", "", "", "", "")]

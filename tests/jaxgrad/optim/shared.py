@@ -136,7 +136,7 @@ class OptimizerTests:
     def pytest_generate_tests(self, metafunc: Any) -> None:
         """Parametrize a test with the lists in the optimizer's record."""
         for argument, options in (
-            ("configuration", sampled(self.record.configurations, 2)),
+            ("configuration", sampled(self.record.configurations, 3)),
             ("invalid", self.record.invalid),
         ):
             if argument in metafunc.fixturenames:

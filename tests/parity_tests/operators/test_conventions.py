@@ -223,6 +223,20 @@ def test_a_row_has_enough_digits_to_show_its_difference(record):
     assert (row.at, row.torch, row.jax) == ("([1], [2])", "[1]", "[1.00002]")
 
 
+def test_an_older_jax_has_rows_of_its_own(monkeypatch):
+    """Before a version of JAX, the rows of its table replace those of the page."""
+    row = ROWS[0]._replace(operator="abs")
+    older = conventions.TABLE.with_stem("older")
+    tables = {conventions.TABLE: [row], older: [row._replace(jax="9")]}
+    monkeypatch.setattr(conventions, "read", lambda path=conventions.TABLE: tables[path])
+    monkeypatch.setattr(conventions, "NEWER", {})
+
+    monkeypatch.setattr(conventions, "OLDER", {(99, 0): older})
+    assert conventions.pinned() == [row._replace(jax="9")]
+    monkeypatch.setattr(conventions, "OLDER", {(0, 1): older})
+    assert conventions.pinned() == [row]
+
+
 def test_the_table_of_a_newer_jax_holds_only_changes(monkeypatch):
     """The newest table has the operators whose rows changed, and those that lost all rows."""
     known = ROWS[0]._replace(operator="abs"), ROWS[0]._replace(operator="exp")
@@ -231,6 +245,7 @@ def test_the_table_of_a_newer_jax_holds_only_changes(monkeypatch):
     monkeypatch.setattr(conventions, "read", lambda path=conventions.TABLE: tables[path])
     newer = {(0, 1): first, (0, 2): second, (99, 0): later}  # the last is not installed yet
     monkeypatch.setattr(conventions, "NEWER", newer)
+    monkeypatch.setattr(conventions, "OLDER", {})
     same, gone = Outcome([], [known[0]._replace(jax="9")], 0, 0), Outcome([], [], 0, 0)
     assert conventions.pinned() == [known[1], known[0]._replace(jax="9")]
 

@@ -31,6 +31,16 @@ def test_a_result_names_what_fails():
     assert versions.result(refused) == "not installed: No matching distribution found"
 
 
+def test_operators_that_pass_by_differing_are_counted():
+    """Of the operators that pass with torch 2.11, those of the table of changes are counted."""
+    record = {"target": "operators", "versions": {"torch": "2.11.0", "jax": "0.10.2"}}
+    pinned = {"torch": "2.13.0+cpu", "jax": "0.10.2"}
+
+    assert versions.differing(record) == "; 11 of them differ as listed below"
+    assert versions.differing({**record, "versions": pinned}) == ""
+    assert versions.differing({**record, "target": "parity"}) == ""
+
+
 def test_the_behaviours_that_a_gpu_does_not_run_are_counted():
     """The page says how many behaviours run on a CPU alone, and which."""
     absent = [case for case in load().values() if "gpu" not in case.devices]
@@ -52,11 +62,10 @@ def test_a_run_without_a_record_is_named(monkeypatch):
     monkeypatch.setattr(versions, "read", lambda name: (records | failed).get(name, []))
 
     assert versions.not_run() == (
-        "**Without a record:** any of `pins-3.11`, `pins-3.12`, `pins-3.13`, `nightly`; "
-        "the operators on `floor`."
+        "No record yet: `pins-3.11`; `pins-3.12`; `pins-3.13`; `nightly`; the operators on `floor`."
     )
     monkeypatch.setattr(versions, "read", lambda _: records["newest"])
-    assert versions.not_run() == "**Without a record:** none."
+    assert versions.not_run() == "No record yet: none is missing."
 
 
 def test_the_readme_shows_the_last_run_on_a_device():
