@@ -156,7 +156,7 @@ def test_the_kill_table_is_quoted_correctly():
     """The README quotes the figures of the table that `make kill-table` wrote."""
     table = (ROOT / "benchmarks" / "KILL_TABLE.md").read_text()
     figures = {
-        r"(\d+) bugs, (\d+) leave": r"planted (\d+) porting mistakes in 34 pairs .*; (\d+) of",
+        r"(\d+) bugs, (\d+) leave": r"put (\d+) porting mistakes into 34 pairs .*; (\d+) of",
         r"found (\d+) .*right surface and place (\d+)": r"finds (\d+), and for (\d+) it names",
         r"assert_close on gradients: (\d+)": r"finds (\d+) when it compares gradients",
         r"assert_close on outputs: (\d+)": r"and (\d+)\swhen it compares outputs",
