@@ -16,7 +16,7 @@ TABLE = ROOT / "parity_tests" / "tables" / "version_changes.tsv"
 
 
 class Change(NamedTuple):
-    """Why an operator of jaxgrad, which agrees with the pinned versions, differs with others."""
+    """A difference between an operator of jaxgrad and torch, with other versions than the pins."""
 
     package: str  # "torch" or "jax"
     versions: str  # as `<2.12` or `>=2.14`
@@ -38,7 +38,7 @@ def changes() -> list[Change]:
 
 
 def applying(installed: Mapping[str, str]) -> dict[str, Change]:
-    """Return the changes of the installed versions, keyed by the name of the operator.
+    """Return the changes that apply to the installed versions, keyed by the operator's name.
 
     Args:
         installed: The version of each package.

@@ -69,7 +69,8 @@ def not_run() -> str:
         for name, units in lacking.items()
         if 0 < len(units) < len(RUNS)
     ]
-    return f"No record yet: {'; '.join([*never, *partly]) or 'none is missing'}."
+    missing = "; ".join([*never, *partly])
+    return f"No record yet: {missing}." if missing else "Every entry has its records."
 
 
 def write() -> None:
@@ -144,7 +145,7 @@ def result(record: dict[str, Any]) -> str:
 
 
 def differing(record: dict[str, Any]) -> str:
-    """Say how many of the operators that pass do so because they differ as the table says."""
+    """Say how many of the operators pass because they still differ as the table of changes says."""
     count = len(applying(record["versions"])) if record["target"] == "operators" else 0
     return f"; {count} of them differ as listed below" if count else ""
 

@@ -290,7 +290,6 @@ def test_three_points_on_a_line():
 # ---- torch's ranks
 
 
-@pytest.mark.slow
 def test_torchs_sync_batch_norm_refuses_a_cpu():
     """torch's SyncBatchNorm still refuses CPU tensors, so torch_ref needs its own."""
     errors = references._torchs_sync_batch_norm(torch.ones(3, 2))
@@ -345,7 +344,6 @@ def test_trees_of_ranks_are_stacked():
     assert [len(x) for x in tree["c"]] == [2, 3]
 
 
-@pytest.mark.slow
 def test_no_rank_outlives_its_caller():
     """All rank processes exit even when their caller is killed."""
     program = (

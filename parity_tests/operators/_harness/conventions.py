@@ -117,7 +117,7 @@ def read(path: pathlib.Path = TABLE) -> list[ConventionRow]:
 
 
 def pinned() -> list[ConventionRow]:
-    """Return the rows for the installed JAX; the page those for Python 3.11."""
+    """Return the rows for the installed JAX; the page has those for the JAX of Python 3.11."""
     return _replaced(_tables())
 
 

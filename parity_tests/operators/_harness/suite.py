@@ -28,13 +28,14 @@ NAMESPACES = ("distributions", "fft", "linalg", "special")
 def agreement_test(room: str) -> Callable[..., None]:
     """Return the test `test_operator[NAME]` for each operator that has its record in the folder."""
     records = {name: record for name, record in load().items() if record.room == room}
+    changes = applying(INSTALLED)
 
     @pytest.mark.parametrize("record", records.values(), ids=records)
     def test_operator(record: Operator) -> None:
         """The operator has torch's values, gradients, second derivatives, tangents and errors."""
         if record.too_new:
             pytest.skip(record.too_new)
-        if change := applying(INSTALLED).get(record.name):
+        if change := changes.get(record.name):
             still_differs(record, change)
             return
         outcome = check(record, EVERY)
@@ -51,7 +52,7 @@ def agreement_test(room: str) -> Callable[..., None]:
 
 
 def still_differs(record: Operator, change: Change) -> None:
-    """Raise AssertionError if an operator passes that the table says differs with this version."""
+    """Raise AssertionError if an operator passes although the table says that it differs here."""
     try:
         problems = [text for text in check(record, EVERY).problems if "JAX raises" not in text]
     except (AttributeError, RuntimeError, ValueError) as error:  # torch refuses or lacks it

@@ -23,7 +23,7 @@ def test_a_change_applies_to_the_versions_before_or_from_one_on(versions, those)
 
 
 def test_the_installed_versions_decide(monkeypatch):
-    """An operator may differ in an older and in a newer version; each package has its own."""
+    """An operator may have one change in older and one in newer versions of a package."""
     older, newer = Change("torch", "<2.12", "abs", "a"), Change("torch", ">=2.14", "abs", "b")
     other = Change("jax", "<0.9", "stft", "c")
     monkeypatch.setattr(version_changes, "changes", lambda: [older, newer, other])
@@ -42,7 +42,7 @@ def test_with_the_pinned_versions_nothing_differs():
 
 
 def test_the_table_names_operators_and_reasons():
-    """Each line has an operator that has a record, versions, and what they have instead."""
+    """Each line has an operator with a record, a range of versions, and the difference."""
     known = load()
     assert len(set(changes())) == len(changes())
     for change in changes():

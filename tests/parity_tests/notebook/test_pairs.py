@@ -66,7 +66,6 @@ def test_both_cells_print_the_same_before_and_after_the_change(name, pair):
         assert "Error" not in text, text
 
 
-@pytest.mark.slow
 def test_the_cells_run_without_the_checkout(tmp_path):
     """Torch, JAX and an installed jaxgrad are enough; JAX computes in float32 there."""
     chosen = [pair for _, pair in sampled(PAIRS, 13)]

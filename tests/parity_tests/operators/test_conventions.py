@@ -224,7 +224,7 @@ def test_a_row_has_enough_digits_to_show_its_difference(record):
 
 
 def test_an_older_jax_has_rows_of_its_own(monkeypatch):
-    """Before a version of JAX, the rows of its table replace those of the page."""
+    """With a JAX older than a table's version, the rows of that table replace the page's rows."""
     row = ROWS[0]._replace(operator="abs")
     older = conventions.TABLE.with_stem("older")
     tables = {conventions.TABLE: [row], older: [row._replace(jax="9")]}

@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from parity_tests.audits import version_changes
 from parity_tests.audits.version_changes import Change
 from parity_tests.operators import load
 from parity_tests.operators._harness import suite
@@ -33,7 +34,7 @@ def test_a_change_that_torch_does_not_have_fails(changed):
     "error", [AttributeError("no abs"), RuntimeError("removed"), ValueError("eps"), None]
 )
 def test_an_operator_that_differs_passes(changed, monkeypatch, error):
-    """It passes if a value differs, and if torch refuses the call or has no such function."""
+    """The test passes if a value differs, if torch refuses the call, or has no such function."""
 
     def check(record, every):
         if error:
@@ -44,10 +45,25 @@ def test_an_operator_that_differs_passes(changed, monkeypatch, error):
     suite.agreement_test("pointwise")(ABS)
 
 
+def test_an_exception_of_jax_is_not_taken_for_a_difference(changed, monkeypatch):
+    """An operator that is broken in JAX does not pass as one that differs."""
+    broken = Outcome(["point (0): JAX raises TypeError: no"], [], 1, 1)
+    monkeypatch.setattr(suite, "check", lambda record, every: broken)
+    with pytest.raises(AssertionError, match="abs passes with torch"):
+        suite.agreement_test("pointwise")(ABS)
+
+
 def test_another_error_is_not_taken_for_a_difference(changed, monkeypatch):
     monkeypatch.setattr(suite, "check", lambda record, every: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         suite.agreement_test("pointwise")(ABS)
+
+
+def test_a_change_of_other_versions_is_ignored(monkeypatch):
+    """A row for a newer torch than the installed one does not apply: the operator must agree."""
+    later = CHANGE._replace(versions=">=99.0")
+    monkeypatch.setattr(version_changes, "changes", lambda: [later])
+    suite.agreement_test("pointwise")(ABS)
 
 
 def test_an_operator_that_this_torch_lacks_is_skipped():

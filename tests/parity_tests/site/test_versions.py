@@ -65,7 +65,7 @@ def test_a_run_without_a_record_is_named(monkeypatch):
         "No record yet: `pins-3.11`; `pins-3.12`; `pins-3.13`; `nightly`; the operators on `floor`."
     )
     monkeypatch.setattr(versions, "read", lambda _: records["newest"])
-    assert versions.not_run() == "No record yet: none is missing."
+    assert versions.not_run() == "Every entry has its records."
 
 
 def test_the_readme_shows_the_last_run_on_a_device():
@@ -94,7 +94,7 @@ def test_a_run_on_a_tpu_changes_the_readme(monkeypatch, tmp_path):
 
 
 def test_the_page_has_the_operators_that_other_versions_change():
-    """The page names each operator of the table, under what is different with which versions."""
+    """The page lists each operator of the table beside the versions and the difference."""
     text = versions.PAGE.read_text(encoding="utf-8")
     begin, end = versions.CHANGES
     shown = text.split(begin)[1].split(end)[0].strip()

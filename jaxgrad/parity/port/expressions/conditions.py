@@ -161,7 +161,7 @@ def if_expression(node: ast.IfExp, scope: Scope) -> Value:
 
 
 def _by_size(node: ast.IfExp, test: Size, scope: Scope) -> Value:
-    """Return `a if size > 1 else b` with both sides; the one that torch takes is interpreted last.
+    """Return `a if size > 1 else b` with both sides; the side that torch takes is interpreted last.
 
     Raises:
         PortError: A side is not one expression, or the two are of different kinds.

@@ -110,7 +110,6 @@ def open_page(browser):
     assert all(url.startswith(("file:", "data:")) for url in fetched)
 
 
-@pytest.mark.slow
 def test_every_step_of_every_scenario_shows_the_recorded_numbers(open_page):
     """Numbers, versions, saved tensors, nodes, sentences and exceptions are those of the data."""
     tab = open_page()

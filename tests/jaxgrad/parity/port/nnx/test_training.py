@@ -200,7 +200,6 @@ def test_the_step_of_a_flax_model_is_proved(tmp_path):
         step_proofs.step_proved(wrong, recipe, (X,), 0)
 
 
-@pytest.mark.slow
 def test_draws_of_a_flax_model_differ_from_step_to_step():
     """The keys of dropout advance in the model that the step changes."""
     torch.manual_seed(0)
