@@ -3,6 +3,8 @@
 import os
 import re
 import zlib
+from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 
@@ -23,13 +25,25 @@ def in_shard(name: str, shard: str) -> bool:
     return zlib.crc32(name.encode()) % int(match[2]) == int(match[1]) - 1
 
 
+def in_sample(items: Sequence[pytest.Item]) -> list[bool]:
+    """Return for each test whether a quick run has it: `sampled` keeps some cases of a test."""
+    cases: Counter[tuple[object, str]] = Counter()
+    kept: list[bool] = []
+    for item in items:
+        case = (item.parent, getattr(item, "originalname", item.name))
+        sample = item.get_closest_marker("sampled")
+        kept.append(sample is None or cases[case] % sample.args[0] == 0)
+        cases[case] += 1
+    return kept
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the part of the tests that SHARD names, and slow tests with TEST_ALL only."""
+    """Keep the part of the tests that SHARD names; without TEST_ALL, no slow tests and a sample."""
     shard, runs_all = os.environ.get("SHARD"), "TEST_ALL" in os.environ
     left: list[pytest.Item] = []
     kept: list[pytest.Item] = []
-    for item in items:
-        runs = runs_all or item.get_closest_marker("slow") is None
+    for item, sampled in zip(items, in_sample(items), strict=True):
+        runs = runs_all or (sampled and item.get_closest_marker("slow") is None)
         runs &= not shard or in_shard(item.nodeid, shard)
         (kept if runs else left).append(item)
     items[:] = kept

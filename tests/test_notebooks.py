@@ -79,7 +79,7 @@ def test_every_row_is_in_a_notebook(row):
 
 
 # `make parity` runs the same cases, so only `make test-all` runs all notebooks.
-RUN = sampled(SCRIPTS, 11)
+RUN = sampled(SCRIPTS, 30)
 
 
 @pytest.mark.parametrize("script", RUN, ids=lambda script: script.stem)

@@ -69,6 +69,7 @@ def test_the_fixture_proves_and_reports(run_tests, pytester):
     assert "test_ports.py::test_wrong" in page
 
 
+@pytest.mark.slow
 def test_proofs_of_workers_are_in_the_summary(run_tests):
     """Proofs that a pytest-xdist worker ran are in the summary."""
     result = run_tests(TESTS, "-k", "good", "-n", "1")

@@ -1,10 +1,14 @@
 """The suite can be split into parts that CI runs at the same time."""
 
-from types import SimpleNamespace
+import pathlib
 
 import pytest
 
-from conftest import in_shard, pytest_collection_modifyitems
+from conftest import in_shard
+
+
+ROOT = pathlib.Path(__file__).parents[1]
+pytest_plugins = "pytester"
 
 
 def test_the_parts_hold_every_test_once():
@@ -23,23 +27,54 @@ def test_a_wrong_part_says_what_to_write(shard):
         in_shard("tests/test_x.py::test_y", shard)
 
 
-@pytest.mark.parametrize(("runs_all", "kept"), [(False, ["quick"]), (True, ["quick", "slow"])])
-def test_slow_tests_run_with_all_others_only(monkeypatch, runs_all, kept):
-    """`make test` leaves out what takes longer than 10 s; `make test-all` does not."""
-    monkeypatch.delenv("SHARD", raising=False)
-    monkeypatch.delenv("TEST_ALL", raising=False)
-    if runs_all:
-        monkeypatch.setenv("TEST_ALL", "1")
-    markers = {"quick": None, "slow": pytest.mark.slow}
+SUITE = """
+import pytest
 
-    class Item:
-        def __init__(self, name):
-            self.name = self.nodeid = name
+@pytest.mark.slow
+def test_slow(): pass
 
-        def get_closest_marker(self, label):
-            return markers[self.name] if label == "slow" else None
+def test_quick(): pass
 
-    items = [Item("quick"), Item("slow")]
-    config = SimpleNamespace(hook=SimpleNamespace(pytest_deselected=lambda items: None))
-    pytest_collection_modifyitems(config, items)  # pyright: ignore[reportArgumentType]
-    assert [item.name for item in items] == kept
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("n", range(7))
+def test_many(n): pass
+
+class TestOther:
+    @pytest.mark.sampled(2)
+    @pytest.mark.parametrize("n", range(2))
+    def test_many(self, n): pass
+"""
+
+
+@pytest.fixture
+def collected(pytester, monkeypatch):
+    """A function that collects `SUITE` and returns the names of the tests that would run."""
+    pytester.makeconftest((ROOT / "conftest.py").read_text(encoding="utf-8"))
+    pytester.makepyfile(test_suite=SUITE)
+    for name in ("SHARD", "TEST_ALL"):
+        monkeypatch.delenv(name, raising=False)
+
+    def collect(*arguments: str) -> list[str]:
+        out = pytester.runpytest_inprocess("--collect-only", "-q", *arguments).outlines
+        return [line.split("::", 1)[1] for line in out if "::" in line]
+
+    return collect
+
+
+def test_a_quick_run_has_no_slow_test_and_a_sample_of_the_cases(collected):
+    """`make test` leaves out what takes long; of sampled cases it runs the first of every n."""
+    cases = ["test_many[0]", "test_many[3]", "test_many[6]"]
+    assert collected() == ["test_quick", *cases, "TestOther::test_many[0]"]
+
+
+def test_with_test_all_every_test_runs(collected, monkeypatch):
+    """`make test-all` runs the slow tests and every case."""
+    monkeypatch.setenv("TEST_ALL", "1")
+    cases = [f"test_many[{n}]" for n in range(7)]
+    other = [f"TestOther::test_many[{n}]" for n in range(2)]
+    assert collected() == ["test_slow", "test_quick", *cases, *other]
+
+
+def test_a_case_that_is_named_runs(collected):
+    """A case that the sample leaves out runs if pytest is given its name."""
+    assert collected("test_suite.py::test_many[4]") == ["test_many[4]"]

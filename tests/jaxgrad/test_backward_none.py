@@ -13,7 +13,7 @@ import torch
 from jax import lax
 
 import jaxgrad
-from tests._helpers import close_or_none, sampled
+from tests._helpers import close_or_none
 
 
 X, Y, N = [0.5, 1.5, -2.0], [3.0, -1.0, 0.25], [1, 2, 0]
@@ -384,6 +384,7 @@ def arguments() -> tuple[jax.Array, jax.Array, jax.Array]:
 NEED_NUMBERS = ("python if", "boolean mask")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_none_where_torch_has_none(name: str) -> None:
     """In these programs a gradient is None where torch's `.grad` is None, and zeros where it is."""
@@ -396,6 +397,7 @@ def test_none_where_torch_has_none(name: str) -> None:
         close_or_none(grad, torch_grad)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in NEED_NUMBERS])
 def test_none_under_jit(name: str) -> None:
     """The same gradients are None under `jit` as in eager mode."""
@@ -412,6 +414,7 @@ def test_depends_on_agrees_with_the_gradients(name: str) -> None:
     assert jaxgrad.depends_on(program, *arguments()) == tuple(g is not None for g in grads)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_unused_zeros_is_jax_grad(name: str) -> None:
     """With `unused="zeros"` every gradient is bit-identical to that of `jax.grad`."""
@@ -459,7 +462,8 @@ def interpret(program: list[Any], which: int, values: list[Any]) -> list[Any]:
     return values
 
 
-@pytest.mark.parametrize("seed", sampled(range(60), 3))
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize("seed", range(60))
 def test_random_programs(seed: int) -> None:
     """Random programs with a loop, a branch and remat have torch's Nones and gradients."""
     rng = np.random.default_rng(seed)

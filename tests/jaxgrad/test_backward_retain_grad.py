@@ -98,6 +98,7 @@ INSIDE = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("wrap", "shape"), INSIDE.values(), ids=INSIDE)
 def test_retained_inside(wrap: Any, shape: tuple[int, ...]) -> None:
     """Gradients retained in scan, vmap, cond, remat or jit are stacked, and no result changes."""

@@ -22,13 +22,13 @@ from parity_tests.audits.memory_growth import (
     temporary_bytes,
 )
 from parity_tests.audits.networks import NETWORKS, compared
-from tests._helpers import sampled
 
 
 F = torch.nn.functional
 
 
-@pytest.mark.parametrize("name", sampled(list(NETWORKS), 3))
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize("name", NETWORKS)
 def test_a_network(name, record_property):
     """The counted bytes of a network are within 1 % of the compiled program's residuals.
 
@@ -166,6 +166,7 @@ def test_saved_bytes_grow(fun, low, high):
     assert low <= power <= high, f"{kept} bytes at depths {DEPTHS}"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("fun", "low", "high"), [(plain, 0.8, 1.1), (in_segments, 0.3, 0.75)])
 def test_the_peak_of_memory_grows(fun, low, high):
     """The compiled gradient's temporary memory, recomputation included, grows at the same rates."""

@@ -55,6 +55,7 @@ def test_shard_map_and_shardings_agree(count):
         jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-12), grads, alone)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("check_vma", (True, False))
 def test_the_place_of_the_mean_depends_on_check_vma(check_vma):
     """With `check_vma` the mean belongs in the loss; without it, on the gradients, as in `pmap`."""
@@ -91,6 +92,7 @@ def test_unused_parameters_of_sharded_functions_get_none():
 # ---- JAX: clipping sharded gradients
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("p", (0, 1, 2, 3, float("inf"), float("-inf")))
 def test_the_norm_of_shards_is_that_of_the_whole(p):
     """The norm of sharded gradients equals the unsharded norm; replicated gradients count once."""
@@ -260,6 +262,7 @@ def test_a_permutation_sends_all():
 # ---- docs/distributed.md
 
 
+@pytest.mark.slow
 def test_the_page_is_what_was_compiled():
     """docs/distributed.md lists the collectives that this JAX compiles.
 
@@ -290,6 +293,7 @@ def test_three_points_on_a_line():
 # ---- torch's ranks
 
 
+@pytest.mark.slow
 def test_torchs_sync_batch_norm_refuses_a_cpu():
     """torch's SyncBatchNorm still refuses CPU tensors, so torch_ref needs its own."""
     errors = references._torchs_sync_batch_norm(torch.ones(3, 2))
@@ -344,6 +348,7 @@ def test_trees_of_ranks_are_stacked():
     assert [len(x) for x in tree["c"]] == [2, 3]
 
 
+@pytest.mark.slow
 def test_no_rank_outlives_its_caller():
     """All rank processes exit even when their caller is killed."""
     program = (

@@ -37,6 +37,7 @@ def eager(fun: Any, **_: Any) -> Any:
     return fun
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", HOOKS)
 def test_first_and_second_derivative(name, dtype):
@@ -167,6 +168,7 @@ def test_no_cotangent_arrives():
     same(x.grad, grad(to_jax(V)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dtype", (*DTYPES, "bfloat16"))
 def test_watching_changes_no_bit(dtype):
     """A hook that returns None leaves the value and all gradients bit-identical."""

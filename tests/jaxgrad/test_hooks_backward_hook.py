@@ -140,6 +140,7 @@ def test_none_in_an_answer():
     np.testing.assert_array_equal(jax_grads[1], np.zeros(3))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("answer", ("watch", "change", "use the outputs"))
 @pytest.mark.parametrize("after", (lambda z: z, lambda z: z * z), ids=("linear", "square"))
 def test_second_derivative_of_a_hooked_module(answer, after):

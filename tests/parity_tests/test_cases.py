@@ -1,4 +1,4 @@
-"""Run one cell of every twelfth case as a pytest test, judged by the engine."""
+"""Run one cell of every 40th case as a pytest test, judged by the engine."""
 
 import pytest
 
@@ -9,14 +9,14 @@ from tests._helpers import ALL, sampled
 
 
 def _cells() -> list[Cell]:
-    """Return a cell of every twelfth case, in varying dtypes and modes; `make parity` runs all."""
+    """Return a cell of every 40th case, in varying dtypes and modes; `make parity` runs all."""
     cells = grid(load().values(), (), (), "cpu")
     if ALL:
         return cells
     cases: dict[str, list[Cell]] = {cell.case.id: [] for cell in cells if not cell.case.heavy}
     for cell in cells:
         cases.get(cell.case.id, []).append(cell)
-    return [own[number % len(own)] for number, own in sampled(list(enumerate(cases.values())), 12)]
+    return [own[number % len(own)] for number, own in sampled(list(enumerate(cases.values())), 40)]
 
 
 def _cell_id(cell: Cell) -> str:

@@ -188,6 +188,7 @@ def test_a_worker_that_died(planted, monkeypatch, tmp_path, capsys):
     assert words in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_workers(tmp_path):
     """Several processes give the same results in the same order as a single one."""
     runs = []

@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jaxgrad.functional._core.arguments import array, floating, in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
@@ -181,6 +182,7 @@ def logit(input: jax.Array, eps: float | None = None) -> jax.Array:
 def _logit_derivative(t: Any, _: Any, x: Any, eps: float | None) -> Any:
     low = 0.0 if eps is None else eps
     within = (x >= low) & (x <= 1 - low)
+    x = x + lax.stop_gradient(jnp.where(x == 0, -x, 0))  # the gradient is +inf at -0.0 too
     factor = jnp.where(within, 1 / (x * (1 - x)), jnp.nan if eps is None else 0)
     return (t if eps is None else jnp.where(within, t, 0)) * factor
 

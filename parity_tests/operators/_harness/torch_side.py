@@ -1,5 +1,6 @@
 """Run a job in torch: values, gradients, second derivatives and forward mode."""
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -47,16 +48,19 @@ def observe(
     if not any(live) or not inputs:
         observed["gradient"] = dict.fromkeys(names)
         return Truth(observed, cotangents, along)
-    gradients = torch.autograd.grad(
+    backward = functools.partial(
+        torch.autograd.grad,
         [out for out, yes in zip(smooth, live, strict=True) if yes],
         inputs,
         [c for c, yes in zip(back, live, strict=True) if yes],
-        create_graph=job.second_order,
         allow_unused=True,
     )
+    # torch has two formulas for some gradients: one for `backward()`, and one with `create_graph`.
+    gradients = backward(retain_graph=job.second_order)
     observed["gradient"] = dict(zip(names, to_numpy(list(gradients)), strict=True))
     if not job.second_order:
         return Truth(observed, cotangents, along)
+    gradients = backward(create_graph=True)
     second = _second(gradients, [*inputs, *back], along)
     if second is not None:
         observed["second"] = dict(zip(names, second[: len(names)], strict=True))

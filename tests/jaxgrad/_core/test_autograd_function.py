@@ -15,7 +15,6 @@ from jax import lax
 
 import jaxgrad
 from jaxgrad.parity.interop import cast, to_jax, to_torch
-from tests._helpers import sampled
 from tests.jaxgrad._core.functions import (
     CASES,
     CONSTANT,
@@ -40,9 +39,8 @@ from tests.jaxgrad._core.functions import (
 MODES = eager, jax.jit
 
 
-@pytest.mark.parametrize(
-    ("name", "mode", "dtype"), sampled(list(itertools.product(CASES, MODES, DTYPES)), 3)
-)
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize(("name", "mode", "dtype"), list(itertools.product(CASES, MODES, DTYPES)))
 def test_ports_without_a_change(name, mode, dtype):
     """One class body gives torch's value, gradient and second derivative in both frameworks."""
     maker, args, moving, loss = CASES[name]
@@ -70,6 +68,7 @@ def test_other_saved_values_are_constants_in_a_second_derivative(name):
     same((first, second), (grad(to_jax(V)), jax.grad(lambda x: grad(x).sum())(to_jax(V))))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name", ("saved output", "both", "several outputs", "unmaterialized second")
 )
@@ -283,6 +282,7 @@ def test_needs_input_grad_follows_what_is_differentiated():
     assert seen["jax", "forward"] == (True, False, True, False)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "shape, wide",
     (

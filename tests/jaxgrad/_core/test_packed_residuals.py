@@ -89,6 +89,7 @@ def test_captured_variables_are_not_packed():
     assert jaxgrad.saved_bytes(lambda w: loss(w, half), W).by_kind["pack"] == (15 + 15) * 2
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("wrap", [lossless, half, integers])
 def test_transformations_compose(wrap):
     """A hooked function has the same gradient under jit, vmap, checkpoint and outer hooks."""
@@ -116,6 +117,7 @@ def test_each_iteration_of_a_scan_is_packed():
     np.testing.assert_array_equal(jax.grad(in_scan(lossless))(X), jax.grad(in_scan(lambda f: f))(X))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("outer", "inner"), [(a, b) for a in ("fwd", "rev") for b in ("fwd", "rev")]
 )

@@ -39,6 +39,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_checkify_reports_a_wrong_value_through_each_transformation(name):
     """The error has torch's text, and a right value gives none."""

@@ -22,6 +22,7 @@ OPERATORS = load()
 NINE = np.arange(1.0, 10.0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "sample"),
     [

@@ -15,6 +15,7 @@ OPERATORS = load()
 test_operator = agreement_test("distributions")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "value", "params", "infinite"),
     [

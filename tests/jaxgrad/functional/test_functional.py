@@ -130,6 +130,7 @@ def test_subnormals_are_zero_on_the_cpu():
     assert torch.tensor([1e-310, -1e-310], dtype=torch.float64).gt(0).tolist() == [True, False]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name",
     [

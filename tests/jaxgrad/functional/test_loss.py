@@ -14,6 +14,7 @@ from parity_tests.operators._harness.suite import agreement_test
 test_operator = agreement_test("loss")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ["l1_loss", "mse_loss"])
 @pytest.mark.parametrize("weight", [np.array([1.0, 2.0]), np.array([1.0 - 1j, 2.0])])
 def test_weighted_losses_of_complex_numbers(name, weight):
@@ -52,6 +53,7 @@ def test_linear_cross_entropy_ignores_options_that_only_save_memory():
     )
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("logits", "labels"),
     [

@@ -13,6 +13,7 @@ from parity_tests.operators._harness.suite import agreement_test
 test_operator = agreement_test("reduction")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore:(var|std)")  # torch warns of too few degrees of freedom
 @pytest.mark.parametrize("name", ["var", "std", "var_mean", "std_mean"])
 def test_the_spread_of_nothing_is_nan(name):

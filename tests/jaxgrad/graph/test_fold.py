@@ -1,5 +1,7 @@
 """A lane with too many operations is folded into fewer boxes."""
 
+import pytest
+
 from jaxgrad.graph import Setting, backward_graph, side_by_side
 from jaxgrad.graph._fold import Box, Diagram, fold
 from jaxgrad.graph._runs import assign_all
@@ -42,6 +44,7 @@ def test_a_lane_that_is_still_too_full_becomes_one_box():
         assert badge.text == "all"
 
 
+@pytest.mark.slow
 def test_a_cut_inside_a_folded_box_is_shown():
     """Both cuts of the critic's loss in S0-16 are drawn although their operations are folded."""
     stopped = pictures.settings(CASES["actor_critic/critic_loss"])["stopped"]

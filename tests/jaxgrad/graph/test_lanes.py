@@ -82,6 +82,7 @@ def equinox_net():
     return backward_graph(lambda model: mse(jax.vmap(model)(X), Y), model)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("make", [linen_net, nnx_net, nnx_module, equinox_net])
 def test_modules_of_every_library_give_the_same_lanes(make):
     """flax.linen, flax.nnx and equinox models give the same lanes and parameter names."""

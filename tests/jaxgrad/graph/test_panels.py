@@ -8,6 +8,7 @@ import re
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import torch
 from flax import linen
 from torch import nn
@@ -74,6 +75,7 @@ class JaxTransformer(linen.Module):
         return linen.Dense(11, name="head")(x)
 
 
+@pytest.mark.slow
 def test_a_transformer_is_legible():
     """A two-block transformer with over 150 operations has under 70 boxes, in named lanes."""
     torch.manual_seed(0)

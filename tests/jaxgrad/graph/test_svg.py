@@ -13,6 +13,7 @@ from parity_tests.runner.settings import ROOT
 from tests.jaxgrad.graph.programs import X, loss, net, torch_step
 
 
+@pytest.mark.slow
 def test_the_same_graphs_give_the_same_bytes():
     """Two processes with different hash seeds draw byte-identical pictures."""
     program = (

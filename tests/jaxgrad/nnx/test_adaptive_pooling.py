@@ -25,6 +25,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_adaptive_pooling_layers_match_torch(name):
     """Adaptive pooling layers have torch's outputs and gradients."""

@@ -41,6 +41,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_losses_with_parameters_train_as_in_torch(name):
     """With torch's weights, the losses have torch's values and gradients."""

@@ -55,6 +55,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name, jit", runs(CASES))
 def test_attention_layers_train_as_in_torch(name, jit):
     """With torch's weights, attention layers have torch's outputs, gradients and states."""

@@ -39,6 +39,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_classification_losses_match_torch(name):
     """Losses of classifiers have torch's values, gradients and state dicts."""

@@ -38,6 +38,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name, jit", runs(CASES))
 def test_convolutions_train_as_in_torch(name, jit):
     """With torch's weights, convolutions have torch's outputs, gradients and states."""

@@ -13,6 +13,7 @@ from tests.jaxgrad.nnx._helpers import check_constructor_error, rngs
 DROPOUTS = "Dropout Dropout1d Dropout2d Dropout3d AlphaDropout FeatureAlphaDropout".split()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", DROPOUTS)
 def test_dropout_layers_match_torch_in_distribution(name):
     """Each dropout yields torch's values at torch's rate, and a new mask in each training call."""

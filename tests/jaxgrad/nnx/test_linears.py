@@ -30,6 +30,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name, jit", runs(CASES, ("Linear", "Embedding")))
 def test_linear_layers_and_embeddings_train_as_in_torch(name, jit):
     """With torch's weights, linear layers and embeddings have torch's outputs and gradients."""

@@ -104,6 +104,7 @@ MISUSES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MISUSES)
 def test_unusable_arguments_are_named(name):
     """A module in the place of a state dict, and the reverse, raise an error that says so."""

@@ -38,6 +38,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_margin_losses_match_torch(name):
     """Margin losses have torch's values, gradients and state dicts."""

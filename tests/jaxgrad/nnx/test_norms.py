@@ -55,6 +55,7 @@ CALL_ERRORS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name, jit", runs(CASES, ("LayerNorm", "BatchNorm1d")))
 def test_norms_train_as_in_torch(name, jit):
     """With torch's weights, normalisation layers have torch's outputs, gradients and states."""

@@ -32,6 +32,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_padding_layers_match_torch(name):
     """Padding layers have torch's outputs and gradients."""

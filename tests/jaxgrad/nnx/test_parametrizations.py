@@ -51,6 +51,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name, jit", runs(CASES, ("spectral_norm",)))
 def test_parametrized_layers_train_as_in_torch(name, jit):
     """With torch's weights, parametrized layers have torch's outputs, gradients and states."""

@@ -32,6 +32,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_pooling_layers_match_torch(name):
     """Pooling layers have torch's outputs and gradients."""

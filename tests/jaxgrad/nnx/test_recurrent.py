@@ -35,6 +35,7 @@ CALL_ERRORS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name, jit", runs(CASES))
 def test_recurrent_layers_train_as_in_torch(name, jit):
     """With torch's weights, recurrent layers have torch's outputs, gradients and states."""

@@ -25,6 +25,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name, jit", runs(CASES, ("GRUCell",)))
 def test_recurrent_cells_train_as_in_torch(name, jit):
     """With torch's weights, recurrent cells have torch's outputs, gradients and states."""

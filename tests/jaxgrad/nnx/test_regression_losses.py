@@ -30,6 +30,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_regression_losses_match_torch(name):
     """Losses of regression and distributions have torch's values and gradients."""

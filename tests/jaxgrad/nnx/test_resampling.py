@@ -25,6 +25,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_resampling_layers_match_torch(name):
     """Layers that change the resolution have torch's outputs and gradients."""

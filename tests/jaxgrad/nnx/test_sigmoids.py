@@ -33,6 +33,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_sigmoids_match_torch(name):
     """Activations have torch's outputs and gradients."""

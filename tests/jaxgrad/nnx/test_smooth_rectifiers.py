@@ -31,6 +31,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_smooth_rectifiers_match_torch(name):
     """Activations have torch's outputs and gradients."""

@@ -77,6 +77,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_transformer_layers_train_as_in_torch(name):
     """With torch's weights, the layers have torch's outputs and gradients in both modes."""
@@ -84,6 +85,7 @@ def test_transformer_layers_train_as_in_torch(name):
     check_round_trip(CASES[name])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", NAMES)
 def test_transformer_layers_match_torch_in_float32(kind):
     """In float32 the layers are as close to float64 as torch's are."""

@@ -78,6 +78,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings(NESTED)
 @pytest.mark.parametrize("name", CASES)
 def test_transformers_match_torch(name):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from typing import Any
 
 import jax
@@ -19,10 +20,13 @@ import torch
 from jaxgrad import optim
 from parity_tests.audits import optimizer_runs as runs
 from parity_tests.audits.optimizers import OPTIMIZERS, Optimizer
-from tests._helpers import sampled
+from tests._helpers import ALL
 
 
 STEPS = 100
+# Drawn configurations, of which the expensive optimizers have a tenth; `make fuzz` runs more.
+FUZZ = int(os.environ.get("OPTIM_FUZZ", "30" if ALL else "2"))
+FUZZ_EXPENSIVE = max(1, FUZZ // 10)
 HALF = len(runs.SHAPES)  # the first half of a problem's leaves are float32, the others float64
 PARAMS = {"u": jnp.array([3.0, -1.0]), "w": jnp.array([[1.0, 2.0]])}
 GRADS = {"u": jnp.array([1.0, -0.5]), "w": jnp.array([[0.25, 2.0]])}
@@ -136,7 +140,7 @@ class OptimizerTests:
     def pytest_generate_tests(self, metafunc: Any) -> None:
         """Parametrize a test with the lists in the optimizer's record."""
         for argument, options in (
-            ("configuration", sampled(self.record.configurations, 3)),
+            ("configuration", self.record.configurations),
             ("invalid", self.record.invalid),
         ):
             if argument in metafunc.fixturenames:
@@ -165,6 +169,7 @@ class OptimizerTests:
 class ElementwiseTests(OptimizerTests):
     """The comparison with torch for an optimizer whose rule acts on single elements."""
 
+    @pytest.mark.sampled(7)
     def test_configuration(self, configuration):
         """Over 100 steps exact mode has torch's bits; fast mode differs only by rounding."""
         options = {"lr": 0.03, **configuration}
@@ -222,7 +227,7 @@ class ElementwiseTests(OptimizerTests):
                 grad.reshape(-1)[step : step + 1] = value
         with runs.ieee_sqrt():
             theirs = runs.run_torch(self.name, single_tensor(options), params, grads)
-        exact = runs.run_jax(self.record.make(**options, exact=True), params, grads)
+        exact = runs.run_jax(self.record.make(**options, exact=True), params, grads, quick=True)
         fast = runs.run_jax(self.record.make(**options), params, grads, quick=True)
 
         assert not runs.differing(exact, theirs)
@@ -236,7 +241,7 @@ class ElementwiseTests(OptimizerTests):
         options = self.record.representative
         with runs.ieee_sqrt():
             theirs = runs.run_torch(self.name, single_tensor(options), params, grads)
-        ours = runs.run_jax(self.record.make(**options, exact=True), params, grads)
+        ours = runs.run_jax(self.record.make(**options, exact=True), params, grads, quick=True)
 
         assert not runs.differing(ours, theirs)
 

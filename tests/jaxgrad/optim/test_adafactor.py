@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import jax.numpy as jnp
@@ -14,12 +13,15 @@ import jaxgrad
 from jaxgrad import optim
 from parity_tests.audits import optimizer_runs as runs
 from parity_tests.audits.optimizers import OPTIMIZERS
-from tests._helpers import sampled
-from tests.jaxgrad.optim.shared import AggregatingTests, NoneTests, draw_learning_rate
+from tests.jaxgrad.optim.shared import (
+    FUZZ_EXPENSIVE,
+    AggregatingTests,
+    NoneTests,
+    draw_learning_rate,
+)
 
 
 STEPS = 100
-FUZZ = int(os.environ.get("OPTIM_FUZZ", "30")) // 10  # `make fuzz` runs more
 RECORD = OPTIMIZERS["adafactor"]
 SHAPES = [(7, 5), (33,), (), (2, 3, 4), (1, 6)]
 
@@ -66,14 +68,15 @@ class TestAdafactor(AggregatingTests, NoneTests):
     make = staticmethod(optim.adafactor)
 
 
-@pytest.mark.parametrize("options", sampled(RECORD.configurations, 2), ids=str)
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize("options", RECORD.configurations, ids=str)
 def test_configuration(options):
     """With every option, 100 steps agree with torch on vectors and matrices in both dtypes."""
     options = {"lr": 0.03, **options}
     assert_matches_torch(options, options, None, seed=2, steps=STEPS)
 
 
-@pytest.mark.parametrize("seed", range(FUZZ))
+@pytest.mark.parametrize("seed", range(FUZZ_EXPENSIVE))
 def test_drawn_options(seed):
     """Random combinations of options, learning rates and missing gradients agree with torch."""
     rng = np.random.default_rng(seed)

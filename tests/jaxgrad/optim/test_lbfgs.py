@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -16,11 +15,9 @@ import torch
 from jaxgrad import optim
 from parity_tests.audits import optimizer_runs as runs
 from parity_tests.audits.optimizers import OPTIMIZERS
-from tests._helpers import sampled
-from tests.jaxgrad.optim.shared import AggregatingTests
+from tests.jaxgrad.optim.shared import FUZZ_EXPENSIVE, AggregatingTests
 
 
-FUZZ = int(os.environ.get("OPTIM_FUZZ", "30")) // 10  # `make fuzz` runs more
 RECORD = OPTIMIZERS["lbfgs"]
 PROBLEMS = [*["quadratic"] * 2, *["network"] * 3, *["rosenbrock"] * 3]  # one per configuration
 
@@ -139,15 +136,16 @@ def quartic(params: Any) -> Any:
     return sum(((p - 1) ** 2).sum() ** 2 for p in params)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
-    "kind, options", sampled(list(zip(PROBLEMS, RECORD.configurations, strict=True)), 2), ids=str
+    "kind, options", list(zip(PROBLEMS, RECORD.configurations, strict=True)), ids=str
 )
 def test_configuration(kind, options):
     """Every option gives torch's parameters and evaluation counts over eight steps."""
     assert_matches_torch(kind, options, options, 0, 8, None)
 
 
-@pytest.mark.parametrize("seed", range(FUZZ))
+@pytest.mark.parametrize("seed", range(FUZZ_EXPENSIVE))
 def test_drawn_options(seed):
     """Random combinations of options with a schedule agree with torch."""
     rng = np.random.default_rng(seed)

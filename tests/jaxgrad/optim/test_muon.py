@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import jax
@@ -15,12 +14,15 @@ import torch
 from jaxgrad import optim
 from parity_tests.audits import optimizer_runs as runs
 from parity_tests.audits.optimizers import OPTIMIZERS
-from tests._helpers import sampled
-from tests.jaxgrad.optim.shared import AggregatingTests, NoneTests, draw_learning_rate
+from tests.jaxgrad.optim.shared import (
+    FUZZ_EXPENSIVE,
+    AggregatingTests,
+    NoneTests,
+    draw_learning_rate,
+)
 
 
 STEPS = 100
-FUZZ = int(os.environ.get("OPTIM_FUZZ", "30")) // 10  # `make fuzz` runs more
 RECORD = OPTIMIZERS["muon"]
 MATRICES = [(5, 7), (24, 10), (16, 16), (1, 6), (40, 33)]
 
@@ -69,14 +71,15 @@ class TestMuon(AggregatingTests, NoneTests):
     close = 1e-2  # the iteration is in bfloat16
 
 
-@pytest.mark.parametrize("options", sampled(RECORD.configurations, 2), ids=str)
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize("options", RECORD.configurations, ids=str)
 def test_configuration(options, monkeypatch):
     """With every option, 100 steps agree with torch on wide and tall matrices in both dtypes."""
     options = {"lr": 0.03, **options}
     assert_matches_torch(monkeypatch, options, options, None, seed=0, steps=STEPS)
 
 
-@pytest.mark.parametrize("seed", range(FUZZ))
+@pytest.mark.parametrize("seed", range(FUZZ_EXPENSIVE))
 def test_drawn_options(seed, monkeypatch):
     """Random combinations of options, learning rates and missing gradients agree with torch."""
     rng = np.random.default_rng(seed)

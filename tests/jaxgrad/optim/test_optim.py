@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import doctest
 import inspect
-import os
 
 import numpy as np
 import pytest
 
 from jaxgrad import optim
 from parity_tests.audits.optimizers import ELEMENTWISE, OPTIMIZERS
-from tests.jaxgrad.optim.shared import HALF, assert_matches_torch, draw_learning_rate
-
-
-FUZZ = int(os.environ.get("OPTIM_FUZZ", "6"))  # `make fuzz` runs more
+from tests.jaxgrad.optim.shared import FUZZ, HALF, assert_matches_torch, draw_learning_rate
 
 
 @pytest.mark.parametrize("seed", range(FUZZ))

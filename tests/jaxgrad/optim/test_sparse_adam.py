@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import jax
@@ -15,11 +14,10 @@ import torch
 from jaxgrad import optim
 from parity_tests.audits import optimizer_runs as runs
 from parity_tests.audits.optimizers import OPTIMIZERS
-from tests.jaxgrad.optim.shared import AggregatingTests, draw_learning_rate
+from tests.jaxgrad.optim.shared import FUZZ_EXPENSIVE, AggregatingTests, draw_learning_rate
 
 
 STEPS = 100
-FUZZ = int(os.environ.get("OPTIM_FUZZ", "30")) // 10  # `make fuzz` runs more
 RECORD = OPTIMIZERS["sparse_adam"]
 TABLES = [(10, 4), (10,), (6, 2, 3)]
 DTYPE = ["float32", "float64"]
@@ -114,6 +112,7 @@ class TestSparseAdam(AggregatingTests):
         return tx.step(grads, state, params, rows=rows)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("options", RECORD.configurations, ids=str)
 def test_configuration(options):
     """Exact mode is bit-identical to torch while rows come and go, repeat, or are all absent."""
@@ -121,7 +120,7 @@ def test_configuration(options):
     assert_matches_torch(options, options, None, seed=0, steps=STEPS)
 
 
-@pytest.mark.parametrize("seed", range(FUZZ))
+@pytest.mark.parametrize("seed", range(FUZZ_EXPENSIVE))
 def test_drawn_options(seed):
     """Random options and learning rates are bit-identical to torch in exact mode."""
     rng = np.random.default_rng(seed)

@@ -14,7 +14,6 @@ from torch.optim import swa_utils as torch_swa
 
 from jaxgrad.optim import lr_scheduler, swa_utils
 from jaxgrad.parity.interop import to_jax, to_numpy
-from tests._helpers import sampled
 
 
 FUNCTIONS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -60,9 +59,10 @@ def trees(net: torch.nn.Module) -> tuple[Any, Any]:
 DTYPES = ("float64", "float32", "bfloat16")
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize(
     ("name", "dtype", "use_buffers", "mode"),
-    sampled(list(itertools.product(FUNCTIONS, DTYPES, (False, True), ("eager", "scan"))), 5),
+    list(itertools.product(FUNCTIONS, DTYPES, (False, True), ("eager", "scan"))),
 )
 def test_averages(name, dtype, use_buffers, mode):
     """Averages of parameters and buffers match torch's after each of 12 updates."""

@@ -15,6 +15,7 @@ import torch
 from jaxgrad.parity import interop
 from jaxgrad.parity.compare import Raises, Tolerance, compare, flatten, spacing
 from jaxgrad.parity.ulp import BINS, histogram
+from tests._helpers import ALL
 
 
 FLOATS = (np.float64, np.float32, np.float16, ml_dtypes.bfloat16)
@@ -29,7 +30,7 @@ trees = st.recursive(
     ),
     max_leaves=6,
 )
-quick = hypothesis.settings(max_examples=150, deadline=None)
+quick = hypothesis.settings(max_examples=150 if ALL else 50, deadline=None)
 
 
 @quick

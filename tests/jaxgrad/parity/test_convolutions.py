@@ -37,6 +37,7 @@ def require_same(fun, *args) -> None:
         np.testing.assert_allclose(new, old, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("groups", (1, 2, 4))
 @pytest.mark.parametrize("stride, dilation", ((1, 1), (2, 1), (1, 2), ((2, 1), (1, 3))))
@@ -58,6 +59,7 @@ def test_convolutions_and_their_gradients(layout, groups, stride, dilation):
     require_same(jax.grad(fun, (0, 1), has_aux=True), x, w)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("padding", ("SAME", "VALID", ((-1, 2), (3, -1))))
 def test_transposed_convolutions(padding):
     x, w = random(2, 3, 7, 6), random(4, 3, 3, 4, seed=1)
@@ -72,6 +74,7 @@ def test_transposed_convolutions(padding):
     require_same(jax.grad(fun, (0, 1)), x, w)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kernel", (1, 4, 5, 9))
 @pytest.mark.parametrize("groups", (1, 2))
 def test_the_gradient_of_patches_is_a_matrix_product(kernel, groups):

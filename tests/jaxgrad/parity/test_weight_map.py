@@ -226,6 +226,7 @@ def jax_training(tx: Any, steps: int = 3) -> Any:
     return state
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("optimizer", "tx"),
     [

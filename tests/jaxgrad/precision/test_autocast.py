@@ -118,6 +118,7 @@ PROGRAMS: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("low", [torch.bfloat16, torch.float16], ids=["bfloat16", "float16"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_dtype_and_value_of_torch(name: str, low: Any) -> None:
@@ -202,6 +203,7 @@ ODD = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("f", "factor"), ODD.values(), ids=ODD)
 def test_custom_rules_are_kept(f: Any, factor: int) -> None:
     """Under autocast, a custom rule still determines the derivative."""

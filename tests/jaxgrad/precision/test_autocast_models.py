@@ -16,7 +16,6 @@ from torch.utils._python_dispatch import TorchDispatchMode
 import jaxgrad
 from jaxgrad.parity.compare import compare
 from jaxgrad.parity.interop import cast, to_numpy
-from tests._helpers import sampled
 
 
 F = torch.nn.functional
@@ -187,9 +186,10 @@ def run_torch(program: Any, p: Any, x: Any, y: Any, low: Any) -> Any:
     return trace.ops, {k: v.grad for k, v in p.items()}
 
 
+@pytest.mark.sampled(9)
 @pytest.mark.parametrize(
     ("model", "dtype", "jit"),
-    sampled(list(itertools.product(MODELS, ["bfloat16", "float16"], [False, True])), 3),
+    list(itertools.product(MODELS, ["bfloat16", "float16"], [False, True])),
 )
 def test_every_operation_and_gradient(model: str, dtype: str, jit: bool) -> None:
     """Every operation and every gradient has torch's dtype and value."""

@@ -55,6 +55,7 @@ CALLS = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(
     ("low", "enabled"),

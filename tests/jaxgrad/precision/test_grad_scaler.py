@@ -92,6 +92,7 @@ def torch_unscale(scale, *grads):
     return [p.grad for p in params], found_inf
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("scale", (1.0, 1000.0, 2.0**16, 3.0, 1e-3, 1e-40, 0.0, INF))
 @pytest.mark.parametrize("dtype", ("float32", "float64", "bfloat16"))
@@ -154,9 +155,10 @@ SCALES = (1.0, 1000.0, 1e-30, 2.0**127, 3e38, 0.0, INF, NAN)
 FACTORS, TRACKERS, FOUND = ((2.0, 0.5), (1.1, 0.9)), (0, 1, 2, 5), (0.0, 1.0, 2.0, NAN)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("scale", "factors", "tracker", "found_inf", "mode"),
-    _helpers.sampled(list(itertools.product(SCALES, FACTORS, TRACKERS, FOUND, MODES)), 3),
+    list(itertools.product(SCALES, FACTORS, TRACKERS, FOUND, MODES)),
 )
 def test_update(scale, factors, tracker, found_inf, mode):
     """One update gives torch's scale and growth tracker, even at extreme scales."""
@@ -251,6 +253,7 @@ def jax_run(clip, momentum, loop):
     return history
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("loop", ("eager", "jit", "scan"))
 @pytest.mark.parametrize("momentum", (0.0, 0.9))
 @pytest.mark.parametrize("clip", (False, True))
@@ -369,9 +372,8 @@ LONG = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "x64"), _helpers.sampled(list(itertools.product(LONG, (True, False))), 3)
-)
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize(("name", "x64"), list(itertools.product(LONG, (True, False))))
 def test_two_thousand_random_steps(name, x64):
     """In 2000 random steps of two optimizers, scale and growth tracker match torch's bit for bit.
 

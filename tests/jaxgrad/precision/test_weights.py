@@ -55,6 +55,7 @@ ONCE = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ONCE)
 def test_a_weight_is_cast_once_and_outside(name: str) -> None:
     """A weight is cast once at the top level, wherever it is used; its gradient is float32."""

@@ -16,6 +16,7 @@ SAMPLE = ["detach_dropped", "parameter_hook_dropped", "statistics_lost", "keys_s
 NAMES = [f.name for f in FAULTS] if ALL else SAMPLE
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_fault_of_the_emitter_is_found(name):
     """With the fault, the module that shows it gets no port."""

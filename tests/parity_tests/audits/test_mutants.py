@@ -27,6 +27,7 @@ def judged(monkeypatch, capsys, survivor: int, baseline: int = 0) -> str:
     return capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_each_mutant_of_a_file_is_killed_or_listed(monkeypatch, capsys):
     """The survivors are listed, and they set the exit status."""
     count = len(mutants.mutants_of(mutants.ROOT / PATH, "general"))
@@ -35,6 +36,7 @@ def test_each_mutant_of_a_file_is_killed_or_listed(monkeypatch, capsys):
     assert f"{count - 1} killed, 1 survived" in out and f"survivors\n  {PATH}:" in out
 
 
+@pytest.mark.slow
 def test_tests_that_fail_without_a_mutant_judge_nothing(monkeypatch, capsys):
     """Tests that fail on the unchanged code end the audit: they would kill every mutant."""
     with pytest.raises(SystemExit, match="the tests fail even without a mutant"):

@@ -7,13 +7,13 @@ import pathlib
 import pytest
 
 from parity_tests.audits import optax_deltas as deltas
-from tests._helpers import sampled
 
 
 PAGE = pathlib.Path(__file__).parents[3] / "benchmarks" / "OPTIM_DELTAS.md"
 
 
-@pytest.mark.parametrize("delta", sampled(deltas.DELTAS, 3), ids=lambda delta: delta.name)
+@pytest.mark.sampled(9)
+@pytest.mark.parametrize("delta", deltas.DELTAS, ids=lambda delta: delta.name)
 def test_delta(delta):
     """The measured difference equals the recorded one; otherwise torch or optax has changed."""
     difference = delta.measure()

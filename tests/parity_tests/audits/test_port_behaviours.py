@@ -14,6 +14,7 @@ if not ALL:  # `make test-all` and `make port-kill-table` run every one
     NAMES = ["no_grad", "frozen", "tied_weights"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_behaviour_is_proved_and_missed(name):
     """The proof passes with the behaviour and finds a difference without it."""

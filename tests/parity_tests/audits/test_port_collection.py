@@ -14,6 +14,7 @@ if not ALL:  # `make test-all` and `make port-collection` run every one
     NAMES = ["style_modulation", "dense_moe", "hypernetwork"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_module_of_the_collection_is_ported_and_proved(name):
     """The port has torch's gradients at two sizes, and its variables have the author's names."""

@@ -18,12 +18,14 @@ def sources():
     return {n: (m, x, port(m, x, prove=False).source) for n, (m, x, _) in modules.items()}
 
 
+@pytest.mark.slow
 def test_no_number_of_a_port_is_a_product_of_sizes(sources):
     """The sizes with which a port runs to find its shapes are not in its docstrings."""
     for name, (module, inputs, source) in sources.items():
         assert written_sources.large_numbers(module, inputs, source) == [], name
 
 
+@pytest.mark.slow
 def test_a_large_number_is_found(sources):
     """A docstring with a product of sizes does not pass."""
     module, inputs, source = sources["swin_block"]
@@ -31,6 +33,7 @@ def test_a_large_number_is_found(sources):
     assert written_sources.large_numbers(module, inputs, wrong) == [133052]
 
 
+@pytest.mark.slow
 def test_ruff_and_pyright_find_nothing(sources):
     """The formatter leaves each file as it is, and no name is unused."""
     texts = {name: source for name, (_, _, source) in sources.items()}

@@ -36,6 +36,7 @@ def ran():
     return run
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_helper_costs_nothing(name, ran):
     """A helper adds no flops, bytes, fusions, calls or temporary bytes to a program."""
@@ -54,6 +55,7 @@ def test_a_helper_adds_no_callback_or_kernel(name, ran):
     assert (ran(name)[0].callbacks, ran(name)[0].calls) == (0, 0)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", PAIRS)
 def test_a_helper_is_traced_once(name):
     """A helper called again with other values does not cause another compilation."""

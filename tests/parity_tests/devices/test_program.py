@@ -14,7 +14,7 @@ from parity_tests.case import load
 from parity_tests.devices.exports import unexpected
 from parity_tests.devices.program import LoweredProgram, Refusal, refusals, with_gradient
 from parity_tests.devices.programs import programs
-from tests._helpers import ALL, sampled
+from tests._helpers import ALL
 
 
 only_on_the_cpu = jax.extend.core.Primitive("only_on_the_cpu")
@@ -28,7 +28,8 @@ def program(*calls, differentiate=False):
     return LoweredProgram("group", "name", "float32", lambda: iter(calls), differentiate)
 
 
-@pytest.mark.parametrize("chosen", sampled(PROGRAMS, every=101, start=7), ids=lambda p: p.id)
+@pytest.mark.sampled(303)
+@pytest.mark.parametrize("chosen", PROGRAMS, ids=lambda p: p.id)
 def test_a_public_function_lowers_for_a_gpu_and_a_tpu(chosen):
     """JAX lowers the program and its gradient for both, except where the table says otherwise."""
     first = dataclasses.replace(chosen, calls=lambda: itertools.islice(chosen.calls(), CALLS))

@@ -18,6 +18,7 @@ SAMPLE = ("mlp", "peephole_lstm", "fno")  # on a CPU, `make port-collection` pro
 ALL = [name for name in dict.fromkeys((*entries(), *names())) if name not in REFUSED]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SAMPLE if DEVICE == "cpu" else ALL)
 def test_outputs_and_gradients_are_torchs_on_this_device(name):
     """Float64 results differ by rounding; float32 errors are at most eight times torch's.

@@ -78,6 +78,7 @@ def test_every_row_has_a_picture_or_a_reason(row):
     assert pictured != (row in REASONS), f"{row}: draw it, or say why not in unpictured.tsv"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_label_of_a_figure_collides(browser, scheme):
     """In a browser, no two texts of a figure overlap, and none leaves the page."""

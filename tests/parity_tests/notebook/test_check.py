@@ -44,6 +44,7 @@ def test_every_exercise_has_a_cell_for_the_answer_and_one_that_checks_it():
         assert checked.startswith(f'check("{name}", '), name
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("name", "answer", "checked"), RUN, ids=[name for name, *_ in RUN])
 def test_a_check_rejects_the_unfinished_answer_and_accepts_the_solution(name, answer, checked):
     """The answer of the notebook is wrong or lacks something; the solution is right."""

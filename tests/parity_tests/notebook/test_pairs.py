@@ -51,7 +51,8 @@ def test_a_cell_is_short_and_needs_nothing_else(name, pair):
 
 
 # `make test-all` runs all of them; `make notebooks` runs the cells, and their outputs are compared.
-@pytest.mark.parametrize(("name", "pair"), sampled(EVERY, 6))
+@pytest.mark.sampled(6)
+@pytest.mark.parametrize(("name", "pair"), EVERY)
 def test_both_cells_print_the_same_before_and_after_the_change(name, pair):
     """Each cell runs in a fresh namespace, and the suggested change changes what it prints."""
     torch, jax = run(pair.torch), run(pair.jax)
@@ -66,6 +67,7 @@ def test_both_cells_print_the_same_before_and_after_the_change(name, pair):
         assert "Error" not in text, text
 
 
+@pytest.mark.slow
 def test_the_cells_run_without_the_checkout(tmp_path):
     """Torch, JAX and an installed jaxgrad are enough; JAX computes in float32 there."""
     chosen = [pair for _, pair in sampled(PAIRS, 13)]

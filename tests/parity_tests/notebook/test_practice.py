@@ -7,6 +7,7 @@ import pytest
 from parity_tests.notebook.practice import exercise, exercises, predict, question
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", exercises())
 def test_the_solution_of_an_exercise_runs(name):
     """A solution passes its own checks and prints something, and its task is not folded."""

@@ -62,6 +62,7 @@ def assert_same(found, wanted, script, rtol):
             assert left[path] == value
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("id", "prints"), CALLS, ids=[id for id, _ in CALLS])
 def test_both_scripts_of_a_lesson_give_the_results_of_the_suite(id, prints):
     """Both scripts run in a fresh namespace and print the results of the suite, bit for bit.
@@ -95,6 +96,7 @@ def test_a_changed_script_gives_other_results():
         assert_same(printed(script), wanted, script, 1e-12)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("framework", ("torch", "JAX"))
 def test_a_script_runs_outside_of_the_checkout(framework, tmp_path):
     """A pasted script needs neither `parity_tests` nor `torch_ref`, and only its own framework."""

@@ -119,6 +119,7 @@ def test_the_key():
     assert _store.key([jnp.abs], ["drawn 0"], np.ones(2)) in keys
 
 
+@pytest.mark.slow
 def test_an_operator_twice(monkeypatch, tmp_path):
     """A run from the stored program gives the same outcome as a fresh one, even with LAPACK."""
     monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "jax"))

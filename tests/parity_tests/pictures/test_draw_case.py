@@ -16,7 +16,6 @@ from jaxgrad.graph._collect import _flatten
 from jaxgrad.graph._panels import fit
 from parity_tests.case import CaseError, load
 from parity_tests.pictures import draw_case as pictures
-from tests._helpers import sampled
 from tests.jaxgrad.graph.programs import drawn, grads, texts
 from tests.jaxgrad.graph.reading import overlaps
 
@@ -24,6 +23,7 @@ from tests.jaxgrad.graph.reading import overlaps
 CASES = load()
 
 
+@pytest.mark.slow
 def test_pictures_of_the_ways_to_stop_l1_differ_where_torch_differs():
     """Ways to stop l1 (rows S0-01 to S0-07) whose torch graphs differ have different pictures."""
     ids = {
@@ -57,6 +57,7 @@ def test_pictures_of_the_ways_to_stop_l1_differ_where_torch_differs():
     assert graphs["S0-02"] != graphs["S0-03"] and graphs["S0-03"] != graphs["S0-06"]
 
 
+@pytest.mark.slow
 def test_deep_copies_have_names_of_their_own():
     """Networks held by an object of the program are named after its attributes."""
     stopped = pictures.settings(CASES["actor_critic/critic_loss"])["open"].torch
@@ -111,9 +112,8 @@ def test_the_picture_of_the_five_ways():
     assert optimizer is not None and optimizer.leaf("l1.bias").note == "computed, not applied"
 
 
-@pytest.mark.parametrize(
-    "name", sampled([n for n, c in CASES.items() if c.picture and not c.heavy], 4)
-)
+@pytest.mark.sampled(13)
+@pytest.mark.parametrize("name", [n for n, c in CASES.items() if c.picture and not c.heavy])
 def test_every_case_that_promises_a_picture_has_a_true_one(name, monkeypatch):
     """The picture is valid, its boxes are the equations of `jax.vjp`, its labels are legible."""
     wanted = []

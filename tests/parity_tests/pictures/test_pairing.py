@@ -20,6 +20,7 @@ def test_graphs_are_paired_by_their_leaves():
         assert pairs.same_leaves(row.torch, row.jax)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "name, lanes",
     {

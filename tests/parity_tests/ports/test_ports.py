@@ -34,7 +34,7 @@ BUGS = [
     for bug in PORTS[port].BUGS
     if "channels_last" not in bug.plant
 ]
-CONFIGURATIONS, BUGS = sampled(CONFIGURATIONS, 45, start=4), sampled(BUGS, 150)
+CONFIGURATIONS, BUGS = sampled(CONFIGURATIONS, 90, start=4), sampled(BUGS, 300)
 
 SAME = 1e-12  # relative to the scale: the bound for float64 rounding
 CHANGED = 1e-9  # relative to the scale: the smallest effect of a bug
@@ -287,6 +287,7 @@ def steps_apart(torch_run: Run, jax_run: Run) -> float:
     return apart([a[k] for a, _, k in pairs], [b[k] for _, b, k in pairs])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("port", "name"), CONFIGURATIONS, ids=str)
 def test_a_correct_configuration_agrees(port: str, name: str):
     """In a correct configuration torch and JAX agree on outputs, gradients and optimizer steps."""
@@ -302,6 +303,7 @@ def test_a_correct_configuration_agrees(port: str, name: str):
     assert stepped < STEPPED, f"the optimizer steps differ by {stepped:.1e}"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("port", "name"), BUGS, ids=str)
 def test_a_bug_has_an_effect(port: str, name: str):
     """Each bug changes the gradients, steps or trained leaves, and outputs unless it is silent.
@@ -334,6 +336,7 @@ def test_a_bug_has_an_effect(port: str, name: str):
         assert grads > CHANGED, f"the gradients differ by only {grads:.1e}"
 
 
+@pytest.mark.slow
 def test_the_place_of_a_bug_exists():
     """The place that a bug names is a module, parameter or buffer of its torch module."""
     import fnmatch

@@ -71,6 +71,7 @@ def differing(pair: dict[str, Any]) -> list[str]:
     return [name for name, count in counts.items() if np.any(np.asarray(count) != trained[name])]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("port", "name"), ports.CONFIGURATIONS, ids=str)
 def test_the_same_trains_on_both_sides(port: str, name: str):
     """In a correct configuration each entry trains in both frameworks or in neither."""

@@ -101,6 +101,7 @@ def test_pictures_are_drawn_and_described(report, tab):
     assert tab.locator(".picture > svg:not(.narrow)").count() == places.count()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("width", "form"), ((390, "narrow"), (1280, "wide")))
 def test_a_phone_shows_a_narrow_picture(browser, report, width, form):
     """One of both forms is shown: on a phone the narrow one, which needs no scrolling."""
@@ -205,6 +206,7 @@ def test_the_worked_case_can_be_any_case():
     assert worked(cases, {}) is None and worked([], {}) is None
 
 
+@pytest.mark.slow
 def test_deviations_show_what_torch_did(browser, tmp_path):
     """The table of a deviation lists torch's fresh value or exception beside JAX's, for each leaf.
 
@@ -327,6 +329,7 @@ def test_words_and_chips_find_deviations(tab):
     assert tab.locator("tr.row:visible").count() == everything
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("width", (390, 1280, 1600))
 def test_nothing_is_wider_than_the_screen(browser, report, width):
     """The page and each opened case fit the width of a phone, a laptop and a large screen.
@@ -346,6 +349,7 @@ def test_nothing_is_wider_than_the_screen(browser, report, width):
     tab.close()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("opened", (False, True))
 def test_the_page_can_be_read(browser, report, opened):
     """The page and an opened case have contrast, log nothing, and are reached by keyboard."""
@@ -509,6 +513,7 @@ def test_readable_without_javascript(browser, report):
     context.close()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ("light", "dark"))
 def test_light_and_dark(browser, report, scheme):
     """Text and background have enough contrast in the light and the dark scheme."""

@@ -8,6 +8,7 @@ from parity_tests.case import load
 from parity_tests.report.source_text import helpers, text_of
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("side", ["reference", "fun"])
 def test_no_definition_is_shown_twice(side):
     """Each function and class of a program is in its text once, a lambda's statement included."""
@@ -34,6 +35,7 @@ def test_a_lambda_that_is_a_default_is_not_repeated():
     assert program(1) == 3
 
 
+@pytest.mark.slow
 def test_helpers_are_taken_from_every_file_of_the_package():
     """A program's helpers include those that its helpers call, and not the program itself."""
     case = load()["grad_modes/detach"]

@@ -128,6 +128,7 @@ def test_a_sample_is_small_and_linked_from_both_entrances(path):
     assert f"_static/{path.name}" in (ROOT / "docs" / "index.md").read_text()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("path", [PAGE, FIXED], ids=lambda path: path.name)
 def test_the_sample_proof_can_be_read(browser, path):
     """The page fits each width, has contrast, and is reached by keyboard."""

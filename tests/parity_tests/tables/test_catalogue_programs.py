@@ -178,6 +178,7 @@ def test_float64_is_not_silently_narrowed():
     assert to_jax(np.ones(2)).dtype == jnp.float64
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name, row", (("SGD", "P047"), ("Adam", "P049")))
 def test_steps_of_a_complex_parameter(name, row):
     """P047, P049: the conjugate of JAX's complex gradient gives torch's optimizer step."""

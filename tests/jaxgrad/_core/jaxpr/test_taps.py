@@ -32,6 +32,7 @@ AROUND = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
 def test_reads_and_cotangents(around: Any) -> None:
     """Tapped values and cotangents are stacked over loop iterations, and no result changes."""

@@ -17,9 +17,9 @@ CASES: dict[str, Any] = {
     "same": (2, 3, dict(padding=1)),
     "stride": (2, 3, dict(padding=1, stride=2)),
     "dilation": (2, 3, dict(padding=(0, 2), dilation=(1, 2), stride=(2, 1))),
-    "five": (2, 5, dict(padding="same")),
     "signals": (1, 4, dict(padding=3)),
     "volumes": (3, 2, dict(stride=2)),
+    "five": (2, 5, dict(padding="same")),
 }
 MULTIPLIER = 2  # filters of each channel
 
@@ -40,6 +40,7 @@ def is_convolution(conv: Any, *args: Any, **options: Any) -> bool:
     return "conv_general" in str(jax.make_jaxpr(lambda *xs: conv(*xs, **options))(*args))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_gradients_are_those_of_torch(name):
     """A depthwise convolution is a sum of shifts, with torch's values and gradients."""
@@ -59,6 +60,7 @@ GROUPED: dict[str, Any] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", GROUPED)
 def test_groups_are_convolved_one_by_one(name):
     """Each group has a convolution of its own, and more than 8 groups run in a loop."""

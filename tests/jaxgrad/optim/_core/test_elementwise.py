@@ -42,6 +42,7 @@ DECAYED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("live", [False, True], ids=["None", "live"])
 @pytest.mark.parametrize("pattern", PATTERNS)
 @pytest.mark.parametrize("name", DECAYED)

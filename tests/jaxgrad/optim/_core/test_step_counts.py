@@ -23,6 +23,7 @@ def test_traced_counts_share_vectors():
     assert [p and p.place for p in places] == [0, None, 1, None]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("exact", [False, True])
 def test_leaves_with_different_counts(exact):
     """Under `jit` each leaf's bias correction uses its own count, as it does eagerly."""

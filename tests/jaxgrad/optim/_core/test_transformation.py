@@ -26,6 +26,7 @@ COPIES: dict[str, Any] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SINGLE)
 def test_copies(name):
     """However a transformation is copied, its `step` gives bit-identical results."""

@@ -11,6 +11,7 @@ import torch
 from jaxgrad import optim
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("curvature, expected", [(3e-4, 0), (6e-4, 1)])
 def test_a_pair_with_little_curvature_is_skipped(curvature, expected):
     """As in torch, a pair enters the history only if its curvature `y . s` exceeds 1e-10."""

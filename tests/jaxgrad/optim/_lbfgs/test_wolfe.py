@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import torch
 from torch.optim.lbfgs import _strong_wolfe as torch_search
 
@@ -33,6 +34,7 @@ def draw_search(rng: np.random.Generator) -> Any:
     return (bowl, slope, kink, place, ripple, wave, hole, width), x, factor, t, most
 
 
+@pytest.mark.slow
 def test_line_search():
     """On hills, ripples, kinks and holes the search returns torch's point and evaluation count."""
 

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from jaxgrad.optim import lr_scheduler as jax_lr
-from tests._helpers import sampled
 from tests.jaxgrad.optim.lr_scheduler.shared import (
     FIXED,
     Spec,
@@ -180,6 +179,7 @@ ODD: dict[str, Spec] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ODD)
 def test_odd_settings(name):
     """Edge-case settings give torch's learning rates, or its exception."""
@@ -216,7 +216,8 @@ class TestWarmupTimesCosine(TransformationTests):
     spec = ODD["warmup times cosine"]
 
 
-@pytest.mark.parametrize("block", sampled(range(4), 4))
+@pytest.mark.sampled(4)
+@pytest.mark.parametrize("block", range(4))
 def test_schedulers_of_schedulers(block):
     """Random trees of sequential and chained schedulers follow torch's, odd ones included."""
     for seed in range(8 * block, 8 * block + 8):

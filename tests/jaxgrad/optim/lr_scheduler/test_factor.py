@@ -46,6 +46,7 @@ ODD: dict[str, Spec] = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", ODD)
 def test_odd_settings(name):
     """Edge-case settings give torch's learning rates, or its exception."""

@@ -36,6 +36,7 @@ def metrics(rng: np.random.Generator) -> np.ndarray:
     return values * rng.choice([1.0, -1.0])
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("x64", (True, False))
 @pytest.mark.parametrize("seed", range(12))
 def test_reduce_lr_on_plateau(seed, x64):

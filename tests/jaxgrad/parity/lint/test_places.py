@@ -43,6 +43,7 @@ SILENT = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", SILENT)
 def test_silent(name):
     """`lint` reports nothing where torch has the same convention or no gradient flows."""

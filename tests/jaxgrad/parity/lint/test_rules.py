@@ -232,6 +232,7 @@ def same(by_torch: list, by_jax: list) -> bool:
 IDS = [f"{i}-{r.rule}" for i, r in enumerate(CONVENTIONS)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("case", CONVENTIONS, ids=IDS)
 def test_a_convention_is_reported_exactly_where_it_differs(case: Convention):
     """`lint` reports both gradients where they differ, and nothing at the ordinary point."""

@@ -148,6 +148,7 @@ def test_gradient_behaviours_are_ported_and_proved():
     assert ported.trainable["frozen"] == {"weight": False, "bias": False}
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "line, without",
     [

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 import torch
 from jax import lax
 from torch import Tensor, nn
@@ -64,6 +65,7 @@ def test_an_expert_without_tokens_is_no_difference():
     assert not any("keeps the given values" in note for note in report.notes)
 
 
+@pytest.mark.slow
 def test_a_wrong_activation_is_found_where_an_expert_has_no_token():
     """The forward pass is judged, not the missing gradient of an expert without tokens."""
     report = experts(2, act=jnp.sin)

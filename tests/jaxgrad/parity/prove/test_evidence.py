@@ -80,6 +80,7 @@ def test_the_control_of_the_forward_surface_uses_the_program_of_the_gradients(mo
     assert "was detected" in surfaces["backward"].control
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("optimizer", [None, (lambda p: torch.optim.SGD(p, 0.1), optax.sgd(0.1))])
 def test_judged_gradients_are_freed_unless_updates_need_them(optimizer, monkeypatch):
     """Before other inputs are proved, no gradient of the first ones is kept without optimizer=."""

@@ -228,6 +228,7 @@ def test_counts_and_places_read_as_words():
     assert html.count("Block | block") == 2  # in the overview and above its proof
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scheme", ("light", "dark"))
 def test_in_a_browser(browser, tmp_path, scheme):
     """Without JavaScript, five surfaces and a card are shown with sufficient contrast."""

@@ -32,6 +32,7 @@ def attend(q: Any, k: Any, v: Any) -> Any:
     return jax.nn.softmax(q @ k.swapaxes(-1, -2) / np.sqrt(D)) @ v
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cause", ["", "twice"])
 def test_zero_biases_are_paired_by_the_values_that_follow(cause):
     """Three zero biases with names in a random order pass; a bias that is added twice fails."""
@@ -158,6 +159,7 @@ class Norms(nn.Module):
         return self.n2(torch.tanh(self.mix(self.n1(x))))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("cause", ["", "a missing offset"])
 def test_norms_are_paired_by_their_gradients(cause):
     """Norms that are counted from 0 in JAX and from 1 in torch pass, and a wrong port fails."""

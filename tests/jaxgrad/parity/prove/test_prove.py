@@ -32,6 +32,7 @@ from tests.jaxgrad.parity.prove._helpers import Net, arrays, port, proved
 proving: Any = importlib.import_module("jaxgrad.parity.prove.prove")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("wrap", [identity, jax.jit, jax.checkpoint], ids=["eager", "jit", "remat"])
 def test_a_correct_port_passes(arguments, wrap):
     """A correct port passes; cotangents inside it are not judged; each check has its control."""
@@ -45,6 +46,7 @@ def test_a_correct_port_passes(arguments, wrap):
         assert "injected" in report.surfaces[name].control
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("surface", "where", "cause", "changes"),
     [

@@ -70,6 +70,7 @@ def report(holds: str, *, double: bool = False, **options: Any) -> Report:
 FLOAT32 = table(np).astype(np.float32)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("holds", ["buffer", "attribute"])
 def test_a_float32_table_of_torch_is_replaced(holds):
     """Outputs agree to the last digits although only torch's table is in float32."""
@@ -80,6 +81,7 @@ def test_a_float32_table_of_torch_is_replaced(holds):
     assert all(row["difference"] < 1e-14 for row in proof.surfaces["forward"].rows)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("array", [np.asarray, jnp.asarray], ids=["numpy", "jax"])
 def test_a_float32_table_of_the_port_is_replaced(array):
     """A port that holds a table in float32 agrees with a module that computes it."""
@@ -88,6 +90,7 @@ def test_a_float32_table_of_the_port_is_replaced(array):
     assert "in float32, off by up to" in str(proof) and "the port holds a table" in str(proof)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("options", "where"), [({"eps": 1.001e-5}, "norm"), ({"shift": 1}, "(root)")]
 )

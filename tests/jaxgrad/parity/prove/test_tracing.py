@@ -38,6 +38,7 @@ def run(fn: Any, inputs: Any, channels: int = 2, **options: Any) -> Report:
     return prove(module, fn, arrays(module), inputs, **options)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("inputs", "name"),
     [
@@ -70,6 +71,7 @@ def test_moved_channels_are_tried_where_the_port_raises():
     assert "raised TypeError" in str(run(lambda p, x: jnp.reshape(x, (7, -1)), (X,)))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("wrong", "surface"),
     [
@@ -128,6 +130,7 @@ class Table(nn.Module):
         return torch.tanh(onehot @ self.table)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scale", [1.0, 1.1])
 def test_unrelated_inputs_keep_their_values(scale):
     """One-hot rows in torch and ids in the port are compared on the given values alone."""
@@ -148,6 +151,7 @@ def test_a_loss_takes_the_inputs_of_its_framework():
     assert report.verdict == "pass", report
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scale", [1.0, 1.1])
 def test_further_inputs_may_differ_by_framework(scale):
     """An entry of also= is a pair like inputs=, and a difference on it is located."""

@@ -98,6 +98,7 @@ def batch_norm(biased: bool) -> Any:
     return apply
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("biased", [True, False])
 @pytest.mark.parametrize("pattern", ["*running_var", "*running_mean", "*.running_max", None])
 def test_a_known_deviation_of_a_buffer_is_accepted(biased: bool, pattern: str | None):
@@ -127,6 +128,7 @@ def test_a_known_deviation_of_a_buffer_is_accepted(biased: bool, pattern: str | 
         assert report.surfaces["updates"].text.endswith("accept= is out of date")
 
 
+@pytest.mark.slow
 def test_accepted_updates_are_left_out_of_later_steps(arguments: dict[str, Any]):
     """A weight that JAX does not decay is accepted in every step, replayed steps included."""
     mask = {name: name != "norm.weight" for name in arguments["params"]}

@@ -11,7 +11,7 @@ from tests._helpers import sampled
 
 
 DIGITS = re.compile(r"(?<=\d\.)\d+")
-RUN = sampled(page.ROWS, 4)
+RUN = sampled(page.ROWS, 12)
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch.func.jvp calls it

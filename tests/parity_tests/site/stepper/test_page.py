@@ -110,6 +110,7 @@ def open_page(browser):
     assert all(url.startswith(("file:", "data:")) for url in fetched)
 
 
+@pytest.mark.slow
 def test_every_step_of_every_scenario_shows_the_recorded_numbers(open_page):
     """Numbers, versions, saved tensors, nodes, sentences and exceptions are those of the data."""
     tab = open_page()
@@ -129,6 +130,7 @@ def test_the_file_is_small_and_needs_nothing_else():
     assert not re.search(r"(src|href)=.?(https?:|//)", text)
 
 
+@pytest.mark.slow
 def test_keys_step_through_the_page(open_page):
     """Arrow keys, Home and End move; Space plays and pauses; the address keeps the step."""
     tab = open_page("detach&hook")
@@ -167,6 +169,7 @@ def test_the_keyboard_reaches_every_control(open_page):
     tab.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [390, 1280])
 def test_tab_goes_on_from_the_button_that_was_pressed(open_page, width):
     """A step scrolls its row into sight, and the Tab key still goes on from the button."""
@@ -197,6 +200,7 @@ def test_switches_choose_a_scenario_at_the_same_line(open_page):
     tab.close()
 
 
+@pytest.mark.slow
 def test_a_link_opens_a_scenario_and_a_step(open_page):
     """A link names switches in any order; unknown words and steps past the end do no harm."""
     tab = open_page("hook&detach&nonsense&step=999")
@@ -235,6 +239,7 @@ def test_each_step_is_announced(open_page):
     tab.close()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280, 1600])
 def test_it_fits_the_screen_and_can_be_read(open_page, width, scheme):

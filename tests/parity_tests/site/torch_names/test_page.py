@@ -61,6 +61,7 @@ def _weights(y):
     return jnp.arange(1, y.size + 1, dtype=y.dtype).reshape(y.shape)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.filterwarnings("ignore::UserWarning")  # torch deprecates some of them
 @pytest.mark.parametrize("name", INSTEAD)
 def test_the_expression_has_the_gradient_of_the_function(name):

@@ -32,6 +32,7 @@ class Nested(nn.Module):
         return self.out(checkpoint(double, x, use_reentrant=False))
 
 
+@pytest.mark.slow
 def test_a_nested_function_of_several_statements_is_recomputed():
     """The statements of the function are those of a function under `jax.checkpoint`."""
     torch.manual_seed(0)

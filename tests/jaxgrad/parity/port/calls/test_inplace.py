@@ -238,6 +238,7 @@ class Renamed(Averages):
         return h * mean
 
 
+@pytest.mark.slow
 def test_a_buffer_that_changes_under_another_name_is_returned():
     assert 'p["mean"] = mean' in source(Renamed(), X)
     assert proves(Renamed(), X)

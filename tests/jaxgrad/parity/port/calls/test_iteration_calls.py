@@ -92,6 +92,7 @@ class Twice(nn.Module):
         return torch.cat([branch(a * b) for branch in self.branches], dim=-1)
 
 
+@pytest.mark.slow
 def test_a_comprehension_of_modules_with_buffers_is_proved():
     """The buffers of a module that a comprehension calls twice change twice, in torch's order."""
     ported = port(Twice(), (X,))

@@ -46,6 +46,7 @@ class NoGrad(Layer):
         return h**2
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("kind", "count"), [(Masked, 1), (Data, 3), (NoGrad, 3)])
 def test_an_unrecorded_change_has_the_gradient_of_the_identity(kind: type, count: int) -> None:
     assert source(kind(), X).count("h = jaxgrad.straight_through(") == count * (kind is not Masked)

@@ -34,6 +34,7 @@ class Packed(nn.Module):
         return self.out(out), state, lengths
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kind", "options"),
     [

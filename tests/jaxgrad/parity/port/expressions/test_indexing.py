@@ -1,6 +1,7 @@
 """Elements of lists of modules, and of modules with elements of their own."""
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
@@ -27,6 +28,7 @@ class Normed(nn.Module):
         return sum(found)
 
 
+@pytest.mark.slow
 def test_a_layer_that_a_counter_reaches_changes_its_buffers():
     assert proves(Normed(), X)
     assert 'p["layers"][0]' in source(Normed(), X)

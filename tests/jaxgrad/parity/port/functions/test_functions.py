@@ -102,6 +102,7 @@ class Packed(nn.Module):
         return x.sum()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("kind", "inputs"), [(Attention, (X, KEEP)), (Packed, (X,))])
 def test_functions_are_ported_and_proved(kind, inputs):
     """The port has the lines of the behaviour and torch's gradients."""
@@ -121,6 +122,7 @@ def test_a_folded_test_on_values_is_an_assumption():
     ]
 
 
+@pytest.mark.slow
 def test_a_function_that_only_calls_another_is_left_out():
     """A decorator leaves no function behind, and the class keeps its name."""
     source = port(Attention(), (X, KEEP), prove=False).source

@@ -76,6 +76,7 @@ def test_a_method_becomes_a_function_of_the_attributes():
     assert not agrees(Scaled(), X, without="mean = mean + 1.5", instead="mean = mean + 0.5")
 
 
+@pytest.mark.slow
 def test_distributions_are_written_by_their_formulas():
     """The log-probabilities, entropies and divergences of torch have torch's gradients."""
     torch.manual_seed(0)

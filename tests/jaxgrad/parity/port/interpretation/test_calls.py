@@ -152,6 +152,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", CASES)
 def test_a_port_has_the_gradients_of_torch(kind):
     """The port is proved, and differs without the line of its gradient behaviour."""

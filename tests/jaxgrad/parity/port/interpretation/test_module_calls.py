@@ -26,6 +26,7 @@ class Doubled(nn.Linear):
         return super().__call__(x) * 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("module", [Unit(), nn.Sequential(Unit(), Doubled(4, 3))])
 def test_a_call_of_its_own(module):
     assert proves(module, X)

@@ -152,6 +152,7 @@ class Region(nn.Module):
         return self.b(h.to(x.dtype))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [Noise, Statistics, Recurrent, Branches, Hooks, Penalty, Region])
 def test_a_behaviour_is_ported_and_proved(kind):
     """The port has the lines of the behaviour and torch's gradients; the module is unchanged."""

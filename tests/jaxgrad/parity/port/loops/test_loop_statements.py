@@ -1,6 +1,7 @@
 """Loops over modules that change their buffers collect the new params of each."""
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
@@ -32,12 +33,14 @@ class Pairs(nn.Module):
         return x
 
 
+@pytest.mark.slow
 def test_a_loop_over_pairs_collects_both_modules():
     """The new params of both modules of a pair are kept, in the place of the pair."""
     assert "        pairs.append([norm, block])\n" in source(Pairs(2.0, 2.0), X)
     assert proves(Pairs(2.0, 2.0), X)
 
 
+@pytest.mark.slow
 def test_turns_that_differ_are_written_one_by_one():
     """No variable is assigned to itself between the turns."""
     assert "    x = x\n" not in source(Pairs(2.0, 3.0), X)
@@ -71,6 +74,7 @@ class Side(nn.Module):
         return x
 
 
+@pytest.mark.slow
 def test_a_loop_over_two_lists_that_change_their_buffers_is_unrolled():
     assert proves(Side(), X)
 

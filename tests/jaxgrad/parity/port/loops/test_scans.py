@@ -122,6 +122,7 @@ def test_numbers_and_outputs_of_the_last_turn_are_carried():
     assert "(total, x), _ = lax.scan(layer, (total, x)" in source
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "module",
     [

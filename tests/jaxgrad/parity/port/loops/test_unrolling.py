@@ -12,6 +12,7 @@ from tests.jaxgrad.parity.port._ports import proves, source
 X = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:`torch.nn.utils.spectral_norm`")
 def test_a_loop_inside_of_a_loop_over_modules_returns_their_buffers():
     """A hook's own loop changes buffers of the module at which the loop around it is."""

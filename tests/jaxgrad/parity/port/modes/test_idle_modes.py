@@ -29,6 +29,7 @@ class Quantizer(nn.Module):
         return found * 2 if self.training else found.detach() * 3
 
 
+@pytest.mark.slow
 def test_a_mode_without_a_gradient_is_proved_by_its_outputs(tmp_path):
     module = Quantizer()
     ported = port(module, (X,))

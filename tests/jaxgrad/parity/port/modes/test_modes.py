@@ -119,6 +119,7 @@ def outputs(module: nn.Module, training: bool) -> tuple[list[Any], list[Any]]:
     return want, jax.tree.leaves(got[0] if ported.has_state else got)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("kind", [WithAuxiliary, Checkpointed])
 def test_one_function_has_the_outputs_of_both_modes(kind, training):

@@ -7,7 +7,6 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.port.port import port
-from tests._helpers import sampled
 
 
 X = np.random.default_rng(0).standard_normal((3, 5, 8))
@@ -24,6 +23,7 @@ class Attention(nn.Module):
         return self.attn(x, y, y, need_weights=False)[0]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("options", [{"batch_first": True, "dropout": 0.1}, {"bias": False}])
 def test_a_call_without_masks_is_projected_and_attended(own: bool, options: dict):
@@ -55,22 +55,20 @@ class Masked(nn.Module):
         )[: 1 + self.needed]  # fmt: skip
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize(
     ("call", "options", "mask"),
-    sampled(
-        [
-            ({"pads": True, "masks": False}, {}, CAUSAL),
-            ({"pads": True}, {"dropout": 0.1}, CAUSAL),
-            ({"pads": True, "average": False}, {"bias": False}, CAUSAL),
-            ({"pads": True, "need_weights": False}, {"dropout": 0.1}, CAUSAL),
-            ({"need_weights": False}, {}, PER_HEAD),
-            ({"pads": True, "need_weights": False}, {}, np.where(CAUSAL, -np.inf, 0.0)),
-            ({"need_weights": False, "is_causal": True}, {}, CAUSAL),
-            ({}, {}, PER_HEAD),
-            ({"masks": False}, {"add_bias_kv": True, "add_zero_attn": True}, CAUSAL),
-        ],
-        2,
-    ),
+    [
+        ({"pads": True, "masks": False}, {}, CAUSAL),
+        ({"pads": True}, {"dropout": 0.1}, CAUSAL),
+        ({"pads": True, "average": False}, {"bias": False}, CAUSAL),
+        ({"pads": True, "need_weights": False}, {"dropout": 0.1}, CAUSAL),
+        ({"need_weights": False}, {}, PER_HEAD),
+        ({"pads": True, "need_weights": False}, {}, np.where(CAUSAL, -np.inf, 0.0)),
+        ({"need_weights": False, "is_causal": True}, {}, CAUSAL),
+        ({}, {}, PER_HEAD),
+        ({"masks": False}, {"add_bias_kv": True, "add_zero_attn": True}, CAUSAL),
+    ],
 )
 @pytest.mark.filterwarnings("ignore:Support for mismatched key_padding_mask")
 def test_masks_and_weights_are_written_out(call: dict, options: dict, mask: np.ndarray):
@@ -83,6 +81,7 @@ def test_masks_and_weights_are_written_out(call: dict, options: dict, mask: np.n
     assert ("is_causal=True" in ported.source) == causal
 
 
+@pytest.mark.slow
 def test_keys_and_values_of_other_sizes_have_weights_of_their_own():
     """The module has a projection each, and the length is the first dimension."""
 

@@ -22,12 +22,14 @@ class Reader(nn.Module):
         return self.rnn(x, start)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
 def test_one_sequence_without_a_batch(kind):
     """The state has no batch either, and `batch_first` changes nothing."""
     assert proves(Reader(kind, batch_first=True), X)
 
 
+@pytest.mark.slow
 def test_one_sequence_from_a_given_state_in_both_directions():
     module = Reader("LSTM", num_layers=2, bidirectional=True)
     hidden = torch.randn(4, 5)

@@ -150,6 +150,7 @@ def agrees(module: nn.Module, *, without: str = "", instead: str = "") -> bool:
     return all(np.allclose(a, b, rtol=1e-3, atol=1e-5) for a, b in pairs)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("kind", [Tower, Tied, Own, Checkpointed])
 def test_a_ported_model_has_the_gradients_and_buffers_of_torch(kind, training):
@@ -158,6 +159,7 @@ def test_a_ported_model_has_the_gradients_and_buffers_of_torch(kind, training):
     assert agrees(kind().train(training))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("kind", "line", "instead"),
     [
@@ -210,6 +212,7 @@ def test_transformers_are_layers():
     np.testing.assert_allclose(jax.jit(model)(X), wanted, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("change", ["eps", "function", "hook", "module"])
 def test_a_transformer_layer_with_other_parts_is_a_class(change):
     """A layer of which the user changed a part is written out and has torch's gradients."""
@@ -267,6 +270,7 @@ class Stack(nn.Module):
         return x
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("heads", [(2, 2), (1, 4)])
 def test_numbers_of_the_configuration_are_attributes(heads):
     """Numbers and formulas have the author's names; those that differ are arguments."""

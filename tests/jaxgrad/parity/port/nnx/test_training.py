@@ -137,12 +137,14 @@ def runs_as_torch(name: str, *, without: str = "", instead: str = "") -> bool:
     return all(np.allclose(a, b, rtol=2e-4, atol=2e-6) for a, b in pairs)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_steps_of_a_flax_model_are_those_of_torch(name):
     """Weights, statistics and optimizer state are torch's, from the start and from its state."""
     assert runs_as_torch(name)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "line", "instead"),
     [
@@ -200,6 +202,7 @@ def test_the_step_of_a_flax_model_is_proved(tmp_path):
         step_proofs.step_proved(wrong, recipe, (X,), 0)
 
 
+@pytest.mark.slow
 def test_draws_of_a_flax_model_differ_from_step_to_step():
     """The keys of dropout advance in the model that the step changes."""
     torch.manual_seed(0)

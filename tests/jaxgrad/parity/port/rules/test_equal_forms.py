@@ -31,6 +31,7 @@ def torch_operator(name: str):
     return getattr(torch, name, None) or getattr(nn.functional, name)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", sorted(FORMS))
 def test_a_form_has_torchs_values_and_gradients(name):
     """The gradients are compared at bounds, zeros, infinities and NaN."""

@@ -1,6 +1,7 @@
 """Operators that are functions of `jaxgrad.functional`."""
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
@@ -44,5 +45,6 @@ class Experts(nn.Module):
         return x.new_zeros(len(x), 8).index_add(0, order // 2, rows)
 
 
+@pytest.mark.slow
 def test_a_mixture_of_experts_with_grouped_products():
     assert agrees(Experts(), np.random.default_rng(1).standard_normal((6, 4)).astype(np.float32))

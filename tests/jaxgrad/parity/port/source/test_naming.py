@@ -20,6 +20,7 @@ class Net(nn.Module):
         return self.body(x).sum()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("name", "written"),
     [

@@ -66,6 +66,7 @@ class Factor(Layer):
         return y.sum(1) if len(y) > 1 else y.mean(1)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("module", "inputs", "line"),
     [
@@ -135,6 +136,7 @@ class OtherKinds(Layer):
         return scale.mean()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("module", [Large, Returns, Stores, OtherKinds])
 def test_other_branches_on_sizes_are_asserted(module):
     """No inputs take the other arm, or the arms do more than to assign arrays of one kind."""

@@ -89,6 +89,7 @@ def _constructs(self, h):
     return nn.Softmax(dim=-1)(h) * h
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "step, line, instead",
     [

@@ -65,6 +65,7 @@ def column(schedule: Any, steps: int) -> Any:
     return schedule(np.arange(steps)) if callable(schedule) else [schedule] * steps
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", FACTORIES)
 def test_the_rates_of_each_group_are_those_of_torch(name):
     """Learning rate and momentum agree with torch's for seven steps."""

@@ -105,6 +105,7 @@ def by_torch(module: nn.Module, options: dict[str, Any], steps: int) -> Any:
     return optimizer
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_steps_of_the_port_are_those_of_torch(name):
     """After five steps the port has torch's weights, buffers and optimizer state."""
@@ -170,6 +171,7 @@ class Stopped(Net):
         return super().forward(x) + self.shift.detach()
 
 
+@pytest.mark.slow
 def test_a_parameter_without_a_gradient_has_no_weight_decay():
     """torch skips a parameter behind `detach`, and so does the step that is proved."""
     module = Stopped()

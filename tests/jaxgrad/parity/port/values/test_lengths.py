@@ -136,6 +136,7 @@ def _matches(kind: type[nn.Module], x: np.ndarray) -> bool:
     return actual.shape == expected.shape and np.allclose(actual, expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [
     LastPart, FirstAndRest, EachChunk, NumberOfParts, LastTwo, FromTheEnd, SumOfAList, Reversed,
     ListsInADict, RangeAsAValue, ListInAList, PartsOfGivenSizes, TwoEqualSizes, ADefaultByChance,
@@ -237,6 +238,7 @@ class LayersOfOneLength(nn.Module):
         return y
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", [
     StarArguments, Reduced, Transposed, FilteredBySize, FormattedName, KeyedBySize, ScaledBySize,
     NoTurns, LayersOfOneLength,

@@ -28,6 +28,7 @@ class Decoder(nn.Module):
         return h[start:]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("style", ["functions", "nnx"])
 @pytest.mark.parametrize(
     ("inputs", "arguments", "lines"),

@@ -131,6 +131,7 @@ def test_opposite_numbers_are_not_a_constant():
     assert is_constant(fingerprint(np.array([3.0])))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("bad", [None, np.nan, np.inf, -np.inf])
 def test_a_fingerprint_does_not_depend_on_chunks(bad, monkeypatch):
     """Chunks with and without NaN and infinities add up to the fingerprint of the whole."""

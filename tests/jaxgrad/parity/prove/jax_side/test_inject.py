@@ -46,6 +46,7 @@ def net() -> nn.Module:
     return nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Dropout(0.3), nn.Linear(8, 4))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "drop",
     [
@@ -116,6 +117,7 @@ class Equinox(eqx.Module):
         return c @ self.dropout(jnp.tanh(a @ x + b), key=key) + d
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("rate", [0.3, 0.5])
 @pytest.mark.parametrize("library", ["linen", "nnx", "equinox"])
 def test_the_dropout_of_flax_and_equinox_is_given_torchs_mask(net, library, rate):

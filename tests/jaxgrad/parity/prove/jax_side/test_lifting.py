@@ -41,6 +41,7 @@ class Scaled(nn.Linear):
         return super().forward(input) * 0.1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "fun",
     [
@@ -87,6 +88,7 @@ def cells(stop: Callable[[Any], Any] = identity) -> Report:
     return prove(module, apply, p, (draw(2, 3, 3),), outputs=(lambda out: out[0], None))
 
 
+@pytest.mark.slow
 def test_a_cell_that_rejects_float64_is_traced_in_float32():
     """A cell with a float32 carry is traced in float32 and compared in float64."""
     report = cells().check()

@@ -297,6 +297,7 @@ def test_a_port_that_raises_in_every_dtype_raises_its_first_error():
         traced(broken, np.ones(3))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("stop", [identity, lax.stop_gradient])
 def test_a_port_that_casts_before_a_strict_layer_is_compared(stop):
     """A cast to float32 before `functional.linear` passes; with a stop_gradient it fails."""

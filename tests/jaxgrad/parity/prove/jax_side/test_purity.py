@@ -45,6 +45,7 @@ def test_a_pure_function_gets_no_note(fn):
     assert not notes(fn)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("inside", [False, True], ids=["input", "intermediate"])
 def test_a_kept_value_is_noted(inside):
     """A function that keeps an input or an intermediate value gets a note."""

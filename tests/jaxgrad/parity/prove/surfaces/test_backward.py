@@ -128,6 +128,7 @@ def test_a_dump_locates_the_first_consumer(wrong):
     assert finding.jax.endswith("(custom_vjp_call)")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("dumped", [False, True])
 def test_a_gradient_that_torch_stops_is_located_at_the_stop(arguments, dumped):
     """torch has no cotangent to compare with, and JAX has one."""

@@ -48,6 +48,7 @@ def failed(report: Report) -> tuple[str, str]:
     return report.first.surface, report.first.torch
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("asked", [False, True])
 def test_the_state_of_an_nnx_module_is_compared_unasked(asked):
     """The running statistics that an nnx module holds are compared, with and without has_state."""
@@ -156,6 +157,7 @@ class EquinoxCentred(eqx.Module):
         return self.scale * (x - mean), state.set(self.index, new)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("asked", [True, False])
 def test_the_state_of_equinox_is_compared(asked):
     """A state that fn returns beside its outputs is compared, with has_state= or without."""
@@ -194,6 +196,7 @@ class TwoNorms(nn.Module):
         return self.inner["norm"](self.norm(x) * 2)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rate, verdict", [(0.1, "pass"), (0.2, "fail")])
 def test_a_path_that_ends_another_path_names_its_own_leaf(rate, verdict):
     """`norm/mean` of the new state is not taken for `inner/norm/mean`."""
@@ -214,6 +217,7 @@ def test_a_path_that_ends_another_path_names_its_own_leaf(rate, verdict):
     assert rate == 0.1 or failed(report) == ("updates", "inner.norm.mean")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rate, verdict", [(0.1, "pass"), (0.2, "fail")])
 def test_a_port_may_return_all_of_its_params_as_the_state(rate, verdict):
     """The optimizer's new weights are kept where the state contains the weights before the step."""

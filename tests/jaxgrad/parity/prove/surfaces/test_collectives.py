@@ -105,6 +105,7 @@ def ring(p, x):
 AROUND = [(i, (i + 1) % 8) for i in range(8)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "port",
     [constrained, given_shardings, by_rows, by_hidden, gathered, ring],

@@ -97,6 +97,7 @@ def proved(quantized: bool, factor: float, rounded: Callable[[Any], Any] | None 
     return prove(module, port, arrays(module), (draw(4, 3),))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("quantized", [True, False])
 def test_a_wrong_gradient_reversal_is_located_at_the_function(quantized):
     """The finding names torch's Function, JAX's custom_vjp and the factor between them."""

@@ -61,6 +61,7 @@ def sigmoid(x: Any) -> Any:
     return 1 / (1 + jnp.exp(-x))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("activation", [by_dtype, by_size])
 @pytest.mark.parametrize(("port", "verdict"), [(sigmoid, "pass"), (jnp.tanh, "fail")])
 def test_a_branch_on_the_dtype_is_noted_with_both_calls(activation, port, verdict):

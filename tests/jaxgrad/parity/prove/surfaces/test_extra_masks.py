@@ -37,6 +37,7 @@ def proved(first: Any = lambda x: x, last: Any = lambda x: x) -> Report:
     return prove(module, apply, arrays(module), (draw(5, 6),))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("above", [False, True])
 def test_an_extra_dropout_names_its_own_line(above):
     """The extra dropout is located after the layer that it drops, whatever keeps an element."""

@@ -90,6 +90,7 @@ def temperature(actors: Through, alphas: Through) -> Report:
     return prove(module, apply, arrays(module), (draw(5, 2),))
 
 
+@pytest.mark.slow
 def test_terms_that_cancel_are_not_a_stopped_gradient():
     """A gradient that is zero because two terms cancel lacks a stop_gradient, not the reverse."""
     temperature(stop, stop).check()

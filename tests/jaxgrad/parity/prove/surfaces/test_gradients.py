@@ -56,6 +56,7 @@ class Weighted(nn.Module):
         return self.layer(x) * weight - target
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("weight", "verdict"),
     [([[1.0], [0.0], [1.0], [1.0]], "pass"), ([[1.0], [0.5], [2.0], [1.0]], "fail")],
@@ -100,6 +101,7 @@ class Looked(nn.Module):
         return self.embed(ids).detach() if self.detaches else self.embed(ids)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("torchs", "jaxs", "verdict", "text"),
     [

@@ -49,6 +49,7 @@ def hooked(on_parameter: bool, on_value: bool) -> Callable[[Any], Any]:
     return port
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("on_parameter", "on_value"), [(False, True), (True, False)])
 def test_a_hook_on_each_use_of_a_value_is_explained(on_parameter, on_value):
     """torch's hook gets the sum over all uses of a parameter or of a value."""

@@ -66,6 +66,7 @@ def test_a_bound_that_the_port_lacks_is_noted(bound, op):
     assert note.endswith("pass inputs that it changes with also=")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("bound", "port"),
     [

@@ -71,6 +71,7 @@ def quantizer(
     return prove(module, apply, p, (draw(6, 3),))
 
 
+@pytest.mark.slow
 def test_a_difference_computed_twice_is_located_correctly():
     """Swapped loss weights and a missing stop_gradient are located at their own calls."""
     quantizer().check()

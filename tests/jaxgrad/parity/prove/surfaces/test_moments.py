@@ -12,7 +12,6 @@ import torch
 import jaxgrad
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.surfaces import moments
-from tests._helpers import sampled
 from tests.jaxgrad.parity.prove._helpers import updated
 
 
@@ -54,7 +53,8 @@ MAKERS = {
 }
 
 
-@pytest.mark.parametrize("name", sampled(list(MAKERS), 2))
+@pytest.mark.sampled(7)
+@pytest.mark.parametrize("name", MAKERS)
 def test_a_moment_that_differs_fails(evidence: Evidence, name: str):
     """Adam's first step does not depend on its betas, but its moments do."""
     make, wrong, right = MAKERS[name]
@@ -88,6 +88,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("factory", "tx", "count"), OTHERS.values(), ids=OTHERS)
 def test_optax_moments_have_torch_names(evidence: Evidence, factory: Any, tx: Any, count: int):
     """optax's states have other names for torch's moments, and RMSprop's trace has a factor."""

@@ -45,6 +45,7 @@ def recurrent(
     return prove(module, apply, arrays(module), (draw(2, 3, 3),))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
@@ -74,6 +75,7 @@ class Attention(nn.Module):
         return functional.scaled_dot_product_attention(self.query(q), k, v, is_causal=True)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("softmax", "bias", "part"),
     [

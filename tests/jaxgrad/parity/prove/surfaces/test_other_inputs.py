@@ -209,6 +209,7 @@ class Masked(nn.Module):
         return y.sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("least", [1, 0])
 def test_an_edge_case_is_noted(least):
     """A port that differs only where a whole row is masked passes, and a note says so."""

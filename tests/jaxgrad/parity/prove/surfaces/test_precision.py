@@ -72,6 +72,7 @@ def test_two_float32_programs_have_nothing_to_report():
     assert surface.text == "neither program rounds a value below float32"
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("dtypes", "place"),
     [((BF16, None, None), "first"), ((None, None, F16), "last"), ((BF16,) * 3, "first")],
@@ -100,6 +101,7 @@ def test_autocast_agrees_with_equal_casts_in_jax():
     report(autocast(Port().apply), autocasts=True).check()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("port", "who", "place"),
     [
@@ -147,6 +149,7 @@ def test_a_dump_holds_the_dtypes(tmp_path):
     assert first is not None and first.surface == "precision"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("low", [False, True])
 def test_an_optimizer_state_in_bfloat16_fails(low):
     """A first moment in bfloat16 fails where torch stores it in float32."""
@@ -195,6 +198,7 @@ def language_model() -> tuple[nn.Module, Any, Any]:
     return module.bfloat16(), state, (draw(5, 8),)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("options", [{}, {"late": True}, {"scores": F32}])
 def test_more_precise_ports_of_a_bfloat16_model_pass(options):
     """A port may keep a sum or a product in float32 within a module; a note says so."""
@@ -204,6 +208,7 @@ def test_more_precise_ports_of_a_bfloat16_model_pass(options):
     assert any("JAX is more precise" in note for note in proof.notes) == bool(options)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("options", "text"),
     [

@@ -79,6 +79,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("optimizer", "text"), CASES.values(), ids=CASES)
 def test_the_first_step_that_differs_is_named(evidence: Evidence, optimizer: Any, text: str):
     """Equal schedules pass; others fail in the first step in which the learning rates differ."""
@@ -122,6 +123,7 @@ CHANGED = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("schedule", "scheduler", "cause"), CHANGED.values(), ids=CHANGED)
 def test_a_setting_of_the_schedule_is_named(
     evidence: Evidence, schedule: Any, scheduler: Any, cause: str
@@ -132,6 +134,7 @@ def test_a_setting_of_the_schedule_is_named(
     assert first.cause == f"{cause} (replaying torch with this change gives JAX's weights)"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("boundary", [50, 51])
 def test_a_schedule_is_compared_with_the_scheduler(evidence: Evidence, boundary: int):
     """The user's schedule is evaluated at every step of torch's scheduler."""

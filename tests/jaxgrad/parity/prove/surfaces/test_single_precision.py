@@ -20,6 +20,7 @@ from jaxgrad.parity.prove.surfaces.single_precision import Float32Error
 from tests.jaxgrad.parity.prove._helpers import arrays, proved
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("fast", [True, False])
 def test_a_formula_that_loses_digits_in_float32_gets_a_note(fast):
     """A variance as E[x^2] - E[x]^2 passes in float64 and gets a note about float32."""

@@ -37,6 +37,7 @@ def cause(middle: Callable[..., Any], fn: Callable[..., Any] = jnp.round) -> str
     return first.cause
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "middle",
     [

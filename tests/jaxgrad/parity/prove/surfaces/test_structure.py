@@ -143,6 +143,7 @@ def shifted(kind: str) -> tuple[Any, Any]:
     return NnxShifted(collection), None
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("kind", ["linen params", "linen stats", "nnx params", "nnx stats"])
 def test_a_buffer_among_the_params_of_flax_is_found(kind):
     """A buffer that the port holds as a parameter is found, with both names; a variable passes."""

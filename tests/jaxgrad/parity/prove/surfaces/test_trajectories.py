@@ -29,6 +29,7 @@ def distance(left: Any, right: Any) -> float:
     return max(float(np.abs(left[name] - right[name]).max()) for name in right)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("accumulate", "steps"), [(1, 3), (3, 2)])
 def test_equal_optimizers_give_equal_weights(evidence, accumulate, steps):
     """The weights after the first and the last step are kept, with their averages."""

@@ -144,6 +144,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("torch_side", "tx", "cause"), CASES.values(), ids=CASES)
 def test_a_frequent_mistake_is_named(evidence: Evidence, torch_side: Any, tx: Any, cause: str):
     """The update fails, and the cause names the mistake that gives JAX's weights in torch."""
@@ -163,6 +164,7 @@ RIGHT = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("factory", "tx"), RIGHT.values(), ids=RIGHT)
 def test_the_mended_optimizer_passes(evidence: Evidence, factory: Any, tx: Any):
     """Each of these mistakes passes once it is mended."""

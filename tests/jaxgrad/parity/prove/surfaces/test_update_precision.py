@@ -26,6 +26,7 @@ TRANSFORMATIONS = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("tx", "noted"), TRANSFORMATIONS.values(), ids=TRANSFORMATIONS)
 def test_an_optimizer_that_loses_digits_gets_a_note(arguments: Any, tx: Any, noted: bool):
     """optax's Adam corrects its bias in float32, which loses digits; ours does as torch does."""

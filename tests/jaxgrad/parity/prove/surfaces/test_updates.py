@@ -10,10 +10,10 @@ from torch import nn
 
 from jaxgrad.parity import Report, prove
 from parity_tests.audits.optimizers import ELEMENTWISE, OPTIMIZERS
-from tests._helpers import sampled
 from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("cause", "tx"),
     [
@@ -34,7 +34,8 @@ def test_a_different_optimizer_setting_is_named(arguments, cause, tx):
 MODES = [("adafactor", {}), *((name, {"exact": e}) for name in ELEMENTWISE for e in (False, True))]
 
 
-@pytest.mark.parametrize(("name", "options"), sampled(MODES, 5), ids=str)
+@pytest.mark.sampled(15)
+@pytest.mark.parametrize(("name", "options"), MODES, ids=str)
 def test_every_optimizer_of_jaxgrad_passes(name, options):
     """Each optimizer of `jaxgrad.optim` agrees with torch's; another learning rate fails."""
     record = OPTIMIZERS[name]
@@ -59,6 +60,7 @@ def scheduled(parameters: Any) -> Any:
     return optimizer
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rate", [0.9, 0.901])
 def test_a_schedule_in_float32_is_lifted(arguments, rate):
     """The rounding of a schedule is not counted as the port's; the rounding of an update is."""
@@ -74,6 +76,7 @@ def test_a_schedule_in_float16_is_not_lifted(arguments):
     assert report.first.surface == "updates"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rate", [0.1, 0.1001])
 def test_a_learning_rate_in_the_state_is_lifted(rate):
     """A learning rate that optax keeps in float32 passes, but another one fails."""
@@ -105,6 +108,7 @@ class EverySecond(torch.optim.SGD):
             super().zero_grad()
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("every", [2, 3])
 def test_an_optimizer_may_have_float32_state(every: int):
     """An optimizer that keeps float32 state and rejects float64 can still be compared."""

@@ -34,6 +34,7 @@ def halve(p: Any) -> None:
     p.grad *= 0.5
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "add",
     [
@@ -110,6 +111,7 @@ def record(module: Any) -> list[Any]:
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("fails", [False, True], ids=["judged", "raises"])
 def test_the_module_is_given_back_as_it_was(fails):
     """After a proof, even one that raises half-way, the module is bit for bit as before."""
@@ -227,6 +229,7 @@ def test_modules_that_cannot_be_run_are_explained(make, words):
     assert report.verdict == "error" and words in report.text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "wrap",
     [torch.compile, lambda m: m.compile() or m, torch.jit.script],

@@ -72,6 +72,7 @@ def test_rough_tensors_are_perturbed_by_a_float32_ulp():
     assert np.max(np.abs(near.state["small"] - state()["small"])) > 1e-8
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("stopped", [False, True])
 def test_a_port_with_large_weights_is_judged(stopped):
     """A correct port passes, and one that stops the gradient of the large weight fails there."""

@@ -100,6 +100,7 @@ def dumped(tmp_path_factory) -> pathlib.Path:
     return folder
 
 
+@pytest.mark.slow
 def test_dumps_are_proved_without_torch(dumped):
     """Without torch a correct port of a dump passes, and bugs and wrong arguments are found."""
     done = python(

@@ -112,11 +112,13 @@ def decoder(**changes: Any) -> Report:
     return prove(module, LinenDecoder(**changes), {"params": params}, inputs)
 
 
+@pytest.mark.slow
 def test_a_float32_port_with_an_unused_tied_copy_passes():
     """A port that computes in float32 and stores a tied weight twice passes."""
     decoder().check()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("changes", "surface", "where"),
     [
@@ -133,6 +135,7 @@ def test_a_bug_is_located_despite_a_rounded_table(changes: Any, surface: str, wh
     assert "test_lifting.py" in first.jax
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("inplace", [False, True])
 @pytest.mark.parametrize("slope", [6.0, 6.00001])
 def test_a_hardsigmoid_has_its_exact_gradient(inplace, slope):
@@ -310,6 +313,7 @@ class Spectral(nn.Module):
         return torch.fft.irfft(kept, n=x.shape[-1]) * one.cfloat().real
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("scale", [1.0, 1 + 1e-6])
 def test_complex64_is_lifted_on_both_sides(scale: float) -> None:
     """An error that complex64 would hide is found."""
@@ -344,6 +348,7 @@ class Checkpointed(nn.Module):
         return checkpoint(self.norm, self.first(x), use_reentrant=self.reentrant)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reentrant", [True, False])
 def test_casts_are_lifted_in_what_a_checkpoint_computes_again(reentrant: bool) -> None:
     def fn(params: Any, x: Any) -> Any:

@@ -123,6 +123,7 @@ class Tokens(nn.Module):
         return self.head(self.table(ids))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("pads", [True, False])
 def test_a_port_without_padding_fails(pads):
     """A port without `padding_idx` fails even if the given indices contain no padding."""
@@ -149,6 +150,7 @@ class Classifier(nn.Module):
         return functional.cross_entropy(self.head(x), labels, ignore_index=self.ignored)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(("ignored", "verdict"), [(2, "fail"), (-100, "pass")])
 def test_a_port_without_ignored_labels_fails(ignored, verdict):
     """A port without `ignore_index` fails, unless it is torch's default and no label has it."""

@@ -57,6 +57,7 @@ def encoder(scale: float = 0.5, stop: Callable[[Any], Any] = identity) -> Report
     return prove(Masked(), apply, p, (draw(2, 5, 8), mask))
 
 
+@pytest.mark.slow
 def test_bugs_inside_multi_head_attention_are_located():
     """A wrong scale and a stopped value inside torch's attention are located."""
     encoder().check()
@@ -273,6 +274,7 @@ class Transformed(nn.Module):
         return torch.func.vmap(torch.func.grad(energy))(x) * 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kept", [identity, lax.stop_gradient])
 def test_a_gradient_inside_of_a_module_is_proved(kept: Callable[[Any], Any]):
     """Values under `torch.func.grad` have no numbers; the gradient itself is recorded."""

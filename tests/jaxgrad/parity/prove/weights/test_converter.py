@@ -43,6 +43,7 @@ def by_numpy(state: Any) -> Any:
             "bias": np.asarray(state["bias"])}  # fmt: skip
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("convert", [by_torch, by_jax, by_numpy])
 def test_a_folded_weight_norm_has_torchs_gradients(convert):
     """A kernel computed from two tensors is compared through the converter's derivative."""
