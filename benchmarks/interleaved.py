@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import statistics
 import time
@@ -64,7 +65,11 @@ def _torch() -> Iterator[Callable[[], object]]:
 
 
 def rounds(
-    runs: Mapping[str, Run], budget: float = 2.0, at_least: int = 5, at_most: int = 41
+    runs: Mapping[str, Run],
+    budget: float = 2.0,
+    at_least: int = 5,
+    at_most: int = 41,
+    limit: float = math.inf,
 ) -> dict[str, list[float]]:
     """Run programs in rounds of random order and return each program's seconds per round.
 
@@ -76,12 +81,15 @@ def rounds(
         budget: Seconds to spend, unless `at_least` rounds take longer.
         at_least: Minimum number of rounds.
         at_most: Maximum number of rounds.
+        limit: Seconds after which three rounds are enough, where one of the programs is slow.
     """
     for run in runs.values():
         seconds(run)  # a warm-up, because the first run does one-time work
     names, times = list(runs), {name: [] for name in runs}
     order, spent = random.Random(0), 0.0
-    while len(times[names[0]]) < at_most and (spent < budget or len(times[names[0]]) < at_least):
+    for done in range(at_most):
+        if spent >= budget and done >= (at_least if spent < limit else min(3, at_least)):
+            break
         order.shuffle(names)
         for name in names:
             times[name].append(seconds(runs[name]))

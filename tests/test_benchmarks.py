@@ -113,7 +113,7 @@ def test_a_convention_costs_nothing(name):
 
 
 def test_rounds_take_turns():
-    """Each program runs once per round, at varying positions."""
+    """Each program runs once per round, at varying positions; slow programs have three rounds."""
     order = []
     runs = {name: (lambda name=name: order.append(name)) for name in "abc"}
     times_of = rounds(runs, budget=0.0, at_least=12)
@@ -121,6 +121,8 @@ def test_rounds_take_turns():
     assert {len(times) for times in times_of.values()} == {12}
     firsts = order[3::3]
     assert set(firsts) == set("abc")
+    slow = rounds(runs, budget=0.0, limit=0.0)
+    assert {len(times) for times in slow.values()} == {3}
     assert over({"a": [1.0, 9.0, 2.0], "b": [2.0, 3.0, 1.0]}, "a", "b") == 2.0
 
 
