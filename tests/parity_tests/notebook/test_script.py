@@ -86,6 +86,11 @@ def test_both_scripts_of_a_lesson_give_the_results_of_the_suite(id, prints):
         assert_same(printed(jax_script), wanted, jax_script, 0 if mode == "eager" else 1e-12)
 
 
+def test_the_rule_of_a_function_is_in_the_script():
+    """A script has the statement that gives a `custom_vjp` function its rule."""
+    assert "scale.defvjp(" in scripts(load()["none_or_zero/rule_returns_none"], "")[1].text
+
+
 def test_a_changed_script_gives_other_results():
     """The comparison can fail: without `stop_gradient` the script's gradients differ."""
     case = load()["grad_modes/detach"]
