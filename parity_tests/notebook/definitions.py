@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from parity_tests.notebook.core import CoreError
 from parity_tests.notebook.source_edits import definition, free_names, plain
+from parity_tests.report.source_text import completions
 
 
 OWN = ("torch_ref", "parity_tests")  # packages that a reader does not have
@@ -38,7 +39,7 @@ class Definitions:
             return
         if self.names.setdefault(name, module) != module:
             raise CoreError(f"both {module} and {self.names[name]} define {name!r}")
-        statements = [statement, *_completions(module, name)]
+        statements = [statement, *completions(_text(module), name)]
         text = "\n\n\n".join(plain(_source(module, each)) for each in statements)
         if text in self.pieces:
             return
@@ -77,18 +78,6 @@ def _bindings(module: str) -> Mapping[str, ast.stmt]:
                 if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                     bindings[node.id] = statement
     return bindings
-
-
-def _completions(module: str, name: str) -> list[ast.stmt]:
-    """Return the statements that complete a function, such as `name.defvjp(forward, backward)`."""
-    return [
-        statement
-        for statement in ast.parse(_text(module)).body
-        if isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Call)
-        and isinstance(statement.value.func, ast.Attribute)
-        and ast.unparse(statement.value.func.value) == name
-    ]
 
 
 def _name(entry: ast.alias) -> str:

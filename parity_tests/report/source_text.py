@@ -4,10 +4,16 @@ import ast
 import dis
 import inspect
 import re
+import sys
 import textwrap
 import types
 from collections.abc import Callable
 from typing import Any
+
+import jax
+
+
+RULES = (jax.custom_jvp, jax.custom_vjp)
 
 
 def text_of(program: Callable[..., Any]) -> str:
@@ -45,7 +51,7 @@ def _used(program: Callable[..., Any], package: str = "") -> list[Any]:
                 need(step.argval, space.get(step.argval))
 
     def need(name: str, value: Any) -> None:
-        own = inspect.isfunction(value) or inspect.isclass(value)
+        own = inspect.isfunction(value) or inspect.isclass(value) or isinstance(value, RULES)
         if isinstance(value, types.FunctionType) and name == "<lambda>":
             visit(value.__code__, value.__globals__)  # its source is the statement around it
             return
@@ -54,7 +60,7 @@ def _used(program: Callable[..., Any], package: str = "") -> list[Any]:
         if place not in (value.__module__, value.__module__.rpartition(".")[0]):
             return
         needed[name] = value
-        methods = [value] if inspect.isfunction(value) else vars(value).values()
+        methods = vars(value).values() if inspect.isclass(value) else [inspect.unwrap(value)]
         for method in methods:
             fun = method.__func__ if isinstance(method, staticmethod) else method
             if inspect.isfunction(fun):
@@ -66,8 +72,27 @@ def _used(program: Callable[..., Any], package: str = "") -> list[Any]:
     return list(needed.values())
 
 
+def completions(text: str, name: str) -> list[ast.stmt]:
+    """Return the statements of a module that complete a function, as `name.defvjp(...)` does."""
+    return [
+        statement
+        for statement in ast.parse(text).body
+        if isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Call)
+        and isinstance(statement.value.func, ast.Attribute)
+        and ast.unparse(statement.value.func.value) == name
+    ]
+
+
 def source(piece: Any, claim: bool = True) -> str:
-    """Return the source of a function or class without decorators; `claim` keeps the docstring."""
+    """Return the source of a function or class without decorators; `claim` keeps the docstring.
+
+    A function with a rule of its own keeps its decorator, and has the rule.
+    """
+    if isinstance(piece, RULES):
+        text = inspect.getsource(sys.modules[piece.__module__])
+        rules = [ast.get_source_segment(text, each) for each in completions(text, piece.__name__)]
+        return "\n\n".join([inspect.getsource(piece).rstrip(), *filter(None, rules)])
     text = re.sub(r"  # noqa.*", "", textwrap.dedent(inspect.getsource(piece)).rstrip())
     node = ast.parse(text).body[0]
     assert isinstance(node, ast.FunctionDef | ast.ClassDef)

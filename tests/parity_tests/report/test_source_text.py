@@ -35,6 +35,13 @@ def test_a_lambda_that_is_a_default_is_not_repeated():
     assert program(1) == 3
 
 
+def test_a_function_with_a_rule_of_its_own_has_its_rule():
+    """`none_or_zero/rule_returns_none` uses a `custom_vjp`; its decorator and rule are shown."""
+    text = text_of(load()["none_or_zero/rule_returns_none"].fun)
+    assert text.startswith("@jax.custom_vjp\ndef _scale(x, w):")
+    assert "_scale.defvjp(" in text and text.index("_scale.defvjp(") < text.index("def rule_returns")
+
+
 @pytest.mark.slow
 def test_helpers_are_taken_from_every_file_of_the_package():
     """A program's helpers include those that its helpers call, and not the program itself."""
