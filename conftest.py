@@ -26,7 +26,7 @@ def in_shard(name: str, shard: str) -> bool:
 
 
 def in_sample(items: Sequence[pytest.Item]) -> list[bool]:
-    """Return for each test whether a quick run has it: `sampled` keeps some cases of a test."""
+    """Return for each test whether it is in the sample: `sampled(n)` keeps every n-th case."""
     cases: Counter[tuple[object, str]] = Counter()
     kept: list[bool] = []
     for item in items:
@@ -38,7 +38,7 @@ def in_sample(items: Sequence[pytest.Item]) -> list[bool]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the part of the tests that SHARD names; without TEST_ALL, no slow tests and a sample."""
+    """Keep the tests of the part that SHARD names; without TEST_ALL, only a sample of the quick."""
     shard, runs_all = os.environ.get("SHARD"), "TEST_ALL" in os.environ
     left: list[pytest.Item] = []
     kept: list[pytest.Item] = []

@@ -23,7 +23,6 @@ from parity_tests.report import rows as rows_
 from parity_tests.report import source_text as listing
 from parity_tests.runner.selection import ROWS
 from parity_tests.runner.settings import ROOT
-from tests._helpers import sampled
 from torch_ref import grad_modes as torch_grad_modes
 
 
@@ -79,10 +78,10 @@ def test_every_row_is_in_a_notebook(row):
 
 
 # `make parity` runs the same cases, so only `make test-all` runs all notebooks.
-RUN = sampled(SCRIPTS, 30)
 
 
-@pytest.mark.parametrize("script", RUN, ids=lambda script: script.stem)
+@pytest.mark.sampled(30)
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_a_notebook_runs(script, monkeypatch):
     """A notebook runs without an error; `show` raises if a case does not pass."""
     import matplotlib.pyplot as plt

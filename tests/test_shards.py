@@ -1,13 +1,11 @@
-"""The suite can be split into parts that CI runs at the same time."""
-
-import pathlib
+"""The suite can be split into parts, and a quick run has a sample of its cases."""
 
 import pytest
 
 from conftest import in_shard
+from parity_tests.runner.settings import ROOT
 
 
-ROOT = pathlib.Path(__file__).parents[1]
 pytest_plugins = "pytester"
 
 
@@ -48,7 +46,7 @@ class TestOther:
 
 @pytest.fixture
 def collected(pytester, monkeypatch):
-    """A function that collects `SUITE` and returns the names of the tests that would run."""
+    """Return a function that collects `SUITE` and returns the names of the tests that would run."""
     pytester.makeconftest((ROOT / "conftest.py").read_text(encoding="utf-8"))
     pytester.makepyfile(test_suite=SUITE)
     for name in ("SHARD", "TEST_ALL"):

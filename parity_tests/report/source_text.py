@@ -2,6 +2,7 @@
 
 import ast
 import dis
+import functools
 import inspect
 import re
 import sys
@@ -76,7 +77,7 @@ def completions(text: str, name: str) -> list[ast.stmt]:
     """Return the statements of a module that complete a function, as `name.defvjp(...)` does."""
     return [
         statement
-        for statement in ast.parse(text).body
+        for statement in _statements(text)
         if isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Call)
         and isinstance(statement.value.func, ast.Attribute)
@@ -84,10 +85,15 @@ def completions(text: str, name: str) -> list[ast.stmt]:
     ]
 
 
+@functools.cache
+def _statements(text: str) -> list[ast.stmt]:
+    return ast.parse(text).body
+
+
 def source(piece: Any, claim: bool = True) -> str:
     """Return the source of a function or class without decorators; `claim` keeps the docstring.
 
-    A function with a rule of its own keeps its decorator, and has the rule.
+    The source of a `custom_jvp` or `custom_vjp` function also has its decorator and its rule.
     """
     if isinstance(piece, RULES):
         text = inspect.getsource(sys.modules[piece.__module__])

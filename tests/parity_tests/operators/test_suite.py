@@ -34,7 +34,7 @@ def test_a_change_that_torch_does_not_have_fails(changed):
     "error", [AttributeError("no abs"), RuntimeError("removed"), ValueError("eps"), None]
 )
 def test_an_operator_that_differs_passes(changed, monkeypatch, error):
-    """The test passes if a value differs, if torch refuses the call, or has no such function."""
+    """The test passes if a value differs, or if torch refuses the call or lacks the function."""
 
     def check(record):  # every call, or a rare difference is missed
         if error:

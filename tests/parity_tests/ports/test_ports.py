@@ -287,7 +287,6 @@ def steps_apart(torch_run: Run, jax_run: Run) -> float:
     return apart([a[k] for a, _, k in pairs], [b[k] for _, b, k in pairs])
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("port", "name"), CONFIGURATIONS, ids=str)
 def test_a_correct_configuration_agrees(port: str, name: str):
     """In a correct configuration torch and JAX agree on outputs, gradients and optimizer steps."""
@@ -303,7 +302,6 @@ def test_a_correct_configuration_agrees(port: str, name: str):
     assert stepped < STEPPED, f"the optimizer steps differ by {stepped:.1e}"
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("port", "name"), BUGS, ids=str)
 def test_a_bug_has_an_effect(port: str, name: str):
     """Each bug changes the gradients, steps or trained leaves, and outputs unless it is silent.

@@ -7,15 +7,14 @@ import pytest
 
 from parity_tests.site.cheat_sheet import page
 from parity_tests.site.cheat_sheet.row import Row, array, jax_result, run, same, torch_result
-from tests._helpers import sampled
 
 
 DIGITS = re.compile(r"(?<=\d\.)\d+")
-RUN = sampled(page.ROWS, 12)
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch.func.jvp calls it
-@pytest.mark.parametrize("row", RUN, ids=lambda row: row.name)
+@pytest.mark.sampled(12)
+@pytest.mark.parametrize("row", page.ROWS, ids=lambda row: row.name)
 def test_a_row_holds_and_its_line_is_current(row):
     """A row's JAX programs give torch's result, its trap does not, and the page shows both."""
     torch = torch_result(row)
