@@ -11,6 +11,7 @@ interrupted (the results so far are written).
 
 import argparse
 import concurrent.futures.process
+import gc
 import importlib.util
 import json
 import sys
@@ -270,4 +271,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    gc.set_threshold(100_000, 20, 20)  # imports make many objects and no garbage
+    status = main()
+    gc.freeze()  # or Python's last collection visits every object of torch and JAX
+    sys.exit(status)
