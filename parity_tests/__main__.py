@@ -14,6 +14,7 @@ import concurrent.futures.process
 import gc
 import importlib.util
 import json
+import os
 import sys
 import time
 import traceback
@@ -33,8 +34,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     options = _parser().parse_args(argv)
     try:
-        return _run(options)
+        status = _run(options)
+        sys.stdout.flush()
+        return status
     except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of the output, such as `head`, has ended
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INTERRUPTED
     except Exception:
         traceback.print_exc()

@@ -4,6 +4,8 @@ import argparse
 import json
 import re
 import statistics
+import subprocess
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -21,8 +23,10 @@ from benchmarks import (
     optimizers,
     pairs,
     ports,
+    proving,
     results,
     steps,
+    suite,
     written,
 )
 from benchmarks.__main__ import HERE, ON_REQUEST, SECTIONS, use_device
@@ -131,6 +135,27 @@ def test_slopes():
     sizes = (1, 2, 4, 8, 16, 32)
 
     assert growth.slope(sizes, [3.0 * n**2 for n in sizes]) == pytest.approx(2.0)
+
+
+def test_the_peak_memory_is_that_of_the_program_itself():
+    """A process begins with `ru_maxrss` of the process that started it, which may be larger."""
+    large = np.ones(10**8)
+    script = "from benchmarks.proving import peak; print(peak())"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=HERE.parent, capture_output=True, text=True, check=True
+    )
+    assert 10**7 < int(done.stdout) < large.nbytes
+
+
+def test_the_waits_of_the_suite_are_beside_their_bars():
+    waits = dict(zip(suite.BARS, (138.04, 66.0, 5.0, 1.6), strict=True))
+    half = {"cells": 8, "wall": 2.0, "first": 1.0, "compiled": 0.5, "start": 0.5}
+    whole = half | {"cells": 16, "wall": 4.0}
+    rows = [{"cold": half, "warm": half}, {"cold": whole, "warm": whole}]
+    lines = list(suite.markdown({"rows": rows, "waits": waits}))
+    assert "| 16 | 2.00 | 50% | 50% | 2.00 | 1.00 |" in lines
+    assert "| the whole grid, empty cache | 150 s | 138.0 s |" in lines
+    assert "| one case by name, filled cache | 2.5 s | 1.6 s |" in lines
 
 
 def test_checkpointing_is_sublinear_in_depth():

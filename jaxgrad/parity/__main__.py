@@ -16,6 +16,7 @@ import contextlib
 import gc
 import importlib.util
 import json
+import os
 import pathlib
 import sys
 import time
@@ -38,13 +39,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
-        if argv and argv[0] in COMMANDS:
-            return _command(argv[0], argv[1:])
-        return _run(_parser().parse_args(argv))
+        command = bool(argv) and argv[0] in COMMANDS
+        status = _command(argv[0], argv[1:]) if command else _run(_parser().parse_args(argv))
+        sys.stdout.flush()
+        return status
     except UsageError as error:
         print(error, file=sys.stderr)
         return USAGE
     except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of the output, such as `head`, has ended
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return INTERRUPTED
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and error.name == "torch":

@@ -4,6 +4,7 @@ import contextlib
 import gc
 import os
 import pathlib
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -50,6 +51,8 @@ def configure() -> None:
     # The suite consists of many small programs, and each is worth caching.
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
+    # While another process writes an entry, JAX warns and compiles the program itself.
+    warnings.filterwarnings("ignore", "Error reading persistent compilation cache entry")
 
 
 def compile_with(options: Mapping[str, Any]) -> None:

@@ -172,6 +172,16 @@ def test_interrupted(planted, monkeypatch, tmp_path, capsys):
     assert captured.out.splitlines()[-1] == "3 passed, 0 failed"
 
 
+def test_the_reader_of_the_output_has_ended():
+    """Output into a closed pipe, as in `--list | head -1`, gives exit status 130, no traceback."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [sys.executable, "-m", "parity_tests", "--list"]
+    done = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 def test_a_worker_that_died(planted, monkeypatch, tmp_path, capsys):
     """If a worker process dies, the exit status is 3 and the results so far are written."""
 

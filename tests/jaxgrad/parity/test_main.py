@@ -72,6 +72,13 @@ def test_an_error_has_an_exit_status_of_its_own(proofs, capsys, error, status, w
     assert words in err and ("Traceback" in err) == (status == 3 and "pip" not in words)
 
 
+def test_the_reader_of_the_output_has_ended(proofs, capfd):
+    """A pipe that its reader has closed, as in `... | head`, is no error of the program."""
+    proofs(BrokenPipeError())
+    assert main(["a.py"]) == 130
+    assert "Traceback" not in capfd.readouterr().err
+
+
 def test_a_log_has_one_line_for_each_pair(proofs, capsys):
     """The lines go to stderr; quick steps have none."""
     proofs("pass", "pass")
