@@ -23,7 +23,6 @@ from benchmarks import (
     optimizers,
     pairs,
     ports,
-    proving,
     results,
     steps,
     suite,
