@@ -276,8 +276,10 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+if __name__ in ("__main__", "__mp_main__"):  # in the workers, too
+    gc.set_threshold(1_000_000, 20, 20)  # imports make many objects and no garbage
+
 if __name__ == "__main__":
-    gc.set_threshold(100_000, 20, 20)  # imports make many objects and no garbage
     status = main()
     gc.freeze()  # or Python's last collection visits every object of torch and JAX
     sys.exit(status)

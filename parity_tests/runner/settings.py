@@ -42,7 +42,7 @@ if jax.__version_info__ < (0, 11):
 
 def configure() -> None:
     """Enable float64, eight CPU devices and an on-disk compilation cache."""
-    gc.set_threshold(100_000, 20, 20)  # tracing allocates many small objects but little garbage
+    gc.set_threshold(1_000_000, 20, 20)  # tracing allocates many small objects but little garbage
     jax.config.update("jax_enable_x64", True)
     with contextlib.suppress(RuntimeError):  # too late once JAX is initialized
         jax.config.update("jax_num_cpu_devices", DEVICES)

@@ -1,5 +1,6 @@
 """Run cells in this process or in several; tracing a program keeps only one core busy."""
 
+import collections
 import concurrent.futures
 import contextlib
 import dataclasses
@@ -8,6 +9,7 @@ import itertools
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Iterator, Sequence
 
 import jax.monitoring
@@ -50,10 +52,82 @@ def results(cells: Sequence[Cell], seed: int, workers: int) -> Iterator[engine.R
             yield _run(cell, seed)
         return
     groups = [list(group) for _, group in itertools.groupby(cells, lambda cell: cell.case.id)]
-    named = [[(cell.case.id, *cell[1:]) for cell in group] for group in groups]
-    with pool(workers) as processes:
-        for batch in processes.map(functools.partial(_run_named, seed), named):
-            yield from batch
+    with contextlib.ExitStack() as stack:
+        processes = [stack.enter_context(pool(1)) for _ in range(workers)]
+        schedule = Schedule([group[0].case.theme for group in groups])
+        stack.callback(schedule.clear)
+        for batch in _started(processes, groups, schedule, seed):
+            yield from batch.result()
+
+
+class Schedule:
+    """The cases that no process has begun, each by its index.
+
+    A process goes on with the theme that it is at, because the cases of a theme share small
+    programs, which each process compiles or loads once. All begin with the first theme, so that its
+    results come early, and at the end a process helps with another's theme.
+    """
+
+    def __init__(self, themes: Sequence[str]):
+        self.left: dict[str, collections.deque[int]] = {}
+        for index, theme in enumerate(themes):
+            self.left.setdefault(theme, collections.deque()).append(index)
+        self.first, *others = self.left
+        self.unbegun = collections.deque(others)
+        self.lock = threading.Lock()
+
+    def take(self, theme: str) -> tuple[str, int] | None:
+        """Return the next theme and case for a process that was at `theme`, or None at the end."""
+        with self.lock:
+            if not self.left.get(theme) and self.unbegun:
+                theme = self.unbegun.popleft()
+            if self.left.get(theme):
+                return theme, self.left[theme].popleft()
+            theme = max(self.left, key=lambda name: len(self.left[name]), default="")
+            return (theme, self.left[theme].pop()) if self.left.get(theme) else None
+
+    def clear(self) -> list[int]:
+        """Let no further case begin, and return those that have not."""
+        with self.lock:
+            waiting = [index for cases in self.left.values() for index in cases]
+            self.left.clear()
+            self.unbegun.clear()
+        return waiting
+
+
+Batch = concurrent.futures.Future[list[engine.Result]]
+
+
+def _started(
+    processes: Sequence[concurrent.futures.Executor],
+    groups: Sequence[list[Cell]],
+    schedule: Schedule,
+    seed: int,
+) -> list[Batch]:
+    """Start the processes, and return the future results of each group of cells."""
+    batches = [Batch() for _ in groups]
+
+    def go_on(process: concurrent.futures.Executor, theme: str) -> None:
+        if (taken := schedule.take(theme)) is None:
+            return
+        theme, index = taken
+        named = [(cell.case.id, *cell[1:]) for cell in groups[index]]
+
+        def done(batch: Batch) -> None:
+            if batch.cancelled():
+                return
+            if error := batch.exception():  # the process died
+                for never in (index, *schedule.clear()):
+                    batches[never].set_exception(error)
+                return
+            batches[index].set_result(batch.result())
+            go_on(process, theme)
+
+        process.submit(_run_named, seed, named).add_done_callback(done)
+
+    for process in processes:
+        go_on(process, schedule.first)
+    return batches
 
 
 @contextlib.contextmanager
@@ -73,7 +147,15 @@ def pool(workers: int) -> Iterator[concurrent.futures.ProcessPoolExecutor]:
 
 def _start() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process handles Ctrl-C
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     configure()
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is killed; it would wait for work for ever."""
+    if parent := multiprocessing.parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def _run_named(seed: int, cells: Sequence[tuple[str, str, str, str]]) -> list[engine.Result]:

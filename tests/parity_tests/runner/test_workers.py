@@ -1,0 +1,68 @@
+"""Tests of how cells are shared among processes, and of how these end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from parity_tests.runner.settings import ROOT
+from parity_tests.runner.workers import Schedule
+
+
+def test_a_process_goes_on_with_its_theme():
+    """A process takes its theme's cases in order, then the next theme."""
+    schedule = Schedule(["hooks", "hooks", "optim", "optim", "custom"])
+    assert [schedule.take("hooks") for _ in range(2)] == [("hooks", 0), ("hooks", 1)]
+    assert schedule.take("hooks") == ("optim", 2)
+    assert schedule.take("hooks") == ("custom", 4), "optim is another process's"
+
+
+def test_a_process_without_a_theme_helps_with_the_longest():
+    """It takes the last case of the theme that has most left; in the end there is none."""
+    schedule = Schedule(["custom", "hooks", "hooks", "hooks", "optim"])
+    assert schedule.take(schedule.first) == ("custom", 0)
+    assert schedule.take("custom") == ("hooks", 1)
+    assert schedule.take("custom") == ("optim", 4)
+    assert schedule.take("optim") == ("hooks", 3)
+    assert schedule.take("hooks") == ("hooks", 2)
+    assert schedule.take("hooks") is None
+
+
+def test_a_schedule_can_be_cleared():
+    """After an interruption no case begins; those that never did are known."""
+    schedule = Schedule(["hooks", "hooks", "optim"])
+    schedule.take("hooks")
+    assert schedule.clear() == [1, 2]
+    assert schedule.take("hooks") is None
+
+
+def test_a_worker_ends_with_its_parent():
+    """A parent that is killed cannot stop its processes, so they notice it themselves."""
+    script = (
+        "import os, time\n"
+        "from parity_tests.runner import workers\n"
+        "if __name__ == '__main__':\n"
+        "    with workers.pool(1) as pool:\n"
+        "        print(pool.submit(os.getpid).result(), flush=True)\n"
+        "        time.sleep(60)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        assert parent.stdout is not None
+        worker = int(parent.stdout.readline())
+        parent.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while _runs(worker) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _runs(worker)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+        with open(f"/proc/{process}/stat") as file:  # one that has ended may wait to be collected
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
