@@ -93,9 +93,8 @@ def markdown(numbers: dict[str, Any]) -> Iterator[str]:
     rows = numbers["rows"]
     yield (
         "A cold run starts with an empty compilation cache on disk, a warm run finds every program "
-        "in it. Times are relative to the smallest cold run. "
-        "Runs of 100 cells or more use several processes. The share of compilation is that of all "
-        "cells' seconds; the rest of a run is its imports."
+        "in it. Times are relative to the smallest cold run. Runs of 100 cells or more use several "
+        "processes, and the share of compilation is that of the seconds of all cells together."
     )
     yield ""
     yield "| cells | cold | of which compilation | warm | warm / cold |"

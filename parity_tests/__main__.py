@@ -6,7 +6,7 @@
 
 Exit status: 0 if every cell passed; 1 if a cell failed, raised or is blind; 2 for a usage error or
 a missing device; 3 for an internal error or if torch is missing; 5 if no case was selected; 130 if
-interrupted (the results so far are written).
+interrupted (the results so far are written), or if the reader of the output, such as `head`, ended.
 """
 
 import argparse

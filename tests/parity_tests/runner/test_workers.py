@@ -1,11 +1,18 @@
 """Tests of how cells are shared among processes, and of how these end."""
 
+import concurrent.futures
 import os
 import signal
 import subprocess
 import sys
 import time
+import types
+from concurrent.futures.process import BrokenProcessPool
 
+import pytest
+
+from parity_tests.runner import workers
+from parity_tests.runner.selection import Cell
 from parity_tests.runner.settings import ROOT
 from parity_tests.runner.workers import Schedule
 
@@ -35,6 +42,25 @@ def test_a_schedule_can_be_cleared():
     schedule.take("hooks")
     assert schedule.clear() == [1, 2]
     assert schedule.take("hooks") is None
+
+
+def test_no_case_begins_after_a_process_has_died():
+    """The cases that never began fail too, so that nobody waits for them; others keep results."""
+    groups = [[_cell(theme)] for theme in ("hooks", "hooks", "optim", "optim")]
+    died, lives = concurrent.futures.Future(), concurrent.futures.Future()
+    processes = [types.SimpleNamespace(submit=lambda *args, f=f: f) for f in (died, lives)]
+    schedule = Schedule([group[0].case.theme for group in groups])
+    batches = workers._started(processes, groups, schedule, seed=0)
+    died.set_exception(BrokenProcessPool())
+    lives.set_result(["result"])
+    assert batches[1].result() == ["result"]
+    for batch in (batches[0], *batches[2:]):
+        with pytest.raises(BrokenProcessPool):
+            batch.result(timeout=0)
+
+
+def _cell(theme):
+    return Cell(types.SimpleNamespace(theme=theme, id=theme), "float32", "jit", "cpu")
 
 
 def test_a_worker_ends_with_its_parent():
