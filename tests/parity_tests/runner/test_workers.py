@@ -8,6 +8,7 @@ import sys
 import time
 import types
 from concurrent.futures.process import BrokenProcessPool
+from typing import Any
 
 import pytest
 
@@ -47,8 +48,9 @@ def test_a_schedule_can_be_cleared():
 def test_no_case_begins_after_a_process_has_died():
     """The cases that never began fail too, so that nobody waits for them; others keep results."""
     groups = [[_cell(theme)] for theme in ("hooks", "hooks", "optim", "optim")]
-    died, lives = concurrent.futures.Future(), concurrent.futures.Future()
-    processes = [types.SimpleNamespace(submit=lambda *args, f=f: f) for f in (died, lives)]
+    died: Any = concurrent.futures.Future()
+    lives: Any = concurrent.futures.Future()
+    processes: Any = [types.SimpleNamespace(submit=lambda *args, f=f: f) for f in (died, lives)]
     schedule = Schedule([group[0].case.theme for group in groups])
     batches = workers._started(processes, groups, schedule, seed=0)
     died.set_exception(BrokenProcessPool())
@@ -60,7 +62,8 @@ def test_no_case_begins_after_a_process_has_died():
 
 
 def _cell(theme):
-    return Cell(types.SimpleNamespace(theme=theme, id=theme), "float32", "jit", "cpu")
+    case: Any = types.SimpleNamespace(theme=theme, id=theme)
+    return Cell(case, "float32", "jit", "cpu")
 
 
 def test_a_worker_ends_with_its_parent():
