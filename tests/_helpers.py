@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -11,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad.parity.interop import to_numpy
+from parity_tests.runner.settings import ROOT
 
 
 T = TypeVar("T")
@@ -21,6 +23,21 @@ ALL = "TEST_ALL" in os.environ  # as `make test-all` sets it
 def sampled(cases: Sequence[T], every: int, start: int = 0) -> Sequence[T]:
     """Return every `every`-th case from `start` on; with `make test-all`, all of them."""
     return cases if ALL else cases[start::every]
+
+
+def page_release() -> str:
+    """Return the release of JAX, such as "0.10", with which the committed pages are made.
+
+    It is the pin of Python 3.11. Other releases trace other programs, and so draw other pictures.
+    """
+    pins = (ROOT / "constraints.txt").read_text()
+    (pin,) = re.findall(r"^jax==(\d+\.\d+)\S*; python_version < '3.12'", pins, re.MULTILINE)
+    return pin
+
+
+def has_page_release() -> bool:
+    """Whether the installed JAX is of the release with which the committed pages are made."""
+    return jax.__version__.startswith(f"{page_release()}.")
 
 
 def same(expected: Any, actual: Any, ulp: float = 16, *, absolute: bool = False) -> None:

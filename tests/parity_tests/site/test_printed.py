@@ -11,6 +11,7 @@ import torch
 
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.printed import BLOCK, filled, outputs, script
+from tests._helpers import has_page_release, page_release
 
 
 NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
@@ -35,29 +36,15 @@ def test_a_page_names_the_release_whose_program_it_shows():
     """JAX releases print different jaxprs and keep other residuals; the page says whose it has."""
     page = (ROOT / "docs" / "tape_or_transform.md").read_text()
 
-    assert f"(here by JAX {_release(_written_with())})" in page
-    assert f"In JAX {_release(_written_with())}, the rule for tanh" in page
+    assert f"(here by JAX {page_release()})" in page
+    assert f"In JAX {page_release()}, the rule for tanh" in page
     assert len(RELEASE.findall(page)) == 4
 
 
 def _comparable(page: str) -> str:
     """Return a page without digits; under another release, without what that prints differently."""
-    same = _release(jax.__version__) == _release(_written_with())
+    same = has_page_release()
     return NUMBER.sub("#", page if same else RELEASE.sub("(of JAX)\n", page))
-
-
-def _written_with() -> str:
-    """Return the version of JAX that constraints.txt pins for Python 3.11, where pages are made."""
-    (pin,) = re.findall(
-        r"^jax==(\S+); python_version < '3.12'",
-        (ROOT / "constraints.txt").read_text(),
-        re.MULTILINE,
-    )
-    return pin
-
-
-def _release(version: str) -> str:
-    return ".".join(version.split(".")[:2])
 
 
 def test_the_blocks_of_a_page_are_one_script():
@@ -106,7 +93,7 @@ def test_the_logit_at_which_the_gradient_vanishes():
     ] * 2
     assert [gradient(z) for z in (edge, 16.7, 17.0, 30.0)] == [0.0] * 4
     assert "Under `jax.jit` on a CPU it is NaN there" in page
-    if _release(jax.__version__) == _release(_written_with()):
+    if has_page_release():
         assert np.isnan(jax.jit(jax.grad(log_prob))(jnp.float32(16.7)))
 
 

@@ -25,6 +25,7 @@ ROUNDING = re.compile(
 
 def _text(page: str) -> str:
     rounded = ROUNDING.sub(r"\1rounding\2", page)
+    rounded = re.sub(r"within [\d.]+e-1[5-9]", "within rounding", rounded)
     return VOLATILE.sub("#", re.sub(r"<p class=\"dim\">.*?</p>", "", rounded, flags=re.DOTALL))
 
 

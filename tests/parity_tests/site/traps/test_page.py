@@ -8,7 +8,7 @@ from parity_tests.case import load
 from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.traps import page, symptoms
-from tests._helpers import ALL
+from tests._helpers import ALL, has_page_release
 
 
 TEXT = page.PATH.read_text()
@@ -103,7 +103,10 @@ def test_other_pages_link_to_the_traps(path):
 
 @pytest.mark.parametrize("card", DRAWN, ids=lambda card: card.name)
 def test_a_picture_is_current(card):
-    """A picture of the page is the one that is drawn from the programs of its card."""
+    """A picture of the page is the one that is drawn from the programs of its card.
+
+    Another release of JAX draws other operations.
+    """
     (room,) = (room for room, cards in page.ROOMS.items() if card in cards)
     picture = rf"^## {re.escape(card.name)}$.*?\]\(\.\./(_static/\S+)\)"
     path = re.findall(picture, ROOMS[room], re.MULTILINE | re.DOTALL)[0]
@@ -111,4 +114,7 @@ def test_a_picture_is_current(card):
 
     assert f"{card.name.replace('`', '')}: torch, a wrong port" in kept
     if ALL or card is DRAWN[0]:
-        assert VERSIONS.sub("", kept) == VERSIONS.sub("", page.picture(card)), "run: make pages"
+        drawn = page.picture(card)
+        assert f"{card.name.replace('`', '')}: torch, a wrong port" in drawn
+        if has_page_release():
+            assert VERSIONS.sub("", kept) == VERSIONS.sub("", drawn), "run: make pages"
