@@ -38,7 +38,7 @@ def in_sample(items: Sequence[pytest.Item]) -> list[bool]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the part that SHARD names; without TEST_ALL, only a sample of the quick."""
+    """Keep the part of the tests that SHARD names; without TEST_ALL, a sample of the quick ones."""
     shard, runs_all = os.environ.get("SHARD"), "TEST_ALL" in os.environ
     left: list[pytest.Item] = []
     kept: list[pytest.Item] = []

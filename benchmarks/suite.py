@@ -1,4 +1,4 @@
-"""Time the parity suite: growth with the number of cells, the share of compilation, the waits."""
+"""Time the parity suite: how its time grows with the cells, and what a person waits for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.growth import late_slope
 
 
 TITLE = "The parity suite itself"
-# Themes of average speed; the last run has every theme.
+# Themes of average speed. The last step names none, and so runs every theme.
 THEMES = ("freezing", "clipping", "hooks", "surrogate")
 STEPS = (THEMES[:1], THEMES, ())
 CASE = "hooks/tensor_hook"
@@ -40,16 +40,16 @@ def measure(tick: Callable[[str], None]) -> dict[str, Any]:
     """Time a growing number of themes, first with an empty and then with a filled cache."""
     rows = []
     labels = iter(cells())
-    with tempfile.TemporaryDirectory() as cache:
-        for step, themes in enumerate(STEPS):
+    with tempfile.TemporaryDirectory() as folder:
+        caches = [pathlib.Path(folder, str(step)) for step in range(len(STEPS))]
+        for themes, cache in zip(STEPS, caches, strict=True):
             row: dict[str, Any] = {}
             for state in ("cold", "warm"):
                 tick(next(labels))
-                row[state] = _run(themes, pathlib.Path(cache, str(step)))
+                row[state] = _run(themes, cache)
             rows.append(row)
         tick(next(labels))
-        filled = pathlib.Path(cache, str(len(STEPS) - 1))
-        alone = [_run((CASE,), filled)["wall"] for _ in range(3)]
+        alone = [_run((CASE,), caches[-1])["wall"] for _ in range(3)]
     whole = rows[-1]
     waits = (
         whole["cold"]["wall"],

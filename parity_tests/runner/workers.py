@@ -87,7 +87,7 @@ class Schedule:
             return (theme, self.left[theme].pop()) if self.left.get(theme) else None
 
     def clear(self) -> list[int]:
-        """Let no further case begin, and return those that have not."""
+        """Let no further case begin, and return the cases that have not begun."""
         with self.lock:
             waiting = [index for cases in self.left.values() for index in cases]
             self.left.clear()
@@ -152,7 +152,7 @@ def _start() -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent is killed; it would wait for work for ever."""
+    """End this process when its parent is killed; otherwise it would wait for work for ever."""
     if parent := multiprocessing.parent_process():
         parent.join()
         os._exit(1)

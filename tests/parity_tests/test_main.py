@@ -173,7 +173,7 @@ def test_interrupted(planted, monkeypatch, tmp_path, capsys):
 
 
 def test_the_reader_of_the_output_has_ended():
-    """Output into a closed pipe, as in `--list | head -1`, gives exit status 130, no traceback."""
+    """If the pipe is closed, as in `--list | head -1`, the status is 130, without a traceback."""
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "parity_tests", "--list"]

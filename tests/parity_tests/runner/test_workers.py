@@ -19,7 +19,7 @@ from parity_tests.runner.workers import Schedule
 
 
 def test_a_process_goes_on_with_its_theme():
-    """A process takes its theme's cases in order, then the next theme."""
+    """A process takes the cases of its theme in order, and then those of the next theme."""
     schedule = Schedule(["hooks", "hooks", "optim", "optim", "custom"])
     assert [schedule.take("hooks") for _ in range(2)] == [("hooks", 0), ("hooks", 1)]
     assert schedule.take("hooks") == ("optim", 2)
