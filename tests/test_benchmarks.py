@@ -196,6 +196,23 @@ def test_the_page_on_costs_quotes_the_optimizers_on_a_gpu():
     assert f"GPT-2 with 124 million parameters take {gpt2['by hand']:.2f} times as long" in page
 
 
+def test_the_page_on_costs_quotes_the_operators():
+    """The page has the range and the median of the operators' FLOPs and bytes, and gelu's ratio."""
+    rows = results.load(HERE)["functional"]["numbers"]
+    flops, moved = ([row[unit] for row in rows.values()] for unit in ("flops", "bytes"))
+    costly = sum(max(row.values()) > functional.BOUND for row in rows.values())
+    page = " ".join((HERE.parent / "docs" / "costs.md").read_text().split())
+
+    assert f"For value and gradient of {len(rows)} operators" in page
+    assert f"{min(flops):.2f} to {max(flops):.2f} times the FLOPs" in page
+    assert f"{min(moved):.2f} to {max(moved):.2f} times the bytes" in page
+    assert f"(medians {statistics.median(flops):.2f} and {statistics.median(moved):.2f})" in page
+    assert f"`gelu`, for example, takes {rows['gelu']['flops']:.2f} times the FLOPs" in page
+    assert f"each of the {costly} operators that cost over {functional.BOUND - 1:.0%}" in (
+        page.replace(" %", "%")
+    )
+
+
 def test_the_results_page_is_current(tmp_path):
     """RESULTS.md and the HTML page are generated from results.json and are current."""
     records = results.load(HERE)

@@ -178,23 +178,27 @@ def test_the_wider_bounds_are_named():
 
 
 def test_the_shared_bits_are_quoted_correctly():
-    """The page on costs names the optimizers with all of torch's bits, and the others' range."""
-    table = (ROOT / "benchmarks" / "OPTIM_BITS.md").read_text()
-    lines = [re.split(r" *\| *", line)[1:] for line in table.splitlines() if line[:2] == "| "]
-    after = [(name, hundred) for name, _, _, _, hundred, *_ in lines[1:]]
+    """The page on costs names the optimizers with all of torch's bits, and both units."""
+    record = (ROOT / "benchmarks" / "OPTIM_BITS.md").read_text()
+    lines = [re.split(r" *\| *", line)[1:] for line in record.splitlines() if line[:2] == "| "]
+    after = [(name, hundred) for name, _, _, _, hundred, *_ in lines if name != "optimizer"]
     lossy = {name for name, hundred in after if hundred != "all"}
     exact = [f"`{name}`" for name in dict.fromkeys(name for name, _ in after) if name not in lossy]
-    parts = [re.fullmatch(r"([\d.]+)%, ([\d.]+) ULP", text) for _, text in after if text != "all"]
+    parts = [
+        re.fullmatch(r"([\d.]+) %, ([\d.]+), (\d+)", text) for _, text in after if text != "all"
+    ]
     shares = [float(part[1]) for part in parts if part]
-    ulp = max(float(part[2]) for part in parts if part)
+    array = max(float(part[2]) for part in parts if part)
+    element = max(int(part[3]) for part in parts if part)
 
-    assert table.splitlines()[2].startswith("torch 2.13.0+cpu with AVX512 on x86_64")
+    assert record.splitlines()[2].startswith("torch 2.13.0+cpu on ")
     assert len(shares) == len(parts)
     costs = " ".join((ROOT / "docs" / "costs.md").read_text().split())
-    assert "In torch 2.13 on a CPU with AVX512 it is not." in costs
-    assert f"There {', '.join(exact[:-1])} and {exact[-1]} still have all" in costs
+    assert "The square root of torch 2.13 on an x86 CPU is not" in costs
+    assert f"{', '.join(exact[:-1])} and {exact[-1]} still have all" in costs
     assert f"{min(shares):.0f} to {max(shares):.0f} % of the numbers" in costs
-    assert f"at most {ulp:g} units in the last place ([the table]" in costs
+    assert f"at most {array:g} units in the last place of the array's largest element" in costs
+    assert f"in the last place of each number itself it is up to {element:,}," in costs
 
 
 def test_the_note_on_float32_is_quoted_correctly():

@@ -7,8 +7,9 @@ freeze: it passes masked-out gradients through unchanged, and `apply_updates` ad
 
 `exact=True` reproduces torch's bits for parameters and state on a CPU, in float32 and float64,
 eager or compiled. The reference is torch's single-tensor implementation (`foreach=False`) with a
-correctly rounded square root. torch's own vectorised square root is sometimes off by one ULP, and
-XLA flushes subnormal numbers to zero.
+correctly rounded square root. Stock torch takes the square root from MKL, which is sometimes off by
+one unit in the last place; `benchmarks/OPTIM_BITS.md` counts the parameters that differ then. XLA
+flushes subnormal numbers to zero.
 """
 
 from jaxgrad.optim import lr_scheduler as lr_scheduler

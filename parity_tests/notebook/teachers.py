@@ -1,18 +1,19 @@
 """Write docs/teachers.md: for each notebook its questions and exercises, with what a class answers.
 
-The questions, their answers and the output of the solutions are read from the committed notebooks,
-so the page shows what a student sees. `make pages` writes it.
+The questions and their answers are read from the committed notebooks, so the page shows what a
+student sees. The model answers run in a plain session. `make pages` writes the page.
 """
 
 import importlib
 import json
 import pathlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from parity_tests.notebook import course
-from parity_tests.notebook.practice import SOLUTIONS, solution
+from parity_tests.notebook.plain_session import printed
+from parity_tests.notebook.practice import SOLUTIONS, exercises, solution
 from parity_tests.notebook.wrong_answers import EXERCISES, QUESTIONS, WrongAnswer
 from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
@@ -26,10 +27,11 @@ HEAD = """\
 *The question: which wrong answers will come, what is behind them, and what is a right one?*
 
 First the [course](course.md), then each notebook: the questions that a student answers before the
-result is shown, and the exercises. The answers and the outputs are those of the stepper and of the
-executed notebooks, and a test runs the model answers. A wrong answer to expect is in quotes, and
-the sentence after it says what is behind it or what to show: correcting the idea helps longer than
-correcting the answer.
+result is shown, and the exercises. The answers are those of the stepper and of the executed
+notebooks. Below each model answer is what it prints in a plain session, in float32. (The notebooks
+run JAX in float64, so there the last digits, the dtypes and the sizes in bytes differ.) A wrong
+answer to expect is in quotes, and the sentence after it says what is behind it or what to show:
+correcting the idea helps longer than correcting the answer.
 
 **How to use it.** Ask for a written prediction before anyone runs the cell, and for a reason. Where
 the class disagrees, let two students argue before you unfold the answer. An exercise is solved when
@@ -45,9 +47,18 @@ def notebooks() -> list[pathlib.Path]:
     return [FOLDER / f"{name}.ipynb" for name in order]
 
 
-def page() -> str:
-    """Return the text of the page."""
-    lessons = [part for path in notebooks() for part in _notebook(path)]
+def model_answers() -> dict[str, str]:
+    """Return the code of each exercise's model answer."""
+    return {name: _code(name) for name in exercises()}
+
+
+def page(outputs: Mapping[str, str]) -> str:
+    """Return the text of the page.
+
+    Args:
+        outputs: What each model answer prints.
+    """
+    lessons = [part for path in notebooks() for part in _notebook(path, outputs)]
     text = "\n".join([course.section(), *lessons])
     return "\n".join([HEAD, contents(text), text])
 
@@ -59,7 +70,7 @@ def contents(text: str) -> str:
     return "\n".join([*(f"- [{name}](#{slug(name)})" for name in names), ""])
 
 
-def _notebook(path: pathlib.Path) -> Iterator[str]:
+def _notebook(path: pathlib.Path, outputs: Mapping[str, str]) -> Iterator[str]:
     """Yield the sections of one notebook: its questions, then its exercises."""
     book = json.loads(path.read_text(encoding="utf-8"))
     (title, *_) = re.findall(r"^# (.+)$", "".join(book["cells"][0]["source"]), re.MULTILINE)
@@ -67,7 +78,10 @@ def _notebook(path: pathlib.Path) -> Iterator[str]:
     if entries:
         yield f"## [{title}](../notebooks/{path.name})\n"
     for name, kind, text, rest in entries:
-        yield _question(name, text, rest) if kind == "Predict" else _exercise(name, text, rest)
+        if kind == "Predict":
+            yield _question(name, text, rest)
+        else:
+            yield _exercise(name, text, outputs[name])
 
 
 def practice(book: Any) -> Iterator[tuple[str, str, str, list[str]]]:
@@ -107,21 +121,26 @@ def _answer(place: str, values: str) -> str:
     return f"`{place}`: {shown}"
 
 
-def _exercise(name: str, text: str, rest: list[str]) -> str:
+def _exercise(name: str, text: str, output: str) -> str:
     """Return an exercise with the usual mistake, and the model answer folded."""
-    theme, _, stem = name.partition("/")
-    code = spaced(solution(getattr(importlib.import_module(f"{SOLUTIONS}.{theme}"), stem)).strip())
     return "\n".join(
         [
             f"**Exercise.** {text}\n",
             _wrong(EXERCISES.get(name)),
             "<details>\n<summary>Model answer</summary>\n",
-            f"```python\n{code}\n```\n",
+            f"```python\n{_code(name)}\n```\n",
             "It prints:\n",
-            "```text\n" + "\n".join(rest) + "\n```\n",
+            f"```text\n{output.rstrip()}\n```\n",
             "</details>\n",
         ]
     )
+
+
+def _code(name: str) -> str:
+    """Return the code of the model answer of an exercise."""
+    theme, _, stem = name.partition("/")
+    module = importlib.import_module(f"{SOLUTIONS}.{theme}")
+    return spaced(solution(getattr(module, stem)).strip())
 
 
 def spaced(code: str) -> str:
@@ -136,4 +155,4 @@ def _wrong(answer: WrongAnswer | None) -> str:
 
 
 if __name__ == "__main__":
-    PATH.write_text(page(), encoding="utf-8")
+    PATH.write_text(page(printed(model_answers())), encoding="utf-8")

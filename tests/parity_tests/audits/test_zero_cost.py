@@ -7,6 +7,7 @@ import pytest
 
 import jaxgrad
 from parity_tests.audits.zero_cost import PAIRS, counts
+from parity_tests.runner.settings import ROOT
 
 
 # These helpers run while a program is traced and are not part of the compiled program.
@@ -99,3 +100,12 @@ def test_a_callback_is_counted():
         return jax.pure_callback(abs, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
 
     assert counts(calls_back, jax.numpy.float32(-1)).callbacks == 1
+
+
+def test_the_page_on_costs_names_the_helpers_that_cost_more():
+    """The page on costs names each helper that may compile to more than the program by hand."""
+    more = {name for name, build in PAIRS.items() if build().more}
+    page = " ".join((ROOT / "docs" / "costs.md").read_text().split())
+
+    assert more == {"clip_grad_norm", "grad_scaler"}
+    assert "`clip_grad_norm` and `GradScaler` add a few scalar operations" in page

@@ -1,21 +1,50 @@
 """The notes for teachers have every question and exercise, and are those of the notebooks."""
 
 import json
+import re
 
+import numpy as np
 import pytest
 
+from parity_tests.notebook.plain_session import printed
 from parity_tests.notebook.practice import exercises
 from parity_tests.notebook.questions import QUESTIONS as ASKED
-from parity_tests.notebook.teachers import PATH, contents, notebooks, page, practice, spaced
+from parity_tests.notebook.teachers import (
+    PATH,
+    contents,
+    model_answers,
+    notebooks,
+    page,
+    practice,
+    spaced,
+)
 from parity_tests.notebook.wrong_answers import EXERCISES, QUESTIONS
 
 
 SHOWN = [entry for path in notebooks() for entry in practice(json.loads(path.read_text("utf-8")))]
+PAGE = PATH.read_text(encoding="utf-8")
+WITH_OUTPUT = re.compile(r"```python\n(.*?)\n```\n\nIt prints:\n\n```text\n(.*?)\n```", re.DOTALL)
+OUTPUTS = dict(WITH_OUTPUT.findall(PAGE))
+NUMBER = re.compile(r"(?<![\w.])-?\d+\.?\d*(?:e[-+]?\d+)?")
 
 
 def test_the_page_is_current():
-    """The committed page is what `make pages` writes from the notebooks."""
-    assert PATH.read_text(encoding="utf-8") == page(), "run `make pages`"
+    """The committed page is what `make pages` writes, given what the model answers print."""
+    outputs = {name: OUTPUTS.get(code, "") for name, code in model_answers().items()}
+
+    assert page(outputs) == PAGE, "run `make pages`"
+
+
+@pytest.mark.slow  # it runs all model answers; the tests of `plain_session` are quick
+def test_a_model_answer_prints_in_a_plain_session_what_the_page_says():
+    """Dtypes and sizes are those of a session in float32, and numbers agree up to its rounding."""
+    answers = model_answers()
+
+    for name, text in printed(answers).items():
+        shown = OUTPUTS[answers[name]]
+        assert NUMBER.sub("#", text.rstrip()) == NUMBER.sub("#", shown), name
+        numbers = [[float(n) for n in NUMBER.findall(side)] for side in (text, shown)]
+        np.testing.assert_allclose(*numbers, rtol=1e-5, atol=1e-7, err_msg=name)
 
 
 def test_every_question_and_exercise_has_a_wrong_answer():
@@ -41,18 +70,18 @@ def test_a_wrong_answer_is_wrong(entry):
 
 
 def test_a_model_answer_is_the_one_that_the_suite_runs():
-    """The page shows the solution's code and the output that the notebook has for it."""
-    text = page()
-    (rest,) = (rest for name, _, _, rest in SHOWN if name == "optim/momentum_by_hand")
+    """The page shows the solution's code, and below it what a plain session prints."""
+    code = model_answers()["optim/momentum_by_hand"]
+    outputs = dict.fromkeys(exercises(), "")
 
-    assert "    momentum = 0.9 * momentum + jax.grad(lambda w: w**2)(param)\n" in text
-    assert "```text\n" + "\n".join(rest) + "\n```" in text
+    assert "    momentum = 0.9 * momentum + jax.grad(lambda w: w**2)(param)\n" in code
+    text = page({**outputs, "optim/momentum_by_hand": "0.1 0.2\n"})
+    assert f"```python\n{code}\n```\n\nIt prints:\n\n```text\n0.1 0.2\n```\n" in text
 
 
 def test_the_page_begins_with_a_list_of_its_sections():
     """Each section has a link to its anchor, above the first section."""
-    text = page()
-    head, _, rest = text.partition("\n## ")
+    head, _, rest = PAGE.partition("\n## ")
 
     assert head.count("\n- [") == rest.count("\n## ") + 1
     assert "- [Hooks: observing and changing a gradient during the backward pass]" in head

@@ -1,0 +1,55 @@
+"""Run scripts as a reader runs them, in a plain session: float32, and none of the suite's settings.
+
+python -m parity_tests.notebook.plain_session < scripts.json
+"""
+
+import contextlib
+import io
+import json
+import linecache
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+
+import jax
+
+from parity_tests.runner.settings import ROOT
+
+
+def printed(scripts: Mapping[str, str]) -> dict[str, str]:
+    """Run scripts in one new process and return what each of them prints.
+
+    Raises:
+        subprocess.CalledProcessError: A script raises; its traceback is on stderr.
+    """
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
+    run = subprocess.run(
+        [sys.executable, "-m", __name__],
+        input=json.dumps(scripts),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        cwd=ROOT,
+        env=plain,
+    )
+    return json.loads(run.stdout)
+
+
+def output(name: str, code: str) -> str:
+    """Run one script in this process and return what it prints."""
+    file = f"<{name}>"
+    linecache.cache[file] = (len(code), None, code.splitlines(keepends=True), file)
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        exec(compile(code, file, "exec"), {"__name__": name})
+        jax.effects_barrier()  # wait for what `jax.debug.print` prints
+    return text.getvalue()
+
+
+if __name__ == "__main__":
+    given = json.load(sys.stdin)
+    # JAX takes the number of devices, which some scripts set, only before it computes anything.
+    names = sorted(given, key=lambda name: "jax.config." not in given[name])
+    results = {name: output(name, given[name]) for name in names}
+    json.dump({name: results[name] for name in given}, sys.stdout)
