@@ -70,7 +70,10 @@ def legend(panels: Sequence[Panel], *, compared: bool = False) -> list[Entry]:
 
 
 def _absent(panels: Iterable[Panel]) -> str:
-    """Say where the operations of the dotted boxes are computed, or return an empty string."""
+    """Say where the operations of the dotted boxes have a backward step, or return "".
+
+    They may be computed here as well: torch computes what it does not record.
+    """
     where: dict[str, None] = {}
     for panel in panels:
         views = panel.views.values()
@@ -80,7 +83,7 @@ def _absent(panels: Iterable[Panel]) -> str:
                 where["in the other program" if len(present) == 2 else "in another row"] = None
             elif not any(present):
                 where["without the stop"] = None
-    return f"computed only {' or '.join(sorted(where))}" if where else ""
+    return f"has a backward step only {' or '.join(sorted(where))}" if where else ""
 
 
 def _stands_for(box: Box, name: str) -> bool:

@@ -8,7 +8,7 @@ from tests.jaxgrad.graph.programs import X, loss, net, texts, torch_step
 
 RECORDED, ABSENT, CUT = (
     "recorded, not reached",
-    "computed only without the stop",
+    "has a backward step only without the stop",
     "gradient stopped",
 )
 
@@ -21,6 +21,14 @@ def test_the_legend_has_what_occurs_and_nothing_else():
     assert not words[""] & {RECORDED, ABSENT, CUT, "no ∇", "raises"}
     assert {RECORDED, CUT, "no ∇"} <= words["detach"] and ABSENT not in words["detach"]
     assert {ABSENT, CUT, "no ∇"} <= words["no_grad"] and RECORDED not in words["no_grad"]
+
+
+def test_an_operation_that_torch_computes_is_not_called_absent():
+    """Under `no_grad` torch computes a dotted operation too; only its backward step is missing."""
+    words = texts(side_by_side({"": torch_step("no_grad")}))
+
+    assert "has a backward step only without the stop" in words
+    assert not any("computed only" in text for text in words)
 
 
 def test_abbreviations_are_spelled_out():
