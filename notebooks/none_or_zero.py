@@ -159,8 +159,11 @@ show("none_or_zero/rule_returns_none", claim=False)
 
 # %% [markdown]
 # **A random draw.** The third place is the other way round. torch records `torch.bernoulli(p)`,
-# `torch.poisson(p)` and `torch.normal(p, 1)`, and gives `p` zeros. In JAX a draw compares `p` with
-# random numbers or counts, so there is no path, and `jaxgrad.grad` returns `None`.
+# `torch.poisson(p)` and `torch.normal(p, 1)`, and gives `p` zeros. In JAX there is no path from
+# `jax.random.bernoulli(key, p)` or `jax.random.poisson(key, p)` to `p`, because the results are
+# booleans and integers, so `jaxgrad.grad` returns `None`. A sum with a draw does have a path:
+# `p + torch.randn(())` and `p + jax.random.normal(key)` give `p` the gradient 1. To port
+# `torch.normal(p, 1)`, write `lax.stop_gradient(p) + jax.random.normal(key)`.
 
 # %% [markdown]
 # ## What an optimizer does with each
@@ -289,5 +292,5 @@ check("none_or_zero/decay_that_skips_none", step)
 #   is `None`.
 # - `jax.grad` returns zeros for both; `jaxgrad.grad` finds out whether there is a path.
 # - In a branch of `lax.cond` that is not taken, and where a raw `custom_vjp` returns `None`,
-#   `jaxgrad.grad` returns zeros too. For the parameter of a random draw it returns `None`, where
-#   torch gives zeros.
+#   `jaxgrad.grad` returns zeros too. For the parameter of `jax.random.bernoulli` or `poisson` it
+#   returns `None`, where torch gives zeros.

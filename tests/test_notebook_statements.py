@@ -187,8 +187,19 @@ def random_draws(w):
         draw(p).sum().backward()
         assert p.grad.tolist() == [0, 0]
     for draw in (jax.random.bernoulli, jax.random.poisson):
+        drawn = draw(jax.random.key(0), 0.5)
+        assert drawn.dtype == bool or jnp.issubdtype(drawn.dtype, jnp.integer)
         grad = jaxgrad.grad(lambda p, draw=draw: draw(jax.random.key(0), p).astype(float))(0.5)
         assert grad is None
+
+
+def sums_with_a_draw(w):
+    (w + torch.randn(())).sum().backward()
+    assert w.grad.tolist() == [1, 1]
+    key = jax.random.key(0)
+    assert jaxgrad.grad(lambda p: p + jax.random.normal(key))(0.5) == 1
+    stopped = jaxgrad.grad(lambda p: jax.lax.stop_gradient(p) + jax.random.normal(key))
+    assert stopped(0.5) is None
 
 
 def clipped_in_float32(w):
@@ -317,7 +328,8 @@ def means_of_micro_batches(w):
         ("mutation", "Under `no_grad`, as in an optimizer's step", changed_under_no_grad),
         ("control_flow", "0 · ∞ makes the gradient NaN", infinite_derivative_of_the_other_value),
         ("grad_modes", "is no substitute for it. Under `jit` all of them raise", conversions),
-        ("none_or_zero", "The third place is the other way round", random_draws),
+        ("none_or_zero", "because the results are booleans and integers", random_draws),
+        ("none_or_zero", "A sum with a draw does have a path", sums_with_a_draw),
         (
             "clipping",
             "so a gradient with the norm 40 at the bound 40 is not shortened",

@@ -14,6 +14,7 @@ import pytest
 
 from parity_tests.case import CaseError, load
 from parity_tests.cases import grad_modes
+from parity_tests.notebook import plain_session
 from parity_tests.notebook import show as shows
 from parity_tests.notebook.display import Program, Shown
 from parity_tests.notebook.pairs import JAX, TORCH, TRY, agree, pairs
@@ -190,6 +191,23 @@ def test_the_cells_to_change_print_the_same(script):
     printed = {cell.source: "".join(out.get("text", "") for out in cell.outputs) for cell in cells}
     for pair in pairs([cell.source for cell in cells]):
         assert agree(printed[pair.torch], printed[pair.jax]) != pair.differs, pair.torch
+
+
+@pytest.mark.slow  # it runs every cell that a reader may paste
+def test_the_cells_to_change_print_the_same_values_in_a_plain_session():
+    """A new session, in float32, prints the values that the copies have."""
+    copies = {
+        f"{script.stem}-{number}": ("".join(out.get("text", "") for out in cell.outputs), cell)
+        for script in SCRIPTS
+        for number, cell in enumerate(copy_of(script).cells)
+        if cell.cell_type == "code" and cell.source.startswith((TORCH, JAX))
+    }
+    outputs = plain_session.printed({name: cell.source for name, (_, cell) in copies.items()})
+
+    page = " ".join((NOTEBOOKS / "README.md").read_text().split())
+    assert "They print the same values there. The notebooks run JAX in float64" in page
+    differ = [name for name, (text, _) in copies.items() if not agree(outputs[name], text)]
+    assert not differ, f"these cells print other values in a plain session: {differ}"
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=ids)

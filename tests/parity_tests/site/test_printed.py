@@ -75,6 +75,15 @@ def test_the_table_of_kinks_is_what_the_script_prints():
     assert list(map(list, rows)) == lines
 
 
+def test_the_page_of_questions_names_its_script():
+    """docs/real_questions.md has the file name of its reports, and as many questions as it says."""
+    page = (ROOT / "docs" / "real_questions.md").read_text()
+
+    assert "one script with nine questions, `real_questions.py`" in " ".join(page.split())
+    assert page.count("\n## ") == 9
+    assert set(re.findall(r"\w+\.py", page)) == {"real_questions.py"}
+
+
 def test_the_logit_at_which_the_gradient_vanishes():
     """docs/real_questions.md names the logits on both sides of the jump, and NaN under `jit`."""
     page = " ".join((ROOT / "docs" / "real_questions.md").read_text().split())
