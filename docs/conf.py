@@ -62,6 +62,7 @@ WITH_CONTENTS = [
         "course",
         "real_questions",
         "kinks",
+        "prove",
         "pytest",
         "report_json",
         "tape_or_transform",

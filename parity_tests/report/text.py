@@ -166,7 +166,11 @@ def against(results: Sequence[Result], old: Mapping[str, Any]) -> str:
 def markdown(cases: Iterable[Case], results: Iterable[Result]) -> str:
     """Return the tables of `docs/behaviours.md`: one section per theme, one row per behaviour."""
     themes, words = _by_theme(cases, results)
-    parts = [f"{_counted(words.values())}."]
+    links = (f"[{theme}](#{theme}) {len(members)}" for theme, members in themes.items())
+    parts = [
+        f"{_counted(words.values())}.",
+        f"How many there are of each theme: {', '.join(links)}.",
+    ]
     for theme, members in themes.items():
         lines = ["| behaviour | torch | JAX | verdict |", "|---|---|---|---|"]
         for case in members:
@@ -176,13 +180,10 @@ def markdown(cases: Iterable[Case], results: Iterable[Result]) -> str:
     return "\n\n".join(parts)
 
 
-def theme_lines(cases: Iterable[Case], results: Iterable[Result]) -> str:
-    """Return the README's list of themes with their counts; it does not depend on the machine."""
+def theme_counts(cases: Iterable[Case], results: Iterable[Result]) -> str:
+    """Return the README's sentence on the numbers of behaviours, themes and verdicts."""
     themes, words = _by_theme(cases, results)
-    links = [f"[{t}](docs/behaviours.md#{t}) {len(members)}" for t, members in themes.items()]
-    head = f"{len(words)} behaviours: {_counted(words.values())}. How many there are of each theme:"
-    rows = [" · ".join(links[i : i + 4]) for i in range(0, len(links), 4)]
-    return "\n".join([head, "", " ·\n".join(rows)])
+    return f"{len(words)} behaviours in {len(themes)} themes: {_counted(words.values())}."
 
 
 def _by_theme(
@@ -239,7 +240,7 @@ def write_markdown(path: str, cases: Sequence[Case], results: Sequence[Result]) 
         file.write(text)
 
 
-_TABLES = {"parity-table": markdown, "parity-themes": theme_lines}
+_TABLES = {"parity-table": markdown, "parity-themes": theme_counts}
 
 
 def _marks(name: str) -> tuple[str, str]:

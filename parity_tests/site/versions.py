@@ -1,5 +1,5 @@
-"""Write docs/versions.md, and the README's rows of devices, from the records of `make matrix` and
-`make device`, and from the table of what other versions of torch and JAX change.
+"""Write docs/versions.md from the records of `make matrix` and `make device`, and from the table of
+what other versions of torch and JAX change.
 
     python -m parity_tests.site.versions
 
@@ -17,9 +17,8 @@ from parity_tests.audits.version_matrix import ENTRIES, RUNS, read, records_in
 
 
 PAGE = ROOT / "docs" / "versions.md"
-README = ROOT / "README.md"
 DEVICES = {"GPU": "gpu", "TPU": "tpu"}  # entries, and the folders of their records
-README_ROWS = {"gpu": "| NVIDIA GPU, Linux |", "tpu": "| TPU VM |"}  # how each begins
+ROWS = {"gpu": "| NVIDIA GPU, Linux |", "tpu": "| TPU VM |"}  # how the row of a device begins
 UNITS = {
     **RUNS,
     "layers": "tests of layers",
@@ -74,19 +73,18 @@ def not_run() -> str:
 
 
 def write() -> None:
-    """Replace the table between the markers of the page, and the results in the README's rows."""
+    """Replace the tables between the markers of the page, and the results of the devices."""
     text = PAGE.read_text(encoding="utf-8")
     for (begin, end), content in (((BEGIN, END), table()), (CHANGES, changed())):
         head, rest = text.split(begin)
         text = f"{head}{begin}\n{content}\n{end}{rest.split(end)[1]}"
-    PAGE.write_text(text, encoding="utf-8")
-    README.write_text(with_devices(README.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(with_devices(text), encoding="utf-8")
 
 
-def with_devices(readme: str) -> str:
-    """Return the README with the last cell of each device's row written from its records."""
-    lines = readme.split("\n")
-    for device, start in README_ROWS.items():
+def with_devices(page: str) -> str:
+    """Return the page with the last cell of each device's row written from its records."""
+    lines = page.split("\n")
+    for device, start in ROWS.items():
         (index,) = (i for i, line in enumerate(lines) if line.startswith(start))
         head, _, _ = lines[index].removesuffix(" |").rpartition(" | ")
         records = records_in(ROOT / "benchmarks" / device / "records.json")
@@ -104,8 +102,8 @@ def device_cell(device: str, records: list[dict[str, Any]]) -> str:
     (record,) = cells
     where = f"{record['device']}, JAX {record['versions']['jax']}"
     about = f"benchmarks/{device}/README.md"
-    link = f"[tested]({about if (ROOT / about).exists() else 'docs/versions.md'})"
-    return f"{link}: `--device {device}`, {short_result(record)} ({where})"
+    tested = f"[tested](../{about})" if (ROOT / about).exists() else "tested"
+    return f"{tested}: `--device {device}`, {short_result(record)} ({where})"
 
 
 def _matrix() -> Iterator[list[str]]:

@@ -323,8 +323,8 @@ def test_markdown(planted, tmp_path):
     idioms = "`` x.backward() `` | `` jax.grad(f)(x) \\| twice ``"
     assert f"| planted/square | {idioms} | identical |" in text
     assert "| fail |" in text
-    assert "2 behaviours: 1 identical, 1 fail." in text
-    assert "[planted](docs/behaviours.md#planted) 2" in text
+    assert "2 behaviours in 1 themes: 1 identical, 1 fail." in text
+    assert "How many there are of each theme: [planted](#planted) 2." in text
 
     path.write_text("no markers")
     with pytest.raises(ValueError, match="needs the marker lines"):

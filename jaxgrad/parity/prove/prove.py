@@ -66,7 +66,8 @@ def prove(
         module: A `torch.nn.Module`, in the mode (train or eval) to compare; or the path of a
             `dump` of one, where torch is not installed.
         fn: A function `fn(params, *inputs) -> outputs`, or one with `params=` among its later
-            arguments; or a flax nnx, linen or equinox module.
+            arguments; or a flax nnx, linen or equinox module. One that draws random numbers, as
+            dropout does, holds a key: its calls of `jax.random` get the numbers that torch draws.
         params: The port's params, any tree; for linen its variables; None for a module that
             holds its own.
         inputs: A tuple of numpy arrays, passed to both models; a mapping for named arguments. A
@@ -104,13 +105,21 @@ def prove(
     compares it with another implementation.
 
     Example:
-        >>> import torch, numpy as np, jax.numpy as jnp
+        >>> import jax, jax.numpy as jnp, numpy as np, torch
         >>> from jaxgrad.parity import prove
         >>> layer = torch.nn.Linear(3, 2)
         >>> params = {k: v.detach().numpy() for k, v in layer.state_dict().items()}
         >>> def port(params, x):
         ...     return x @ params["weight"].T + params["bias"]
         >>> prove(layer, port, params, (np.ones((4, 3)),)).verdict
+        'pass'
+
+        Any key gives torch's mask:
+
+        >>> def drop(params, x):
+        ...     keep = jax.random.bernoulli(jax.random.key(0), 0.75, x.shape)
+        ...     return jnp.where(keep, x / 0.75, 0)
+        >>> prove(torch.nn.Dropout(0.25), drop, {}, (np.ones((4, 3)),)).verdict
         'pass'
     """
     none = (None, None)

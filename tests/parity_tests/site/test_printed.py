@@ -17,7 +17,7 @@ from tests._helpers import has_page_release, page_release
 NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
 # What other releases of JAX print differently: a jaxpr, and the residuals of its VJP.
 RELEASE = re.compile(r"\{ lambda .*?\}\n|^JAX   \[[^\n]*\]\n", re.DOTALL | re.MULTILINE)
-PAGES = ("tape_or_transform", "real_questions", "kinks", "weights")
+PAGES = ("tape_or_transform", "prove", "real_questions", "kinks", "weights")
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch.func.jvp calls it

@@ -68,28 +68,28 @@ def test_a_run_without_a_record_is_named(monkeypatch):
     assert versions.not_run() == "Every entry has its records."
 
 
-def test_the_readme_shows_the_last_run_on_a_device():
-    """README's rows of the GPU and the TPU are what `make device` writes from its records."""
-    text = versions.README.read_text(encoding="utf-8")
+def test_the_page_shows_the_last_run_on_a_device():
+    """The rows of the GPU and the TPU are what `make device` writes from its records."""
+    text = versions.PAGE.read_text(encoding="utf-8")
 
     assert versions.with_devices(text) == text, "run python -m parity_tests.site.versions"
 
 
-def test_a_run_on_a_tpu_changes_the_readme(monkeypatch, tmp_path):
+def test_a_run_on_a_tpu_changes_the_page(monkeypatch, tmp_path):
     """After `make device DEVICE=tpu`, the row of the TPU gives its result; other rows remain."""
-    readme = versions.README.read_text(encoding="utf-8")
+    page = versions.PAGE.read_text(encoding="utf-8")
     monkeypatch.setattr(versions, "ROOT", tmp_path)
     folder = tmp_path / "benchmarks" / "tpu"
     folder.mkdir(parents=True)
     record = {**RECORD, "device": "TPU v9", "versions": {"jax": "0.12.0"}}
     (folder / "records.json").write_text(json.dumps([record]))
 
-    changed = versions.with_devices(readme).split("\n")
+    changed = versions.with_devices(page).split("\n")
 
     (row,) = (line for line in changed if line.startswith("| TPU VM |"))
-    cell = "[tested](docs/versions.md): `--device tpu`, 3 of 4 cells pass (TPU v9, JAX 0.12.0)"
+    cell = "tested: `--device tpu`, 3 of 4 cells pass (TPU v9, JAX 0.12.0)"
     assert row == f"| TPU VM | `pip install 'jax[tpu]'` | as on CPU | {cell} |"
-    assert len(set(changed) ^ set(readme.split("\n"))) == 4, "the rows of the two devices change"
+    assert len(set(changed) ^ set(page.split("\n"))) == 4, "the rows of the two devices change"
     assert any("`--device gpu` runs both frameworks there; untested" in line for line in changed)
 
 

@@ -1,6 +1,7 @@
 """Ports draw the random numbers that torch drew, so that train mode is compared."""
 
 import functools
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,6 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 import torch
 from flax import linen, nnx
@@ -18,12 +20,14 @@ from jaxgrad.parity import ProofError, dump, prove
 from jaxgrad.parity.prove.jax_side import inject as inject_module
 from jaxgrad.parity.prove.jax_side.inject import _choices
 from jaxgrad.parity.prove.jax_side.sites import Injection, Site
-from jaxgrad.parity.prove.noise import Noise
+from jaxgrad.parity.prove.noise import ACCEPTED, Noise
+from parity_tests.runner.settings import ROOT
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
 KEY = jax.random.key(3)
 X = draw(5, 6)
+PAGE = " ".join((ROOT / "docs" / "prove.md").read_text().split())
 
 
 def dropped(x: Any, rate: float = 0.3, *, key: Any = KEY, keeps: str = "below", scale: Any = None):
@@ -63,6 +67,50 @@ def test_a_port_with_dropout_passes(net, drop):
         "the port was given the random numbers that torch drew: 1 of 1 arrays",
     )
     assert "a batch of 4 instead of 5" in report.surfaces["forward"].text
+
+
+def test_each_step_repeats_the_mask_of_the_first(net):
+    """All runs of torch during the updates have one mask, as docs/prove.md says."""
+    masks: list[Any] = []
+    phase = ""
+
+    def watch(_module: Any, _inputs: Any, output: torch.Tensor) -> None:
+        if phase == "updates":
+            masks.append(output.detach().numpy() == 0)
+
+    def begins(name: str) -> None:
+        nonlocal phase
+        phase = name
+
+    handle = net[2].register_forward_hook(watch)
+    optimizer = (lambda ps: torch.optim.SGD(ps, lr=0.1), optax.sgd(0.1))
+    options: Any = dict(optimizer=optimizer, steps=3, progress=begins)
+    report = prove(net, port, arrays(net), (X,), **options)
+    handle.remove()
+
+    assert report.verdict == "pass" and len(masks) >= 3 and masks[0].any()
+    assert all(np.array_equal(mask, masks[0]) for mask in masks)
+    assert "Every step of `steps=` repeats the draws of the first one" in PAGE
+
+
+def test_one_key_for_two_layers_is_not_found():
+    """The port's own numbers are never used, so its keys are not judged, as docs/prove.md says."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(6, 6), nn.Dropout(0.3), nn.Tanh(), nn.Dropout(0.3))
+
+    def twice(p: Any, x: Any) -> Any:
+        return dropped(jnp.tanh(dropped(x @ p["0.weight"].T + p["0.bias"], key=KEY)), key=KEY)
+
+    assert prove(module, twice, arrays(module), (X,)).verdict == "pass"
+    assert "a port that uses one key for two dropout layers passes" in PAGE
+
+
+def test_the_calls_that_the_page_names_are_those_that_are_replaced():
+    """docs/prove.md names each sampler of `jax.random` that can be given torch's numbers."""
+    (sentence,) = re.findall(r"\*\*Supported calls\*\* are (.*?), functions", PAGE)
+
+    named = set(re.findall(r"`(?:jax\.random\.)?(\w+)`", sentence))
+    assert named == {*ACCEPTED, "bernoulli"}
 
 
 def test_wrong_dropout_is_found(net):
