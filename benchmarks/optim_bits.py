@@ -15,6 +15,7 @@ import pathlib
 import platform
 import subprocess
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -70,7 +71,7 @@ def cell(share: float, array: float, element: float) -> str:
     return "all" if share == 1 else f"{100 * share:.4g} %, {array:.2g}, {element:.0f}"
 
 
-def row(name: str, options: dict[str, Any]) -> str:
+def row(name: str, options: Mapping[str, Any]) -> str:
     """Compare one configuration in both dtypes and format it as a table row."""
     options = {"lr": 0.03, **options}
     dtypes = [dtype for dtype in DTYPES for _ in SHAPES]
