@@ -6,14 +6,16 @@
 
 Exit status: 0 if every cell passed; 1 if a cell failed, raised or is blind; 2 for a usage error or
 a missing device; 3 for an internal error or if torch is missing; 5 if no case was selected; 130 if
-interrupted (the results so far are written), or if the reader of the output, such as `head`, ended.
+interrupted, or if the reader of the output, such as `head`, ended (the results so far are written).
 """
 
 import argparse
 import concurrent.futures.process
+import contextlib
+import dataclasses
 import gc
 import importlib.util
-import json
+import itertools
 import os
 import sys
 import time
@@ -28,6 +30,16 @@ if TYPE_CHECKING:
     from parity_tests.runner.selection import Cell
 
 OK, FAILED, USAGE, INTERNAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 5, 130
+# The options that name a file to write, and which of them a mode uses ("" is a run of cases).
+OUTPUTS = {"--json": "json", "--junit-xml": "junit_xml", "--markdown": "markdown", "--html": "html"}
+OUTPUTS |= {"-o": "output"}
+USED = {
+    "list": (),
+    "kill_table": ("--json",),
+    "conventions": ("--markdown", "--html"),
+    "picture": ("-o",),
+    "": ("--json", "--junit-xml", "--markdown", "--html"),
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -38,6 +50,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -52,6 +65,9 @@ def _run(options: argparse.Namespace) -> int:
     from parity_tests.runner.selection import NothingSelected, grid, select
     from parity_tests.runner.settings import LIGHT, compile_with, configure
 
+    if reason := _wrong_files(options):
+        print(reason, file=sys.stderr)
+        return USAGE
     configure()
     if options.device == "cpu" and not options.xla_defaults:
         compile_with(LIGHT)
@@ -74,8 +90,9 @@ def _run(options: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return NOTHING
     if options.list:
+        print(f"{_LIST_LEGEND}\n{'case':<40} {'rows':<16} dtypes", file=sys.stderr)
         for case in chosen:
-            print(f"{case.id:<40} {','.join(case.source):<16} {','.join(case.dtypes)}")
+            print(f"{case.id:<40} {','.join(case.source) or '-':<16} {','.join(case.dtypes)}")
         return OK
     if importlib.util.find_spec("torch") is None:
         print("torch is not installed; run: pip install torch==2.13.0", file=sys.stderr)
@@ -95,15 +112,12 @@ def _run(options: argparse.Namespace) -> int:
         return _draw(chosen[0], options.output)
     old = None
     if options.against:
+        from parity_tests.report.text import read_json
+
         try:
-            with open(options.against) as file:
-                old = json.load(file)
-            old["results"]
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            print(
-                f"--against {options.against}: not a file written by --json: {error}",
-                file=sys.stderr,
-            )
+            old = read_json(options.against)
+        except ValueError as error:
+            print(f"--against {options.against}: {error}", file=sys.stderr)
             return USAGE
     cells = grid(chosen, options.dtype, options.mode, options.device)
     if not cells:
@@ -111,6 +125,37 @@ def _run(options: argparse.Namespace) -> int:
         print(f"none of the {len(chosen)} selected cases runs with {asked}", file=sys.stderr)
         return NOTHING
     return _report(options, chosen, cells, old)
+
+
+# The legend of `--list` goes to stderr: each line of stdout is a case, for `cut`, `awk` and `wc`.
+_LIST_LEGEND = (
+    "rows: the S rows (of the source documents) and P rows (of the catalogue of differences) that "
+    "a case covers; parity_tests/README.md explains them"
+)
+
+
+def _wrong_files(options: argparse.Namespace) -> str:
+    """Return what is wrong with the files that the options name, or "" if the run may begin."""
+    from jaxgrad.parity import files
+    from parity_tests.report import text as report
+
+    mode = next((name for name in USED if name and getattr(options, name)), "")
+    outputs = []
+    for option, name in OUTPUTS.items():
+        value = getattr(options, name)
+        paths = value if isinstance(value, list) else [] if value is None else [value]
+        outputs += [(option, path) for path in paths]
+    for option, path in outputs:
+        if option not in USED[mode]:
+            needed = "needs --picture" if option == "-o" else ""
+            with_mode = f"has no effect with --{mode.replace('_', '-')}"
+            return f"{option} {path}: {needed or with_mode}"
+    if mode == "conventions" and len(options.markdown) > 1:
+        return f"--markdown {options.markdown[-1]}: --conventions writes one page only"
+    for path in options.markdown if not mode else ():
+        if reason := report.markdown_problem(path):
+            return f"--markdown {path}: {reason}"
+    return files.refusal(outputs)
 
 
 def _draw(case: "Case", path: str | None) -> int:
@@ -130,38 +175,82 @@ def _draw(case: "Case", path: str | None) -> int:
     return OK
 
 
+@dataclasses.dataclass
+class _Run:
+    """The state of a run, which an interruption leaves as it is."""
+
+    cells: "list[Cell]"
+    finished: "dict[int, Result]" = dataclasses.field(default_factory=dict)  # by index of the cell
+    printed: set[str] = dataclasses.field(default_factory=set)  # ids of the cases with a line
+
+    @property
+    def results(self) -> "list[Result]":
+        return [self.finished[index] for index in sorted(self.finished)]
+
+    @property
+    def missing(self) -> "list[Cell]":
+        return [cell for index, cell in enumerate(self.cells) if index not in self.finished]
+
+
 def _report(
     options: argparse.Namespace,
     chosen: "list[Case]",
     cells: "list[Cell]",
     old: dict[str, Any] | None,
 ) -> int:
-    from parity_tests.pictures.draw_case import pictures
-    from parity_tests.report import page
-    from parity_tests.report import text as report
-    from parity_tests.report.explain import explain
     from parity_tests.runner.environment import versions
 
     start = time.perf_counter()
-    results: list[Result] = []
+    run = _Run(cells)
     stopped, status = "", OK
     about = versions(options.seed, options.device)
-    if not options.explain:
-        names = ["torch", "jax", "python", "cpu", "cpu_capability", "seed"]
-        if options.device != "cpu":
-            names[:0] = ["device", "device_kind"]
-        print("parity  " + " · ".join(f"{name} {about[name]}" for name in names))
+    names = ["torch", "jax", "python", "cpu", "cpu_capability", "seed"]
+    if options.device != "cpu":
+        names[:0] = ["device", "device_kind"]
     try:
-        _run_cells(cells, options, results)
+        if not options.explain:
+            print("parity  " + " · ".join(f"{name} {about[name]}" for name in names))
+        _run_cells(run, options)
     except KeyboardInterrupt:
         stopped, status = "interrupted", INTERRUPTED
+    except BrokenPipeError:
+        stopped, status = "the reader of the output has ended", INTERRUPTED
     except concurrent.futures.process.BrokenProcessPool:
         stopped = "a worker process died, perhaps out of memory (try --workers 1)"
         status = INTERNAL
+    except Exception:
+        traceback.print_exc()
+        stopped, status = "stopped by an internal error", INTERNAL
+    written, unwritten = _write(options, chosen, run, about, old, stopped)
+    if stopped:
+        count = f"{len(run.finished)} of {len(cells)} cells"
+        place = f"are in {', '.join(written)}" if written else "ran"
+        kept = f"; not written: {', '.join(unwritten)}" if unwritten else ""
+        print(f"{stopped}: {count} {place}{kept}", file=sys.stderr)
+    elif unwritten:
+        status = INTERNAL
+    _print(options, chosen, run, old, time.perf_counter() - start)
+    return status or (OK if all(result.passed for result in run.results) else FAILED)
+
+
+def _print(
+    options: argparse.Namespace,
+    chosen: "list[Case]",
+    run: _Run,
+    old: dict[str, Any] | None,
+    seconds: float,
+) -> None:
+    from parity_tests.report import text as report
+    from parity_tests.report.explain import explain
+
+    results = run.results
     if options.explain:
         for case in chosen:
             print(explain(case, [result for result in results if result.id == case.id]))
     else:
+        for id, group in itertools.groupby(results, lambda result: result.id):
+            if id not in run.printed:  # a process had finished it before an earlier case
+                print(report.line(list(group)))
         for result in results:
             if not result.passed:
                 print(f"\n{result}")
@@ -169,53 +258,98 @@ def _report(
         heading = "\ndocumented deviations and tolerances\n"
         print(f"\n{report.LEGEND}" + (f"{heading}{why}" if why else ""))
     if options.durations:
-        print(report.durations(results, time.perf_counter() - start))
+        print(report.durations(results, seconds))
     if old is not None:
         print(report.against(results, old))
-    if options.json:
-        report.write_json(options.json, report.document(results, about, interrupted=bool(stopped)))
-    if options.html:
-        drawn = {case.id: pictures(case) for case in chosen if case.picture}
-        page.write(options.html, chosen, results, about, old=old, pictures=drawn)
-    if options.junit_xml:
-        report.write_junit(options.junit_xml, results)
-    for path in options.markdown if not stopped else ():
-        report.write_markdown(path, chosen, results)
-    if stopped:
-        print(f"{stopped} after {len(results)} of {len(cells)} cells", file=sys.stderr)
     print(report.summary(results))
-    if stopped:
-        return status
-    return OK if all(result.passed for result in results) else FAILED
 
 
-def _run_cells(cells: "list[Cell]", options: argparse.Namespace, results: "list[Result]") -> None:
-    """Append each result to `results` as soon as it is available, so an interruption loses none."""
+def _write(
+    options: argparse.Namespace,
+    chosen: "list[Case]",
+    run: _Run,
+    about: dict[str, Any],
+    old: dict[str, Any] | None,
+    stopped: str,
+) -> tuple[list[str], list[str]]:
+    """Write the files; return the paths of those that are written and of those that are not.
+
+    An incomplete run leaves tables in markdown files as they are, since they would lose rows.
+    """
+    from parity_tests.pictures.draw_case import pictures
+    from parity_tests.report import page
+    from parity_tests.report import text as report
+
+    results = run.results
+
+    def write_page(path: str) -> None:
+        drawn = {case.id: pictures(case) for case in chosen if case.picture}
+        note = f"The run is incomplete: {stopped}." if stopped else ""
+        page.write(path, chosen, results, about, old=old, pictures=drawn, note=note)
+
+    document = report.document(results, about, interrupted=bool(stopped))
+    jobs = [
+        ("--json", options.json, lambda path: report.write_json(path, document)),
+        (
+            "--junit-xml",
+            options.junit_xml,
+            lambda path: report.write_junit(path, results, run.missing),
+        ),
+        *(
+            ("--markdown", path, lambda path: report.write_markdown(path, chosen, results))
+            for path in options.markdown
+        ),
+        ("--html", options.html, write_page),
+    ]
+    written, unwritten = [], []
+    for option, path, write in jobs:
+        if path is None:
+            continue
+        if not results or (stopped and option == "--markdown"):
+            unwritten.append(path)
+            continue
+        try:
+            write(path)
+            written.append(path)
+        except Exception as error:  # the other files are written nevertheless
+            unwritten.append(path)
+            if not isinstance(error, OSError):
+                traceback.print_exc()
+            print(f"{option} {path}: not written: {error}", file=sys.stderr)
+    return written, unwritten
+
+
+def _run_cells(run: _Run, options: argparse.Namespace) -> None:
+    """Run the cells, and print a line for each case as soon as it is finished."""
     import rich.console
     import rich.progress
 
     from parity_tests.report import text as report
     from parity_tests.runner import workers
 
+    cells = run.cells
     count = options.workers or workers.enough(cells)
-    with rich.progress.Progress(
-        rich.progress.TextColumn("{task.description:<40.40}"),
-        rich.progress.BarColumn(),
-        rich.progress.MofNCompleteColumn(),
-        rich.progress.TimeElapsedColumn(),
-        console=rich.console.Console(stderr=True),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    ) as bar:
+    with (
+        rich.progress.Progress(
+            rich.progress.TextColumn("{task.description:<40.40}"),
+            rich.progress.BarColumn(),
+            rich.progress.MofNCompleteColumn(),
+            rich.progress.TimeElapsedColumn(),
+            console=rich.console.Console(stderr=True),
+            transient=True,
+            disable=not sys.stderr.isatty(),
+        ) as bar,
+        contextlib.closing(workers.results(cells, options.seed, count, run.finished)) as results,
+    ):
         task = bar.add_task(cells[0].case.id, total=len(cells))
-        for index, result in enumerate(workers.results(cells, options.seed, count)):
-            results.append(result)
+        for index, result in enumerate(results):
             last = index + 1 == len(cells)
             id = "" if last else cells[index + 1].case.id
             bar.update(task, advance=1, description=id)
             if id != result.id and not options.explain:
-                of_case = [result for result in results if result.id == cells[index].case.id]
+                of_case = [other for other in run.results if other.id == result.id]
                 print(report.line(of_case), flush=True)
+                run.printed.add(result.id)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -244,7 +378,8 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     patterns = "a case id or part of one, a glob, a theme, or a source row such as S0-02"
     add("patterns", nargs="*", metavar="PATTERN", help=patterns)
-    add("--list", action="store_true", help="list the selected cases without running them")
+    listed = "list the selected cases, their source rows and their dtypes without running them"
+    add("--list", action="store_true", help=listed)
     dtypes = f"run these dtypes only: {', '.join(DTYPES)}"
     add("--dtype", type=one_of(DTYPES), default=[], metavar="D[,D]", help=dtypes)
     add("--mode", type=one_of(MODES), default=[], metavar="M[,M]", help="eager, jit or both")

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, TypeVar
 import jax
 from flax import nnx
 
-from jaxgrad.parity import Report, prove
+from jaxgrad.parity import Report, files, prove
 from jaxgrad.parity.prove import adapters
 from parity_tests.audits import common_checks
 from parity_tests.ports.bug import Bug
@@ -230,6 +230,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--markdown", type=pathlib.Path)
     options = parser.parse_args(argv)
+    outputs = [("--json", options.json), ("--markdown", options.markdown)]
+    if reason := files.refusal((option, path) for option, path in outputs if path is not None):
+        parser.error(reason)
     configure()
     if options.correct:
         alarms = correct(options.patterns, options.seeds, options.wraps, options.workers)
@@ -244,31 +247,44 @@ def main(argv: Sequence[str] | None = None) -> int:
         (name, bug.name, not options.no_checks and (name, bug.name) not in known)
         for name, bug in chosen
     ]
-    rows = []
+    rows: list[BugResult] = []
+    interrupted = False
     results = each(judge_named, tasks, options.workers)
-    for k, ((name, bug), result) in enumerate(zip(chosen, results, strict=True), 1):
-        row = result._replace(checks=known.get((name, bug.name), result.checks))
-        mark = "found" if row.found else "MISSED"
-        where = (
-            ""
-            if row.right_surface and row.right_place
-            else f"  (expected {bug.surface}: {row.where})"
-        )
-        print(
-            f"[{k}/{len(chosen)}] {mark} {name}/{bug.name} -> {row.reported.splitlines()[0]}"
-            f"{where} {row.seconds:.1f} s",
-            flush=True,
-        )
-        rows.append(row)
+    try:
+        for k, ((name, bug), result) in enumerate(zip(chosen, results, strict=True), 1):
+            row = result._replace(checks=known.get((name, bug.name), result.checks))
+            rows.append(row)
+            mark = "found" if row.found else "MISSED"
+            right = row.right_surface and row.right_place
+            where = "" if right else f"  (expected {bug.surface}: {row.where})"
+            reported = row.reported.splitlines()[0]
+            print(
+                f"[{k}/{len(chosen)}] {mark} {name}/{bug.name} -> {reported}{where} "
+                f"{row.seconds:.1f} s",
+                flush=True,
+            )
+    except KeyboardInterrupt:
+        interrupted = True
     print("\n".join(summary(rows)))
-    if options.json:
+    if options.json and rows:
         results = {"summary": summary(rows), "bugs": [row._asdict() for row in rows]}
-        content = {"versions": adapters.versions(), "results": [], "kill_table": results}
+        content = {
+            "versions": adapters.versions(),
+            "interrupted": interrupted,
+            "results": [],
+            "kill_table": results,
+        }
         options.json.write_text(json.dumps(content, indent=1))
-    if options.markdown:
+    if interrupted:  # the table in a markdown file would lose rows, so it stays as it is
+        place = f"are in {options.json}" if options.json and rows else "ran"
+        kept = f"; not written: {options.markdown}" if options.markdown else ""
+        print(f"interrupted: {len(rows)} of {len(chosen)} bugs {place}{kept}", file=sys.stderr)
+    elif options.markdown:
         options.markdown.write_text("\n\n".join(["\n".join(summary(rows)), table(rows)]) + "\n")
     missed = [row for row in rows if not row.found]
     print(f"{len(rows) - len(missed)} passed, {len(missed)} failed")
+    if interrupted:
+        return 130
     return 1 if missed or not rows else 0
 
 

@@ -47,6 +47,8 @@ SHORT |= {"blind": "? blind"}
 CHIPS = (
     ("deviations", "status:deviation"),
     ("failures", "status:fail"),
+    ("errors", "status:error"),
+    ("blind", "status:blind"),
     ("same bits", "status:bitwise"),
     ("equal up to rounding", "status:close"),
     *((dtype, f"dtype:{dtype}") for dtype in DTYPES),
@@ -79,6 +81,7 @@ def write(
     *,
     old: Mapping[str, Any] | None = None,
     pictures: Mapping[str, Sequence[str]] | None = None,
+    note: str = "",
 ) -> None:
     """Write the report page.
 
@@ -92,6 +95,7 @@ def write(
         versions: The versions returned by `environment.versions`.
         old: The content of an earlier `--json`, to mark changed cells.
         pictures: Case id -> SVGs: one for a page and, optionally, a narrower one for a phone.
+        note: A sentence before the summary, such as that the run is incomplete.
     """
     by_case: dict[str, list[Result]] = collections.defaultdict(list)
     for result in results:
@@ -106,7 +110,7 @@ def write(
         changed=changes(results, old) if old is not None else {},
         compared=old is not None,
         failed=[result for result in results if not result.passed],
-        verdict=verdict(results),
+        verdict=f"{note} {verdict(results)}".strip(),
         cells_run=counted(len(results), "run"),
         not_run=counted(n, "behaviour") if (n := len(cases) - len(by_case)) else "",
         counts=collections.Counter(result.verdict for result in results),

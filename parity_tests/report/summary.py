@@ -11,20 +11,23 @@ from parity_tests.runner.engine import Result
 def verdict(results: Sequence[Result]) -> str:
     """Return the summary sentence at the top of the page, which counts behaviours that ran.
 
-    A behaviour fails if any of its cells does, and differs if any of its cells does.
+    A behaviour with an error in any of its cells counts as an error and not as failed. Otherwise it
+    fails if any of its cells does, and differs if any of its cells does.
     """
     if not results:
         return "Nothing was run."
     ran = {result.id for result in results}
-    failed = {result.id for result in results if not result.passed}
+    raised = {result.id for result in results if result.verdict == "error"}
+    failed = {result.id for result in results if not result.passed} - raised
     ways = {r.id: disagreement(r) for r in results if r.verdict == "deviation"}
-    pinned = ways.keys() - failed
+    pinned = ways.keys() - failed - raised
     differ = f"{len(pinned)} differ as documented"
     if pinned:
         differ += f" ({_ways(collections.Counter(ways[id] for id in pinned))})"
+    errors = f"{len(raised)} raised an error, " if raised else ""
     return (
-        f"{counted(len(ran), 'behaviour')}: {len(failed)} failed, "
-        f"{len(ran - failed - pinned)} agree with torch, {differ}."
+        f"{counted(len(ran), 'behaviour')}: {len(failed)} failed, {errors}"
+        f"{len(ran - failed - raised - pinned)} agree with torch, {differ}."
     )
 
 

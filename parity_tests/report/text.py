@@ -5,6 +5,7 @@ import dataclasses
 import inspect
 import json
 import math
+import pathlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -12,9 +13,10 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from jaxgrad.parity import files
 from parity_tests.case import Case
 from parity_tests.runner.engine import Result
-from parity_tests.runner.selection import ROWS
+from parity_tests.runner.selection import ROWS, Cell
 
 
 SIGNS = {"bitwise": "=", "close": "~", "deviation": "≠", "fail": "✗", "error": "!", "blind": "?"}
@@ -50,7 +52,10 @@ def rows_covered(results: Iterable[Result]) -> int:
 
 
 def summary(results: Sequence[Result]) -> str:
-    """Return the last lines of the output: verdicts, controls, rows, and `N passed, M failed`."""
+    """Return the last lines of the output: verdicts, controls, rows, and `N passed, M failed`.
+
+    Every cell that did not pass counts as failed, and those with an error are counted once more.
+    """
     verdicts = collections.Counter(result.verdict for result in results)
     controls = collections.Counter(result.control for result in results)
     passed = sum(result.passed for result in results)
@@ -61,9 +66,15 @@ def summary(results: Sequence[Result]) -> str:
             f"negative controls: tool removed {controls['tool']}, "
             f"input perturbed {controls['perturbation']}",
             f"source rows covered {rows_covered(results)} of {len(ROWS)}",
-            f"{passed} passed, {len(results) - passed} failed",
+            passed_and_failed(passed, len(results) - passed, verdicts["error"]),
         )
     )
+
+
+def passed_and_failed(passed: int, failed: int, errors: int) -> str:
+    """Return `N passed, M failed`, with the errors among the failed ones if there are any."""
+    among = f" ({errors} with an error)" if errors else ""
+    return f"{passed} passed, {failed} failed{among}"
 
 
 def reasons(results: Iterable[Result]) -> str:
@@ -102,25 +113,40 @@ def document(
 
 
 def write_json(path: str, content: Mapping[str, Any]) -> None:
-    with open(path, "w") as file:
-        json.dump(_plain(content), file, indent=1, allow_nan=False)
-        file.write("\n")
+    text = json.dumps(_plain(content), indent=1, allow_nan=False)
+    pathlib.Path(path).write_text(f"{text}\n", encoding="utf-8")
 
 
-def write_junit(path: str, results: Sequence[Result]) -> None:
-    """Write JUnit XML with one suite per theme and one test per cell."""
-    root = ElementTree.Element("testsuites", name="parity")
-    for theme in dict.fromkeys(result.theme for result in results):
+def read_json(path: str) -> dict[str, Any]:
+    """Read a file that `write_json` has written.
+
+    Raises:
+        ValueError: The file cannot be read, or `--json` has not written it.
+    """
+    if reason := files.unreadable(path):
+        raise ValueError(f"cannot be read: {reason}")
+    try:
+        content = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+        changes([], content)  # reads every field that a comparison needs
+    except (ValueError, KeyError, TypeError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise ValueError(f"not a file written by --json ({reason})") from None
+    return content
+
+
+def write_junit(path: str, results: Sequence[Result], missing: Sequence[Cell] = ()) -> None:
+    """Write JUnit XML with one suite per theme and one test per cell; a missing cell is skipped."""
+    root = ElementTree.Element("testsuites", {"name": "parity", **_totals(results, missing)})
+    themes = [*(result.theme for result in results), *(cell.case.theme for cell in missing)]
+    for theme in dict.fromkeys(themes):
         members = [result for result in results if result.theme == theme]
-        suite = ElementTree.SubElement(
-            root,
-            "testsuite",
-            name=theme,
-            tests=str(len(members)),
-            failures=str(sum(r.verdict in ("fail", "blind") for r in members)),
-            errors=str(sum(r.verdict == "error" for r in members)),
-            time=f"{sum(r.seconds for r in members):.3f}",
-        )
+        absent = [cell for cell in missing if cell.case.theme == theme]
+        attributes = {"name": theme, **_totals(members, absent)}
+        suite = ElementTree.SubElement(root, "testsuite", attributes)
+        for cell in absent:
+            name = f"{cell.case.id}[{cell.dtype}-{cell.mode}-{cell.device}]"
+            test = ElementTree.SubElement(suite, "testcase", classname=theme, name=name)
+            ElementTree.SubElement(test, "skipped", message="the run ended before this cell")
         for result in members:
             test = ElementTree.SubElement(
                 suite,
@@ -136,6 +162,17 @@ def write_junit(path: str, results: Sequence[Result]) -> None:
                 )
                 node.text = _xml(str(result))
     ElementTree.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+
+
+def _totals(results: Sequence[Result], missing: Sequence[Cell]) -> dict[str, str]:
+    """Return the attributes of a JUnit suite that count its tests."""
+    return {
+        "tests": str(len(results) + len(missing)),
+        "failures": str(sum(r.verdict in ("fail", "blind") for r in results)),
+        "errors": str(sum(r.verdict == "error" for r in results)),
+        "skipped": str(len(missing)),
+        "time": f"{sum(r.seconds for r in results):.3f}",
+    }
 
 
 def changes(results: Iterable[Result], old: Mapping[str, Any]) -> dict[Key, str]:
@@ -223,21 +260,31 @@ def write_markdown(path: str, cases: Sequence[Case], results: Sequence[Result]) 
     Raises:
         ValueError: The file contains no pair of markers.
     """
-    with open(path) as file:
-        text = file.read()
-    tables = {
-        name: write for name, write in _TABLES.items() if all(m in text for m in _marks(name))
-    }
-    if not tables:
-        pairs = " or ".join(" and ".join(_marks(name)) for name in _TABLES)
-        raise ValueError(f"{path} needs the marker lines {pairs} around the generated table")
-    for name, write in tables.items():
+    if reason := markdown_problem(path):
+        raise ValueError(f"{path} {reason}")
+    text = pathlib.Path(path).read_text(encoding="utf-8")
+    for name in _tables_in(text):
         begin, end = _marks(name)
         head, rest = text.split(begin, 1)
         tail = rest.split(end, 1)[1]
-        text = f"{head}{begin}\n{write(cases, results)}\n{end}{tail}"
-    with open(path, "w") as file:
-        file.write(text)
+        text = f"{head}{begin}\n{_TABLES[name](cases, results)}\n{end}{tail}"
+    pathlib.Path(path).write_text(text, encoding="utf-8")
+
+
+def markdown_problem(path: str) -> str:
+    """Return why a file has no table that `write_markdown` could rewrite, or "" if it has one."""
+    if reason := files.unreadable(path):
+        return f"cannot be read: {reason}"
+    if _tables_in(pathlib.Path(path).read_text(encoding="utf-8")):
+        return ""
+    pairs = " or ".join(" and ".join(_marks(name)) for name in _TABLES)
+    return f"needs the marker lines {pairs} around the generated table"
+
+
+def _tables_in(text: str) -> list[str]:
+    """Return the names of the tables whose markers enclose a part of a text."""
+    marks = {name: _marks(name) for name in _TABLES}
+    return [name for name, (begin, end) in marks.items() if end in text.partition(begin)[2]]
 
 
 _TABLES = {"parity-table": markdown, "parity-themes": theme_counts}

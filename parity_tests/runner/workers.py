@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 import jax.monitoring
 
@@ -39,24 +39,33 @@ def cores() -> int:
     return min(os.cpu_count() or 1, AT_MOST)
 
 
-def results(cells: Sequence[Cell], seed: int, workers: int) -> Iterator[engine.Result]:
+Finished = dict[int, engine.Result]  # by the index of the cell
+
+
+def results(
+    cells: Sequence[Cell], seed: int, workers: int, finished: Finished
+) -> Generator[engine.Result]:
     """Yield the result of every cell in order, each as soon as it is available.
 
     Args:
         cells: The cells from `selection.grid`; cells of one case run in the same process.
         seed: The seed for `engine.run`.
         workers: Number of processes; with 1, run in this process.
+        finished: Gets every result as soon as its case is finished. After an interruption it also
+            has the cases that other processes finished before an earlier one.
     """
     if workers == 1:
-        for cell in cells:
-            yield _run(cell, seed)
+        for index, cell in enumerate(cells):
+            finished[index] = _run(cell, seed)
+            yield finished[index]
         return
-    groups = [list(group) for _, group in itertools.groupby(cells, lambda cell: cell.case.id)]
+    numbered = itertools.groupby(enumerate(cells), lambda pair: pair[1].case.id)
+    groups = [list(group) for _, group in numbered]
     with contextlib.ExitStack() as stack:
         processes = [stack.enter_context(pool(1)) for _ in range(workers)]
-        schedule = Schedule([group[0].case.theme for group in groups])
+        schedule = Schedule([group[0][1].case.theme for group in groups])
         stack.callback(schedule.clear)
-        for batch in _started(processes, groups, schedule, seed):
+        for batch in _started(processes, groups, schedule, seed, finished):
             yield from batch.result()
 
 
@@ -100,18 +109,19 @@ Batch = concurrent.futures.Future[list[engine.Result]]
 
 def _started(
     processes: Sequence[concurrent.futures.Executor],
-    groups: Sequence[list[Cell]],
+    groups: Sequence[list[tuple[int, Cell]]],
     schedule: Schedule,
     seed: int,
+    finished: Finished,
 ) -> list[Batch]:
-    """Start the processes, and return the future results of each group of cells."""
+    """Start the processes, and return the future results of each group of numbered cells."""
     batches = [Batch() for _ in groups]
 
     def go_on(process: concurrent.futures.Executor, theme: str) -> None:
         if (taken := schedule.take(theme)) is None:
             return
         theme, index = taken
-        named = [(cell.case.id, *cell[1:]) for cell in groups[index]]
+        named = [(cell.case.id, *cell[1:]) for _, cell in groups[index]]
 
         def done(batch: Batch) -> None:
             if batch.cancelled():
@@ -120,14 +130,33 @@ def _started(
                 for never in (index, *schedule.clear()):
                     batches[never].set_exception(error)
                 return
+            numbers = [number for number, _ in groups[index]]
+            finished.update(zip(numbers, batch.result(), strict=True))
             batches[index].set_result(batch.result())
             go_on(process, theme)
 
         process.submit(_run_named, seed, named).add_done_callback(done)
 
-    for process in processes:
-        go_on(process, schedule.first)
+    with _interrupts_blocked():
+        for process in processes:
+            go_on(process, schedule.first)
     return batches
+
+
+@contextlib.contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Block Ctrl-C in processes that start here, which cannot ignore it before their imports end.
+
+    Ctrl-C reaches this process afterwards.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager

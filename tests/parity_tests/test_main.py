@@ -1,9 +1,11 @@
 """Tests of the command line: options, exit statuses and written files."""
 
+import dataclasses
 import importlib.util
 import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
 import types
@@ -168,8 +170,194 @@ def test_interrupted(planted, monkeypatch, tmp_path, capsys):
     assert len(written["results"]) == 3
     assert written["interrupted"] is True
     captured = capsys.readouterr()
-    assert "interrupted after 3 of 8 cells" in captured.err
+    assert f"interrupted: 3 of 8 cells are in {tmp_path / 'out.json'}\n" in captured.err
+    assert any(line.startswith("planted/square") for line in captured.out.splitlines())
     assert captured.out.splitlines()[-1] == "3 passed, 0 failed"
+
+
+def test_an_interrupted_run_writes_every_file_but_no_table(planted, monkeypatch, tmp_path, capsys):
+    """JUnit skips the missing cells, the page says so, and a table keeps its rows."""
+    names = ("out.json", "out.xml", "out.html", "README.md")
+    data, junit, page, table = (str(tmp_path / name) for name in names)
+    text = "<!-- parity-table:begin -->\nrows\n<!-- parity-table:end -->"
+    (tmp_path / "README.md").write_text(text)
+
+    def results(cells, seed, workers, finished):
+        """Finish the second case first, as another process may, and interrupt the first one."""
+        for index in range(4, 8):
+            finished[index] = engine.run(*cells[index][:3], seed=seed)
+        yield from ()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("parity_tests.runner.workers.results", results)
+    arguments = ["--json", data, "--junit-xml", junit, "--html", page, "--markdown", table]
+
+    assert runner.main(arguments) == 130
+    captured = capsys.readouterr()
+    assert captured.err == (
+        f"interrupted: 4 of 8 cells are in {data}, {junit}, {page}; not written: {table}\n"
+    )
+    assert [x["id"] for x in json.loads((tmp_path / "out.json").read_text())["results"]] == [
+        *4 * ["planted/wrong"]
+    ]
+    assert (tmp_path / "README.md").read_text() == text
+    assert "The run is incomplete: interrupted." in (tmp_path / "out.html").read_text()
+    root = ElementTree.parse(junit).getroot()
+    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("8", "4", "4")
+    assert len(root.findall("testsuite/testcase/skipped")) == 4
+    assert any(line.startswith("planted/wrong") for line in captured.out.splitlines())
+
+
+def test_an_interruption_before_the_first_result_writes_nothing(
+    planted, monkeypatch, tmp_path, capsys
+):
+    """An earlier file is not replaced by an empty one."""
+    path = tmp_path / "out.json"
+    path.write_text("earlier")
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("parity_tests.runner.engine.run", interrupt)
+    assert runner.main(["--json", str(path)]) == 130
+    assert path.read_text() == "earlier"
+    assert f"interrupted: 0 of 8 cells ran; not written: {path}\n" in capsys.readouterr().err
+
+    monkeypatch.setattr("parity_tests.case.load", interrupt)
+    assert runner.main([]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+def test_ctrl_c_on_several_processes(tmp_path):
+    """A signal ends a run on two processes; the finished cells are written, without a traceback."""
+    path = tmp_path / "out.json"
+    command = [sys.executable, "-m", "parity_tests", "hooks", "-n", "2", "--json", str(path)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        start_new_session=True, env=os.environ | {"PYTHONUNBUFFERED": "1"},
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("hooks/"):
+                break
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to every process of the run
+        out, err = process.communicate(timeout=60)
+
+    assert process.returncode == 130, err
+    written = json.loads(path.read_text())
+    assert written["interrupted"] is True
+    count = len(written["results"])
+    assert f"interrupted: {count} of " in err and str(path) in err
+    assert "Traceback" not in err
+    assert out.splitlines()[-1] == f"{count} passed, 0 failed"
+
+
+def test_an_error_counts_as_an_error(planted, monkeypatch, tmp_path, capsys):
+    """A cell that raises is an error in the last line, in JUnit, on the page and in the table."""
+
+    def broken(x):
+        """A program that raises."""
+        raise RuntimeError("no such thing")
+
+    case = planted["planted/wrong"]
+    monkeypatch.setitem(planted, "planted/wrong", dataclasses.replace(case, fun=broken))
+    data, junit, page = (tmp_path / name for name in ("a.json", "a.xml", "a.html"))
+    arguments = ["--json", str(data), "--junit-xml", str(junit), "--html", str(page)]
+
+    assert runner.main(arguments) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "4 passed, 4 failed (4 with an error)"
+    records = json.loads(data.read_text())["results"]
+    assert [x["verdict"] for x in records if x["id"] == "planted/wrong"] == 4 * ["error"]
+    root = ElementTree.parse(junit).getroot()
+    assert (root.get("failures"), root.get("errors")) == ("0", "4")
+    assert len(root.findall("testsuite/testcase/error")) == 4
+    text = page.read_text()
+    assert "2 behaviours: 0 failed, 1 raised an error, 1 agree with torch" in text
+    assert 'data-term="status:error">errors</button>' in text
+
+
+OPTIONS = ("--json", "--html", "--junit-xml", "--markdown", "--against", "-o")
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_a_path_that_cannot_be_written_is_refused_before_the_run(
+    planted, monkeypatch, tmp_path, capsys, option
+):
+    """The message names the option, the path and the reason; no case runs."""
+    monkeypatch.setattr("parity_tests.runner.engine.run", lambda *args, **kwargs: 1 / 0)
+    path = str(tmp_path / "absent" / "file")
+    mode = ["--picture", "planted/square"] if option == "-o" else []
+    reads = option in ("--markdown", "--against")
+    reason = "cannot be read: no such file" if reads else "cannot be written: there is no folder"
+
+    assert runner.main([*mode, option, path]) == 2
+    assert capsys.readouterr().err.startswith(f"{option} {path}: {reason}")
+
+    assert runner.main([*mode, option, str(tmp_path)]) == 2
+    assert f"{option} {tmp_path}: cannot be" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--list", "--json", "a"], "--json a: has no effect with --list"),
+        (["--kill-table", "--html", "a"], "--html a: has no effect with --kill-table"),
+        (["--conventions", "--json", "a"], "--json a: has no effect with --conventions"),
+        (
+            ["--conventions", "--markdown", "a", "--markdown", "b"],
+            "--markdown b: --conventions writes one page only",
+        ),
+        (["--picture", "planted/square", "--html", "a"], "--html a: has no effect with --picture"),
+        (["-o", "a"], "-o a: needs --picture"),
+        (["--html", "a", "--json", "a"], "--html a: --json writes the same file"),
+    ],
+)
+def test_a_file_that_would_not_be_written_is_refused(
+    planted, monkeypatch, tmp_path, capsys, arguments, words
+):
+    """An option that a mode ignores is a usage error."""
+    monkeypatch.chdir(tmp_path)
+    assert runner.main(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_page_without_markers_is_refused_before_the_run(planted, monkeypatch, tmp_path, capsys):
+    """`--markdown` needs the markers of a table, and says so before a case runs."""
+    monkeypatch.setattr("parity_tests.runner.engine.run", lambda *args, **kwargs: 1 / 0)
+    path = tmp_path / "README.md"
+    path.write_text("no markers")
+    assert runner.main(["--markdown", str(path)]) == 2
+    assert f"--markdown {path}: needs the marker lines" in capsys.readouterr().err
+
+
+def test_a_file_that_fails_costs_no_other_file(planted, monkeypatch, tmp_path, capsys):
+    """If the disk is full when the JSON is written, the page is written and the status is 3."""
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(report, "write_json", full)
+    data, page = tmp_path / "a.json", tmp_path / "a.html"
+    assert runner.main(["planted/square", "--json", str(data), "--html", str(page)]) == 3
+    assert f"--json {data}: not written: [Errno 28] No space left" in capsys.readouterr().err
+    assert "<h1>" in page.read_text()
+
+
+def test_the_list_has_a_legend_and_stays_easy_to_parse(planted, monkeypatch, capsys):
+    """Each line of stdout is a case with three fields; the header and its legend go to stderr."""
+    case = dataclasses.replace(planted["planted/wrong"], source=())
+    monkeypatch.setitem(planted, "planted/wrong", case)
+    assert runner.main(["--list"]) == 0
+    captured = capsys.readouterr()
+    assert [line.split()[:2] for line in captured.out.splitlines()] == [
+        ["planted/square", "S0-01"],
+        ["planted/wrong", "-"],
+    ]
+    legend, header = captured.err.splitlines()
+    assert "P rows (of the catalogue of differences)" in legend
+    assert header.split() == ["case", "rows", "dtypes"]
+    assert header.index("rows") == captured.out.index("S0-01")
 
 
 def test_the_reader_of_the_output_has_ended():
@@ -179,22 +367,42 @@ def test_the_reader_of_the_output_has_ended():
     command = [sys.executable, "-m", "parity_tests", "--list"]
     done = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True)
     os.close(writer)
-    assert (done.returncode, done.stderr) == (130, "")
+    assert (done.returncode, "Traceback" in done.stderr) == (130, False)
+
+
+def test_the_results_are_written_if_the_reader_of_the_output_has_ended(tmp_path):
+    """`... --json FILE | head -1` writes the cells that ran before `head` ended."""
+    path = tmp_path / "out.json"
+    command = [sys.executable, "-m", "parity_tests", "hooks", "-n", "1", "--json", str(path)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None and process.stderr is not None
+        while not process.stdout.readline().startswith("hooks/"):
+            pass
+        process.stdout.close()
+        err = process.stderr.read()
+
+    count = len(json.loads(path.read_text())["results"])
+    assert process.returncode == 130 and count > 0
+    assert f"the reader of the output has ended: {count} of " in err
+    assert "Traceback" not in err
 
 
 def test_a_worker_that_died(planted, monkeypatch, tmp_path, capsys):
     """If a worker process dies, the exit status is 3 and the results so far are written."""
 
-    def results(cells, seed, workers):
+    def results(cells, seed, workers, finished):
         del workers
-        yield engine.run(*cells[0][:3], seed=seed)
+        finished[0] = engine.run(*cells[0][:3], seed=seed)
+        yield finished[0]
         raise BrokenProcessPool
 
     monkeypatch.setattr("parity_tests.runner.workers.results", results)
 
     assert runner.main(["--json", str(tmp_path / "out.json")]) == 3
     assert len(json.loads((tmp_path / "out.json").read_text())["results"]) == 1
-    words = "a worker process died, perhaps out of memory (try --workers 1) after 1 of 8 cells"
+    words = "a worker process died, perhaps out of memory (try --workers 1): 1 of 8 cells are in"
     assert words in capsys.readouterr().err
 
 
@@ -278,12 +486,11 @@ def test_against(planted, tmp_path, capsys, monkeypatch):
     assert "gone     planted/lost" in out
 
 
-@pytest.mark.parametrize("content", (None, "no json", "[]"))
+@pytest.mark.parametrize("content", ("no json", "[]", "{}", '{"results": [{"id": "a"}]}'))
 def test_against_something_else(planted, tmp_path, capsys, content):
-    """`--against` gives exit status 2 if the file is missing or was not written by `--json`."""
+    """`--against` gives exit status 2 if the file was not written by `--json`."""
     path = tmp_path / "old.json"
-    if content is not None:
-        path.write_text(content)
+    path.write_text(content)
 
     assert runner.main(["--against", str(path)]) == 2
     assert "not a file written by --json" in capsys.readouterr().err

@@ -43,4 +43,8 @@ def test_the_summary_says_in_which_way_behaviours_differ():
         "3 differ as documented (1 by values, in 2 torch raises)."
     )
     assert summary.verdict([equal]).endswith("1 agree with torch, 0 differ as documented.")
+    raised: Any = types.SimpleNamespace(id="f", passed=False, verdict="error", leaves=())
+    assert summary.verdict([equal, wrong, raised]).startswith(
+        "3 behaviours: 1 failed, 1 raised an error, 1 agree with torch"
+    )
     assert summary.verdict([]) == "Nothing was run."

@@ -47,18 +47,37 @@ def test_a_schedule_can_be_cleared():
 
 def test_no_case_begins_after_a_process_has_died():
     """The cases that never began fail too, so that nobody waits for them; others keep results."""
-    groups = [[_cell(theme)] for theme in ("hooks", "hooks", "optim", "optim")]
+    themes = ("hooks", "hooks", "optim", "optim")
+    groups = [[(index, _cell(theme))] for index, theme in enumerate(themes)]
     died: Any = concurrent.futures.Future()
     lives: Any = concurrent.futures.Future()
     processes: Any = [types.SimpleNamespace(submit=lambda *args, f=f: f) for f in (died, lives)]
-    schedule = Schedule([group[0].case.theme for group in groups])
-    batches = workers._started(processes, groups, schedule, seed=0)
+    schedule = Schedule(themes)
+    finished: dict[int, Any] = {}
+    batches = workers._started(processes, groups, schedule, 0, finished)
     died.set_exception(BrokenProcessPool())
     lives.set_result(["result"])
     assert batches[1].result() == ["result"]
     for batch in (batches[0], *batches[2:]):
         with pytest.raises(BrokenProcessPool):
             batch.result(timeout=0)
+    assert finished == {1: "result"}, "an earlier case that never ended hides a finished one"
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="Windows has no signal masks")
+def test_ctrl_c_waits_while_processes_start():
+    """A process inherits the blocked signal; this one gets it when all have started."""
+    masked = set()
+
+    def interrupt():
+        with workers._interrupts_blocked():
+            os.kill(os.getpid(), signal.SIGINT)
+            masked.update(signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupt()
+    assert signal.SIGINT in masked
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def _cell(theme):
