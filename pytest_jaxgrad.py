@@ -33,8 +33,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_PROOFS] = []
     page = config.getoption("--grad-parity-html")
-    if page and not (config.invocation_params.dir / page).parent.is_dir():
-        raise pytest.UsageError(f"--grad-parity-html {page}: there is no such folder")
+    if page is not None and not hasattr(config, "workerinput"):  # pytest-xdist's workers write none
+        from jaxgrad.parity import files
+
+        if reason := files.unwritable(config.invocation_params.dir / page):
+            raise pytest.UsageError(f"--grad-parity-html {page}: cannot be written: {reason}")
 
 
 @pytest.fixture

@@ -324,6 +324,7 @@ def _run_cells(run: _Run, options: argparse.Namespace) -> None:
     import rich.console
     import rich.progress
 
+    from jaxgrad.parity import interrupts
     from parity_tests.report import text as report
     from parity_tests.runner import workers
 
@@ -339,10 +340,12 @@ def _run_cells(run: _Run, options: argparse.Namespace) -> None:
             transient=True,
             disable=not sys.stderr.isatty(),
         ) as bar,
+        interrupts.noticed() as check,
         contextlib.closing(workers.results(cells, options.seed, count, run.finished)) as results,
     ):
         task = bar.add_task(cells[0].case.id, total=len(cells))
         for index, result in enumerate(results):
+            check()
             last = index + 1 == len(cells)
             id = "" if last else cells[index + 1].case.id
             bar.update(task, advance=1, description=id)

@@ -98,7 +98,7 @@ def test_a_missing_folder_is_reported_before_the_tests(run_tests):
     result = run_tests(TESTS, "--grad-parity-html", "no/such/page.html")
 
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines("*--grad-parity-html no/such/page.html: there is no such folder*")
+    result.stderr.fnmatch_lines("*html no/such/page.html: cannot be written: there is no folder *")
 
 
 def test_the_entry_point_is_the_module():

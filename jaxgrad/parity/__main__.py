@@ -6,7 +6,7 @@
     python -m jaxgrad.parity verify my_model.py                    prove a written port again
 
 Exit status: 0 pass, 1 fail or error, 2 usage, 3 internal error or torch missing, 4 inconclusive,
-130 interrupted. Several proofs exit with the worst status.
+130 interrupted (the finished proofs are written). Several proofs exit with the worst status.
 """
 
 from __future__ import annotations
@@ -23,9 +23,11 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 
+from jaxgrad.parity import files, interrupts
 from jaxgrad.parity.port.command import COMMANDS
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.prove.command import UsageError, load, run
+from jaxgrad.parity.prove.page import passed_and_failed
 from jaxgrad.parity.prove.report import Report, render
 
 
@@ -46,7 +48,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(error, file=sys.stderr)
         return USAGE
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
+        print(": ".join(filter(None, ("interrupted", str(error)))), file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of the output, such as `head`, has ended
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -60,35 +63,91 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(options: argparse.Namespace) -> int:
-    for path in filter(None, (options.html, options.json)):
-        folder = pathlib.Path(path).absolute().parent
-        if not folder.is_dir():
-            raise UsageError(f"{path} cannot be written: there is no folder {folder}")
+    """Prove pairs, and write the finished proofs even if a later one is interrupted."""
+    outputs = [("--html", options.html), ("--json", options.json)]
+    given = [(option, path) for option, path in outputs if path is not None]
+    if reason := files.refusal(given):
+        raise UsageError(reason)
+    if options.html is not None and importlib.util.find_spec("jinja2") is None:
+        raise UsageError(f"--html {options.html}: jinja2 is missing; run: pip install jinja2")
     pairs = [pair for target in options.targets for pair in load(target)]
     reports: list[Report] = []
-    for number, pair in enumerate(pairs, 1):
-        with _bar(f"[{number}/{len(pairs)}] {pair.name}") as step:
-            reports.append(run(pair, options.seed, step))
-        print(f"{reports[-1]}\n", flush=True)
-    if options.json:
-        document = {"proofs": [report.to_dict() for report in reports]}
-        pathlib.Path(options.json).write_text(json.dumps(document, indent=1), encoding="utf-8")
-    if options.html:
-        pathlib.Path(options.html).write_text(render(reports), encoding="utf-8")
-    return _status(reports)
+    try:
+        with interrupts.noticed() as check:
+            for number, pair in enumerate(pairs, 1):
+                check()
+                with _bar(f"[{number}/{len(pairs)}] {pair.name}") as show:
+                    reports.append(run(pair, options.seed, _checked(show, check)))
+                print(f"{reports[-1]}\n", flush=True)
+    except BaseException as error:
+        finished = f"{len(reports)} of {len(pairs)} proofs"
+        paths = [path for _, path in given]
+        if reports:
+            written = _write(options, reports, f"The run ended early: {finished} are finished.")
+        else:
+            written = []
+        place = f"are in {', '.join(written)}" if written else "are finished"
+        missing = ", ".join(path for path in paths if path not in written)
+        text = f"{finished} {place}" + (f"; not written: {missing}" if missing else "")
+        if isinstance(error, KeyboardInterrupt):
+            _status(reports)
+            raise KeyboardInterrupt(text) from None
+        if reports:
+            print(f"ended early: {text}", file=sys.stderr)
+        raise
+    complete = len(_write(options, reports)) == len(given)
+    status = _status(reports)
+    return status if complete else INTERNAL
+
+
+def _write(options: argparse.Namespace, reports: Sequence[Report], note: str = "") -> list[str]:
+    """Write the files and return their paths; the files of an incomplete run say so."""
+    proofs = [report.to_dict() for report in reports]
+    texts = (
+        ("--json", options.json, lambda: json.dumps(
+            {"interrupted": bool(note), "proofs": proofs}, indent=1
+        )),
+        ("--html", options.html, lambda: render(reports, note)),
+    )  # fmt: skip
+    written: list[str] = []
+    for option, path, text in texts:
+        if path is None:
+            continue
+        try:
+            pathlib.Path(path).write_text(text(), encoding="utf-8")
+            written.append(path)
+        except OSError as error:
+            print(f"{option} {path}: not written: {error}", file=sys.stderr)
+    return written
 
 
 def _command(name: str, argv: Sequence[str]) -> int:
     """Run `port` or `verify`, and print the proofs."""
+    command = COMMANDS[name]
+    options = command.parser().parse_args(argv)
+    command.check(options)
+    reports: list[Report] = []
     try:
-        with _bar(name, PORT_STEPS) as step:
-            reports = COMMANDS[name](argv, step)
+        with interrupts.noticed() as check, _bar(name, PORT_STEPS) as show:
+            for report in command.run(options, _checked(show, check)):
+                reports.append(report)  # noqa: PERF402 - an interruption loses none
     except PortError as error:
         print(error, file=sys.stderr)
         return FAILED
-    for report in reports:
-        print(f"{report}\n", flush=True)
+    finally:
+        for report in reports:
+            print(f"{report}\n", flush=True)
     return _status(reports)
+
+
+def _checked(show: Callable[[str], None], check: Callable[[], None]) -> Callable[[str], None]:
+    """Return a function that shows a step, after the check whether Ctrl-C was pressed."""
+
+    def step(name: str) -> None:
+        check()
+        show(name)
+
+    return step
 
 
 def _status(reports: Sequence[Report]) -> int:
@@ -97,7 +156,7 @@ def _status(reports: Sequence[Report]) -> int:
     passed, undecided = verdicts.count("pass"), verdicts.count("inconclusive")
     failed = len(reports) - passed - undecided
     tail = f", {undecided} inconclusive" if undecided else ""
-    print(f"{passed} passed, {failed} failed{tail}")
+    print(f"{passed_and_failed(passed, failed, verdicts.count('error'))}{tail}")
     return FAILED if failed else UNDECIDED if undecided else OK
 
 

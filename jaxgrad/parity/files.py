@@ -65,6 +65,8 @@ def _creation_error(path: pathlib.Path) -> str:
         return f"{path.parent} is not a folder" if is_file else f"there is no folder {path.parent}"
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    except FileExistsError:  # another process has just created it
+        return ""
     except PermissionError:
         return f"permission denied in the folder {path.parent}"
     try:

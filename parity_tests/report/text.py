@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from jaxgrad.parity import files
+from jaxgrad.parity.prove.page import passed_and_failed
 from parity_tests.case import Case
 from parity_tests.runner.engine import Result
 from parity_tests.runner.selection import ROWS, Cell
@@ -69,12 +70,6 @@ def summary(results: Sequence[Result]) -> str:
             passed_and_failed(passed, len(results) - passed, verdicts["error"]),
         )
     )
-
-
-def passed_and_failed(passed: int, failed: int, errors: int) -> str:
-    """Return `N passed, M failed`, with the errors among the failed ones if there are any."""
-    among = f" ({errors} with an error)" if errors else ""
-    return f"{passed} passed, {failed} failed{among}"
 
 
 def reasons(results: Iterable[Result]) -> str:

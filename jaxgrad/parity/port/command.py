@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import pathlib
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jaxgrad
+from jaxgrad.parity import files
 from jaxgrad.parity.port.proof import verifying
 from jaxgrad.parity.prove.command import UsageError, load
 from jaxgrad.parity.prove.report import Report
@@ -17,14 +19,19 @@ from jaxgrad.parity.prove.report import Report
 Show = Callable[[str], None]
 
 
-def port_command(argv: Sequence[str], progress: Show) -> list[Report]:
-    """Write and prove the port of a module that a function of the user's file returns.
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """A command: the parser of its arguments, their check, and the function that yields proofs."""
 
-    Raises:
-        UsageError: The function does not return a module and its inputs.
-        PortError: The module cannot be ported.
-    """
-    parser = argparse.ArgumentParser(prog="python -m jaxgrad.parity port", description=__doc__)
+    parser: Callable[[], argparse.ArgumentParser]
+    check: Callable[[argparse.Namespace], None]
+    run: Callable[[argparse.Namespace, Show], Iterator[Report]]
+
+
+def _port_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m jaxgrad.parity port", description="Write and prove the port of a module."
+    )
     add = parser.add_argument
     add(
         "target", metavar="FILE::NAME", help="a function that returns a module, or (module, inputs)"
@@ -39,22 +46,50 @@ def port_command(argv: Sequence[str], progress: Show) -> list[Report]:
     )
     add("--holes", action="store_true", help="leave what is refused to be written by hand")
     add("--scan", action="store_true", help="write loops over equal layers as lax.scan")
-    options = parser.parse_args(argv)
+    return parser
+
+
+def _check_port(options: argparse.Namespace) -> None:
+    """Check the arguments of `port` before anything is imported.
+
+    Raises:
+        UsageError: No function is named, or a file of the port cannot be written.
+    """
     file, _, name = options.target.partition("::")
     if not name:
         raise UsageError(f"name the function that returns the module: {file}::make_model")
-    module, inputs = _built(options.target, file, options.inputs)
     output = pathlib.Path(options.output)
-    if not output.absolute().parent.is_dir():
-        raise UsageError(f"{output} cannot be written: there is no folder {output.parent}")
+    if output.exists() and pathlib.Path(file).exists() and output.samefile(file):
+        raise UsageError(f"-o {output}: is the file of the module; give another name")
+    if reason := files.refusal(("-o", path) for path in verifying.Files(output).all):
+        raise UsageError(reason)
+
+
+def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
+    """Write and prove the port of a module that a function of the user's file returns.
+
+    Raises:
+        UsageError: The function does not return a module and its inputs.
+        PortError: The module cannot be ported.
+        KeyboardInterrupt: The message says whether the port is written.
+    """
+    output = pathlib.Path(options.output)
     chosen = {"style": options.style, "scan": options.scan, "holes": options.holes}
-    ported = jaxgrad.port(module, inputs, **chosen, progress=progress)
+    try:
+        module, inputs = _built(options.target, options.target.partition("::")[0], options.inputs)
+        ported = jaxgrad.port(module, inputs, **chosen, progress=progress)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"{output} is not written") from None
     progress("save")
-    ported.write(output)
+    try:
+        ported.write(output)
+    except KeyboardInterrupt:
+        words = "and the files beside it are incomplete; run the command again"
+        raise KeyboardInterrupt(f"{output} {words}") from None
     print(f"{output}: {ported.usage}, {len(ported.source.splitlines())} lines")
     for hole in ported.holes:
         print(hole)
-    return list(ported.reports.values())
+    yield from ported.reports.values()
 
 
 def _built(target: str, file: str, inputs: str | None) -> tuple[Any, Any]:
@@ -73,23 +108,47 @@ def _built(target: str, file: str, inputs: str | None) -> tuple[Any, Any]:
     return made[0], made[1]
 
 
-def verify_command(argv: Sequence[str], progress: Show) -> list[Report]:
+def _verify_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m jaxgrad.parity verify",
+        description="Prove a written port again, from the files beside it.",
+    )
+    parser.add_argument("file", metavar="FILE", help="a port that `port` has written")
+    return parser
+
+
+def _check_verify(options: argparse.Namespace) -> None:
+    """Check that a port has the files of its proof.
+
+    Raises:
+        UsageError: A file is missing, or another version has written it.
+    """
+    try:
+        verifying.read(verifying.Files(pathlib.Path(options.file)))
+    except verifying.NoProof as error:
+        raise UsageError(str(error)) from None
+
+
+def _verify(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
     """Prove a written port again, from the files beside it.
 
     Raises:
-        UsageError: There are no such files.
+        KeyboardInterrupt: The message says how many proofs are finished.
     """
-    parser = argparse.ArgumentParser(prog="python -m jaxgrad.parity verify", description=__doc__)
-    parser.add_argument("file", metavar="FILE", help="a port that `port` has written")
-    source = pathlib.Path(parser.parse_args(argv).file)
-    reports: list[Report] = []
+    source = pathlib.Path(options.file)
+    written = verifying.Files(source)
+    if verifying.has_changed(written):
+        print(f"{source} has changed since it was written", file=sys.stderr)
+    finished, count = 0, len(verifying.read(written)["modes"])
     try:
-        if verifying.has_changed(verifying.Files(source)):
-            print(f"{source} has changed since it was written", file=sys.stderr)
-        reports += [report for _, report in verifying.verify(source, progress)]
-    except verifying.NoProof as error:
-        raise UsageError(str(error)) from None
-    return reports
+        for _, report in verifying.verify(source, progress):
+            finished += 1
+            yield report
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(f"{finished} of {count} proofs are finished") from None
 
 
-COMMANDS = {"port": port_command, "verify": verify_command}
+COMMANDS = {
+    "port": Command(_port_parser, _check_port, _port),
+    "verify": Command(_verify_parser, _check_verify, _verify),
+}

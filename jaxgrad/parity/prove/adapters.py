@@ -229,6 +229,8 @@ def name_of(fn: Any) -> str:
     """Return the JAX model's name for reports: a function's name and file, or a module's class."""
     try:
         inner = inspect.unwrap(fn) if callable(fn) else fn
+        while isinstance(inner, functools.partial):
+            inner = inspect.unwrap(inner.func)
     except ValueError:  # a cycle of wrappers
         inner = fn
     code = getattr(inner, "__code__", None)

@@ -66,7 +66,7 @@ def run(
     """Prove a pair, and report an exception or a wrong return value of its function as an error."""
     try:
         result = pair.build()
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # `sys.exit()` would end the other proofs silently
         if _no_torch(error):
             raise
         return Report.error(f"{pair.name}() raised {_described(error)}", pair.name)
@@ -107,7 +107,7 @@ def _imported(path: pathlib.Path) -> ModuleType:
     sys.modules[name] = module  # dataclasses look up their module
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if _no_torch(error):
             raise
         raise UsageError(f"{path} cannot be imported: it raised {_described(error)}") from error

@@ -142,6 +142,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def passed_and_failed(passed: int, failed: int, errors: int) -> str:
+    """Return `N passed, M failed`, with the errors among the failed ones if there are any."""
+    among = f" ({errors} with an error)" if errors else ""
+    return f"{passed} passed, {failed} failed{among}"
+
+
 def value(x: Any) -> str:
     """Format a value with all digits, so that a difference of 1e-12 is visible."""
     if x is None:

@@ -203,11 +203,12 @@ def overall_verdict(surfaces: Mapping[str, Surface]) -> str:
     return min(verdicts, key=_ORDER.index, default="error")
 
 
-def render(reports: Sequence[Report]) -> str:
+def render(reports: Sequence[Report], note: str = "") -> str:
     """Render reports as one HTML page that needs no network and no script.
 
     Args:
         reports: Results of `prove`.
+        note: A sentence before the headline, such as that proofs are missing.
 
     Returns:
         The text of the page.
@@ -221,7 +222,7 @@ def render(reports: Sequence[Report]) -> str:
         >>> "<h1>jaxgrad proof" in html
         True
     """
-    return page.fill(reports, headline(reports), outcome)
+    return page.fill(reports, f"{note} {headline(reports)}".strip(), outcome)
 
 
 def headline(reports: Sequence[Report]) -> str:

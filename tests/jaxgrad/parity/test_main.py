@@ -1,6 +1,8 @@
 """The command line counts verdicts, shows progress, and returns an exit status."""
 
 import json
+import pathlib
+import signal
 import sys
 import types
 from types import SimpleNamespace
@@ -44,7 +46,8 @@ def proofs(monkeypatch) -> Any:
         (["pass"], 0, "1 passed, 0 failed"),
         (["pass", "inconclusive", "pass", "pass"], 4, "3 passed, 0 failed, 1 inconclusive"),
         (["fail", "inconclusive", "inconclusive"], 1, "0 passed, 1 failed, 2 inconclusive"),
-        (["error", "pass", "fail"], 1, "1 passed, 2 failed"),
+        (["error", "pass", "fail"], 1, "1 passed, 2 failed (1 with an error)"),
+        (["error", "inconclusive"], 1, "0 passed, 1 failed (1 with an error), 1 inconclusive"),
     ],
 )
 def test_the_last_line_counts_the_verdicts(proofs, capsys, verdicts, status, last):
@@ -58,7 +61,7 @@ def test_the_last_line_counts_the_verdicts(proofs, capsys, verdicts, status, las
     ("error", "status", "words"),
     [
         (__main__.UsageError("no such pair"), 2, "no such pair\n"),
-        (KeyboardInterrupt(), 130, ""),
+        (KeyboardInterrupt(), 130, "interrupted: 0 of 1 proofs are finished\n"),
         (ModuleNotFoundError("x", name="torch"), 3, "torch is not installed; run: pip install"),
         (ModuleNotFoundError("no scipy", name="scipy"), 3, "ModuleNotFoundError: no scipy"),
         (ImportError("broken", name="torch"), 3, "ImportError: broken"),
@@ -129,11 +132,112 @@ def test_a_bar_never_goes_back(monkeypatch):
 
 
 def test_the_reports_are_written_as_json_and_as_a_page(proofs, tmp_path):
-    """Nothing else is written, and a folder that does not exist is a usage error."""
+    """Nothing else is written."""
     proofs("pass")
     document, page = tmp_path / "a.json", tmp_path / "a.html"
     assert main(["a.py", "--json", str(document)]) == 0 and not page.exists()
     text = document.read_text()
     assert json.loads(text)["proofs"][0]["verdict"] == "pass" and '\n "proofs": [\n  {' in text
     assert main(["a.py", "--html", str(page)]) == 0 and "pass" in page.read_text()
-    assert main(["a.py", "--html", str(tmp_path / "b" / "a.html")]) == 2
+
+
+@pytest.mark.parametrize("option", ["--json", "--html"])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("absent/a", "there is no folder {}/absent"),
+        ("", "it is a folder"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_refused_before_the_proofs(
+    proofs, tmp_path, capsys, option, name, reason
+):
+    """The message names the option, the path and the reason."""
+    proofs(AssertionError("a proof ran"))
+    path = f"{tmp_path}/{name}"
+    assert main(["a.py", option, path]) == 2
+    words = f"{option} {path}: cannot be written: {reason.format(tmp_path)}\n"
+    assert capsys.readouterr().err == words
+
+
+def test_a_page_without_jinja2_is_refused_before_the_proofs(proofs, tmp_path, capsys, monkeypatch):
+    """The page needs jinja2, which the message says how to install."""
+    monkeypatch.setattr(__main__.importlib.util, "find_spec", lambda name: None)
+    proofs(AssertionError("a proof ran"))
+    assert main(["a.py", "--html", str(tmp_path / "a.html")]) == 2
+    assert "jinja2 is missing; run: pip install jinja2" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "words"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted: "),
+        (BrokenPipeError(), 130, "ended early: "),
+        (RuntimeError("a bug"), 3, "ended early: "),
+    ],
+)
+def test_the_finished_proofs_are_written_if_a_later_one_ends_the_run(
+    proofs, tmp_path, capfd, error, status, words
+):
+    """The files say that the run is incomplete, and stderr says what is in them."""
+    proofs("pass", "fail", error, "pass")
+    document, page = tmp_path / "a.json", tmp_path / "a.html"
+    assert main(["a.py", "--json", str(document), "--html", str(page)]) == status
+    captured = capfd.readouterr()
+    assert f"{words}2 of 4 proofs are in {document}, {page}\n" in captured.err
+    written = json.loads(document.read_text())
+    assert written["interrupted"] is True
+    assert [proof["verdict"] for proof in written["proofs"]] == ["pass", "fail"]
+    assert "The run ended early: 2 of 4 proofs are finished." in page.read_text()
+    if isinstance(error, KeyboardInterrupt):
+        assert captured.out.splitlines()[-1] == "1 passed, 1 failed"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_interruption_that_a_proof_loses_ends_the_run(proofs, monkeypatch, capsys):
+    """Ctrl-C in a callback of the garbage collector raises nothing; the next step ends the run."""
+
+    class Finalized:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def run(pair: Any, seed: Any, step: Any) -> Report:
+        step("torch")
+        Finalized()
+        if pair.name == "pair1":
+            step("trace")
+        return report("pass")
+
+    proofs("pass", "pass", "pass")
+    monkeypatch.setattr(__main__, "run", run)
+    assert main(["a.py"]) == 130
+    captured = capsys.readouterr()
+    assert captured.err.endswith("interrupted: 1 of 3 proofs are finished\n")
+
+
+def test_an_interruption_before_the_first_proof_keeps_an_earlier_file(proofs, tmp_path, capsys):
+    """An empty list would replace the proofs of the last run."""
+    document = tmp_path / "a.json"
+    document.write_text("earlier")
+    proofs(KeyboardInterrupt())
+    assert main(["a.py", "--json", str(document)]) == 130
+    message = f"interrupted: 0 of 1 proofs are finished; not written: {document}\n"
+    assert capsys.readouterr().err.endswith(message)
+    assert document.read_text() == "earlier"
+
+
+def test_a_full_disk_costs_no_other_file(proofs, tmp_path, capsys, monkeypatch):
+    """If the JSON cannot be written after the proofs, the page is, and the status is 3."""
+    write = pathlib.Path.write_text
+
+    def full(path: pathlib.Path, text: str, **options: Any) -> int:
+        if path.suffix == ".json":
+            raise OSError(28, "No space left on device")
+        return write(path, text, **options)
+
+    monkeypatch.setattr(pathlib.Path, "write_text", full)
+    proofs("pass")
+    document, page = tmp_path / "a.json", tmp_path / "a.html"
+    assert main(["a.py", "--json", str(document), "--html", str(page)]) == 3
+    assert f"--json {document}: not written: [Errno 28]" in capsys.readouterr().err
+    assert "pass" in page.read_text()

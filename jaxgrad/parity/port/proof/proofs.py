@@ -15,7 +15,7 @@ from jaxgrad.parity.port.modes.modes import MODES, in_mode
 from jaxgrad.parity.port.proof.key_use import shares_a_key
 from jaxgrad.parity.port.proof.mode_dependence import Observed, depends_on_mode, observed
 from jaxgrad.parity.port.proof.ported import Ported
-from jaxgrad.parity.port.proof.verifying import prefixed, silent
+from jaxgrad.parity.port.proof.verifying import prefixed, silent, titled
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.prove.prove import prove
 from jaxgrad.parity.prove.report import SURFACES, Report
@@ -50,6 +50,8 @@ def proved(
                 progress=prefixed(MODES[training], show), loss=pair_for(training in ported.idle),
                 **arguments,
             )  # fmt: skip
+        if report is not None:
+            report = titled(report, type(module).__name__, ported.name, MODES[training])
         if report is not None and ported.holes and _calls_a_hole(report):
             left_open[MODES[training]] = SURFACES
         elif report is None or report.verdict != "pass":

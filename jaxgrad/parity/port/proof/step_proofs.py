@@ -81,6 +81,7 @@ def step_proved(
             seed=seed, has_state=functions.has_state, progress=prefixed("step", show),
         )  # fmt: skip
     name = type(module).__name__
+    report = dataclasses.replace(report, name=f"{name} | train_step")
     if report.verdict != "pass":
         raise PortError(f"the training step of the port of {name} is not proved:\n{report}")
     require_same_steps(functions, recipe, params, batch)

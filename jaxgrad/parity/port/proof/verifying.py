@@ -41,9 +41,18 @@ class Files:
     def dump(self, mode: str) -> pathlib.Path:
         return self.source.with_suffix(f".{mode}.npz")
 
+    @property
+    def all(self) -> tuple[pathlib.Path, ...]:
+        return (self.source, self.proof, self.params, self.dump("train"), self.dump("eval"))
+
 
 class NoProof(Exception):
     """The files of a proof are missing or of another format."""
+
+
+def titled(report: Report, module: str, entry: str, mode: str) -> Report:
+    """Name the report of a port after torch's class, the port's entry and the mode of both."""
+    return dataclasses.replace(report, name=f"{module} | {entry} ({mode} mode)")
 
 
 def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[str, Report]]:
@@ -63,10 +72,12 @@ def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[
         params = _filled(proof["params"], arrays)
     arguments = _of_classes if proof["style"] == "nnx" else _of_functions
     for mode in proof["modes"]:
-        yield mode, prove(
+        report = prove(
             files.dump(mode), progress=prefixed(mode, show),
             loss=pair_for(mode in proof.get("idle", ())), **arguments(fn, params, proof, mode),
         )  # fmt: skip
+        module = proof["reports"][mode]["name"].partition(" | ")[0]
+        yield mode, titled(report, module, proof["entry"], mode)
 
 
 def silent(step: str) -> None:

@@ -4,8 +4,10 @@ import sys
 
 import pytest
 
-from jaxgrad.parity import __main__
+import jaxgrad
+from jaxgrad.parity import Report, __main__
 from jaxgrad.parity.__main__ import main
+from jaxgrad.parity.port.proof import verifying
 
 
 MODEL = """
@@ -47,7 +49,8 @@ def test_a_port_is_written_and_its_proof_is_printed(model, tmp_path, capsys, arg
 
     assert main(["port", f"{model}::{name}", "-o", str(target), *rest]) == 0
     printed = capsys.readouterr().out
-    assert "linear(params, ...), " in printed and "PASS" in printed
+    assert "linear(params, ...), " in printed
+    assert "PASS  Linear | linear (train mode)\n" in printed
     assert "return F.linear(x, **p)" in target.read_text()
     assert target.with_suffix(".proof.json").is_file()
 
@@ -79,6 +82,71 @@ def test_what_cannot_be_ported_has_a_message_and_a_status(
 
     assert main(["port", target, "-o", str(tmp_path / "out.py")]) == status
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["port", "verify"])
+def test_help_prints_nothing_on_stderr(capsys, command):
+    """`--help` prints the usage alone, without a line of progress."""
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    assert f"usage: python -m jaxgrad.parity {command} " in captured.out
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("absent/out.py", "-o {}/absent/out.py: cannot be written: there is no folder {}/absent"),
+        ("folder.py", "-o {}/folder.py: cannot be written: it is a folder"),
+        ("blocked.py", "-o {}/blocked.eval.npz: cannot be written: it is a folder"),
+        ("mymodel.py", "-o {}/mymodel.py: is the file of the module; give another name"),
+    ],
+)
+def test_files_that_cannot_be_written_are_refused_before_the_module_is_made(
+    tmp_path, capsys, name, words
+):
+    """The files beside the port are checked too, and the user's own file is never replaced."""
+    (tmp_path / "mymodel.py").write_text("raise AssertionError('imported')")
+    (tmp_path / "folder.py").mkdir()
+    (tmp_path / "blocked.eval.npz").mkdir()
+    before = sorted(tmp_path.iterdir())
+
+    assert main(["port", f"{tmp_path}/mymodel.py::make_model", "-o", f"{tmp_path}/{name}"]) == 2
+    assert capsys.readouterr().err == words.format(tmp_path, tmp_path) + "\n"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_an_interrupted_port_is_not_written(model, tmp_path, monkeypatch, capsys):
+    """Ctrl-C during the proof has a message and the status 130."""
+
+    def interrupt(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(jaxgrad, "port", interrupt)
+    target = tmp_path / "out.py"
+    assert main(["port", f"{model}::make_model", "-o", str(target)]) == 130
+    assert capsys.readouterr().err == f"port\ninterrupted: {target} is not written\n"
+    assert not target.exists()
+
+
+def test_an_interrupted_verification_prints_the_finished_proofs(
+    model, tmp_path, monkeypatch, capsys
+):
+    """Ctrl-C in the second mode leaves the report of the first."""
+    target = tmp_path / "out.py"
+    assert main(["port", f"{model}::make_model", "-o", str(target)]) == 0
+    capsys.readouterr()
+
+    def verify(source, show):
+        yield "train", Report("pass", {}, name="Linear | linear (train mode)")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verifying, "verify", verify)
+    assert main(["verify", str(target)]) == 130
+    captured = capsys.readouterr()
+    assert captured.out == "PASS  Linear | linear (train mode)\n\n"
+    assert captured.err.endswith("interrupted: 1 of 1 proofs are finished\n")
 
 
 def test_the_bar_moves_with_each_step_of_writing_and_proving(model, tmp_path, monkeypatch):

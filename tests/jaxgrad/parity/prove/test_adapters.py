@@ -107,7 +107,8 @@ def test_an_incomplete_selection_is_an_error(trainable, words):
 def test_models_are_named_after_their_source():
     """A function is described by its file and line, and any other callable by its class."""
     assert name_of(port) == f"port (test_adapters.py:{port.__code__.co_firstlineno})"
-    assert name_of(functools.partial(port)) == "partial"
+    partial = functools.partial(functools.wraps(port)(functools.partial(port)))
+    assert name_of(partial) == name_of(port)
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,20 @@ def test_an_unusable_pair_is_explained(pairs, capsys, name, words):
     assert words in capsys.readouterr().out
 
 
+def test_a_pair_that_exits_ends_no_other_proof(tmp_path, capsys):
+    """`sys.exit()` in a function is an error of its pair, and in a file it is a usage error."""
+    path, script = tmp_path / "exits.py", tmp_path / "script.py"
+    path.write_text("import sys\n\ndef pair_a():\n    sys.exit()\n\npair_b = pair_a\n")
+    script.write_text("import sys\nsys.exit(0)\n")
+
+    assert main([str(path)]) == 1
+    out = capsys.readouterr().out
+    assert "pair_b() raised SystemExit at exits.py:4" in out
+    assert out.endswith("0 passed, 2 failed (2 with an error)\n")
+    assert main([str(script)]) == 2
+    assert "cannot be imported: it raised SystemExit at script.py:2" in capsys.readouterr().err
+
+
 def test_a_wrong_target_is_a_usage_error(pairs, tmp_path, capsys):
     """A missing file, name, pair or folder, and a file that raises, give exit status 2."""
     empty, broken = tmp_path / "empty.py", tmp_path / "broken.py"

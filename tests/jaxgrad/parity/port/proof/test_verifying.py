@@ -49,7 +49,12 @@ def test_the_proof_runs_again_where_torch_is_not_installed(folder):
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.splitlines()[-1] == "2 passed, 0 failed"
+    lines = done.stdout.splitlines()
+    assert lines[-1] == "2 passed, 0 failed"
+    assert [line for line in lines if line.startswith("PASS")] == [
+        "PASS  Tower | tower (train mode)",
+        "PASS  Tower | tower (eval mode)",
+    ]
 
 
 def test_a_port_that_was_changed_is_proved_as_it_is(folder, capsys):

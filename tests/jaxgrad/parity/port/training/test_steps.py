@@ -155,6 +155,7 @@ def test_the_training_step_is_proved():
     ported = port(module, (X,), targets=(Y,), optimizer=optimizer, loss=squared, clip=0.1)
     assert set(ported.reports) == {"train", "step"} and ported.report is not None
     assert ported.report.verdict == "pass"
+    assert ported.reports["step"].name == "Net | train_step"
 
     recipe = Recipe(optimizer, squared, (Y,), None, 0.1)
     wrong = dataclasses.replace(ported, source=ported.source.replace("lr=0.1", "lr=0.2"))

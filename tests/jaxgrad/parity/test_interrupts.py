@@ -1,0 +1,58 @@
+"""A Ctrl-C is noticed even if Python loses its exception."""
+
+import signal
+import threading
+
+import pytest
+
+from jaxgrad.parity import interrupts
+
+
+class Finalized:
+    """An object whose destructor is interrupted, where Python ignores exceptions."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_lost_interruption_is_raised_at_the_next_check():
+    """The exception in a destructor is ignored, and the next check raises it."""
+    with interrupts.noticed() as check:
+        check()
+        Finalized()
+        with pytest.raises(KeyboardInterrupt):
+            check()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_interruption_is_raised_at_once_elsewhere():
+    """Ctrl-C raises KeyboardInterrupt as usual, and the handler is restored."""
+    with pytest.raises(KeyboardInterrupt), interrupts.noticed():
+        signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_of_the_caller_stays():
+    """A run in the background, where Ctrl-C is ignored, keeps ignoring it; a thread has none."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with interrupts.noticed() as check:
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+            check()
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+    errors = []
+
+    def run():
+        try:
+            with interrupts.noticed() as check:
+                check()
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert errors == []
