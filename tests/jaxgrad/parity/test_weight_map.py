@@ -81,6 +81,25 @@ def test_another_checkpoint_becomes_params_and_back(mapped):
     same(arrays(fresh), arrays(other))
 
 
+def test_a_map_is_printed_as_a_table(mapped):
+    """A line for each part of a leaf; the short form names no element."""
+    assert str(mapped).splitlines() == [
+        "leaf           shape  part      torch tensor     shape",
+        "embedding      5×4    all       table.weight     5×4",
+        "layers/bias    2×4    [0]       layers.0.bias    4",
+        "                      [1]       layers.1.bias    4",
+        "layers/kernel  2×4×4  [0]       layers.0.weight  4×4    transposed",
+        "                      [1]       layers.1.weight  4×4    transposed",
+        "qk/bias        6      [0:3]     q.bias           3",
+        "                      [3:6]     k.bias           3",
+        "qk/kernel      4×6    [:, 0:3]  q.weight         3×4    transposed",
+        "                      [:, 3:6]  k.weight         3×4    transposed",
+        "head.weight is tied to table.weight",
+        "in the state_dict, but in no leaf: steps",
+    ]
+    assert repr(mapped) == "<WeightMap of 9 tensors and 5 leaves>"
+
+
 def test_entries_that_no_leaf_holds_have_the_modules_values(mapped):
     """A counter is in the result of `to_torch`, so that torch can load it."""
     assert int(mapped.to_torch(params_of(Net(1)))["steps"]) == 0

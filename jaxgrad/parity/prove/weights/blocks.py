@@ -75,7 +75,7 @@ class Block:
         """Read the result of `to_dict`."""
         name, numbers = record["tensor"], (record.get("scale", 1.0), record.get("offset", 0.0))
         if "axes" in record:
-            strides = _strides(shapes[name])
+            strides = strides_of(shapes[name])
             chosen = tuple(strides[axis] for axis in record["axes"])
             return cls(leaf, tuple((0, n) for n in leaf_shape), name, 0, chosen, *numbers)
         region = tuple((first, end) for first, end in record["region"])
@@ -86,7 +86,7 @@ class Block:
     def _axes(self, leaf_shape: Sequence[int], shape: Sequence[int]) -> list[int] | None:
         """Return the permutation if the leaf is the whole tensor with its axes permuted."""
         whole = self.region == tuple((0, n) for n in leaf_shape)
-        strides = _strides(shape)
+        strides = strides_of(shape)
         if not whole or self.start or self.index is not None or len(shape) != len(leaf_shape):
             return None
         axes: list[int] = []
@@ -168,6 +168,6 @@ def _cuts(index: np.ndarray, scale: np.ndarray, offset: np.ndarray, axis: int) -
     return [*cuts, count]
 
 
-def _strides(shape: Sequence[int]) -> list[int]:
+def strides_of(shape: Sequence[int]) -> list[int]:
     """Return the strides of a tensor in elements."""
     return [int(np.prod(shape[axis + 1 :], dtype=np.int64)) for axis in range(len(shape))]

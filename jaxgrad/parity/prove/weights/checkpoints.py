@@ -14,6 +14,7 @@ import numpy as np
 
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.prove.weights import listed
 from jaxgrad.parity.prove.weights.blocks import Block
 from jaxgrad.parity.prove.weights.template import Template
 
@@ -21,9 +22,9 @@ from jaxgrad.parity.prove.weights.template import Template
 Shape = tuple[int, ...]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class WeightMap:
-    """Which elements of torch's tensors each leaf of a port holds."""
+    """Which elements of torch's tensors each leaf of a port holds; `print` shows it as a table."""
 
     leaves: Mapping[str, Shape]  # path -> shape
     tensors: Mapping[str, Shape]  # name -> shape
@@ -33,6 +34,12 @@ class WeightMap:
     parameters: tuple[str, ...]  # in the order of `module.parameters()`
     others: Mapping[str, Any]  # the module's values that no leaf holds; None if not known
     template: Template
+
+    def __str__(self) -> str:
+        return listed.table(self, self._merged())
+
+    def __repr__(self) -> str:
+        return f"<WeightMap of {len(self.tensors)} tensors and {len(self.leaves)} leaves>"
 
     def to_jax(self, state_dict: Mapping[str, Any]) -> PyTree:
         """Return params with the weights of a `state_dict`, of the type given to `weight_map`.
