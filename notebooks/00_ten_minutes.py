@@ -13,6 +13,9 @@
 # carry over, and read the comparisons in all other notebooks.
 #
 # **Time** 25 minutes · **Level** first steps · **Read first:** nothing, if you have used torch
+#
+# The name of the file is older than its contents: reading takes about 15 minutes and the two
+# exercises another 10.
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.

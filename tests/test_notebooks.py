@@ -172,6 +172,23 @@ def test_a_notebook_says_what_it_is_for(script):
     assert row.endswith(f"| {line[1]} | {line[2]} |")
 
 
+def test_a_name_that_promises_fewer_minutes_is_explained():
+    """`00_ten_minutes` takes longer; its first cell and the README give the parts of its time."""
+    script = NOTEBOOKS / "00_ten_minutes.py"
+    first = " ".join(build.read(script).cells[0].source.split())
+    (row,) = [
+        line
+        for line in (NOTEBOOKS / "README.md").read_text().splitlines()
+        if "(00_ten_minutes.ipynb)" in line
+    ]
+    (total,) = re.findall(r"\*\*Time\*\* (\d+) minutes", first)
+    top = re.search(r"reading takes about (\d+) minutes and the two exercises another (\d+)", first)
+    listed = re.search(r"(\d+) minutes to read, despite the name, and (\d+) for the exerc", row)
+
+    assert top and listed and top.groups() == listed.groups()
+    assert sum(map(int, top.groups())) == int(total) > 10
+
+
 def test_every_question_and_exercise_is_in_a_notebook():
     """Every question and every exercise is asked once, and the core notebooks have exercises."""
     texts = {script.stem: script.read_text() for script in SCRIPTS}
