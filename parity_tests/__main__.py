@@ -31,8 +31,13 @@ if TYPE_CHECKING:
 
 OK, FAILED, USAGE, INTERNAL, NOTHING, INTERRUPTED = 0, 1, 2, 3, 5, 130
 # The options that name a file to write, and which of them a mode uses ("" is a run of cases).
-OUTPUTS = {"--json": "json", "--junit-xml": "junit_xml", "--markdown": "markdown", "--html": "html"}
-OUTPUTS |= {"-o": "output"}
+OUTPUTS = {
+    "--json": "json",
+    "--junit-xml": "junit_xml",
+    "--markdown": "markdown",
+    "--html": "html",
+    "-o": "output",
+}
 USED = {
     "list": (),
     "kill_table": ("--json",),
@@ -40,6 +45,11 @@ USED = {
     "picture": ("-o",),
     "": ("--json", "--junit-xml", "--markdown", "--html"),
 }
+# The legend of `--list` goes to stderr: each line of stdout is a case, for `cut`, `awk` and `wc`.
+LIST_LEGEND = (
+    "rows: the S rows (of the source documents) and P rows (of the catalogue of differences) that "
+    "a case covers; parity_tests/README.md explains them"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,7 +100,7 @@ def _run(options: argparse.Namespace) -> int:
         print(error, file=sys.stderr)
         return NOTHING
     if options.list:
-        print(f"{_LIST_LEGEND}\n{'case':<40} {'rows':<16} dtypes", file=sys.stderr)
+        print(f"{LIST_LEGEND}\n{'case':<40} {'rows':<16} dtypes", file=sys.stderr)
         for case in chosen:
             print(f"{case.id:<40} {','.join(case.source) or '-':<16} {','.join(case.dtypes)}")
         return OK
@@ -125,13 +135,6 @@ def _run(options: argparse.Namespace) -> int:
         print(f"none of the {len(chosen)} selected cases runs with {asked}", file=sys.stderr)
         return NOTHING
     return _report(options, chosen, cells, old)
-
-
-# The legend of `--list` goes to stderr: each line of stdout is a case, for `cut`, `awk` and `wc`.
-_LIST_LEGEND = (
-    "rows: the S rows (of the source documents) and P rows (of the catalogue of differences) that "
-    "a case covers; parity_tests/README.md explains them"
-)
 
 
 def _wrong_files(options: argparse.Namespace) -> str:

@@ -137,17 +137,17 @@ def _started(
 
         process.submit(_run_named, seed, named).add_done_callback(done)
 
-    with _interrupts_blocked():
+    with interrupts_blocked():
         for process in processes:
             go_on(process, schedule.first)
     return batches
 
 
 @contextlib.contextmanager
-def _interrupts_blocked() -> Iterator[None]:
+def interrupts_blocked() -> Iterator[None]:
     """Block Ctrl-C in processes that start here, which cannot ignore it before their imports end.
 
-    Ctrl-C reaches this process afterwards.
+    They inherit the signal mask of this thread.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield

@@ -10,6 +10,7 @@ the operators whose rows differ there. The docstring of each operator in the tab
 """
 
 import collections
+import concurrent.futures
 import fnmatch
 import itertools
 import operator
@@ -51,7 +52,10 @@ WIDTH = 96  # characters in a summary's line
 def main(
     patterns: Sequence[str], markdown: str | None, page: str | None, processes: int | None = None
 ) -> int:
-    """Measure the table, write or print it, and return the exit status."""
+    """Measure the table, write or print it, and return the exit status.
+
+    After Ctrl-C the operators that are measured are written, and the rows of the others stay.
+    """
     known = load()
     offered = [record for record in known.values() if not record.too_new]
     chosen = [record for record in offered if _matches(record, patterns)]
@@ -59,7 +63,21 @@ def main(
         print(f"no operator matches {' '.join(patterns)}", file=sys.stderr)
         return 5
     names = [record.name for record in chosen]
-    outcomes = dict(zip(names, _measured(names, processes), strict=True))
+    finished: dict[str, Outcome] = {}
+    interrupted = False
+    try:
+        finished.update(_measured(names, processes))
+    except KeyboardInterrupt:
+        interrupted = True
+    outcomes = {name: finished[name] for name in names if name in finished}
+    if interrupted:
+        if markdown and _tables():  # which would lose the rows of the other operators
+            markdown = None
+        written = ", ".join(path for path in (markdown, page) if path and outcomes)
+        place = f"are in {written}" if written else "are measured"
+        print(f"interrupted: {len(outcomes)} of {len(names)} operators {place}", file=sys.stderr)
+        if not outcomes:
+            return 130
     kept = [row for row in read() if row.operator in known and row.operator not in outcomes]
     rows = merged(kept, outcomes.values())
     if markdown and (tables := _tables()):
@@ -80,15 +98,20 @@ def main(
     for name, outcome in outcomes.items():
         for problem in outcome.problems:
             print(f"{name}: {problem}", file=sys.stderr)
-    return int(any(outcome.problems for outcome in outcomes.values()))
+    return 130 if interrupted else int(any(outcome.problems for outcome in outcomes.values()))
 
 
-def _measured(names: Sequence[str], processes: int | None) -> Iterable[Outcome]:
+def _measured(names: Sequence[str], processes: int | None) -> Iterator[tuple[str, Outcome]]:
+    """Yield each operator with its outcome as soon as it is measured."""
     processes = processes or (workers.cores() if len(names) >= MANY else 1)
     if processes == 1:
-        return map(_check, names)
+        yield from ((name, _check(name)) for name in names)
+        return
     with workers.pool(processes) as pool:
-        return list(pool.map(_check, names))
+        with workers.interrupts_blocked():
+            started = {pool.submit(_check, name): name for name in names}
+        for future in concurrent.futures.as_completed(started):
+            yield started[future], future.result()
 
 
 def _check(name: str) -> Outcome:

@@ -121,6 +121,32 @@ def test_measuring_one_operator_leaves_the_others():
     assert conventions.merged(kept, [Outcome([], new, 0, 0)]) == [kept[0], *new, kept[1]]
 
 
+@pytest.mark.parametrize("table", ["", "newer"])
+def test_ctrl_c_writes_the_measured_operators(monkeypatch, tmp_path, capsys, table):
+    """The rows of the others stay; a table of changes only would lose them, so it is kept."""
+    names = [name for name, record in conventions.load().items() if not record.too_new][:3]
+
+    def check(name):
+        if name == names[2]:
+            raise KeyboardInterrupt
+        return Outcome([], [_row(name=name)], 1, 1)
+
+    other, page = tmp_path / f"{table}.tsv", tmp_path / "operators.md"
+    monkeypatch.setattr(conventions, "_check", check)
+    monkeypatch.setattr(conventions, "TABLE", tmp_path / "table.tsv")
+    monkeypatch.setattr(conventions, "_tables", lambda: [other] if table else [])
+    monkeypatch.setattr(conventions, "read", lambda: [_row(name=names[0]), _row(name=names[2])])
+
+    assert conventions.main(names, str(page), None, 1) == 130
+    place = "are measured" if table else f"are in {page}"
+    assert f"interrupted: 2 of 3 operators {place}\n" in capsys.readouterr().err
+    if table:
+        assert not other.exists() and not page.exists()
+        return
+    written = (tmp_path / "table.tsv").read_text()
+    assert [line.split("\t")[0] for line in written.splitlines()[-3:]] == sorted(names)
+
+
 def test_rows_with_the_same_gradients_are_joined():
     """Rows with equal gradients become one row that lists the points of all of them."""
     rows = [_row("0; -0"), _row("1", jax="2"), _row("0; 5")]

@@ -36,7 +36,14 @@ class WeightMap:
     template: Template
 
     def __str__(self) -> str:
-        return listed.table(self, self._merged())
+        lines = listed.table(self.leaves, self.tensors, self.blocks, self._merged(), self.computed)
+        lines += [f"{key} is tied to {name}" for key, name in self.tied.items()]
+        constant = [path for path in self.template.leaves if path not in self.leaves]
+        if constant:
+            lines.append(f"leaves that hold no tensor: {', '.join(constant)}")
+        if self.others:
+            lines.append(f"in the state_dict, but in no leaf: {', '.join(self.others)}")
+        return "\n".join(lines)
 
     def __repr__(self) -> str:
         return f"<WeightMap of {len(self.tensors)} tensors and {len(self.leaves)} leaves>"

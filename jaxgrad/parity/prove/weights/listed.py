@@ -3,42 +3,47 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from jaxgrad.parity.prove.weights.blocks import Block, strides_of
 
 
-if TYPE_CHECKING:
-    from jaxgrad.parity.prove.weights.checkpoints import WeightMap
-
 PARTS_SHOWN = 12  # of one leaf
 Shape = Sequence[int]
 
 
-def table(weights: WeightMap, added: Sequence[Block]) -> str:
-    """Return a line for each part of a leaf, and then what no leaf holds.
+def table(
+    leaves: Mapping[str, Shape],
+    tensors: Mapping[str, Shape],
+    blocks: Sequence[Block],
+    added: Sequence[Block],
+    computed: Mapping[str, Sequence[str]],
+) -> list[str]:
+    """Return the lines of a table with a row for each part of a leaf.
 
     Args:
-        weights: The map.
-        added: The blocks of a leaf that holds the sum of several tensors.
+        leaves: The shapes of the leaves by path.
+        tensors: The shapes of the torch tensors by name.
+        blocks: The parts of the leaves.
+        added: Those that are added to others, where a leaf holds the sum of several tensors.
+        computed: The names of the tensors that a leaf is computed from in another way.
     """
     rows = [("leaf", "shape", "part", "torch tensor", "shape", "")]
-    for leaf, shape in weights.leaves.items():
-        blocks = [block for block in weights.blocks if block.leaf == leaf]
-        names = weights.computed.get(leaf)
-        if names is not None:
-            rows.append((leaf, _sizes(shape), "all", ", ".join(names), "", "computed by weights="))
-        for block in blocks[:PARTS_SHOWN]:
-            tensor = weights.tensors[block.tensor]
+    for leaf, shape in leaves.items():
+        parts = [block for block in blocks if block.leaf == leaf]
+        if leaf in computed:
+            names = ", ".join(computed[leaf])
+            rows.append((leaf, _sizes(shape), "all", names, "", "computed by weights="))
+        for block in parts[:PARTS_SHOWN]:
+            tensor = tensors[block.tensor]
             taken, how = source(block, tensor)
             how = ", ".join(filter(None, (how, "added" if block in added else "")))
             name = f"{block.tensor}{taken}"
             rows.append((leaf, _sizes(shape), part(block, shape), name, _sizes(tensor), how))
-        if len(blocks) > PARTS_SHOWN:
-            rows.append((leaf, _sizes(shape), f"{len(blocks) - PARTS_SHOWN} more", "", "", ""))
+        if len(parts) > PARTS_SHOWN:
+            rows.append((leaf, _sizes(shape), f"{len(parts) - PARTS_SHOWN} more", "", "", ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines, above = [], ""
     for leaf, shape, *rest in rows:
@@ -46,13 +51,7 @@ def table(weights: WeightMap, added: Sequence[Block]) -> str:
         padded = (f"{cell:<{width}}" for cell, width in zip(cells, widths, strict=True))
         lines.append("  ".join(padded).rstrip())
         above = leaf
-    lines += [f"{key} is tied to {name}" for key, name in weights.tied.items()]
-    constant = [path for path in weights.template.leaves if path not in weights.leaves]
-    if constant:
-        lines.append(f"leaves that hold no tensor: {', '.join(constant)}")
-    if weights.others:
-        lines.append(f"in the state_dict, but in no leaf: {', '.join(weights.others)}")
-    return "\n".join(lines)
+    return lines
 
 
 def part(block: Block, shape: Shape) -> str:
