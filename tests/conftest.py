@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import math
 import os
 import shutil
 from collections.abc import Iterator
@@ -42,6 +43,16 @@ def _forget_compiled() -> Iterator[None]:
     yield
     if next(_done) % _FORGET == 0:
         jax.clear_caches()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _searches_without_end() -> Iterator[None]:
+    """Let a search for a cause end however busy the machine is."""
+    from jaxgrad.parity.prove import clock  # late: a mutant of jaxgrad is installed first
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(clock, "LEAST", math.inf)
+        yield
 
 
 @pytest.fixture(scope="module")

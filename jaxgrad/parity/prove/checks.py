@@ -47,15 +47,35 @@ def check_arguments(request: Request) -> None:
         )
     if not isinstance(request.has_state, bool):
         raise ProofError(f"has_state= needs True or False, got {shown(request.has_state)}")
-    for name in ("seed", "steps"):
-        number = getattr(request, name)
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 0:
-            raise ProofError(f"{name}= needs an integer from 0 on, got {shown(number)}")
-    if request.steps and request.optimizer is None:
-        raise ProofError(
-            f"steps={request.steps} needs optimizer=(torch_factory, optax transformation)"
-        )
+    seed = request.seed
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise ProofError(f"seed= needs an integer from 0 on, got {shown(seed)}")
+    check_steps(request.steps, request.optimizer)
     further_inputs(request)
+
+
+def check_steps(steps: Any, optimizer: Any) -> None:
+    """Check the number of optimizer steps; None is allowed with and without an optimizer."""
+    if steps is None:
+        return
+    if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
+        raise ProofError(f"steps= needs a positive integer, got {shown(steps)}")
+    if steps and optimizer is None:
+        raise ProofError(f"steps={steps} needs optimizer=(torch_factory, optax transformation)")
+    if not steps and optimizer is not None:
+        raise ProofError(
+            "steps=0 compares no step of optimizer=: pass steps=1 or more, or leave optimizer= out"
+        )
+
+
+def as_limit(limit: Any) -> float | None:
+    """Return the argument `time_limit=`, a positive number of seconds or None."""
+    if limit is None:
+        return None
+    number = isinstance(limit, int | float | np.integer | np.floating)
+    if isinstance(limit, bool) or not number or not limit > 0:
+        raise ProofError(f"time_limit= needs a positive number of seconds, got {shown(limit)}")
+    return float(limit)
 
 
 def further_inputs(request: Request, per_side: bool = False) -> list[Any]:

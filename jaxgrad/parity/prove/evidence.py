@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from jaxgrad.parity.prove import checks, pairing, tables
 from jaxgrad.parity.prove.adapters import JaxFunction, ProofError, as_function, trainable_mask
 from jaxgrad.parity.prove.align.align import Alignment
 from jaxgrad.parity.prove.alignments import aligned
+from jaxgrad.parity.prove.clock import SEARCH, Clock
 from jaxgrad.parity.prove.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_of
 from jaxgrad.parity.prove.jax_side.inject import inject
@@ -33,10 +33,9 @@ from jaxgrad.parity.ulp import scale_of
 
 
 T = TypeVar("T")
-Timer = Callable[[str], contextlib.AbstractContextManager[None]]
 
 
-def gather(request: Request, clock: Timer, side: TorchSide) -> Evidence:
+def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
     """Run torch and the port on both draws of weights and inputs, and align their values."""
     if side.has_loss != (request.loss[1] is not None):
         names = ("torch", "JAX") if side.has_loss else ("JAX", "torch")
@@ -96,7 +95,7 @@ def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
     ]
 
 
-def _watch(port: Port, draw: Draw, side: TorchSide, clock: Timer) -> Watched:
+def _watch(port: Port, draw: Draw, side: TorchSide, clock: Clock) -> Watched:
     with clock("jax forward"), side.idle():
         return checks.guarded(lambda: port.watch(draw))
 
@@ -114,7 +113,7 @@ class Evidence:
     jax_runs: list[Watched]  # the port's outputs and fingerprints on each draw
     alignments: tuple[Alignment, ...]  # of torch's values with the port's, on each draw
     notes: tuple[str, ...]
-    clock: Timer
+    clock: Clock
     waivers: Waivers
     opened: bool = False  # whether torch computes attention and recurrent layers step by step
 
@@ -152,12 +151,16 @@ class Evidence:
         A verdict holds even if the failure cannot be located.
         """
         try:
-            with self.clock("locate"):
+            with self.clock(SEARCH):
                 return find(), ()
         except Exception as error:
             fault = f"{type(error).__name__}: {error}"
             note = f"the first place could not be located because of a bug in jaxgrad: {fault}"
             return otherwise, (note,)
+
+    def may_search(self, what: str = "") -> bool:
+        """Whether a search for a cause has time left; `what` it tries next is reported."""
+        return self.clock.may_search(what)
 
     # -- forward
 

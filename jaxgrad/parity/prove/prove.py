@@ -8,11 +8,9 @@ Neither model is edited: intermediate values are matched by their numbers.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import os
 import pathlib
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -20,7 +18,16 @@ import numpy as np
 
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.prove import adapters, arguments, checks, listings, origins, users
+from jaxgrad.parity.prove import (
+    adapters,
+    arguments,
+    checks,
+    listings,
+    origins,
+    progress_line,
+    users,
+)
+from jaxgrad.parity.prove.clock import Clock, TimeLimit
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.report import (
     SURFACES,
@@ -54,11 +61,12 @@ def prove(
     loss: tuple[Callable[..., Any] | None, Callable[..., Any] | None] | None = None,
     trainable: PyTree = None,
     optimizer: tuple[Callable[..., Any] | None, Any] | Training | None = None,
-    steps: int = 0,
+    steps: int | None = None,
     has_state: bool = False,
     accept: Mapping[str, Mapping[str, str]] | None = None,
     seed: int = 0,
     progress: Callable[[str], None] | None = None,
+    time_limit: float | None = None,
 ) -> Report:
     """Compare the gradients of a torch module with those of its JAX port on six surfaces.
 
@@ -85,18 +93,25 @@ def prove(
             tree of bools, a function of the path, or paths with wildcards.
         optimizer: A pair (torch_factory, optax transformation); the factory takes the parameters.
             Or a `Training`, which also has torch's scheduler, clipping, accumulation and average.
-        steps: Number of optimizer steps to compare.
+        steps: Number of optimizer steps to compare, by default 1. The weights are compared after
+            every step.
         has_state: Whether `fn` returns (outputs, new_state); the state is compared with torch's
             buffers. The state that an nnx or linen module holds is compared without it.
         accept: Known differences, each with the reason why it is accepted: surface -> pattern of
             torch's names -> reason, as in `{"updates": {"*running_var": "flax's is biased"}}`. They
             are reported. A pattern that no longer matches a difference fails.
         seed: Seed of the cotangents and of the second draw.
-        progress: Function that is called with the name of each step as it begins.
+        progress: Function that is called with the name of each step as it begins, and with each
+            cause that a search tries. By default, a proof that takes some seconds shows them in a
+            line on stderr, if stderr is a terminal.
+        time_limit: Seconds after which the proof ends with what is known by then. The surfaces that
+            were not judged are reported as such, and the verdict is "inconclusive", unless a
+            surface has failed. The limit is checked between runs, so that it may be exceeded by the
+            time of a run or a compilation.
 
     Returns:
         A `Report`. `prove` does not raise: the verdict of unusable arguments, and of a bug in
-        jaxgrad itself, is "error".
+        jaxgrad itself, is "error". After an interrupt (Ctrl-C), the module is as it was before.
 
     Raises:
         ModuleNotFoundError: torch is not installed, and `module` is not the path of a dump.
@@ -129,18 +144,24 @@ def prove(
         loss=none if loss is None else loss, trainable=trainable, optimizer=optimizer, steps=steps,
         has_state=has_state, accept=accept, seed=seed,
     )  # fmt: skip
-    clock = Clock(progress)
-    name = ""
-    try:
-        name = _name(module, fn)
-        with adapters.float64_on_cpu():
-            return _proved(request, clock, name)
-    except users.ProofError as error:
-        return Report.error(str(error), name, clock.seconds)
-    except Exception as error:
-        if isinstance(error, ModuleNotFoundError) and error.name == "torch":
-            raise  # the command line and the test fixture say what to install
-        return Report.error(users.bug(error), name, clock.seconds)
+    with progress_line.shown(progress) as show:
+        clock = Clock(show)
+        name = ""
+        try:
+            clock.limit = checks.as_limit(time_limit)
+            name = _name(module, fn)
+            with adapters.float64_on_cpu():
+                return _proved(request, clock, name)
+        except users.ProofError as error:
+            return Report.error(str(error), name, clock.seconds)
+        except TimeLimit:
+            surfaces = {surface: _unjudged(surface) for surface in SURFACES}
+            return Report("inconclusive", surfaces, text=_ended(surfaces, time_limit), name=name,
+                          seconds=clock.seconds)  # fmt: skip
+        except Exception as error:
+            if isinstance(error, ModuleNotFoundError) and error.name == "torch":
+                raise  # the command line and the test fixture say what to install
+            return Report.error(users.bug(error), name, clock.seconds)
 
 
 def _name(module: Any, fn: Any) -> str:
@@ -154,18 +175,29 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         side = open_torch_side(request)
     with contextlib.closing(side):
         evidence = gather(request, clock, side)
-        judgements = evidence.waivers.settle(_judge_surfaces(evidence, request))
+        judgements: dict[str, Judgement] = {}
+        limit = clock.limit
+        try:
+            _judge_surfaces(evidence, request, judgements)
+        except TimeLimit:
+            clock.limit = None  # to report what is known
+        ended = [name for name in SURFACES if name not in judgements]
+        judgements |= {name: Judgement(_unjudged(name)) for name in ended}
+        judgements = evidence.waivers.settle(judgements)
     surfaces = {
         surface: arguments.named(judgements[surface].surface, side.module) for surface in SURFACES
     }
     surfaces = origins.marked(evidence, surfaces)
     first = origins.first_divergence(surfaces)
+    verdict = overall_verdict(surfaces)
+    notes = tuple(n for j in judgements.values() for n in j.notes) + clock.notes()
     return Report(
-        verdict=overall_verdict(surfaces),
+        verdict="inconclusive" if ended and verdict == "pass" else verdict,
         surfaces=surfaces,
         first=first,
+        text=_ended(ended, limit) if ended else "",
         name=name,
-        notes=evidence.notes + tuple(n for j in judgements.values() for n in j.notes),
+        notes=evidence.notes + notes,
         not_visible=() if surfaces["forward"].verdict == "fail" else tuple(evidence.not_visible),
         matched=_matched_before(evidence, first),
         objective=_objective(evidence),
@@ -174,6 +206,21 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         listings=_listings(evidence, request, first),
         weights=_weights(evidence, request),
     )
+
+
+_TIME_LIMIT = "time limit"
+
+
+def _unjudged(name: str) -> Surface:
+    return Surface(name, "not judged", _TIME_LIMIT)
+
+
+def _ended(surfaces: Collection[str], limit: float | None) -> str:
+    """Say which surfaces were not judged before the time limit."""
+    *most, last = surfaces
+    names = f"{', '.join(most)} and {last}" if most else last
+    were = "were" if most else "was"
+    return f"The time limit of {limit:g} s ended the proof before {names} {were} judged."
 
 
 def _listings(
@@ -231,8 +278,12 @@ def _weights(evidence: Evidence, request: Request) -> WeightMap:
     return from_leaf_map(port.weights, side.names, side.flags, Template(params), rest)
 
 
-def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement]:
-    """Judge the six surfaces; if the forward pass differs, skip the later surfaces."""
+def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, Judgement]) -> None:
+    """Judge the six surfaces; if the forward pass differs, skip the later surfaces.
+
+    The judgements are added one after the other, so that the first ones are there if the time limit
+    ends the proof.
+    """
     from jaxgrad.parity.prove.surfaces import (
         backward,
         forward,
@@ -246,17 +297,17 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
         updates,
     )
 
-    judgements = {
-        "structure": structure.surface(evidence, has_optimizer=request.optimizer is not None),
-        "forward": forward.surface(evidence),
-    }
+    has_optimizer = request.optimizer is not None
+    judgements["structure"] = structure.surface(evidence, has_optimizer=has_optimizer)
+    judgements["forward"] = forward.surface(evidence)
     if judgements["forward"].surface.verdict == "fail":
         texts = dict.fromkeys(SURFACES[2:], "the forward pass already differs")
         if request.optimizer is None and not request.has_state:
             texts["updates"] = updates.NO_OPTIMIZER
-        return judgements | {
+        judgements |= {
             name: Judgement(Surface(name, "not judged", text)) for name, text in texts.items()
         }
+        return
     judgements["forward"] = idle_bounds.noted(evidence, judgements["forward"])
     why, notes = None, ()
     if evidence.failed_gradient_draw is not None or judgements["structure"].surface.findings:
@@ -275,35 +326,3 @@ def _judge_surfaces(evidence: Evidence, request: Request) -> dict[str, Judgement
         judgements["updates"] = updates.surface(evidence, request)
     with evidence.clock("precision"):
         judgements["precision"] = precision.surface(evidence, request)
-    return judgements
-
-
-_LONG = 1.0  # seconds: a step of a large proof, which frees much memory
-
-
-class Clock:
-    """Measure the seconds that each step of a proof takes."""
-
-    def __init__(self, progress: Callable[[str], None] | None = None) -> None:
-        self.progress = progress
-        self.seconds: dict[str, float] = {}
-
-    @contextlib.contextmanager
-    def __call__(self, name: str) -> Iterator[None]:
-        if self.progress is not None:
-            with users.running("progress="):
-                self.progress(name)
-        start = time.perf_counter()
-        try:
-            yield
-        finally:
-            seconds = time.perf_counter() - start
-            self.seconds[name] = self.seconds.get(name, 0.0) + seconds
-            if seconds > _LONG:
-                _trim()
-
-
-def _trim() -> None:
-    """Return freed memory to the system: glibc keeps up to a quarter of a large proof's memory."""
-    with contextlib.suppress(OSError, AttributeError):  # not glibc
-        ctypes.CDLL("libc.so.6").malloc_trim(0)

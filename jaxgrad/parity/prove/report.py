@@ -99,7 +99,7 @@ class Report:
     verdict: str  # pass | fail | inconclusive | error
     surfaces: Mapping[str, Surface]
     first: Finding | None = None
-    text: str = ""  # the message of an error
+    text: str = ""  # the message of an error, or that the time limit ended the proof
     name: str = ""
     notes: tuple[str, ...] = ()
     not_visible: tuple[str, ...] = ()  # torch modules without a matching JAX value
@@ -257,6 +257,8 @@ def outcome(report: Report) -> str:
         rest = f" ({' and '.join(skipped)}: not judged)" if skipped else ""
         where = "with your weights and inputs and with redrawn ones"
         return f"your port has torch's gradients, {where}{rest}."
+    if report.verdict == "inconclusive" and report.text:
+        return "the time limit ended the proof before every surface was judged."
     if report.verdict == "inconclusive":
         return "rounding alone causes too large a difference to decide."
     if report.verdict == "error":

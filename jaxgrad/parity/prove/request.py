@@ -26,7 +26,7 @@ class Request:
     loss: tuple[Function, Function] = (None, None)
     trainable: Any = None
     optimizer: tuple[Any, Any] | Training | None = None
-    steps: int = 0
+    steps: int | None = None
     has_state: bool = False
     accept: Mapping[str, Mapping[str, str]] | None = None
     seed: int = 0

@@ -252,7 +252,8 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
     while any(i not in starts for i in origins(search.merged)):
         fresh = [i for i in origins(search.merged) if i not in starts][:limit]
         starts += fresh
-        for trial in (trial for i in fresh for trial in search.visible_trials(i)):
+        visible = (trial for i in fresh for trial in search.visible_trials(i))
+        for trial in _in_time(evidence, visible):
             agrees = search.confirmed(trial)
             if agrees:
                 return _guess(search, trial, agrees)
@@ -265,19 +266,25 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
     operands = search.rewired(search.lost(starts))
     tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))
     calls = itertools.chain(*map(search.all_trials, (starts, later)))
-    for trial in itertools.chain(orders, tables, search.exchanged(starts), calls, operands):
+    rest = itertools.chain(orders, tables, search.exchanged(starts), calls, operands)
+    for trial in _in_time(evidence, rest):
         agrees = search.confirmed(trial)
         if agrees:
             return _guess(search, trial, agrees)
         search.tried[trial.text] = None
-    for trial in filter(None, map(search.multiple, starts)):
+    for trial in _in_time(evidence, filter(None, map(search.multiple, starts))):
         agrees = search.confirmed(trial)
         if agrees:
             return _guess(search, trial, agrees)
-    rest = origins(search.merged) or starts
-    if not rest:
+    left = origins(search.merged) or starts
+    if not left:
         return None
-    return Guess(rest[0], None, tried=tuple(search.tried), line=search.run.values[rest[0]].line)
+    return Guess(left[0], None, tried=tuple(search.tried), line=search.run.values[left[0]].line)
+
+
+def _in_time(evidence: Evidence, trials: Iterable[Trial]) -> Iterator[Trial]:
+    """Yield trials as long as the proof has time for a search."""
+    return itertools.takewhile(lambda trial: evidence.may_search(trial.text), trials)
 
 
 def _guess(search: Search, trial: Trial, agrees: str) -> Guess:

@@ -118,6 +118,8 @@ class Case:
         best: tuple[T, frozenset[str]] | None = None
         left = self.wrong
         for trial, changes in trials if self.left > 0 else ():
+            if not self.evidence.may_search():
+                break
             self.left -= 1
             after = self.differing(self.actual, side.run(draw, changes=changes))
             if after < left and self.holds(self.wrong - after, changes=changes):
@@ -136,7 +138,7 @@ class Case:
         left = self.wrong
         trials = []
         for group in groups:
-            if self.left > 0:
+            if self.left > 0 and self.evidence.may_search():
                 after = self.differing(self.rerun(dict.fromkeys(group, number)), run)
                 trials += [(group, after)] if after < self.wrong else []
         for group, after in sorted(trials, key=lambda trial: (len(trial[1]), len(trial[0]))):

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxgrad.parity.prove.acceptance import UNKNOWN, Range, range_of
 from jaxgrad.parity.prove.jax_side.port import Port
-from jaxgrad.parity.prove.judge import Judged, judge
+from jaxgrad.parity.prove.judge import Judged, judge, max_difference
 from jaxgrad.parity.prove.torch_side.side import State
 from jaxgrad.parity.ulp import scale_of
 
@@ -27,17 +28,18 @@ _NAMES = {
 
 
 class Moment(NamedTuple):
-    """A moment of one weight: torch's name of it, and its comparison."""
+    """A moment of one weight: torch's name of it, its comparison, and JAX's values."""
 
     name: str
     moment: str
     judged: Judged
+    values: Range = UNKNOWN
 
 
 def compare(
     port: Port,
     expected: Mapping[str, State],
-    reruns: Sequence[Mapping[str, State]],
+    reruns: Sequence[Mapping[str, Mapping[str, Any]]],
     opt_state: Any,
     left_out: set[str],
 ) -> list[Moment]:
@@ -46,7 +48,7 @@ def compare(
     Args:
         port: The port, with the map of its weights.
         expected: torch's optimizer state by parameter.
-        reruns: The same with every number perturbed by an ULP.
+        reruns: The same with every number perturbed by an ULP, or how much that changes each.
         opt_state: The state of the optax transformation.
         left_out: Parameters that are not compared.
     """
@@ -60,8 +62,22 @@ def compare(
         judged = judge(f"{moment} of {name}", x, actual, others, scale=scale_of(x) or scale)
         if judged.verdict == "fail" and _holds_the_rate(x, actual):
             judged = judge(f"{moment} of {name}", x, x)
-        compared.append(Moment(name, moment, judged))
+        compared.append(Moment(name, moment, judged, range_of(actual)))
     return compared
+
+
+def rounding(
+    expected: Mapping[str, State], reruns: Sequence[Mapping[str, State]]
+) -> list[dict[str, dict[str, float]]]:
+    """Return how much each rerun changes torch's moments."""
+    return [
+        {
+            name: {k: max_difference(expected[name][k], x) for k, x in state.items()
+                   if k in expected[name]}
+            for name, state in rerun.items() if name in expected
+        }
+        for rerun in reruns
+    ]  # fmt: skip
 
 
 def count(expected: Mapping[str, State]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -110,3 +111,12 @@ def ratio(expected: np.ndarray | None, actual: np.ndarray | None) -> str:
         name = f"row {listed} differs" if len(wrong) == 1 else f"rows {listed} differ"
         return f"only {name}"
     return ""
+
+
+def proportion(x: Any, y: Any) -> float | None:
+    """Return the factor between two arrays if they are proportional and differ, or else None."""
+    if np.size(x) < 2:
+        return None  # two numbers are always proportional
+    factor = float(np.vdot(x, y).real / (np.vdot(x, x).real or 1.0))
+    proportional = np.linalg.norm(y - factor * x) <= 1e-9 * np.linalg.norm(y)
+    return factor if factor and abs(factor - 1) > 1e-6 and proportional else None

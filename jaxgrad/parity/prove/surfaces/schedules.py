@@ -7,25 +7,29 @@ also given the same gradients in every step, which shows the schedule inside a t
 from __future__ import annotations
 
 import contextlib
-import itertools
+import dataclasses
 import math
-import time
 import warnings
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from jaxgrad.parity.prove.acceptance import MARGIN, settled
 from jaxgrad.parity.prove.adapters import ProofError, name_of
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.loop import Loop
 from jaxgrad.parity.prove.jax_side.port import Gradients
 from jaxgrad.parity.prove.report import Finding, Surface
-from jaxgrad.parity.prove.surfaces.update_causes import proportion
+from jaxgrad.parity.prove.surfaces.numbers import proportion
 from jaxgrad.parity.prove.training import Training
 
 
+if TYPE_CHECKING:
+    from jaxgrad.parity.prove.torch_side.variants import Variant
+
 _TOLERANCE = 1e-6  # of the largest learning rate or update: schedules may be computed in float32
-_SEARCH = 20.0  # seconds that the search for a cause may take
+_REPLAYED = "replaying torch with {} gives JAX's weights"
 _SECONDS = 2.0  # that replaying may take, estimated from these:
 _PER_TENSOR, _PER_ELEMENT = 2e-4, 4e-8
 
@@ -67,7 +71,7 @@ def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
     rates = loop.learning_rates(training, evidence.torch_side.module, total)
     expected = np.array([step[0] for step in rates])
     actual = np.array([_value(training.schedule, step) for step in range(total)])
-    wrong = np.abs(actual - expected) > _TOLERANCE * np.max(np.abs(expected))
+    wrong = _differs(actual, expected)
     if not wrong.any():
         text = f"the schedules agree in all {total} steps"
         return Surface("updates", "pass", text)
@@ -125,30 +129,113 @@ def _replayed(evidence: Evidence, training: Training, total: int) -> Surface:
             f"given the same gradients, the update in step {found.step} of {total} is off by "
             f"{found.share:.2g} (relative to the largest update)"
         )
-    place, why = evidence.jax_place(name), cause(evidence, training, total)
-    finding = Finding("updates", name, place, text, **values, cause=why, tested=bool(why))
+    finding = Finding("updates", name, evidence.jax_place(name), text, **values)
+
+    def find() -> Finding:
+        why, confirmed = cause(evidence, training, total, found.share)
+        return dataclasses.replace(finding, cause=why, tested=confirmed)
+
+    finding = evidence.locate(find, finding)[0]
     text = f"given the same gradients, step {found.step} differs"
     return Surface("updates", "fail", text, findings=(finding,))
 
 
-def cause(evidence: Evidence, training: Training, steps: int) -> str:
-    """Return the change to torch's schedule with which all steps agree, or an empty string."""
-    if training.scheduler is None or not evidence.rerunnable:
-        return ""
-    from jaxgrad.parity.prove.torch_side import port_numbers, variants
+def cause(evidence: Evidence, training: Training, total: int, share: float) -> tuple[str, bool]:
+    """Return the change to torch's schedule with which all steps agree; whether it is confirmed.
 
-    total = _range(evidence, training, steps)[1]
+    Args:
+        evidence: The evidence of the proof.
+        training: The user's training step.
+        total: Number of steps to replay.
+        share: The first difference without a change, relative to the largest update.
+    """
+    if not math.isfinite(share):
+        return "", False
+    allowed = min(_TOLERANCE, share / MARGIN)
     numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trainable).numbers()
-    others = port_numbers.schedules(training, evidence.torch_side.module, numbers)
-    start = time.perf_counter()
-    for variant in itertools.chain(variants.schedules(training), others):
-        if time.perf_counter() - start > _SEARCH:
+    found = []
+    for variant in hypotheses(evidence, training, numbers, total):
+        if not evidence.may_search(variant.text):
             break
         with warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore")
-            if replay(evidence, variant.training, total) is None:  # or it needs fewer steps
-                return f"{variant.text} (replaying torch with this change gives JAX's weights)"
-    return ""
+            if replay(evidence, variant.training, total, allowed) is None:
+                found.append(variant)
+    return settled([x.text for x in distinct(evidence, found, total)], _REPLAYED)
+
+
+def hypotheses(
+    evidence: Evidence, training: Training, numbers: Sequence[float], steps: int
+) -> Iterator[Variant]:
+    """Yield the changes of torch's schedule that change a learning rate of the first steps."""
+    if training.scheduler is None:
+        return
+    from jaxgrad.parity.prove.torch_side import port_numbers, variants
+
+    module = evidence.torch_side.module
+    own = _rates(evidence, training, steps)
+    for variant in (
+        *variants.schedules(training),
+        *port_numbers.schedules(training, module, numbers),
+        *_given(evidence, training, steps),
+    ):
+        rates = _rates(evidence, variant.training, steps)
+        if rates is not None and not _same(rates, own):
+            yield variant
+
+
+def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Variant]:
+    """Yield the port's schedule in the place of torch's, if the user gives it and it differs."""
+    from jaxgrad.parity.prove.torch_side import variants
+
+    expected = _rates(evidence, training, steps)
+    if training.schedule is None or expected is None:
+        return
+    actual = np.array([_value(training.schedule, step) for step in range(steps)])
+    wrong = _differs(actual, expected[:, 0])
+    if wrong.any():
+        first = int(np.argmax(wrong))
+        text = (
+            f"the schedules differ first in step {first + 1}, in which torch's learning rate is "
+            f"{expected[first, 0]:.6g} and JAX's is {actual[first]:.6g}"
+        )
+        yield variants.with_rates(text, training, actual.tolist())
+
+
+def distinct(evidence: Evidence, found: Sequence[Variant], steps: int) -> list[Variant]:
+    """Leave out schedules whose learning rates are those of an earlier one in the whole run."""
+    kept: list[tuple[Variant, Any]] = []
+    for variant in found:
+        rates = None
+        if variant.schedule:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # some schedulers are stepped before the optimizer
+                total = _range(evidence, variant.training, steps)[0]
+            rates = _rates(evidence, variant.training, total)
+        if rates is None or not any(_same(rates, other) for _, other in kept):
+            kept.append((variant, rates))
+    return [variant for variant, _ in kept]
+
+
+def _rates(evidence: Evidence, training: Training, steps: int) -> Any:
+    """Return the learning rates by step and parameter group; None if torch raises."""
+    from jaxgrad.parity.prove.torch_side import loop
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.array(loop.learning_rates(training, evidence.torch_side.module, steps))
+    except Exception:  # a changed setting may be invalid
+        return None
+
+
+def _same(rates: Any, other: Any) -> bool:
+    shapes = np.shape(rates) == np.shape(other)
+    return shapes and not _differs(rates, other).any()
+
+
+def _differs(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    return ~(np.abs(actual - expected) <= _TOLERANCE * np.max(np.abs(expected), initial=0.0))
 
 
 def _range(evidence: Evidence, training: Training, steps: int) -> tuple[int, int, bool]:
@@ -161,8 +248,17 @@ def _range(evidence: Evidence, training: Training, steps: int) -> tuple[int, int
     return total, min(total, max(steps, int(_SECONDS / cost))), is_all
 
 
-def replay(evidence: Evidence, training: Training, total: int) -> Divergence | None:
-    """Return the first step in which the same gradients lead to different weights."""
+def replay(
+    evidence: Evidence, training: Training, total: int, tolerance: float = _TOLERANCE
+) -> Divergence | None:
+    """Return the first step in which the same gradients lead to different weights.
+
+    Args:
+        evidence: The evidence of the proof.
+        training: A training step.
+        total: Number of steps.
+        tolerance: The allowed difference, relative to the largest update.
+    """
     port, draw = evidence.port, evidence.draws[0]
     given = evidence.jax_gradients[0].leaves[: len(port.program.param_paths)]
     named = port.weights.to_torch(given)
@@ -191,7 +287,7 @@ def replay(evidence: Evidence, training: Training, total: int) -> Divergence | N
                 continue
             x, y = expected[name], actual[name]
             largest[name] = max(largest[name], _size(x - before[0][name]))
-            allowed = _TOLERANCE * largest[name] + 1e-15 * step * _size(x)
+            allowed = tolerance * largest[name] + 1e-15 * step * _size(x)
             if not _size(x - y) <= allowed:
                 wrong[name] = _size(x - y) / (largest[name] or 1.0)
         if wrong:

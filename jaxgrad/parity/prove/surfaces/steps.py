@@ -1,31 +1,33 @@
-"""Compare the weights, their averages and the optimizer's moments after some steps."""
+"""Compare the weights, their averages and the optimizer's moments after every step."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from jaxgrad.parity.prove import acceptance
+from jaxgrad.parity.prove.acceptance import UNKNOWN, Compared, Range
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge
+from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge, max_difference
 from jaxgrad.parity.prove.report import Finding, Surface
-from jaxgrad.parity.prove.surfaces import moments, schedules, trajectories, update_causes
+from jaxgrad.parity.prove.surfaces import moments, trajectories, update_causes
 from jaxgrad.parity.prove.surfaces.trajectories import Trajectories
-from jaxgrad.parity.prove.torch_side.side import State, Steps, compared_steps
+from jaxgrad.parity.prove.torch_side.side import State
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.ulp import scale_of
 
 
 def surfaces(evidence: Evidence, training: Training, steps: int) -> list[Surface]:
-    """Judge the weights after the first step and after the last, and then the moments."""
+    """Judge the weights after every step, and then the moments after the last one."""
     zero = {j.name for j in evidence.judged_gradients[0] if j.verdict == "zero"}
     paths = trajectories.run(evidence, training, steps)
     reasons = evidence.port.weights.not_one_to_one
     apart = {name: reasons[name] for name in paths.torch[1] if name in reasons}
     if apart:  # in later steps these weights change the gradients of all others
-        paths = trajectories.first_step(paths)
+        paths = trajectories.first_steps(paths)
     trained = Trained(evidence, training, paths, zero | set(apart))
     if apart and not set(paths.torch[1]) - set(apart):
         return [Surface("updates", "not judged", _not_comparable(apart))]
@@ -52,10 +54,11 @@ class Trained(NamedTuple):
     paths: Trajectories
     zero: set[str]  # weights whose gradients are zero up to rounding, which are left out
 
-    def moments(self, taken: Steps) -> list[moments.Moment]:
+    def moments(self, paths: Trajectories | None = None) -> list[moments.Moment]:
         """Compare torch's moments with the port's."""
-        port, state = self.evidence.port, self.paths.opt_state
-        return moments.compare(port, taken.moments, taken.moment_reruns, state, self.zero)
+        port, paths = self.evidence.port, paths or self.paths
+        reruns, state = paths.moment_reruns, self.paths.opt_state
+        return moments.compare(port, paths.moments, reruns, state, self.zero)
 
 
 class Change(NamedTuple):
@@ -65,40 +68,50 @@ class Change(NamedTuple):
     step: int
     noun: str  # of the weight or of its average
     judged: Judged
+    values: Range = UNKNOWN  # of the change in JAX
+
+
+class Limits(NamedTuple):
+    """How far each weight has moved at most up to a step, and how far rounding has moved it."""
+
+    sizes: Mapping[str, float]
+    rounding: Mapping[str, float]
 
 
 def _weights(trained: Trained) -> Surface:
     """Judge the weights, and their averages if the user asks for them."""
     evidence, training, paths, zero = trained
     last = max(paths.torch)
-    changes = [
-        change
-        for step in compared_steps(last)
-        for change in (*_changes(paths, step, zero), *_averages(paths, step, zero))
-    ]
-    judged = evidence.waivers.apply("updates", [change.judged for change in changes])
-    changes = [c._replace(judged=j) for c, j in zip(changes, judged, strict=True)]
-    rows = tuple(j.row() for j in judged)
+    changes = _all_changes(trained, paths)
     wrong = [change for change in changes if change.judged.verdict == "fail"]
+    shown = {1, last, *(change.step for change in wrong[:1])}
+    rows = tuple(
+        c.judged.row()
+        for c in changes
+        if c.step in shown or c.judged.verdict not in ("pass", "zero")
+    )
     if wrong:
-        name, step, noun, judged = wrong[0]
+        name, step, noun, judged, _ = wrong[0]
         finding = Finding(
             "updates",
             name,
             evidence.jax_place(name),
             f"the {noun} after step {step} is off by {judged.share:.2g} (relative to the weight's "
-            "change)",
+            f"change){_not_compared(paths, step)}",
             **judged.worst,
         )
         first = {change.name for change in wrong if change.step == step}
-        text = f"{len(first)} of {len({c.name for c in changes})} weights differ after step {step}"
-        return Surface("updates", "fail", text, rows, (_explained(trained, finding),))
+        total = {c.name for c in changes if c.judged.verdict != "zero"}
+        text = f"{len(first)} of {len(total)} weights differ after step {step}"
+        return Surface("updates", "fail", text, rows, (_explained(trained, finding, step),))
     equal = [change for change in changes if change.judged.verdict == "pass"]
-    if not equal and all(j.verdict != "accepted" for j in judged):
+    if not equal and all(change.judged.verdict != "accepted" for change in changes):
         return Surface("updates", "inconclusive", "no weight changes by more than rounding", rows)
     largest = max((change.judged.share for change in equal), default=0.0)
     what = "weights and their averages" if training.ema is not None else "weights"
     text = "1 step" if last == 1 else f"{last} steps"
+    if len(paths.torch) < last:
+        text += f", of which {len(paths.torch)} are compared to save memory"
     text += f", {what} agree within {largest:.1g} (relative to their change)"
     if zero := zero - set(evidence.port.weights.not_one_to_one):
         text += f"; {len(zero)} weights left out, whose gradients are zero up to rounding"
@@ -108,14 +121,13 @@ def _weights(trained: Trained) -> Surface:
 def _moments(trained: Trained) -> list[Surface]:
     """Judge the moments after the last step, which later updates depend on."""
     paths = trained.paths
-    taken = Steps({}, dict(paths.moments), [], moment_reruns=paths.moment_reruns)
-    compared = trained.moments(taken)
+    compared = trained.moments()
     judged = trained.evidence.waivers.apply("updates", [m.judged for m in compared])
     compared = [m._replace(judged=j) for m, j in zip(compared, judged, strict=True)]
     rows = tuple(m.judged.row() for m in compared)
     wrong = [m for m in compared if m.judged.verdict == "fail"]
     if wrong:
-        name, moment, judged = wrong[0]
+        name, moment, judged, _ = wrong[0]
         finding = Finding(
             "updates",
             name,
@@ -125,7 +137,7 @@ def _moments(trained: Trained) -> list[Surface]:
             **judged.worst,
         )
         text = f"{len(wrong)} of {len(compared)} optimizer moments differ"
-        finding = _explained(trained, finding, with_moments=True)
+        finding = _explained(trained, finding, max(paths.torch), with_moments=True)
         return [Surface("updates", "fail", text, rows, (finding,))]
     if compared:
         shares = [m.judged.share for m in compared if m.judged.verdict != "accepted"]
@@ -135,76 +147,133 @@ def _moments(trained: Trained) -> list[Surface]:
     return [Surface("updates", "pass", text)] if moments.count(paths.moments) else []
 
 
-def _explained(trained: Trained, finding: Finding, with_moments: bool = False) -> Finding:
-    """Add the change to torch's training step with which torch gives JAX's numbers."""
-    evidence, training, paths, zero = trained
-    before = paths.before
+def _not_compared(paths: Trajectories, step: int) -> str:
+    """Say which steps before a step are not compared."""
+    before = max((k for k in paths.torch if k < step), default=0)
+    if step - before < 2:
+        return ""
+    if step - before == 2:
+        return f"; step {step - 1} is not compared"
+    return f"; the steps {before + 1} to {step - 1} are not compared"
 
-    def agrees(taken: Steps) -> bool:
-        states = {step: _without(taken.states[step], zero) for step in paths.torch}
-        averages = {step: _without(taken.averages.get(step, {}), zero) for step in paths.torch}
-        compared = trained.moments(taken) if with_moments else ()
-        return (
-            update_causes.near_states(states, paths.jax, before)
-            and update_causes.near_states(averages, paths.averages[1], before)
-            and all(m.judged.share <= 1e-9 for m in compared)
-        )
+
+def _explained(
+    trained: Trained, finding: Finding, step: int, with_moments: bool = False
+) -> Finding:
+    """Add the change to torch's training step with which torch gives JAX's numbers.
+
+    The finding is that of the first `step` that differs.
+    """
+    evidence, training, paths, _ = trained
+    last = max(paths.torch)
+
+    def compare(changed: Trajectories) -> list[Compared]:
+        changes = _all_changes(trained, changed)
+        found = [acceptance.compared(c.judged, c.values, c.step) for c in changes]
+        if with_moments and max(changed.torch) == last:
+            compared = trained.moments(changed)
+            judged = evidence.waivers.apply("updates", [m.judged for m in compared])
+            pairs = zip(judged, compared, strict=True)
+            found += [acceptance.compared(j, m.values, last) for j, m in pairs]
+        return found
 
     def find() -> Finding:
-        cause = schedules.cause(evidence, training, max(paths.torch))
-        if cause:
-            return dataclasses.replace(finding, cause=cause, tested=True)
-        cause = update_causes.guess(evidence, training, paths, agrees, finding.torch)
-        tested = cause.endswith(update_causes.CONFIRMED)
-        return dataclasses.replace(finding, cause=cause, tested=tested)
+        search = update_causes.Search(evidence, training, paths, compare, step)
+        cause, confirmed = search.guess(finding.torch)
+        return dataclasses.replace(finding, cause=cause, tested=confirmed)
 
     return evidence.locate(find, finding)[0]
 
 
-def _without(weights: State, names: set[str]) -> State:
-    return {name: x for name, x in weights.items() if name not in names}
+def _all_changes(trained: Trained, paths: Trajectories) -> list[Change]:
+    """Compare the weights and their averages after every step that was recorded."""
+    limits = _limits(paths, paths.torch), _limits(paths, paths.averages[0])
+    changes = [
+        change
+        for step in sorted(paths.torch)
+        for change in (
+            *_changes(paths, step, trained.zero, limits[0]),
+            *_averages(paths, step, trained.zero, limits[1]),
+        )
+    ]
+    judged = trained.evidence.waivers.apply("updates", [change.judged for change in changes])
+    return [c._replace(judged=j) for c, j in zip(changes, judged, strict=True)]
 
 
-def _changes(paths: Trajectories, step: int, zero: set[str]) -> list[Change]:
+def _limits(paths: Trajectories, expected: Mapping[int, State]) -> dict[int, Limits]:
+    """Return the limits after every step: each is the largest so far, as errors add up."""
+    perturbed = paths.torch if paths.perturbed is None else paths.perturbed
+    limits: dict[int, Limits] = {}
+    sizes: dict[str, float] = {}
+    rounding: dict[str, float] = {}
+    for step in sorted(expected):
+        for name, x in expected[step].items():
+            sizes[name] = max(sizes.get(name, 0.0), scale_of(x - paths.before[name]))
+            for rerun in paths.reruns:
+                off = max_difference(perturbed[step][name], rerun[step][name])
+                rounding[name] = max(rounding.get(name, 0.0), off)
+        limits[step] = Limits(dict(sizes), dict(rounding))
+    return limits
+
+
+def _changes(
+    paths: Trajectories,
+    step: int,
+    zero: set[str],
+    limits: Mapping[int, Limits] | None = None,
+) -> Iterator[Change]:
     """Compare the changes of all weights except those in `zero`."""
     expected, actual = paths.torch[step], paths.jax[step]
-    return _compared(paths, step, zero, expected, actual, "weight's change")
+    limit = (limits or _limits(paths, paths.torch))[step]
+    return _compared(paths, step, zero, expected, actual, limit, "weight's change")
 
 
-def _averages(paths: Trajectories, step: int, zero: set[str]) -> list[Change]:
+def _averages(
+    paths: Trajectories,
+    step: int,
+    zero: set[str],
+    limits: Mapping[int, Limits] | None = None,
+) -> Iterator[Change]:
     """Compare the averages of all weights except those in `zero`, relative to the first weights."""
     expected, actual = (averages.get(step, {}) for averages in paths.averages)
-    return _compared(paths, step, zero, expected, actual, "weight's average")
+    limit = (limits or _limits(paths, paths.averages[0])).get(step, Limits({}, {}))
+    return _compared(paths, step, zero, expected, actual, limit, "weight's average")
 
 
 def _compared(
-    paths: Trajectories, step: int, zero: set[str], expected: State, actual: State, noun: str
-) -> list[Change]:
-    before, weights = paths.before, paths.torch[step]
+    paths: Trajectories,
+    step: int,
+    zero: set[str],
+    expected: State,
+    actual: State,
+    limits: Limits,
+    noun: str,
+) -> Iterator[Change]:
     prefix = "average of " if noun.endswith("average") else ""
-    changes = {name: x - before[name] for name, x in expected.items()}
-    compared = []
-    for name, change in changes.items():
+    largest = max(limits.sizes.values(), default=0.0)
+    for name, x in expected.items():
         if name in zero or name not in actual:
             continue
-        reruns = [change + (rerun[step][name] - weights[name]) for rerun in paths.reruns]
+        before = np.asarray(paths.before[name])
+        value = actual[name] - before
         judged = judge(
             f"{prefix}{name} after step {step}",
-            change,
-            actual[name] - before[name],
-            reruns,
-            scale=scale_of(change) or max(map(scale_of, changes.values())),
+            x - before,
+            value,
+            [limits.rounding.get(name, 0.0)],
+            scale=limits.sizes[name] or largest,
         )
         # The difference of two weights of size 1 has an absolute error of an ULP of 1.
-        floor = 4 * float(np.finfo(np.float64).eps) * scale_of(np.asarray(before[name]))
-        if judged.verdict != "fail" or judged.difference > floor:
-            compared.append(Change(name, step, noun, judged))
-    return compared
+        floor = 4 * float(np.finfo(np.float64).eps) * scale_of(before)
+        if judged.verdict == "fail" and judged.difference <= floor:
+            judged = dataclasses.replace(judged, verdict="zero")
+        yield Change(name, step, noun, judged, acceptance.range_of(value))
 
 
 def _control(paths: Trajectories, equal: Sequence[Change], zero: set[str]) -> str:
     """Change the first update of one weight, and check that the comparison then fails."""
-    for name in (change.name for change in equal if change.noun == "weight's change"):
+    first = [c.name for c in equal if c.noun == "weight's change" and c.step == 1]
+    for name in first:
         before, after = np.asarray(paths.before[name]), paths.jax[1][name]
         changed = before + (after - before) * (1 + CONTROL_SIZE)
         alone = paths._replace(torch={1: {name: paths.torch[1][name]}}, jax={1: {name: changed}})

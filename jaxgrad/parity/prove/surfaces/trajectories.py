@@ -11,7 +11,8 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.loop import Loop
 from jaxgrad.parity.prove.jax_side.port import Gradients
-from jaxgrad.parity.prove.torch_side.side import State, compared_steps
+from jaxgrad.parity.prove.surfaces import moments
+from jaxgrad.parity.prove.torch_side.side import State, Steps
 from jaxgrad.parity.prove.training import Training
 
 
@@ -23,9 +24,23 @@ class Trajectories(NamedTuple):
     jax: Mapping[int, State]
     reruns: Sequence[Mapping[int, State]]  # torch's with every number perturbed by an ULP
     moments: Mapping[str, State]  # torch's optimizer state by parameter
-    moment_reruns: Sequence[Mapping[str, State]]
+    moment_reruns: Sequence[Mapping[str, Mapping[str, Any]]]  # or how much they differ
     opt_state: Any  # optax's
     averages: tuple[Mapping[int, State], Mapping[int, State]]  # of torch's and JAX's weights
+    perturbed: Mapping[int, State] | None = None  # torch's weights of which `reruns` are reruns
+
+    def with_torch(self, taken: Steps) -> Trajectories:
+        """Return the same port beside other steps of torch, which round as much."""
+        rounding = self.moment_reruns
+        if self.perturbed is None:
+            rounding = moments.rounding(self.moments, self.moment_reruns)
+        return self._replace(
+            torch={step: taken.states[step] for step in self.torch if step in taken.states},
+            averages=(taken.averages, self.averages[1]),
+            moments=taken.moments,
+            moment_reruns=rounding,
+            perturbed=self.torch if self.perturbed is None else self.perturbed,
+        )
 
 
 def run(evidence: Evidence, training: Training, steps: int) -> Trajectories:
@@ -42,7 +57,7 @@ def run(evidence: Evidence, training: Training, steps: int) -> Trajectories:
     states, averages = {}, {}
     for step in range(1, steps + 1):
         loop.step(backward)
-        if step in compared_steps(steps):
+        if step in taken.states:
             states[step], averages[step] = loop.parameters(), loop.averages()
     return Trajectories(
         draws[0].state, taken.states, states, taken.reruns, taken.moments, taken.moment_reruns,
@@ -50,11 +65,11 @@ def run(evidence: Evidence, training: Training, steps: int) -> Trajectories:
     )  # fmt: skip
 
 
-def first_step(paths: Trajectories) -> Trajectories:
-    """Return the weights after the first step only, without moments."""
+def first_steps(paths: Trajectories, last: int = 1) -> Trajectories:
+    """Return the weights after the first steps only, without moments."""
 
     def first(states: Mapping[int, State]) -> dict[int, State]:
-        return {1: states[1]} if 1 in states else {}
+        return {step: x for step, x in states.items() if step <= last}
 
     averages = first(paths.averages[0]), first(paths.averages[1])
     torch, port = first(paths.torch), first(paths.jax)

@@ -2,49 +2,151 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import numpy as np
 
+from jaxgrad.parity.prove.acceptance import Compared, confirms, settled
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.loop import Loop
-from jaxgrad.parity.prove.surfaces.trajectories import Trajectories
-from jaxgrad.parity.prove.torch_side.side import State, Steps
+from jaxgrad.parity.prove.surfaces import schedules
+from jaxgrad.parity.prove.surfaces.numbers import proportion
+from jaxgrad.parity.prove.surfaces.trajectories import Trajectories, first_steps
+from jaxgrad.parity.prove.torch_side.side import Steps
 from jaxgrad.parity.prove.training import Training
 
 
 if TYPE_CHECKING:
     from jaxgrad.parity.prove.torch_side.variants import Variant
 
-Agrees = Callable[[Steps], bool]  # whether torch's steps give the port's numbers
-_SECONDS = 60.0  # a search that takes longer is given up
-CONFIRMED = " (rerunning torch with this change reproduces JAX's weights)"
+Compare = Callable[[Trajectories], list[Compared]]
+_PAIRS = 2  # changes that explain the first steps, to each of which a second change is added
+TESTED = "rerunning torch with {} reproduces JAX's weights"
 
 
-def guess(
-    evidence: Evidence, training: Training, paths: Trajectories, agrees: Agrees, name: str
-) -> str:
-    """Describe the change with which torch would train as JAX does.
+class Partial(NamedTuple):
+    """A change that explains the first step that differs, but not all steps."""
+
+    variant: Variant
+    paths: Trajectories  # with the change
+    step: int  # the first step that differs with the change
+
+
+class Search:
+    """The changes to torch's training step that were tried, each in torch itself.
 
     Args:
         evidence: The evidence of the proof.
         training: The user's training step.
         paths: The weights of both frameworks.
-        agrees: Whether steps of torch give what the port gives.
-        name: The first weight that differs.
+        compare: Function that compares the weights of both frameworks after every step.
+        step: The first step that differs.
     """
-    if evidence.rerunnable:
-        steps, start = max(paths.torch), time.perf_counter()
-        for variant in _variants(evidence, training, paths):
-            taken = _rerun(evidence, variant, steps)
-            if taken is not None and agrees(taken):
-                return variant.text + CONFIRMED
-            if time.perf_counter() - start > _SECONDS:
+
+    def __init__(
+        self, evidence: Evidence, training: Training, paths: Trajectories, compare: Compare,
+        step: int,
+    ) -> None:  # fmt: skip
+        self.evidence, self.training, self.paths = evidence, training, paths
+        self.compare, self.step, self.last = compare, step, max(paths.torch)
+
+    def guess(self, name: str) -> tuple[str, bool]:
+        """Describe the change with which torch would train as JAX does; whether it is confirmed.
+
+        Args:
+            name: The first weight that differs.
+        """
+        if self.evidence.rerunnable:
+            cause, confirmed = self._tested()
+            if cause:
+                return cause, confirmed
+        return _observed(self.training, self.paths, name), False
+
+    def _tested(self) -> tuple[str, bool]:
+        found, partial = self._accepted(self.training, None, self.paths, self.step)
+        if found:
+            found = schedules.distinct(self.evidence, found, self.last)
+            return settled([variant.text for variant in found], TESTED)
+        partial = list({p.variant.text: p for p in partial}.values())
+        pairs = []
+        for first in partial[:_PAIRS]:
+            variant = first.variant
+            found, _ = self._accepted(variant.training, variant.clip, first.paths, first.step)
+            found = schedules.distinct(self.evidence, found, self.last)
+            pairs += [f"{variant.text}, and from step {first.step} on {x.text}" for x in found]
+        if pairs:
+            cause, confirmed = settled(pairs, TESTED)
+            return cause.replace("with this change", "with both changes"), confirmed
+        if len(partial) != 1:
+            return "", False
+        variant, _, step = partial[0]
+        until = f"up to step {step - 1}; step {step} differs for another reason"
+        return f"{variant.text} (with this change torch gives JAX's weights {until})", False
+
+    def _accepted(
+        self, training: Training, clip: Any, paths: Trajectories, step: int
+    ) -> tuple[list[Variant], list[Partial]]:
+        """Return the changes that explain all steps, and those that explain the first ones alone.
+
+        Args:
+            training: A training step.
+            clip: The function that clips its gradients, in place of torch's.
+            paths: The weights that it gives, and JAX's.
+            step: The first step that differs, until which each change is tried first.
+        """
+        accepted: list[Variant] = []
+        partial: list[Partial] = []
+        early, whole = self.compare(first_steps(paths, step)), self.compare(paths)
+        if step == self.last:
+            early = whole
+        for tried in self._variants(training, paths):
+            if not self.evidence.may_search(tried.text):
                 break
+            if clip is not None and tried.clip is not None:
+                continue
+            variant = tried._replace(clip=tried.clip or clip)
+            changed = self._rerun(variant, paths, step)
+            if changed is None or not confirms(early, self.compare(changed)):
+                continue
+            if step < self.last:
+                changed = self._rerun(variant, paths, self.last)
+                if changed is None:
+                    continue
+                compared = self.compare(changed)
+                if not confirms(whole, compared):
+                    wrong = [c.step for c in compared if c.verdict == "fail"]
+                    partial += [Partial(variant, changed, min(wrong))] if wrong else []
+                    continue
+            accepted.append(variant)
+        return accepted, partial
+
+    def _rerun(self, variant: Variant, paths: Trajectories, steps: int) -> Trajectories | None:
+        taken = _rerun(self.evidence, variant, steps, tuple(self.paths.torch))
+        if taken is None:
+            return None
+        changed = paths.with_torch(taken)
+        return changed if steps == self.last else first_steps(changed, steps)
+
+    def _variants(self, training: Training, paths: Trajectories) -> Iterator[Variant]:
+        from jaxgrad.parity.prove.torch_side import port_numbers, variants
+
+        evidence = self.evidence
+        numbers = Loop(
+            evidence.port, self.training, evidence.draws[0], evidence.trainable
+        ).numbers()
+        yield from schedules.hypotheses(evidence, training, numbers, self.last)
+        yield from _rates(training, paths)
+        yield from _decays(evidence, training, paths)
+        yield from variants.variants(training)
+        yield from port_numbers.clips(training, numbers)
+        yield from port_numbers.settings(training, evidence.torch_side.module, numbers)
+
+
+def _observed(training: Training, paths: Trajectories, name: str) -> str:
+    """Describe the difference of a weight, if it is of a known kind."""
     if training.accumulate > 1 and not _counts_micro_batches(paths.opt_state):
         return (
             "the transformation updates the weights at each micro-batch, because its state does "
@@ -59,25 +161,18 @@ def guess(
     return ""
 
 
-def _variants(evidence: Evidence, training: Training, paths: Trajectories) -> Iterator[Variant]:
-    from jaxgrad.parity.prove.torch_side import port_numbers, variants
-
-    yield from _rates(training, paths)
-    yield from _decays(evidence, training, paths)
-    yield from variants.variants(training)
-    numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trainable).numbers()
-    yield from port_numbers.clips(training, numbers)
-    yield from port_numbers.settings(training, evidence.torch_side.module, numbers)
-
-
-def _rerun(evidence: Evidence, variant: Variant, steps: int) -> Steps | None:
+def _rerun(
+    evidence: Evidence, variant: Variant, steps: int, kept: Sequence[int] | None = None
+) -> Steps | None:
     """Train in torch with a variant; None if the optimizer lacks its setting."""
     from jaxgrad.parity.prove.torch_side.variants import clipping_by
 
     try:
         with clipping_by(variant.clip), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return evidence.torch_side.steps(variant.training, evidence.draws, steps, reruns=0)
+            return evidence.torch_side.steps(
+                variant.training, evidence.draws, steps, reruns=0, kept=kept
+            )
     except Exception:
         return None
 
@@ -169,30 +264,11 @@ def _default(decay: float) -> str:
     return " (optax.adamw's default)" if decay == 1e-4 else ""
 
 
-def proportion(x: Any, y: Any) -> float | None:
-    """Return the factor between two arrays if they are proportional and differ, or else None."""
-    if np.size(x) < 2:
-        return None  # two numbers are always proportional
-    factor = float(np.vdot(x, y).real / (np.vdot(x, x).real or 1.0))
-    proportional = np.linalg.norm(y - factor * x) <= 1e-9 * np.linalg.norm(y)
-    return factor if factor and abs(factor - 1) > 1e-6 and proportional else None
-
-
 def near(x: Any, y: Any, before: Any) -> bool:
     """Whether two weights differ by at most 1e-9 of their change."""
     size = float(np.max(np.abs(x - before), initial=0.0))
     floor = 4 * float(np.finfo(np.float64).eps) * float(np.max(np.abs(before), initial=0.0))
     return bool(np.max(np.abs(x - y), initial=0.0) <= max(1e-9 * size, floor))
-
-
-def near_states(expected: Mapping[int, State], actual: Mapping[int, State], before: State) -> bool:
-    """Whether the weights of both frameworks are near each other after every compared step."""
-    return all(
-        near(x, actual[step][name], before[name])
-        for step, weights in expected.items()
-        for name, x in weights.items()
-        if name in actual.get(step, {})
-    )
 
 
 def _counts_micro_batches(state: Any) -> bool:

@@ -26,7 +26,8 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
         buffers = buffer_updates.surface(evidence, request.has_state)
         surfaces += [buffers] if buffers is not None else []
     if request.optimizer is not None:
-        training, count = as_training(request.optimizer), max(1, request.steps)
+        training = as_training(request.optimizer)
+        count = 1 if request.steps is None else int(request.steps)
         surfaces += steps.surfaces(evidence, training, count)
         if all(s.verdict in ("pass", "inconclusive") for s in surfaces):
             surfaces.append(schedules.surface(evidence, training, count))

@@ -13,6 +13,7 @@ import numpy as np
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove.adapters import ProofError, float64_on_cpu
+from jaxgrad.parity.prove.checks import check_steps
 from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.torch_side import packing
@@ -60,7 +61,7 @@ def dump(
     outputs: Callable[..., Any] | None = None,
     loss: Callable[..., Any] | None = None,
     optimizer: Callable[..., Any] | Training | None = None,
-    steps: int = 0,
+    steps: int | None = None,
     seed: int = 0,
 ) -> None:
     """Run a torch module and write its results to a file, for `prove(path, fn, params)`.
@@ -70,12 +71,13 @@ def dump(
     Args:
         module: A `torch.nn.Module`, in the mode (train or eval) to compare.
         inputs: A tuple of numpy arrays, or a mapping for named arguments.
-        path: Path of the file, an .npz file without pickled objects. It holds the weights twice
-            and each gradient six times, in float64.
+        path: Path of the file, an .npz file without pickled objects. It holds the weights twice,
+            with an optimizer also three times for each step, and each gradient six times, in
+            float64.
         outputs: Function that selects the outputs to compare, the first of the pair in `prove`.
         loss: Scalar loss as a function of the outputs, the first of the pair in `prove`.
         optimizer: Factory of a torch optimizer, or a `Training`, as in `prove`.
-        steps: Number of optimizer steps.
+        steps: Number of optimizer steps, by default 1.
         seed: Seed of the cotangents and of the second draw, which `prove` reads from the file.
 
     Raises:
@@ -95,6 +97,7 @@ def dump(
 
     Torch: `torch.save` stores the weights alone; a dump also stores values and gradients.
     """
+    check_steps(steps, optimizer)
     import torch
 
     from jaxgrad.parity.prove.torch_side.live import Live
@@ -106,7 +109,7 @@ def dump(
         mapped = [n for n in side.state if n in side.flags or n.endswith(statistics)]
         drawn = side.drawn(mapped)
         near = [d.gradient_reruns for d in drawn]
-        count = max(1, steps)
+        count = 1 if steps is None else int(steps)
         training = optimizer if isinstance(optimizer, Training) else Training(optimizer)
         draws = [d.draw for d in drawn]
         taken = side.steps(training, draws, count) if optimizer is not None else None
@@ -258,10 +261,16 @@ class Dumped:
         return self.contents.state_dtypes
 
     def steps(
-        self, training: Training, draws: Sequence[Draw], steps: int, *, reruns: int = 2
+        self,
+        training: Training,
+        draws: Sequence[Draw],
+        steps: int,
+        *,
+        reruns: int = 2,
+        kept: Sequence[int] | None = None,
     ) -> Steps:
         """Return the steps in the dump."""
-        del training, draws, reruns
+        del training, draws, reruns, kept
         if self.contents.steps is None:
             raise ProofError(
                 f"{self.path.name} contains no optimizer steps: write it with "

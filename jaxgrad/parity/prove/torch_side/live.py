@@ -301,20 +301,34 @@ class Live:
         return lambda output: cotangent(self.seed, self.output_count, output, draw.number)
 
     def steps(
-        self, training: Training, draws: Sequence[Draw], steps: int, *, reruns: int = 2
+        self,
+        training: Training,
+        draws: Sequence[Draw],
+        steps: int,
+        *,
+        reruns: int = 2,
+        kept: Sequence[int] | None = None,
     ) -> Steps:
-        """Train from the first draw's weights; the draws' inputs are the micro-batches."""
+        """Train from the first draw's weights; the draws' inputs are the micro-batches.
+
+        The result has the weights after the steps in `kept`, by default `compared_steps`.
+        """
+        if kept is None:
+            size = sum(8 * p.numel() for p in self.module.parameters())
+            kept = compared_steps(steps, size)
         used = draws[: training.accumulate]
         near = [[self._perturbed(draw, salt) for draw in used] for salt in range(reruns)]
-        others = [self._trajectory(training, perturbation, steps) for perturbation in near]
+        others = [self._trajectory(training, perturbation, steps, kept) for perturbation in near]
         return dataclasses.replace(
-            self._trajectory(training, used, steps),
+            self._trajectory(training, used, steps, kept),
             reruns=[other.states for other in others],
             moment_reruns=[other.moments for other in others],
         )
 
-    def _trajectory(self, training: Training, draws: Sequence[Draw], steps: int) -> Steps:
-        """Return the parameters after the compared steps, and the optimizer's last state."""
+    def _trajectory(
+        self, training: Training, draws: Sequence[Draw], steps: int, kept: Sequence[int]
+    ) -> Steps:
+        """Return the parameters after the steps in `kept`, and the optimizer's last state."""
         self._load(draws[0].state)
         loop = Loop(training, self.module)
         self.module.zero_grad()  # afterwards only the user's optimizer clears gradients
@@ -328,7 +342,7 @@ class Live:
         taken = Steps({}, {}, [])
         for step in range(1, steps + 1):
             loop.step(backward)
-            if step in compared_steps(steps):
+            if step in kept:
                 taken.states[step] = loop.parameters()
                 taken.averages[step] = loop.averages()
         return dataclasses.replace(taken, moments=loop.moments())

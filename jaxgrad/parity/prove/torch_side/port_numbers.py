@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from torch import nn
 
 from jaxgrad.parity.prove.torch_side import loop
-from jaxgrad.parity.prove.torch_side.variants import Variant, clip_as_optax, with_settings
+from jaxgrad.parity.prove.torch_side.variants import (
+    Variant,
+    clip_as_optax,
+    with_schedule,
+    with_settings,
+)
 from jaxgrad.parity.prove.training import Training
 
 
@@ -72,7 +76,7 @@ def schedules(training: Training, module: nn.Module, numbers: Sequence[float]) -
                     return scheduler
 
                 text = f"{name} of the schedule is {new:g}, torch uses {used:g}"
-                yield Variant(text, dataclasses.replace(training, scheduler=changed))
+                yield with_schedule(text, training, changed)
 
 
 def _parts(scheduler: Any) -> Sequence[Any]:

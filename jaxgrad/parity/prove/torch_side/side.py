@@ -69,9 +69,21 @@ class Steps:
     moment_reruns: Sequence[Mapping[str, State]] = ()
 
 
-def compared_steps(steps: int) -> tuple[int, ...]:
-    """Return the few steps after which weights are compared, as each one stores a whole model."""
-    return tuple(sorted({1, steps}))
+_STATES = 500_000_000  # bytes of the weights that a trajectory stores
+
+
+def compared_steps(steps: int, size: int = 0) -> tuple[int, ...]:
+    """Return the steps after which weights are compared: all, unless they need too much memory.
+
+    Args:
+        steps: Number of steps.
+        size: Bytes of the weights, which are stored for each compared step.
+
+    >>> compared_steps(4), compared_steps(100, 125_000_000)
+    ((1, 2, 3, 4), (1, 34, 67, 100))
+    """
+    count = max(2, min(steps, _STATES // max(1, size)))
+    return tuple(int(x) for x in np.unique(np.linspace(1, steps, count).round()))
 
 
 class TorchSide(Protocol):
@@ -158,9 +170,18 @@ class TorchSide(Protocol):
         ...
 
     def steps(
-        self, training: Training, draws: Sequence[Draw], steps: int, *, reruns: int = ...
+        self,
+        training: Training,
+        draws: Sequence[Draw],
+        steps: int,
+        *,
+        reruns: int = ...,
+        kept: Sequence[int] | None = ...,
     ) -> Steps:
-        """Train from the first draw's weights; the draws' inputs are the micro-batches."""
+        """Train from the first draw's weights; the draws' inputs are the micro-batches.
+
+        The result has the weights after the steps in `kept`, by default `compared_steps`.
+        """
         ...
 
     def replay(

@@ -7,7 +7,7 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -29,6 +29,7 @@ class Variant(NamedTuple):
     text: str
     training: Training
     clip: Clip | None = None
+    schedule: bool = False  # whether the schedule is changed
 
 
 def variants(training: Training) -> Iterator[Variant]:
@@ -118,10 +119,37 @@ def schedules(training: Training) -> Iterator[Variant]:
                 self.scheduler.step()
             self.started = True
 
-    replace = dataclasses.replace
-    yield Variant("the schedule is one step ahead of torch's", replace(training, scheduler=ahead))
-    yield Variant("the schedule is one step behind torch's", replace(training, scheduler=Behind))
-    yield Variant("the schedule is missing", replace(training, scheduler=None))
+    yield with_schedule("the schedule is one step ahead of torch's", training, ahead)
+    yield with_schedule("the schedule is one step behind torch's", training, Behind)
+    yield with_schedule("the schedule is missing", training, None)
+
+
+def with_schedule(text: str, training: Training, scheduler: Callable[[Any], Any] | None) -> Variant:
+    """Return the variant with another scheduler."""
+    return Variant(text, dataclasses.replace(training, scheduler=scheduler), schedule=True)
+
+
+def with_rates(text: str, training: Training, rates: Sequence[float]) -> Variant:
+    """Return the variant whose first group has these learning rates, and others in proportion."""
+
+    class Rates:
+        def __init__(self, optimizer: Any) -> None:
+            self.groups, self.count = optimizer.param_groups, 0
+            if training.scheduler is not None:
+                training.scheduler(optimizer)  # it may change the first rates
+            first = float(self.groups[0].get("initial_lr", self.groups[0]["lr"]))
+            self.factors = [float(g.get("initial_lr", g["lr"])) / first for g in self.groups]
+            self._set()
+
+        def _set(self) -> None:
+            for group, factor in zip(self.groups, self.factors, strict=True):
+                group["lr"] = float(rates[min(self.count, len(rates) - 1)]) * factor
+
+        def step(self, *_: Any) -> None:
+            self.count += 1
+            self._set()
+
+    return with_schedule(text, training, Rates)
 
 
 def _clips(training: Training) -> Iterator[Variant]:

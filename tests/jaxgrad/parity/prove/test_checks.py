@@ -87,7 +87,13 @@ def same(x: object) -> object:
         ({"seed": True}, "seed= needs an integer from 0 on, got True"),
         ({"seed": "a"}, "seed= needs an integer from 0 on, got 'a'"),
         ({"seed": -1}, "seed= needs an integer from 0 on, got -1"),
-        ({"steps": 1.0}, "steps= needs an integer from 0 on, got 1.0"),
+        ({"steps": 1.0}, "steps= needs a positive integer, got 1.0"),
+        ({"steps": -1}, "steps= needs a positive integer, got -1"),
+        ({"steps": True}, "steps= needs a positive integer, got True"),
+        (
+            {"optimizer": (same, same), "steps": 0},
+            "steps=0 compares no step of optimizer=: pass steps=1 or more, or leave optimizer= out",
+        ),
         ({"steps": 2}, r"steps=2 needs optimizer=\(torch_factory, optax transformation\)"),
         ({"also": 3}, "also= needs a list of inputs, each like inputs="),
     ],
@@ -106,13 +112,24 @@ def test_a_wrong_argument_is_named(options, words):
         {"weights": same, "has_state": True},
         {"weights": {"w": "kernel"}, "seed": np.int64(3)},
         {"optimizer": (same, same), "steps": 2},
-        {"optimizer": (same, same), "steps": 0},
+        {"optimizer": (same, same), "steps": np.int64(1)},
+        {"optimizer": (same, same)},
+        {"steps": 0},
     ],
-    ids=["none", "functions", "converter", "dict", "steps", "no steps"],
+    ids=["none", "functions", "converter", "dict", "steps", "integer", "one step", "no steps"],
 )
 def test_right_arguments_are_accepted(options):
     """Either function of a pair may be left out."""
     checks.check_arguments(Request(None, None, **options))
+
+
+@pytest.mark.parametrize("limit", [True, 0, -1.0, "5", float("nan")])
+def test_a_time_limit_is_a_positive_number(limit):
+    """The error shows the value; None is no limit."""
+    with pytest.raises(ProofError, match="time_limit= needs a positive number of seconds, got"):
+        checks.as_limit(limit)
+    assert checks.as_limit(None) is None
+    assert checks.as_limit(np.float32(1.5)) == 1.5
 
 
 X = np.ones((2, 3))

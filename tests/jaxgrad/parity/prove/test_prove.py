@@ -182,7 +182,7 @@ BAD = {
         "outputs= needs a pair of functions (torch_pick, jax_pick), got <built-in function sum>",
     ),
     "a seed that is text": (lambda g: dict(seed="a"), "seed= needs an integer from 0 on, got 'a'"),
-    "negative steps": (lambda g: dict(steps=-1), "steps= needs an integer from 0 on, got -1"),
+    "negative steps": (lambda g: dict(steps=-1), "steps= needs a positive integer, got -1"),
     "a random key among the inputs": (
         lambda g: dict(inputs=(*g["inputs"], jax.random.key(0))),
         "inputs= contains a random key, which the torch module cannot take",
@@ -360,6 +360,7 @@ NAMED = {
     "has_state": ["has_state"],
     "seed": ["seed"],
     "progress": ["progress"],
+    "time_limit": ["time_limit"],
 }
 
 
@@ -482,7 +483,8 @@ def judged_without_forward(monkeypatch: pytest.MonkeyPatch, **request: Any) -> d
     monkeypatch.setattr(structure, "surface", lambda *_, **__: judged)
     monkeypatch.setattr(forward, "surface", lambda *_: failed)
     evidence: Any = None
-    judgements = proving._judge_surfaces(evidence, Request(None, None, **request))
+    judgements: dict[str, Judgement] = {}
+    proving._judge_surfaces(evidence, Request(None, None, **request), judgements)
     assert {j.surface.verdict for j in list(judgements.values())[2:]} == {"not judged"}
     return {name: judgement.surface.text for name, judgement in judgements.items()}
 
@@ -498,18 +500,6 @@ def test_later_surfaces_are_skipped_after_a_failed_forward_pass(monkeypatch, req
     skipped = "the forward pass already differs"
     assert texts["gradients"] == texts["backward"] == texts["precision"] == skipped
     assert (texts["updates"] == skipped) is asked
-
-
-def test_the_clock_adds_the_seconds_of_a_step(monkeypatch):
-    """A step that runs twice, or raises, is timed, and its name is passed on."""
-    times, names = iter([1.0, 3.0, 10.0, 10.5]), []
-    monkeypatch.setattr(proving.time, "perf_counter", lambda: next(times))
-    clock = proving.Clock(names.append)
-    with clock("torch"):
-        pass
-    with pytest.raises(ValueError, match="x"), clock("torch"):
-        raise ValueError("x")
-    assert clock.seconds == {"torch": 2.5} and names == ["torch", "torch"]
 
 
 @pytest.mark.parametrize(
@@ -531,3 +521,108 @@ def test_a_proof_is_named_after_both_models(tmp_path):
     assert proving._name(nn.Linear(1, 1), nn.Linear) == "Linear | type"
     assert proving._name(tmp_path / "net.npz", nn.Linear) == "net.npz | type"
     assert proving._name("runs/net.npz", nn.Linear) == "net.npz | type"
+
+
+class Hands:
+    """A clock that jumps ahead when a step begins."""
+
+    def __init__(self, step: str):
+        self.time, self.step, self.names = 0.0, step, []
+
+    def __call__(self) -> float:
+        return self.time
+
+    def show(self, name: str) -> None:
+        self.names.append(name)
+        self.time += 100.0 * (name == self.step)
+
+
+@pytest.mark.parametrize(
+    ("step", "changes", "verdict", "ended"),
+    [
+        ("torch", {}, "inconclusive",
+         "structure, forward, backward, gradients, updates and precision were"),
+        ("jax backward", {}, "inconclusive", "gradients, updates and precision were"),
+        ("updates", {}, "inconclusive", "precision was"),
+        ("jax backward", dict(fn=functools.partial(port, eps=1e-3)), "fail", ""),
+        ("precision", {}, "pass", ""),
+    ],
+)  # fmt: skip
+def test_a_time_limit_ends_a_proof(arguments, monkeypatch, step, changes, verdict, ended):
+    """The report has what is known by then: a surface that failed, or that nothing is decided."""
+    hands = Hands(step)
+    monkeypatch.setattr(proving, "Clock", functools.partial(proving.Clock, now=hands))
+    report = proved(arguments, progress=hands.show, time_limit=60, **changes)
+
+    assert report.verdict == verdict
+    unjudged = [s.name for s in report.surfaces.values() if s.text == "time limit"]
+    if ended:
+        names = ended.rpartition(" ")[0].replace(" and ", ", ").split(", ")
+        assert set(unjudged) == set(names) | ({"backward"} if "gradients" in names else set())
+        assert report.text.startswith("The time limit of 60 s ended the proof before ")
+        assert report.text.endswith(f"{ended} judged.")
+        assert "time limit" in str(report)
+    else:
+        assert unjudged == [] and not report.text
+
+
+def test_a_time_limit_keeps_a_failure(arguments, monkeypatch):
+    """The verdict is "fail" if a surface failed, though its cause was not found in time."""
+    hands = Hands("locate")
+    monkeypatch.setattr(proving, "Clock", functools.partial(proving.Clock, now=hands))
+    report = proved(arguments, fn=functools.partial(port, stop=lax.stop_gradient),
+                    progress=hands.show, time_limit=60)  # fmt: skip
+
+    assert report.verdict in ("fail", "inconclusive") and "time limit" in report.text
+
+
+RUNS: list[int] = []  # the numbers of the runs that are left; a proof rewinds the module itself
+
+
+class Interrupting(Net):
+    """A module that is interrupted in one of its runs, as by Ctrl-C."""
+
+    def forward(self, x):
+        if RUNS and RUNS.pop() == 0:
+            raise KeyboardInterrupt
+        return super().forward(x)
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    "at", [1, 2, 3, 5, 8, 13, 21, "jax", *(f"step {k}" for k in range(0, 18, 3))]
+)
+def test_an_interrupt_leaves_the_module_as_it_was(at):
+    """Whatever a proof does when it is interrupted, the module, torch and JAX are restored."""
+    torch.manual_seed(0)
+    module = Interrupting()
+    params, inputs = arrays(module), (np.random.default_rng(0).standard_normal((5, 6)),)
+    before = {name: (x, x.dtype, x.detach().clone()) for name, x in module.named_parameters()}
+    attributes, random = set(vars(module)), torch.get_rng_state()
+    steps = iter(range(99))
+    optimizer = (lambda p: torch.optim.AdamW(p, 1e-3), optax.adamw(1e-3, weight_decay=1e-3))
+
+    def progress(name: str) -> None:
+        if f"step {next(steps)}" == at:
+            raise KeyboardInterrupt
+
+    def fn(p: Any, x: Any) -> Any:
+        if at == "jax":
+            raise KeyboardInterrupt
+        return port(p, x)
+
+    RUNS[:] = range(at) if isinstance(at, int) else []
+    options: Any = dict(optimizer=optimizer, steps=2)
+    with pytest.raises(KeyboardInterrupt):
+        prove(module, fn, params, inputs, progress=progress, **options)
+
+    assert not RUNS and set(vars(module)) == attributes
+    assert not module._forward_hooks and not module._backward_hooks
+    for name, x in module.named_parameters():
+        same, dtype, data = before[name]
+        assert x is same and x.dtype == dtype and x.grad is None
+        torch.testing.assert_close(x.detach(), data, rtol=0, atol=0)
+    assert torch.get_default_dtype() == torch.float32
+    assert torch.equal(torch.get_rng_state(), random)
+    assert torch.nn.utils.clip_grad_norm_ is torch.nn.utils.clip_grad.clip_grad_norm_
+    assert prove(module, port, params, inputs).verdict == "pass"

@@ -19,6 +19,7 @@ class Made(Case):
         self.evidence: Any = SimpleNamespace(
             runs=[None],
             draws=[None],
+            may_search=lambda: True,
             port=SimpleNamespace(
                 program=SimpleNamespace(
                     equations={g: SimpleNamespace(primitive=SimpleNamespace(name=g)) for g in "abc"}

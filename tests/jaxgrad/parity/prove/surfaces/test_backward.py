@@ -15,9 +15,9 @@ import torch
 
 from jaxgrad.parity.prove import adapters
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.clock import Clock
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
-from jaxgrad.parity.prove.prove import Clock
 from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import backward, wrong_cotangent

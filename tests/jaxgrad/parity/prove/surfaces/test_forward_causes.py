@@ -531,7 +531,9 @@ def test_mistakes_are_tried_until_one_is_confirmed(right, monkeypatch):
     monkeypatch.setattr(forward_causes, "Search", Trying)
     monkeypatch.setattr(forward_causes.trials, "reordered", lambda *_: iter(()))
     alignment = SimpleNamespace(spot=lambda i: Spot((7, i), 0))
-    evidence: Any = SimpleNamespace(right=right, alignments=[alignment])
+    evidence: Any = SimpleNamespace(
+        right=right, alignments=[alignment], may_search=lambda text: True
+    )
     origins = lambda merged: [i for i in (3, 4) if i not in merged]  # noqa: E731
     actual = guess(evidence, 0, origins)
 
@@ -552,8 +554,18 @@ def test_mistakes_are_tried_until_one_is_confirmed(right, monkeypatch):
 def test_without_an_origin_there_is_no_guess(monkeypatch):
     """No mistake is tried if torch has no value at which the difference may begin."""
     monkeypatch.setattr(forward_causes, "Search", Trying)
-    evidence: Any = SimpleNamespace(right="")
+    evidence: Any = SimpleNamespace(right="", may_search=lambda text: True)
     assert guess(evidence, 0, lambda merged: []) is None
+
+
+def test_a_search_whose_time_is_over_names_the_place_alone(monkeypatch):
+    """The mistakes that were tried by then are listed, and no rerun follows."""
+    monkeypatch.setattr(forward_causes, "Search", Trying)
+    monkeypatch.setattr(forward_causes.trials, "reordered", lambda *_: iter(()))
+    left = iter([True, *[False] * 99])
+    evidence: Any = SimpleNamespace(right="call 4", may_search=lambda text: next(left))
+    actual = guess(evidence, 0, lambda merged: [i for i in (3, 4) if i not in merged])
+    assert actual == Guess(3, None, tried=("visible 3",), line="l3")
 
 
 def test_twelve_origins_are_tested(monkeypatch):
@@ -561,7 +573,7 @@ def test_twelve_origins_are_tested(monkeypatch):
     monkeypatch.setattr(forward_causes, "Search", Trying)
     monkeypatch.setattr(Trying, "visible_trials", lambda self, i: [trial(f"visible {i}")])
     monkeypatch.setattr(forward_causes.trials, "reordered", lambda *_: iter(()))
-    evidence: Any = SimpleNamespace(right="")
+    evidence: Any = SimpleNamespace(right="", may_search=lambda text: True)
     actual = guess(evidence, 0, lambda merged: list(range(14)), limit=12)
     assert actual is not None
     for name, count in (("visible", 14), ("call", 12)):

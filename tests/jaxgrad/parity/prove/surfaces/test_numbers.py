@@ -207,3 +207,26 @@ def test_quarters_occur_in_any_program(x, found):
     assert numbers.find(np.full((), x), prints) == found
     assert numbers.find(np.full((), x), prints[:0]) is None
     assert numbers.find(G, fingerprint(G * (1 + 1e-7))[None]) is None
+
+
+def test_proportion_is_a_factor_other_than_one():
+    """Arrays have a proportion if they are multiples, but neither equal nor single numbers."""
+    x = np.array([1.0, -2.0, 3.0])
+    assert numbers.proportion(x, 2 * x) == pytest.approx(2)
+    assert numbers.proportion(x, x) is None
+    assert numbers.proportion(x, x + 1) is None
+    assert numbers.proportion(x[:1], 2 * x[:1]) is None
+    assert numbers.proportion(0 * x, x) is None
+
+
+@pytest.mark.parametrize(
+    ("scale", "off", "factor"),
+    [(2.0, 0.0, 2.0), (2.0, 1e-10, 2.0), (2.0, 1e-8, None), (1 + 1.5e-6, 0.0, 1 + 1.5e-6),
+     (1 + 0.9e-6, 0.0, None), (0.0, 0.0, None), (-1.0, 0.0, -1.0)],
+)  # fmt: skip
+def test_a_proportion_is_exact_up_to_rounding(scale, off, factor):
+    """A factor differs from 1 by more than 1e-6, and the rest is below 1e-9."""
+    x, across = np.array([3.0, 4.0]), np.array([4.0, -3.0])
+    expected = None if factor is None else pytest.approx(factor, rel=1e-12)
+    assert numbers.proportion(x, scale * x + off * across) == expected
+    assert numbers.proportion(x[:0], x[:0]) is None

@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 
 from jaxgrad.parity import Training
+from jaxgrad.parity.prove.acceptance import confirms
 from jaxgrad.parity.prove.judge import Judged
 from jaxgrad.parity.prove.surfaces import moments, steps, update_causes
 from jaxgrad.parity.prove.surfaces.steps import Trained
-from jaxgrad.parity.prove.surfaces.trajectories import Trajectories, first_step
+from jaxgrad.parity.prove.surfaces.trajectories import Trajectories, first_steps
+from jaxgrad.parity.prove.torch_side.side import Steps
 from jaxgrad.parity.prove.waivers import as_waivers
 
 
@@ -18,11 +20,11 @@ BEFORE = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0])}
 MOVE = np.array([0.5, -0.25])
 
 
-def states(last: Any = 3, **off: float) -> dict[int, dict[str, np.ndarray]]:
-    """Return weights after the first and the last step, some of them off by a relative error."""
+def states(last: Any = 3, every: Any = 1, **off: float) -> dict[int, dict[str, np.ndarray]]:
+    """Return weights after some steps, some of them off by a relative error."""
     return {
         step: {k: x + step * MOVE * (1 + off.get(f"{k}{step}", 0.0)) for k, x in BEFORE.items()}
-        for step in {1, last}
+        for step in range(1, last + 1, every)
     }
 
 
@@ -46,8 +48,8 @@ def trained(taken: Trajectories, zero: Any = (), training: Any = None, **options
 
 @pytest.fixture(autouse=True)
 def _without_causes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps.schedules, "cause", lambda *_: "")
-    monkeypatch.setattr(steps.update_causes, "guess", lambda *_: "a cause")
+    search = types.SimpleNamespace(guess=lambda name: (f"the cause of {name}", True))
+    monkeypatch.setattr(steps.update_causes, "Search", lambda *_: search)
 
 
 @pytest.mark.parametrize(("last", "text"), [(1, "1 step, "), (3, "3 steps, ")])
@@ -65,6 +67,51 @@ def test_equal_weights_pass_with_a_control(last, text):
     ]
 
 
+def test_every_step_is_judged():
+    """A difference in a step between the first and the last one fails at that step."""
+    surface = steps._weights(trained(paths(9, b5=1e-6)))
+    (finding,) = surface.findings
+
+    assert surface.text == "1 of 2 weights differ after step 5"
+    assert finding.text.startswith("the weight's change after step 5 is off by 1e-06")
+    names = [row["name"] for row in surface.rows]
+    assert names == [f"{name} after step {step}" for step in (1, 5, 9) for name in "ab"]
+
+
+@pytest.mark.parametrize(
+    ("every", "wrong", "text"),
+    [(1, "a3", ""), (2, "a3", "; step 2 is not compared"),
+     (4, "a5", "; the steps 2 to 4 are not compared"), (4, "a1", "")],
+)  # fmt: skip
+def test_steps_that_are_not_compared_are_named(every, wrong, text):
+    """The weights of a large model are not stored after every step."""
+    right, left = states(9, every), states(9, every, **{wrong: 1e-6})
+    taken = Trajectories(BEFORE, right, left, [], {}, [], None, ({}, {}))
+
+    (finding,) = steps._weights(trained(taken)).findings
+    assert finding.text.endswith(f"(relative to the weight's change){text}")
+    passed = steps._weights(trained(taken._replace(jax=right))).text
+    start = (
+        "9 steps, weights agree"
+        if every == 1
+        else (f"9 steps, of which {len(right)} are compared to save memory, weights agree")
+    )
+    assert passed.startswith(start)
+
+
+def test_errors_are_relative_to_the_largest_change_so_far():
+    """A weight that comes back to where it started has the rounding of its way."""
+    way = {1: {"a": BEFORE["a"] + 1.0}, 2: {"a": BEFORE["a"] + 1e-6}}
+    off = {1: way[1], 2: {"a": way[2]["a"] + 1e-13}}
+    taken = Trajectories(BEFORE, way, off, [], {}, [], None, ({}, {}))
+    assert steps._weights(trained(taken)).verdict == "pass"
+    far = {1: way[1], 2: {"a": way[2]["a"] + 1e-11}}
+    assert steps._weights(trained(taken._replace(jax=far))).verdict == "fail"
+    near = {1: {"a": way[1]["a"] + 1e-11}, 2: way[2]}
+    surface = steps._weights(trained(taken._replace(jax=far, reruns=[near])))
+    assert surface.verdict == "pass", "the rounding of the first step has no effect on the second"
+
+
 def test_the_first_wrong_weight_is_named():
     """The weights of the first wrong step are counted among all that were compared."""
     surface = steps._weights(trained(paths(b1=1e-6, a3=1e-6, b3=1e-6)))
@@ -72,7 +119,7 @@ def test_the_first_wrong_weight_is_named():
 
     assert surface.verdict == "fail"
     assert surface.text == "1 of 2 weights differ after step 1"
-    assert (finding.torch, finding.jax, finding.cause) == ("b", "leaf b", "a cause")
+    assert (finding.torch, finding.jax, finding.cause) == ("b", "leaf b", "the cause of b")
     assert finding.text == (
         "the weight's change after step 1 is off by 1e-06 (relative to the weight's change)"
     )
@@ -166,10 +213,10 @@ def test_the_control_needs_a_sharp_comparison(monkeypatch):
     taken = paths(1)
     noisy = {1: {k: x + MOVE * 1e-9 for k, x in taken.torch[1].items()}}
     taken = taken._replace(reruns=[noisy])
-    equal = steps._changes(taken, 1, set())
+    equal = list(steps._changes(taken, 1, set()))
     assert steps._control(taken, equal, set()) == ""
-    assert steps._control(paths(1), steps._averages(averaged(), 1, set()), set()) == ""
-    assert steps._control(paths(1), steps._changes(paths(1), 1, set()), {"a", "b"}) == ""
+    assert steps._control(paths(1), list(steps._averages(averaged(), 1, set())), set()) == ""
+    assert steps._control(paths(1), list(steps._changes(paths(1), 1, set())), {"a", "b"}) == ""
     worst: list[Any] = []
     monkeypatch.setattr(steps, "_changes", lambda paths, *_: worst.append(paths) or [])
     assert steps._control(paths(1), equal, set()) == ""
@@ -179,12 +226,13 @@ def test_the_control_needs_a_sharp_comparison(monkeypatch):
 
 
 def test_the_control_is_a_weight_that_is_compared():
-    assert "update of b" in steps._control(paths(1), steps._changes(paths(1), 1, {"a"}), {"a"})
+    changes = list(steps._changes(paths(1), 1, {"a"}))
+    assert "update of b" in steps._control(paths(1), changes, {"a"})
 
 
 def moment(name: str, verdict: str, difference: float = 0.0) -> moments.Moment:
     judged = Judged(f"mu of {name}", verdict, difference, 0.0, 1.0, (1,), 2.0, 3.0)
-    return moments.Moment(name, "mu", judged)
+    return moments.Moment(name, "mu", judged, (2.0, 3.0))
 
 
 @pytest.mark.parametrize(
@@ -226,31 +274,38 @@ def test_accepted_moments_are_not_counted(monkeypatch):
 
 
 def test_a_cause_must_reproduce_weights_averages_and_moments(monkeypatch):
-    """torch's rerun agrees if all that is compared is JAX's, apart from weights left out."""
-    agreed: list[Any] = []
+    """A change explains a difference if everything that is compared agrees with it."""
     taken = paths(a1=1e-3, a3=1e-3)._replace(averages=(states(), states()))
     port, own = states(a1=1e-3, a3=1e-3), states()
+    searched: list[Any] = []
 
-    def run(*, zero: Any = (), compared: Any = None, **taken_steps: Any) -> bool:
-        fields = {"states": port, "averages": states(), "moments": {}, **taken_steps}
-        rerun = types.SimpleNamespace(**fields, moment_reruns=())
-        monkeypatch.setattr(moments, "compare", lambda *_: compared or [])
-        monkeypatch.setattr(
-            update_causes, "guess", lambda *arguments: agreed.append(arguments[3](rerun)) or ""
-        )
-        judged = trained(taken, zero)
+    def search(*arguments: Any) -> Any:
+        searched.append(arguments)
+        return types.SimpleNamespace(guess=lambda _: ("a cause", False))
+
+    monkeypatch.setattr(update_causes, "Search", search)
+
+    def agrees(*, zero: Any = (), compared: Any = None, accept: Any = None, **steps_: Any) -> bool:
+        fields = {"states": port, "averages": states(), "moments": {}, "reruns": [], **steps_}
+        judged = trained(taken, zero, accept=accept)
         finding = steps._weights(trained(taken)).findings[0]
-        agreed.clear()
-        steps._explained(judged, finding, with_moments=compared is not None)
-        return agreed[-1]
+        searched.clear()
+        steps._explained(judged, finding, 1, with_moments=compared is not None)
+        *_, compare, step = searched[-1]
+        assert step == 1
+        monkeypatch.setattr(moments, "compare", lambda *_: (compared or [[], []])[0])
+        without = compare(taken)
+        monkeypatch.setattr(moments, "compare", lambda *_: (compared or [[], []])[1])
+        return confirms(without, compare(taken.with_torch(Steps(**fields))))
 
-    assert run()
-    assert not run(states=own)
-    assert run(states=own, zero=["a"])
-    assert not run(averages=states(b3=1e-3))
-    assert run(averages=states(b3=1e-3), zero=["b"])
-    assert run(compared=[moment("a", "fail", 1e-10)])
-    assert not run(compared=[moment("a", "fail", 1e-8)])
+    assert agrees()
+    assert not agrees(states=own)
+    assert not agrees(averages=states(b2=1e-3))
+    assert agrees(averages=states(b3=1e-3), zero=["b"])
+    wrong, right = moment("a", "fail", 1e-3), moment("a", "pass", 1e-15)
+    assert agrees(compared=[[wrong], [right]])
+    assert not agrees(compared=[[wrong], [wrong]])
+    assert agrees(compared=[[wrong], [wrong]], accept={"updates": {"mu of a": "known"}})
 
 
 @pytest.mark.parametrize(
@@ -305,7 +360,7 @@ def test_a_wrong_weight_ends_the_judgement(monkeypatch):
 def test_the_first_step_is_cut_out():
     """Later steps, their averages and the moments are dropped."""
     taken = paths()._replace(averages=(states(), {}), moments={"a": {}})
-    first = first_step(taken)
+    first = first_steps(taken)
 
     assert list(first.torch) == list(first.jax) == list(first.averages[0]) == [1]
     assert first.averages[1] == {}

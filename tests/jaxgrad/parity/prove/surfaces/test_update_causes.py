@@ -1,7 +1,7 @@
 """The mistakes that people make with optimizers are named, each after torch was run with them."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import jax
 import numpy as np
@@ -11,10 +11,14 @@ import torch
 
 import jaxgrad
 from jaxgrad.parity import Training
+from jaxgrad.parity.prove import acceptance
+from jaxgrad.parity.prove.acceptance import Compared
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.surfaces import update_causes
 from jaxgrad.parity.prove.surfaces.trajectories import Trajectories
-from jaxgrad.parity.prove.surfaces.update_causes import near, near_states, proportion
+from jaxgrad.parity.prove.surfaces.update_causes import Search, near
+from jaxgrad.parity.prove.torch_side.side import Steps
+from jaxgrad.parity.prove.torch_side.variants import Variant
 from tests.jaxgrad.parity.prove._helpers import updated
 
 
@@ -179,25 +183,11 @@ def test_the_weights_of_the_first_wrong_step_are_counted(evidence: Evidence):
     assert text == "3 of 6 weights differ after step 1"  # the fourth, inner.bias, is not zero
 
 
-def test_proportion_is_a_factor_other_than_one():
-    """Arrays have a proportion if they are multiples, but neither equal nor single numbers."""
-    x = np.array([1.0, -2.0, 3.0])
-    assert proportion(x, 2 * x) == pytest.approx(2)
-    assert proportion(x, x) is None
-    assert proportion(x, x + 1) is None
-    assert proportion(x[:1], 2 * x[:1]) is None
-    assert proportion(0 * x, x) is None
-
-
 def test_near_is_relative_to_the_change():
-    """Weights are near if they differ by at most 1e-9 of the change, in every compared step."""
+    """Weights are near if they differ by at most 1e-9 of the change."""
     before, after = np.array([1.0, 2.0]), np.array([1.1, 2.0])
     assert near(after, after + 1e-11, before)
     assert not near(after, after + 1e-9, before)
-    states = {1: {"w": after}}
-    assert near_states(states, {1: {"w": after}}, {"w": before})
-    assert near_states(states, {1: {}}, {"w": before})
-    assert not near_states(states, {1: {"w": before}}, {"w": before})
 
 
 OWN = {"a": 0.01, "b": 0.01, "n": 0.0, "m": 0.0}
@@ -236,19 +226,6 @@ def test_weight_decays_are_described_together(own, decays, text):
 
 
 @pytest.mark.parametrize(
-    ("scale", "off", "factor"),
-    [(2.0, 0.0, 2.0), (2.0, 1e-10, 2.0), (2.0, 1e-8, None), (1 + 1.5e-6, 0.0, 1 + 1.5e-6),
-     (1 + 0.9e-6, 0.0, None), (0.0, 0.0, None), (-1.0, 0.0, -1.0)],
-)  # fmt: skip
-def test_a_proportion_is_exact_up_to_rounding(scale, off, factor):
-    """A factor differs from 1 by more than 1e-6, and the rest is below 1e-9."""
-    x, across = np.array([3.0, 4.0]), np.array([4.0, -3.0])
-    expected = None if factor is None else pytest.approx(factor, rel=1e-12)
-    assert proportion(x, scale * x + off * across) == expected
-    assert proportion(x[:0], x[:0]) is None
-
-
-@pytest.mark.parametrize(
     ("change", "off", "is_near"),
     [
         (1.0, 0.9e-9, True),
@@ -264,17 +241,6 @@ def test_weights_are_near_within_a_billionth_of_their_change(change, off, is_nea
     assert near(x, x + np.array([0.0, off]), before) is is_near
 
 
-class Clock:
-    """A clock that advances by a fixed number of seconds at each reading."""
-
-    def __init__(self, seconds: float):
-        self.now, self.seconds = 0.0, seconds
-
-    def perf_counter(self) -> float:
-        self.now += self.seconds
-        return self.now
-
-
 BEFORE = {"w": np.array([1.0, 2.0])}
 
 
@@ -287,36 +253,113 @@ def trained(torch_move: float = 1.0, jax_move: float = 3.0, other: float = 0.0) 
     return Trajectories(BEFORE, left, right, [], {}, [], None, ({}, {}))
 
 
-def variant(text: str, **fields: Any) -> Any:
-    return SimpleNamespace(text=text, training=text, **fields)
+def judged(paths: Trajectories) -> list[Compared]:
+    """Compare the weights after every step."""
+    found = []
+    for step, weights in paths.torch.items():
+        off = float(np.abs(weights["w"] - paths.jax[step]["w"]).max())
+        low, high = acceptance.range_of(paths.jax[step]["w"] - BEFORE["w"])
+        verdict = "fail" if off > 1e-12 else "pass"
+        found.append(Compared(f"w after step {step}", verdict, off, low, high, step))
+    return found
 
 
-@pytest.mark.parametrize(
-    ("right", "seconds", "tried", "text"),
-    [
-        ("a", 1.0, ["a"], "a (rerunning torch with this change reproduces JAX's weights)"),
-        ("b", 1.0, ["a", "fails", "b"], "b (rerunning torch with this change reproduces"),
-        ("b", 61.0, ["a"], "the first step is 3 times torch's"),
-        ("", 1.0, ["a", "fails", "b"], "the first step is 3 times torch's"),
-    ],
-)
-def test_variants_are_tried_until_one_agrees(monkeypatch, right, seconds, tried, text):
-    """A variant that torch rejects is skipped, and the search ends after a minute."""
-    texts: list[str] = []
+class Torch:
+    """A training loop whose moves in each step are set by the variants that were applied."""
 
-    def rerun(evidence: Any, variant: Any, steps: int) -> Any:
-        assert steps == 2
-        texts.append(variant.text)
-        return None if variant.text == "fails" else variant.text
+    def __init__(self, moves: dict[str, list[float]]):
+        self.moves, self.tried = moves, []
 
-    variants = [variant(name) for name in ("a", "fails", "b")]
-    monkeypatch.setattr(update_causes, "_variants", lambda *_: iter(variants))
-    monkeypatch.setattr(update_causes, "_rerun", rerun)
-    monkeypatch.setattr(update_causes, "time", Clock(seconds))
-    proof: Any = SimpleNamespace(rerunnable=True)
-    agrees: Any = lambda taken: taken == right  # noqa: E731
-    cause = update_causes.guess(proof, Training(None), trained(), agrees, "w")
-    assert cause.startswith(text) and texts == tried
+    def rerun(self, evidence: Any, variant: Any, steps: int, kept: Any) -> Any:
+        assert max(kept) == 3
+        self.tried.append((variant.text, steps))
+        if variant.text not in self.moves or variant.training not in self.moves:
+            return None
+        moves = np.cumsum(self.moves[variant.training])[:steps]
+        return Steps({k: {"w": BEFORE["w"] + m * MOVE} for k, m in enumerate(moves, 1)}, {}, [])
+
+
+MOVE = np.array([0.5, -0.25])
+
+
+def searched(
+    monkeypatch: Any, moves: dict[str, list[float]], jax_moves: list[float], left: int = 99
+) -> tuple[tuple[str, bool], list[tuple[str, int]]]:
+    """Search for a cause, where "a+b" has the moves of both variants together."""
+    right, wrong = (
+        {k: {"w": BEFORE["w"] + m * MOVE} for k, m in enumerate(np.cumsum(x), 1)}
+        for x in (moves["own"], jax_moves)
+    )
+    taken = Trajectories(BEFORE, right, wrong, [], {}, [], None, ({}, {}))
+    torch_loop, count = Torch(moves), iter(range(left))
+    names = [name for name in moves if name != "own" and "+" not in name]
+
+    def variants(self: Any, training: Any, paths: Any) -> Any:
+        for name in names:
+            both: Any = name if training == "own" else "+".join(sorted((training, name)))
+            yield Variant(name, both)
+        yield Variant("fails", cast("Any", training))
+
+    monkeypatch.setattr(update_causes.Search, "_variants", variants)
+    monkeypatch.setattr(update_causes, "_rerun", torch_loop.rerun)
+    proof: Any = SimpleNamespace(
+        rerunnable=True, may_search=lambda _: next(count, None) is not None
+    )
+    step = next(c.step for c in judged(taken) if c.verdict == "fail")
+    search = Search(proof, "own", taken, judged, step)  # pyright: ignore[reportArgumentType]
+    monkeypatch.setattr(update_causes, "_observed", lambda *_: "what was observed")
+    return search.guess("w"), torch_loop.tried
+
+
+TESTED = "(rerunning torch with this change reproduces JAX's weights)"
+
+
+def test_a_change_that_explains_every_step_is_the_cause(monkeypatch):
+    """Each change is tried up to the first step that differs, and only then in all steps."""
+    moves: dict[str, Any] = {"own": [1, 1, 1], "a": [2, 1, 1], "b": [1, 2, 2]}
+    cause, tried = searched(monkeypatch, moves, [1, 2, 2])
+
+    assert cause == (f"b {TESTED}", True)
+    assert tried == [("a", 2), ("b", 2), ("b", 3), ("fails", 2)]
+
+
+def test_two_changes_that_explain_every_step_are_both_possible(monkeypatch):
+    """Neither of them is confirmed."""
+    moves: dict[str, Any] = {"own": [1, 1, 1], "a": [1, 2, 2], "b": [1, 2, 2], "c": [1, 1, 2]}
+    text = "either a, or b (rerunning torch with either of these changes reproduces JAX's weights)"
+    assert searched(monkeypatch, moves, [1, 2, 2])[0] == (text, False)
+
+
+def test_a_change_without_an_effect_explains_nothing(monkeypatch):
+    """A change must remove the difference, not only be small itself."""
+    moves: dict[str, Any] = {"own": [1, 1, 1], "a": [1, 1, 1 + 1e-13]}
+    assert searched(monkeypatch, moves, [1, 1, 1.5])[0] == ("what was observed", False)
+
+
+def test_a_second_mistake_is_found_after_the_first(monkeypatch):
+    """The first change explains the steps before the second difference, the second one the rest."""
+    moves: dict[str, Any] = {"own": [1, 1, 1], "a": [2, 2, 1], "b": [1, 1, 3], "a+b": [2, 2, 3]}
+    cause, tried = searched(monkeypatch, moves, [2, 2, 3])
+
+    both = "(rerunning torch with both changes reproduces JAX's weights)"
+    assert cause == (f"a, and from step 3 on b {both}", True)
+    assert tried[-2:] == [("b", 3), ("fails", 3)]
+
+
+def test_a_change_that_explains_the_first_steps_alone_is_not_confirmed(monkeypatch):
+    """The report says up to which step it explains the difference."""
+    moves: dict[str, Any] = {"own": [1, 1, 1], "a": [2, 2, 1], "a+a": [2, 2, 2]}
+    text = "a (with this change torch gives JAX's weights up to step 2; step 3 differs for another "
+    assert searched(monkeypatch, moves, [2, 2, 3])[0] == (f"{text}reason)", False)
+    moves["b"] = [2, 2, 0]
+    assert searched(monkeypatch, moves, [2, 2, 3])[0] == ("what was observed", False)
+
+
+def test_a_search_ends_when_its_time_is_over(monkeypatch):
+    """The changes that were not tried are no candidates."""
+    moves: dict[str, Any] = {"own": [1, 1, 1], "a": [1, 3, 1], "b": [1, 2, 2]}
+    cause, tried = searched(monkeypatch, moves, [1, 2, 2], left=1)
+    assert cause == ("what was observed", False) and tried == [("a", 2)]
 
 
 @pytest.mark.parametrize(
@@ -331,8 +374,8 @@ def test_variants_are_tried_until_one_agrees(monkeypatch, right, seconds, tried,
 def test_an_unexplained_difference_is_described(taken, training, text):
     """A dump cannot be trained again, but its first step may be a multiple."""
     proof: Any = SimpleNamespace(rerunnable=False)
-    cause = update_causes.guess(proof, training, taken, lambda taken: True, "w")
-    assert cause.startswith(text) and bool(cause) == bool(text)
+    cause, confirmed = Search(proof, training, taken, judged, 1).guess("w")
+    assert cause.startswith(text) and bool(cause) == bool(text) and not confirmed
 
 
 def test_micro_batches_are_counted_in_the_state_of_multi_steps():
@@ -343,10 +386,8 @@ def test_micro_batches_are_counted_in_the_state_of_multi_steps():
     assert not counts(optax.adam(0.1).init(params))
     state = optax.MultiSteps(optax.sgd(0.1), 2).init(params)
     taken = trained()._replace(opt_state=state)
-    proof: Any = SimpleNamespace(rerunnable=False)
-    training = Training(None, accumulate=2)
-    cause = update_causes.guess(proof, training, taken, lambda taken: True, "w")
-    assert cause == "the first step is 3 times torch's"
+    text = update_causes._observed(Training(None, accumulate=2), taken, "w")
+    assert text == "the first step is 3 times torch's"
 
 
 @pytest.mark.parametrize(

@@ -295,15 +295,18 @@ def test_the_state_dtypes_are_those_of_the_users_module():
 
 @pytest.mark.parametrize("accumulate", [1, 2])
 def test_training_starts_at_the_first_draw_and_takes_its_batches_from_all(accumulate):
-    """Only the first and the last step are kept."""
+    """Every step is kept, or only the steps that are asked for."""
     training = Training(SGD.torch, accumulate=accumulate)
     with opened(Layer()) as side:
         draws = [d.draw for d in side.drawn(["weight"])]
         taken = side.steps(training, draws, 3, reruns=2)
+        some = side.steps(training, draws, 3, reruns=0, kept=(1, 3))
         batches = [side.run(d.__class__(draws[0].state, d.inputs)) for d in draws[:accumulate]]
     mean = np.mean([run.grads["weight"] for run in batches], 0)
 
-    assert list(taken.states) == [1, 3] == list(taken.averages) and len(taken.reruns) == 2
+    assert list(taken.states) == [1, 2, 3] == list(taken.averages) and len(taken.reruns) == 2
+    assert list(some.states) == [1, 3] == list(some.averages)
+    assert some.states[3]["weight"].tobytes() == taken.states[3]["weight"].tobytes()
     np.testing.assert_allclose(taken.states[1]["weight"], 1 - 0.5 * mean, rtol=1e-12)
     np.testing.assert_allclose(taken.states[3]["weight"], 1 - 1.5 * mean, rtol=1e-12)
     assert taken.reruns[0][3]["weight"].tobytes() != taken.reruns[1][3]["weight"].tobytes()

@@ -38,10 +38,20 @@ def test_an_output_that_cannot_be_compared_is_infinitely_far(other):
     assert math.isinf(drawn(np.ones(2)).distance([other]))
 
 
-@pytest.mark.parametrize(("steps", "compared"), [(1, (1,)), (2, (1, 2)), (9, (1, 9))])
-def test_the_first_and_the_last_step_are_compared(steps, compared):
-    """Each compared step stores a whole model."""
-    assert compared_steps(steps) == compared
+@pytest.mark.parametrize(
+    ("steps", "size", "compared"),
+    [
+        (1, 0, (1,)),
+        (2, 10**12, (1, 2)),
+        (4, 1000, (1, 2, 3, 4)),
+        (9, 10**12, (1, 9)),
+        (9, 160_000_000, (1, 5, 9)),
+        (9, 500_000_000 // 9, tuple(range(1, 10))),
+    ],
+)
+def test_every_step_is_compared_if_the_weights_fit_into_memory(steps, size, compared):
+    """A large model's weights are stored after the first step, the last, and few between."""
+    assert compared_steps(steps, size) == compared
 
 
 def test_outputs_are_judged_with_the_rounding_of_the_reruns():

@@ -1,0 +1,101 @@
+"""The rule by which a change that was tried becomes the confirmed cause of a difference.
+
+A search changes one setting in torch, runs it again, and compares the result with JAX's. Agreement
+alone proves nothing: a change without an effect agrees too where the comparison is coarse. So the
+comparison must fail without the change, and by much more than what remains with it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from jaxgrad.parity.prove.judge import Judged
+
+
+MARGIN = 10.0  # the difference without a change, relative to the one that remains with it
+
+
+class Compared(NamedTuple):
+    """One comparison of torch with JAX."""
+
+    name: str
+    verdict: str  # as in `Judged`
+    difference: float  # relative to the scale of the values
+    low: float  # the smallest and the largest of JAX's values, NaN if one is not finite
+    high: float
+    step: int = 0  # the training step after which the values are compared
+
+
+Range = tuple[float, float]
+UNKNOWN: Range = (math.nan, math.nan)
+
+
+def range_of(values: np.ndarray) -> Range:
+    """Return the smallest and the largest element, NaN if an element is not finite."""
+    if np.iscomplexobj(values):
+        values = np.stack([np.real(values), np.imag(values)])
+    if not np.size(values) or not np.isfinite(values).all():
+        return UNKNOWN
+    return float(np.min(values)), float(np.max(values))
+
+
+def compared(judged: Judged, values: Range, step: int = 0) -> Compared:
+    """Return the comparison of a leaf, of which JAX has values in this range."""
+    return Compared(judged.name, judged.verdict, judged.share, *values, step)
+
+
+def confirms(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:
+    """Whether a change, and nothing else, explains why torch and JAX differ.
+
+    Args:
+        without: All comparisons of the unchanged programs.
+        changed: The same comparisons after the change.
+
+    Returns:
+        True if everything agrees with the change and something differs without it, by at least
+        `MARGIN` times the largest difference that remains. The values that differ must be finite.
+        They must not all be the same number, because many changes can give one number.
+    """
+    wrong = [c for c in without if c.verdict == "fail"]
+    after = {c.name: c for c in changed}
+    if not wrong or after.keys() != {c.name for c in without}:
+        return False
+    if any(c.verdict == "fail" for c in changed):
+        return False
+    if any(after[c.name].verdict not in ("pass", "accepted") for c in wrong):
+        return False
+    if not all(math.isfinite(x) for c in wrong for x in (c.difference, c.low, c.high)):
+        return False
+    if min(c.low for c in wrong) == max(c.high for c in wrong):
+        return False
+    rest = max((c.difference for c in changed if c.verdict == "pass"), default=0.0)
+    return max(c.difference for c in wrong) >= MARGIN * rest
+
+
+def settled(texts: Sequence[str], tested: str) -> tuple[str, bool]:
+    """Return the cause that a report prints, and whether it is confirmed.
+
+    Args:
+        texts: The changes that explain the difference, each as a clause.
+        tested: The sentence that says how they were tested, with "{}" for "this change".
+
+    Example:
+        >>> settled(["eps is 1e-06"], "rerunning torch with {}")
+        ('eps is 1e-06 (rerunning torch with this change)', True)
+        >>> text, confirmed = settled(["eps is 1e-06", "beta2 is 0.9"], "rerunning torch with {}")
+        >>> text
+        'either eps is 1e-06, or beta2 is 0.9 (rerunning torch with either of these changes)'
+        >>> confirmed
+        False
+    """
+    different = list(dict.fromkeys(texts))
+    if not different:
+        return "", False
+    if len(different) == 1:
+        return f"{different[0]} ({tested.format('this change')})", True
+    either = "either of these changes" if len(different) == 2 else "any of these changes"
+    return f"either {', or '.join(different)} ({tested.format(either)})", False

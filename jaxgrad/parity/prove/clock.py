@@ -1,0 +1,106 @@
+"""Measure the seconds of a proof, report its progress, and end it or its searches in time."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import time
+from collections.abc import Callable, Iterator
+
+from jaxgrad.parity.prove import users
+
+
+SEARCH = "locate"  # the step that looks for the place and the cause of a difference
+LEAST = 10.0  # seconds that all searches together may take, even in a short proof
+_LONG = 1.0  # seconds: a step of a large proof, which frees much memory
+
+
+class TimeLimit(BaseException):
+    """The time limit of a proof has passed. No handler of `Exception` may swallow it."""
+
+
+class Clock:
+    """The seconds that each step of a proof takes; those of an inner step are not counted twice.
+
+    Args:
+        progress: Function that is called with the name of each step as it begins.
+        limit: Number of seconds after which the next step raises `TimeLimit`.
+        now: The clock to read.
+    """
+
+    def __init__(
+        self,
+        progress: Callable[[str], None] | None = None,
+        limit: float | None = None,
+        now: Callable[[], float] | None = None,
+    ) -> None:
+        self.progress, self.limit = progress, limit
+        self.now = time.perf_counter if now is None else now
+        self.seconds: dict[str, float] = {}
+        self.stopped: float | None = None  # seconds after which a search was stopped
+        self._running: list[str] = []
+        self._start = self._last = self.now()
+
+    @contextlib.contextmanager
+    def __call__(self, name: str) -> Iterator[None]:
+        """Count the seconds of a `with` block as those of a step."""
+        self.check()
+        self._tell(name)
+        self._count()
+        self._running.append(name)
+        start = self._last
+        try:
+            yield
+        finally:
+            self._count()
+            self._running.pop()
+            if self._last - start > _LONG:
+                _trim()
+
+    def _count(self) -> None:
+        """Add the seconds since the last call to the step that runs."""
+        last, self._last = self._last, self.now()
+        if self._running:
+            name = self._running[-1]
+            self.seconds[name] = self.seconds.get(name, 0.0) + self._last - last
+
+    def _tell(self, name: str) -> None:
+        if self.progress is not None:
+            with users.running("progress="):
+                self.progress(name)
+
+    def check(self) -> None:
+        """Raise `TimeLimit` if the time limit has passed."""
+        if self.limit is not None and self.now() - self._start > self.limit:
+            raise TimeLimit
+
+    def may_search(self, what: str = "") -> bool:
+        """Report what a search tries next, and return whether it may.
+
+        All searches together may take as long as the rest of the proof took so far, or `LEAST`
+        seconds.
+        """
+        self.check()
+        self._count()
+        spent = self.seconds.get(SEARCH, 0.0)
+        if spent > max(LEAST, sum(self.seconds.values()) - spent):
+            self.stopped = spent
+            return False
+        if what:
+            self._tell(f"{SEARCH}: {what}")
+        return True
+
+    def notes(self) -> tuple[str, ...]:
+        """Return the note that a search was stopped, if one was."""
+        if self.stopped is None:
+            return ()
+        return (
+            f"the search for causes was stopped after {self.stopped:.0f} s, because it may take as "
+            f"long as the rest of the proof, or {LEAST:.0f} s",
+        )
+
+
+def _trim() -> None:
+    """Return freed memory to the system: glibc keeps up to a quarter of a large proof's memory."""
+    with contextlib.suppress(OSError, AttributeError):  # not glibc
+        ctypes.CDLL("libc.so.6").malloc_trim(0)

@@ -1,0 +1,119 @@
+"""A tried change is a confirmed cause only under one rule, whatever it changes."""
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxgrad.parity.prove import acceptance
+from jaxgrad.parity.prove.acceptance import Compared, confirms, settled
+from jaxgrad.parity.prove.judge import judge
+
+
+def row(name: str = "w", verdict: str = "fail", off: float = 1e-3, **values: float) -> Compared:
+    return Compared(name, verdict, off, values.get("low", -1.0), values.get("high", 2.0))
+
+
+WRONG = row()
+RIGHT = row("w", "pass", 1e-15)
+
+
+def test_a_change_that_removes_the_difference_is_confirmed():
+    """Everything agrees with the change, and something differs without it."""
+    assert confirms([WRONG], [RIGHT])
+    assert confirms([WRONG, row("v", "pass", 0.0)], [RIGHT, row("v", "pass", 1e-15)])
+
+
+@pytest.mark.parametrize(
+    ("without", "changed"),
+    [
+        ([], []),
+        ([RIGHT], [RIGHT]),  # there is nothing to explain
+        ([WRONG], [WRONG]),
+        ([WRONG], [row("v", "pass", 0.0)]),
+        ([WRONG], []),  # a step that was not run again
+        ([WRONG, row("v")], [RIGHT, row("v", "fail", 1e-9)]),
+        ([WRONG, row("v", "pass", 0.0)], [RIGHT, row("v", "fail", 1e-9)]),
+        ([WRONG], [row("w", "inconclusive", 1e-15)]),
+        ([WRONG], [row("w", "zero", 0.0)]),
+    ],
+)
+def test_a_change_that_leaves_or_makes_a_difference_is_not_confirmed(without, changed):
+    """Each value that was compared without the change must agree with it."""
+    assert not confirms(without, changed)
+
+
+@pytest.mark.parametrize(("rest", "confirmed"), [(1e-13, True), (1.1e-13, False)])
+def test_what_remains_must_be_much_less(rest, confirmed):
+    """A difference of twice the allowed one is not explained by one of half of it."""
+    without = [row(off=1e-12), row("v", "pass", 5e-13)]
+    changed = [row("w", "pass", 0.0), row("v", "pass", rest)]
+    assert confirms(without, changed) == confirmed
+    assert confirms(without, [changed[0], row("v", "zero", 1.0)]), "zeros have no relative size"
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        row(off=math.inf),
+        row(off=math.nan),
+        row(low=math.nan, high=math.nan),
+        row(low=1.0, high=1.0),
+    ],
+)
+def test_values_that_any_change_could_give_confirm_nothing(wrong):
+    """Infinity, NaN and a single number agree by coincidence."""
+    assert not confirms([wrong], [RIGHT])
+
+
+def test_a_number_that_differs_from_step_to_step_is_not_constant():
+    """The range is that of all values that differ."""
+    one, two = row("w after step 1", low=1.0, high=1.0), row("w after step 2", low=2.0, high=2.0)
+    right = [x._replace(verdict="pass", difference=0.0) for x in (one, two)]
+    assert confirms([one, two], right)
+
+
+def test_an_accepted_difference_confirms_nothing_and_hinders_nothing():
+    """A difference that the user accepts may stay."""
+    waived = row("v", "accepted", 0.5)
+    assert confirms([WRONG, waived], [RIGHT, waived])
+    assert not confirms([waived], [waived])
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (np.array([3.0, -1.0]), (-1.0, 3.0)),
+        (np.float64(2.0), (2.0, 2.0)),
+        (np.array([1 + 5j]), (1.0, 5.0)),
+        (np.array([1.0, math.inf]), None),
+        (np.array([1.0, math.nan]), None),
+        (np.zeros(0), None),
+    ],
+)
+def test_the_range_of_values(values, expected):
+    """A value that is not finite has no range."""
+    found = acceptance.range_of(values)
+    assert found == expected if expected else all(map(math.isnan, found))
+
+
+def test_a_comparison_is_relative_to_the_scale():
+    """The verdict and the difference are those of the judgement."""
+    judged = judge("w", np.array([2.0, 4.0]), np.array([2.0, 5.0]))
+    assert acceptance.compared(judged, (1.0, 2.0), 3) == ("w", "fail", 0.25, 1.0, 2.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("texts", "cause", "confirmed"),
+    [
+        ([], "", False),
+        (["a"], "a (tried this change)", True),
+        (["a", "a"], "a (tried this change)", True),
+        (["a", "b"], "either a, or b (tried either of these changes)", False),
+        (["a", "b", "c"], "either a, or b, or c (tried any of these changes)", False),
+    ],
+)
+def test_two_changes_that_explain_the_same_are_not_confirmed(texts: Any, cause, confirmed):
+    """Both are printed; the same change twice is one."""
+    assert settled(texts, "tried {}") == (cause, confirmed)

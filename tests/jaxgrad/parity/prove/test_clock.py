@@ -1,0 +1,107 @@
+"""A proof knows how long its steps took, and when to end."""
+
+from typing import Any
+
+import pytest
+
+from jaxgrad.parity.prove import clock as clocks
+from jaxgrad.parity.prove.clock import Clock, TimeLimit
+from jaxgrad.parity.prove.users import ProofError
+
+
+class Hands:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def hands(monkeypatch: Any) -> Hands:
+    monkeypatch.setattr(clocks, "LEAST", 5.0)
+    return Hands()
+
+
+def test_the_seconds_of_a_step_are_added(hands):
+    """A step that runs twice, or raises, is timed, and its name is passed on."""
+    names: list[str] = []
+    clock = Clock(names.append, now=hands)
+    with clock("torch"):
+        hands.time += 2.0
+    hands.time += 7.0  # between the steps
+    with pytest.raises(ValueError, match="x"), clock("torch"):  # noqa: PT012  # time passes
+        hands.time += 0.5
+        raise ValueError("x")
+    assert clock.seconds == {"torch": 2.5} and names == ["torch", "torch"]
+
+
+def test_the_seconds_of_an_inner_step_are_not_counted_twice(hands):
+    """The sum of all steps is the time that passed."""
+    clock = Clock(now=hands)
+    with clock("updates"):
+        hands.time += 1.0
+        with clock("locate"):
+            hands.time += 4.0
+        hands.time += 0.25
+    assert clock.seconds == {"updates": 1.25, "locate": 4.0}
+
+
+def test_a_step_after_the_time_limit_does_not_begin(hands):
+    """The limit counts from the start of the proof, and no handler of errors swallows it."""
+    clock = Clock(limit=3.0, now=hands)
+    hands.time = 3.0
+    with clock("torch"):
+        hands.time = 3.5
+    with pytest.raises(TimeLimit), clock("trace"):
+        pytest.fail("the step began")
+    with pytest.raises(TimeLimit):
+        clock.may_search()
+    assert not issubclass(TimeLimit, Exception)
+    assert "trace" not in clock.seconds
+    clock.limit = None
+    with clock("trace"):
+        pass
+
+
+@pytest.mark.parametrize(("before", "allowed"), [(2.0, 5.0), (40.0, 40.0)])
+def test_searches_may_take_as_long_as_the_rest_of_the_proof(hands, before, allowed):
+    """All searches share one budget, of a few seconds at least."""
+    clock = Clock(now=hands)
+    with clock("torch"):
+        hands.time += before
+    with clock("locate"):
+        hands.time += allowed / 2
+        assert clock.may_search()
+    with clock("locate"):
+        hands.time += allowed / 2
+        assert clock.may_search() and clock.notes() == ()
+        hands.time += 1.0
+        assert not clock.may_search()
+    (note,) = clock.notes()
+    assert note == (
+        f"the search for causes was stopped after {allowed + 1:.0f} s, because it may take as long "
+        "as the rest of the proof, or 5 s"
+    )
+
+
+def test_a_search_reports_what_it_tries(hands):
+    """The user sees that a long search goes on."""
+    names: list[str] = []
+    clock = Clock(names.append, now=hands)
+    with clock("locate"):
+        clock.may_search("eps is 1e-06")
+        clock.may_search()
+    assert names == ["locate", "locate: eps is 1e-06"]
+
+
+def test_a_progress_that_raises_is_an_error(hands):
+    """The error names the argument."""
+
+    def broken(name: str) -> None:
+        raise OSError(name)
+
+    with pytest.raises(ProofError, match="progress= raised OSError"), Clock(broken)("torch"):
+        pass
