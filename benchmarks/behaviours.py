@@ -115,7 +115,7 @@ def freeze() -> Behaviour:
 
         def grads(params: Any, x: jax.Array, y: jax.Array) -> Any:
             trained, frozen = jaxgrad.partition(
-                params, lambda path, _: int(path.split(".")[0]) >= cut
+                params, lambda path, _: int(path.split("/")[0]) >= cut
             )
             loss = _loss(net)
             return jaxgrad.value_and_grad(lambda p: loss(jaxgrad.combine(p, frozen), x, y))(trained)

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 from jaxgrad._core import argnums as _argnums
 from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
+from jaxgrad._core import paths as _paths
 from jaxgrad._core import tree as _tree
 from jaxgrad._core.typing import ArrayLike, PyTree
 
@@ -304,12 +305,12 @@ def accumulate(grads: PyTree, new: PyTree) -> PyTree:
             return new if old is None else old
         if jnp.shape(old) != jnp.shape(new):
             raise ValueError(
-                f"accumulate: the gradients of {path or 'the leaf'} have shapes "
+                f"accumulate: the gradients of {repr(path) if path else 'the leaf'} have shapes "
                 f"{jnp.shape(old)} and {jnp.shape(new)}: they must belong to the same parameter"
             )
         return old + new
 
-    return _tree.map_none(add, grads, new)
+    return _paths.map_named(add, grads, new, is_leaf=_tree.is_none)
 
 
 def _differentiable(fun: Callable[..., Any], leaves: Sequence[Any]) -> list[bool]:
@@ -327,9 +328,9 @@ def _no_path(
     several = not isinstance(argnums, int)
     positions = list(argnums) if several else [argnums]
     names = [
-        f"argument {i}{name}" + ("" if _tree.is_differentiable(x) else f" ({_tree.kind(x)})")
+        _paths.of_argument(i, name) + ("" if _tree.is_differentiable(x) else f" ({_tree.kind(x)})")
         for i, tree in zip(positions, chosen if several else [chosen], strict=True)
-        for name, x in _tree.named(tree)
+        for name, x in _paths.named(tree)
     ]
     dead = [name for name, alive in zip(names, live, strict=True) if not alive]
     return (

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import jax
 from jax import lax
 
+from jaxgrad._core import paths
 from jaxgrad._core.typing import PyTree
 
 
@@ -69,18 +70,23 @@ def partition(tree: PyTree, predicate: Callable[[str, Any], bool]) -> tuple[PyTr
 
     Args:
         tree: The parameters, a tree of arrays.
-        predicate: `predicate(name, leaf)` returns whether a leaf is trained; names have torch's
-            form, `"features.0.weight"`. The functions that `jaxgrad.optim.param_groups` takes get
-            the name alone.
+        predicate: `predicate(path, leaf)` returns whether a leaf is trained. A path joins the keys
+            of a leaf with "/", as in `"features/0/weight"`, where torch's name has dots. The paths
+            of an `nnx.State` have no `value` at their end. The functions that
+            `jaxgrad.optim.param_groups` takes get the path alone.
 
     Returns:
         `(trainable, frozen)`, two trees of the same structure as `tree`; each has None in place of
-        the other's leaves.
+        the other's leaves. A predicate that is true for every leaf is allowed, and so is a tree
+        without leaves.
+
+    Raises:
+        ValueError: The predicate is true for no leaf, so that nothing would be trained.
 
     Example:
         >>> import jax, jaxgrad
         >>> params = {"trunk": {"w": 2.0}, "head": {"w": 3.0}}
-        >>> trainable, frozen = jaxgrad.partition(params, lambda name, _: name.startswith("head."))
+        >>> trainable, frozen = jaxgrad.partition(params, lambda path, _: path.startswith("head/"))
         >>> def loss(trainable, frozen, x):
         ...     params = jaxgrad.combine(trainable, frozen)
         ...     return params["head"]["w"] * params["trunk"]["w"] * x
@@ -91,14 +97,19 @@ def partition(tree: PyTree, predicate: Callable[[str, Any], bool]) -> tuple[PyTr
         gradient still flows through frozen layers to earlier ones.
     """
 
-    def select(trained: bool) -> PyTree:
-        def leaf(path: Any, x: Any) -> Any:
-            name = jax.tree_util.keystr(path, simple=True, separator=".")
-            return x if bool(predicate(name, x)) == trained else None
-
-        return jax.tree_util.tree_map_with_path(leaf, tree)
-
-    return select(True), select(False)
+    named = paths.named(tree)
+    trained = [bool(predicate(path, x)) for path, x in named]
+    if named and not any(trained):
+        text = paths.no_match(
+            "partition: nothing would be trained, because the predicate",
+            [path for path, _ in named],
+            paths.words_of(predicate),
+        )
+        raise ValueError(f"{text}. To freeze the whole tree, do not differentiate it")
+    treedef = jax.tree.structure(tree)
+    pairs = list(zip(trained, (x for _, x in named), strict=True))
+    trainable = treedef.unflatten([x if mine else None for mine, x in pairs])
+    return trainable, treedef.unflatten([None if mine else x for mine, x in pairs])
 
 
 def combine(trainable: PyTree, frozen: PyTree) -> PyTree:

@@ -152,7 +152,7 @@ leaves = {name: np.asarray(x).dtype for name, x in flatten(start).items()}
 untrained = {
     name: f"{dtype}, changed: {not np.array_equal(flatten(params)[name], flatten(start)[name])}"
     for name, dtype in leaves.items()
-    if not my_classifier.is_trained(name.replace("/", "."), None)
+    if not my_classifier.is_trained(name, None)
 }
 predict(
     "Which leaves of the params does AdamW not train, and do they change in these 60 steps?",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
@@ -11,15 +11,6 @@ import jax.numpy as jnp
 
 def is_none(x: Any) -> bool:
     return x is None
-
-
-def map_none(fun: Callable[..., Any], tree: Any, *rest: Any) -> Any:
-    """Map `fun(name, *leaves)` over trees in which `None` is a leaf; the name is its key path."""
-
-    def named(path: Any, *leaves: Any) -> Any:
-        return fun(jax.tree_util.keystr(path), *leaves)
-
-    return jax.tree_util.tree_map_with_path(named, tree, *rest, is_leaf=is_none)
 
 
 def is_array(x: Any) -> bool:
@@ -48,12 +39,6 @@ def is_differentiable(x: Any) -> bool:
 def kind(x: Any) -> str:
     """Describe a leaf in an error message: its dtype, or its type if it is not an array."""
     return str(jnp.result_type(x)) if is_array(x) else type(x).__name__
-
-
-def named(tree: Any) -> list[tuple[str, Any]]:
-    """Return the leaves of `tree` with readable names such as `['layer']['w']`."""
-    leaves = jax.tree_util.tree_leaves_with_path(tree)
-    return [(jax.tree_util.keystr(path), x) for path, x in leaves]
 
 
 def select(mask: Sequence[bool], values: Iterable[Any]) -> list[Any]:

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad._core import jaxpr as _jaxpr
+from jaxgrad._core import paths
 from jaxgrad._core.tree import is_array, merge, partition
 from jaxgrad._core.typing import PyTree
 from jaxgrad.graph._equations import equations
@@ -108,16 +109,18 @@ class _Flat(NamedTuple):
 def _flatten(fun: Callable[..., Any], args: Any, argnums: Any, has_aux: bool) -> _Flat:
     chosen = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     chosen = {n % len(args) for n in chosen}
-    leaves, structure = jax.tree_util.tree_flatten_with_path(args)
-    arrays = [_dtype(x) is not None for _, x in leaves]
+    leaves = [(i, path, x) for i, arg in enumerate(args) for path, x in paths.named(arg)]
+    structure = jax.tree.structure(args)
+    arrays = [_dtype(x) is not None for *_, x in leaves]
     inputs, static = partition(arrays, leaves)
-    live = [path[0].idx in chosen and jnp.issubdtype(_dtype(x), jnp.inexact) for path, x in inputs]
-    active, fixed = partition(live, [x for _, x in inputs])
-    names, others = (_names(fun, part) for part in partition(live, [path for path, _ in inputs]))
+    live = [i in chosen and jnp.issubdtype(_dtype(x), jnp.inexact) for i, _, x in inputs]
+    active, fixed = partition(live, [x for *_, x in inputs])
+    places = partition(live, [(i, path) for i, path, _ in inputs])
+    names, others = (_names(fun, part) for part in places)
     names += [f"{name} (constant)" if name in names else name for name in others]
 
     def flat(active: Sequence[Any], fixed: Sequence[Any]) -> Any:
-        values = merge(arrays, merge(live, active, fixed), [x for _, x in static])
+        values = merge(arrays, merge(live, active, fixed), [x for *_, x in static])
         out = fun(*jax.tree.unflatten(structure, values))
         loss = out[0] if has_aux else out
         if not is_array(loss) or not jnp.issubdtype(jnp.result_type(loss), jnp.inexact):
@@ -140,17 +143,16 @@ def _dtype(x: Any) -> Any:
     return jnp.result_type(x) if is_array(x) else None
 
 
-def _names(fun: Callable[..., Any], paths: Sequence[Any]) -> list[str]:
-    """Name each leaf by its path (`l1.weight`) or its argument; by both if names clash."""
+def _names(fun: Callable[..., Any], places: Sequence[tuple[int, str]]) -> list[str]:
+    """Name each leaf by its path (`l1.weight`, as in torch) or its argument; by both on a clash."""
     try:
         parameters = list(inspect.signature(fun).parameters)
     except (TypeError, ValueError):
         parameters = []
     labels, prefixed = [], []
-    for root, *rest in paths:
-        argument = parameters[root.idx] if root.idx < len(parameters) else f"arg{root.idx}"
-        label = jax.tree_util.keystr(tuple(rest), simple=True, separator=".").lstrip(".")
-        label = label.removesuffix(".value")  # flax.nnx stores a variable's array there
+    for number, path in places:
+        argument = parameters[number] if number < len(parameters) else f"arg{number}"
+        label = path.replace("/", ".")
         labels.append(label or argument)
         prefixed.append(f"{argument}.{label}" if label else argument)
     if len(set(labels)) < len(labels):

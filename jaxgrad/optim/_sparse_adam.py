@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import argument_names
+from jaxgrad._core import argument_names, paths
 from jaxgrad._core import tree as _tree
 from jaxgrad._core.typing import ArrayLike, PyTree, ScalarOrSchedule
 from jaxgrad.optim._adam import AdamState
@@ -134,7 +134,7 @@ def _masks(grads: PyTree, rows: PyTree, params: PyTree) -> list[jax.Array]:
 
     spread = jax.tree.map(below, rows, params, is_leaf=_tree.is_none)
     treedef = jax.tree.structure(params)
-    columns = _tree.named(params), gradients(grads, params), treedef.flatten_up_to(spread)
+    columns = paths.named(params), gradients(grads, params), treedef.flatten_up_to(spread)
     return [_mask(grad, rows, *named) for named, grad, rows in zip(*columns, strict=True)]
 
 
@@ -149,7 +149,7 @@ def _mask(grad: Any, rows: Any, name: str, param: jax.Array) -> jax.Array:
         rows = jnp.zeros(shape[:1], bool).at[rows.ravel()].set(True)
     if rows.dtype != bool or rows.shape != shape[: rows.ndim]:
         raise ValueError(
-            f"the rows of {name} have dtype {rows.dtype} and shape {rows.shape}, but the parameter "
-            f"has shape {shape}: pass integers, or bools for its first axes"
+            f"the rows of {name!r} have dtype {rows.dtype} and shape {rows.shape}, but the "
+            f"parameter has shape {shape}: pass integers, or bools for its first axes"
         )
     return rows.reshape(rows.shape + (1,) * (len(shape) - rows.ndim))

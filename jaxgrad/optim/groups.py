@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import jax
 import optax
 
-from jaxgrad._core import argument_names
+from jaxgrad._core import argument_names, paths
 from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._adam import adam, adamw
 from jaxgrad.optim._core import checks
-from jaxgrad.optim._core.counterparts import dotted
 from jaxgrad.optim._core.transformation import Transformation, broadcast, from_apply, gradients
 from jaxgrad.optim._lbfgs.lbfgs import lbfgs
 
@@ -42,9 +41,10 @@ def param_groups(
         groups: Each group's options where they differ from `defaults`; each `lr` may be a schedule.
             A list (the labels are 0, 1, ...) or a dict by label.
         labels: The group of each parameter: a tree of labels (a prefix of the parameter tree), a
-            function from a path such as `"encoder.0.bias"` to a label, or one predicate on paths
-            per group (of one argument, where `jaxgrad.partition` calls `predicate(name, leaf)`). A
-            parameter labelled `"frozen"` is in no group: it never changes and has no state.
+            function from a path such as `"encoder/0/bias"` to a label, or one predicate on paths
+            per group (of one argument, where `jaxgrad.partition` calls `predicate(path, leaf)`).
+            The paths of an `nnx.State` have no `value` at their end. A parameter labelled
+            `"frozen"` is in no group: it never changes and has no state.
         **defaults: Options shared by all groups.
 
     Returns:
@@ -52,7 +52,9 @@ def param_groups(
 
     Raises:
         ValueError: A default is out of range, or `factory` is `lbfgs` and there are several groups.
-            `init` raises it if a parameter is in two groups or in none.
+            `init` raises it if a parameter is in two groups or in none, or if no parameter is in
+            a group. A leaf that is None (frozen by `jaxgrad.partition`) or masked by optax counts
+            there, and params without leaves may have any groups.
         TypeError: `factory` is not a function, or does not accept one of the defaults or of a
             group's options.
 
@@ -80,6 +82,7 @@ def param_groups(
     Differs from torch in:
         1. An unknown option is an error; torch silently stores it, even a typo such as
            `weight_deacy`.
+        2. A group without parameters is an error of `init`, because its predicate is usually wrong.
 
     Differs from optax in:
         1. `optax.masked(tx, mask)` does not freeze: it passes masked-out gradients through, and
@@ -120,7 +123,8 @@ def param_groups(
         }
 
     def init(params: PyTree) -> GroupsState:
-        _, masked = _assign(labels, named, params)
+        chosen, masked = _assign(labels, named, params)
+        _check_groups(labels, named, params, chosen)
         leaves = jax.tree.leaves(params)
         return GroupsState({label: tx.init(masked(leaves, label)) for label, tx in inner.items()})
 
@@ -188,28 +192,27 @@ def _is_enough(factory: Callable[..., Any], defaults: Mapping[str, Any]) -> bool
 
 def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tuple[list[Any], Any]:
     """Return each parameter's label, and a function that masks parameters in other groups."""
-    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(params)]
+    names = [path for path, _ in paths.named(params)]
     treedef = jax.tree.structure(params)
     if isinstance(labels, Sequence) and all(callable(f) for f in labels):
         if len(labels) != len(groups):
             raise ValueError(f"there are {len(groups)} groups but {len(labels)} predicates")
-        chosen = [_by_predicate(path, dict(zip(groups, labels, strict=True))) for path in paths]
+        chosen = [_by_predicate(path, dict(zip(groups, labels, strict=True))) for path in names]
     elif callable(labels):
-        chosen = [labels(dotted(path)) for path in paths]
+        chosen = [labels(path) for path in names]
     else:
         chosen = broadcast(labels, params)
-    for path, label in zip(paths, chosen, strict=True):
+    for path, label in zip(names, chosen, strict=True):
         if not isinstance(label, Hashable):
             raise TypeError(
-                f"labels= gave a {type(label).__name__} for the parameter "
-                f"{jax.tree_util.keystr(path)}, but a label is the name of a group: pass the tree "
-                "of labels, or a function of one parameter's dotted name (not of the tree of "
-                "parameters, as in optax)"
+                f"labels= gave a {type(label).__name__} for the parameter {path!r}, but a label is "
+                "the name of a group: pass the tree of labels, or a function of one parameter's "
+                "path (not of the tree of parameters, as in optax)"
             )
         if label not in groups and label != FROZEN:
             raise ValueError(
-                f"the parameter {jax.tree_util.keystr(path)} is in no parameter group: its label "
-                f"is {label!r}, and the groups are {list(groups)}. Label it {FROZEN!r} to freeze it"
+                f"the parameter {path!r} is in no parameter group: its label is {label!r}, and the "
+                f"groups are {list(groups)}. Label it {FROZEN!r} to freeze it. {paths.SYNTAX}"
             )
 
     def masked(leaves: list[Any], label: Hashable) -> PyTree:
@@ -219,11 +222,38 @@ def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tupl
     return chosen, masked
 
 
-def _by_predicate(path: Any, predicates: Mapping[Hashable, Callable[[str], bool]]) -> Hashable:
-    matches = [label for label, holds in predicates.items() if holds(dotted(path))]
+def _check_groups(
+    labels: Any, groups: Mapping[Hashable, Any], params: PyTree, chosen: Sequence[Any]
+) -> None:
+    """Raise if no parameter is in a group, not even one that is frozen or masked elsewhere."""
+    every = paths.named(params, is_leaf=lambda x: x is None or isinstance(x, optax.MaskedNode))
+    names = [path for path, _ in every]
+    for number, (label, options) in enumerate(groups.items()):
+        if label in chosen or not names:
+            continue
+        if isinstance(labels, Sequence) and all(callable(f) for f in labels):
+            matches, words = any(map(labels[number], names)), paths.words_of(labels[number])
+        elif callable(labels):
+            matches, words = any(labels(path) == label for path in names), paths.words_of(labels)
+        else:
+            listed = jax.tree.leaves(labels, is_leaf=lambda x: _is_label(x, groups))
+            matches, words = label in listed, []
+        if not matches:
+            text = paths.no_match(f"the label {label!r}", names, words)
+            raise ValueError(
+                f"no parameter is in the group {label!r} with {options}: {text}. Correct labels=, "
+                "or leave the group out"
+            )
+
+
+def _is_label(x: Any, groups: Mapping[Hashable, Any]) -> bool:
+    return isinstance(x, Hashable) and x in groups
+
+
+def _by_predicate(path: str, predicates: Mapping[Hashable, Callable[[str], bool]]) -> Hashable:
+    matches = [label for label, holds in predicates.items() if holds(path)]
     if len(matches) > 1:
         raise ValueError(
-            "some parameters appear in more than one parameter group: "
-            f"{jax.tree_util.keystr(path)} is in {matches}"
+            f"some parameters appear in more than one parameter group: {path!r} is in {matches}"
         )
     return matches[0] if matches else None

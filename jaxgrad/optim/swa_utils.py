@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from jaxgrad._core import argument_names
+from jaxgrad._core import argument_names, paths
 from jaxgrad._core.typing import PyTree
 from jaxgrad.optim.lr_scheduler import swalr as swalr
 
@@ -59,9 +59,10 @@ class AveragedModel:
         olds, tree = jax.tree.flatten(averaged)
         news = tree.flatten_up_to(current)
         if self.multi_avg_fn is not None:
-            means = self.multi_avg_fn(olds, news, n)
+            means = list(self.multi_avg_fn(olds, news, n))
         else:
             means = [self.avg_fn(old, new, n) for old, new in zip(olds, news, strict=True)]
+        _check_averages("avg_fn" if self.multi_avg_fn is None else "multi_avg_fn", averaged, means)
         leaves = [
             jnp.where(n == 0, new, mean.astype(old.dtype)).astype(old.dtype)
             for old, new, mean in zip(olds, news, means, strict=True)
@@ -82,7 +83,9 @@ def averaged_model(
     Args:
         avg_fn: `(averaged, current, n_averaged) -> averaged` for one leaf; by default
             `get_swa_avg_fn()`.
-        multi_avg_fn: The same function for lists of all leaves.
+        multi_avg_fn: The same function for lists of all leaves. They are in the order of
+            `jax.tree.leaves`, which sorts the keys of a dict (`bias` comes before `weight`), and
+            not in that of `model.parameters()`. It returns a list in the same order.
         use_buffers: Average the buffers instead of copying the last model's. The average of an
             integer buffer is truncated to an integer, as in torch.
 
@@ -92,7 +95,8 @@ def averaged_model(
 
     Raises:
         TypeError: An averaging function cannot be called.
-        ValueError: Both averaging functions are given.
+        ValueError: Both averaging functions are given. `update` raises it if one of them returns
+            another number of averages, or an average of another shape.
 
     Example:
         >>> import jax.numpy as jnp
@@ -219,6 +223,22 @@ def update_bn(loader: Iterable[Any], statistics: Callable[[Any], PyTree]) -> PyT
     if running is None:
         raise ValueError("update_bn needs at least one batch, got an empty loader")
     return running
+
+
+def _check_averages(name: str, averaged: PyTree, means: list[jax.Array]) -> None:
+    """Raise unless there is an average of each leaf's shape."""
+    leaves = paths.named(averaged)
+    if len(means) != len(leaves):
+        raise ValueError(
+            f"{name} returned {len(means)} averages for {len(leaves)} leaves: return one for each "
+            f"leaf, in this order. {paths.nearest([path for path, _ in leaves])}"
+        )
+    for (path, leaf), mean in zip(leaves, means, strict=True):
+        if jnp.shape(mean) != jnp.shape(leaf):
+            raise ValueError(
+                f"{name} returned an average of shape {jnp.shape(mean)} for the leaf {path!r}, "
+                f"which has {jnp.shape(leaf)}: return the averages in the order of the leaves"
+            )
 
 
 def _wide(x: jax.Array, fun: Callable[[jax.Array], jax.Array]) -> jax.Array:

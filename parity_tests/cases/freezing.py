@@ -70,7 +70,7 @@ def everything(name: str, leaf: Any) -> bool:
 
 def only_l2(name: str, leaf: Any) -> bool:
     del leaf
-    return name.startswith("l2.")
+    return name.startswith("l2/")
 
 
 @case(

@@ -251,7 +251,7 @@ def all_trainable(tree, predicate):
 def requires_grad(net, x, y, *, partition=jaxgrad.partition, no_grad=jaxgrad.no_grad):
     """`module.requires_grad_(False)` freezes its parameters and lets the gradient through to the
     input; `no_grad`, often called equivalent, cuts that gradient too."""
-    trainable, frozen = partition(net, lambda name, _: not name.startswith("l1."))
+    trainable, frozen = partition(net, lambda name, _: not name.startswith("l1/"))
 
     def freezing(trainable, x):
         return mse(forward(jaxgrad.combine(trainable, frozen), x), y)

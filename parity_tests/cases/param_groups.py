@@ -121,7 +121,7 @@ def group_schedules(net, x, y, *, param_groups=optim.param_groups):
         "weight": {"lr": lr_scheduler.lambda_lr(0.1, fast)},
         "bias": {"lr": lr_scheduler.lambda_lr(0.1, slow), "weight_decay": 0.0},
     }
-    tx = param_groups(optim.adamw, groups, lambda path: path.split(".")[-1], weight_decay=0.1)
+    tx = param_groups(optim.adamw, groups, lambda path: path.split("/")[-1], weight_decay=0.1)
     return {"params": descend(tx, net, x, y, 4)}
 
 

@@ -29,8 +29,8 @@ def test_trees_and_paths() -> None:
     assert float(value) == 8.0
     assert grads == {"a": {"w": 8.0, "b": None}, "n": None}
     text = (
-        "the loss of loss has no differentiable path to argument 0['a']['b'], "
-        "argument 0['n'] (int64). Use it, do not differentiate with respect to it, "
+        "the loss of loss has no differentiable path to 'a/b' of argument 0, "
+        "'n' of argument 0 (int64). Use it, do not differentiate with respect to it, "
         'or pass unused="none"'
     )
     with pytest.raises(ValueError, match=re.escape(text)):
@@ -206,7 +206,7 @@ def test_accumulate_is_backward_twice() -> None:
 
 def test_accumulate_errors() -> None:
     """Trees or shapes that do not match raise errors that name the leaf."""
-    with pytest.raises(ValueError, match=r"\['w'\].*\(2,\).*\(3,\)"):
+    with pytest.raises(ValueError, match=r"gradients of 'w' have shapes \(2,\) and \(3,\)"):
         jaxgrad.accumulate({"w": jnp.ones(2)}, {"w": jnp.ones(3)})
     with pytest.raises(ValueError, match="b"):
         jaxgrad.accumulate({"w": None}, {"w": 1.0, "b": 2.0})

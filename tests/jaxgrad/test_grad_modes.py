@@ -1,10 +1,13 @@
 """`no_grad`, `partition` and `combine` against torch's `no_grad` and `requires_grad_`."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
+from flax import nnx
 from jax import lax
 
 import jaxgrad
@@ -74,7 +77,7 @@ def test_partition_freezes_what_torch_freezes():
 
     def is_trained(name, leaf):
         names.append(name)
-        return name.startswith("1.") and leaf.ndim > 0
+        return name.startswith("1/") and leaf.ndim > 0
 
     def loss(trainable, frozen):
         x = to_jax(V)
@@ -84,12 +87,38 @@ def test_partition_freezes_what_torch_freezes():
 
     trainable, frozen = jaxgrad.partition(params, is_trained)
     grads = jax.grad(loss)(trainable, frozen)
-    assert set(names) == {name for name, _ in model.named_parameters()}
+    assert {name.replace("/", ".") for name in names} == {n for n, _ in model.named_parameters()}
     assert grads["0"] == {"weight": None, "bias": None} == trainable["0"]
     assert frozen["1"] == {"weight": None, "bias": None}
     for name, p in model[1].named_parameters():
         assert p.grad is not None
         np.testing.assert_allclose(grads["1"][name], p.grad.numpy(), rtol=1e-12)
+
+
+def test_a_partition_of_an_nnx_state():
+    """The paths of a flax state end with the name of the variable, not with `value`."""
+    state = nnx.State({"a": {"bias": nnx.Param(jnp.ones(1)), "kernel": nnx.Param(jnp.ones(2))}})
+    trainable, frozen = jaxgrad.partition(state, lambda path, _: path.endswith("a/bias"))
+
+    assert [x.size for x in jax.tree.leaves(trainable)] == [1]
+    assert [x.size for x in jax.tree.leaves(frozen)] == [2]
+
+
+def test_a_predicate_that_matches_no_leaf():
+    """Nothing would be trained, so the error names the nearest paths; all or an empty tree pass."""
+    layer = {"bias": jnp.ones(1), "kernel": jnp.ones(2)}
+    tree = {"trunk": layer, "head": layer, "norm": {"scale": jnp.ones(1)}}
+    text = (
+        "partition: nothing would be trained, because the predicate matches no leaf. The nearest "
+        "paths are 'head/bias', 'head/kernel', 'trunk/bias' and 'norm/scale', of 5. A path joins "
+        "the keys of a leaf with '/', as in 'encoder/0/bias'. To freeze the whole tree, do not "
+        "differentiate it"
+    )
+    with pytest.raises(ValueError, match=re.escape(text)):
+        jaxgrad.partition(tree, lambda name, _: name.startswith("head."))
+
+    assert jax.tree.leaves(jaxgrad.partition(tree, lambda *_: True)[1]) == []
+    assert jaxgrad.partition({}, lambda *_: False) == ({}, {})
 
 
 def test_combine_inverts_partition():

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from jaxgrad._core import tree as _tree
+from jaxgrad._core import paths
 from jaxgrad._core.typing import PyTree
 
 
@@ -133,7 +133,7 @@ def matched(tree: PyTree, params: PyTree, name: str) -> list[Any]:
     try:
         return jax.tree.structure(params).flatten_up_to(tree)
     except ValueError as error:
-        mine, theirs = ({n for n, _ in _tree.named(x)} for x in (params, tree))
+        mine, theirs = ({n for n, _ in paths.named(x)} for x in (params, tree))
         missing, more = sorted(mine - theirs), sorted(theirs - mine)
         parts = [f"lack {_some(missing)}"] if missing else []
         verb = "is not a parameter" if len(more) == 1 else "are not parameters"
@@ -145,12 +145,12 @@ def matched(tree: PyTree, params: PyTree, name: str) -> list[Any]:
 def _some(names: list[str]) -> str:
     """Return the first names, and how many more there are."""
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
+    return ", ".join(map(repr, names[:3])) + more
 
 
 def gradients(grads: PyTree, params: PyTree) -> list[Any]:
     """Return every parameter's gradient, or None for a parameter without a gradient."""
-    names = [name for name, _ in _tree.named(params)]
+    names = [name for name, _ in paths.named(params)]
     leaves = jax.tree.leaves(params)
     result = matched(grads, params, "the gradients")
     for i, (name, grad, param) in enumerate(zip(names, result, leaves, strict=True)):
@@ -158,7 +158,7 @@ def gradients(grads: PyTree, params: PyTree) -> list[Any]:
             result[i] = None
         elif jnp.shape(grad) != jnp.shape(param):
             raise ValueError(
-                f"the gradient of {name} has shape {jnp.shape(grad)}, but the parameter has "
+                f"the gradient of {name!r} has shape {jnp.shape(grad)}, but the parameter has "
                 f"{jnp.shape(param)}: pass gradients of these parameters"
             )
     return result

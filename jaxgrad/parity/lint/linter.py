@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat
+from jaxgrad._core import compat, paths
 from jaxgrad._core.jaxpr import live_inputs
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.lint.report import LintReport, Warned
@@ -69,7 +69,7 @@ def lint(fn: Callable[..., PyTree], *args: PyTree) -> LintReport:
     traced = jax.make_jaxpr(flat)(*values)
     watch = _Watch()
     Walk(watch.is_wanted, watch.show)(traced, values)
-    names = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(args)]
+    names = [paths.of_argument(i, name) for i, x in enumerate(args) for name, _ in paths.named(x)]
     conjugates = _conjugates(traced, [names[i] for i in arrays], values)
     return LintReport((*conjugates, *watch.findings()), watch.count)
 
@@ -121,7 +121,7 @@ def _conjugates(traced: Any, names: list[str], values: list[Any]) -> list[Warned
     live = live_inputs(traced, outs)
     return [
         Warned(
-            line=f"args{name}",
+            line=name,
             name_stack="",
             primitive="argument",
             where="that are complex",

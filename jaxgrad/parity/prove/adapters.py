@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxgrad._core import paths
 from jaxgrad._core.copies import copy_to_numpy, is_tensor
 from jaxgrad.parity.prove.users import ProofError as ProofError
 from jaxgrad.parity.prove.users import running
@@ -154,8 +155,7 @@ def _declared_by_linen(variables: Any) -> frozenset[str]:
 
 
 def _paths(tree: Any) -> frozenset[str]:
-    leaves = jax.tree_util.tree_leaves_with_path(tree)
-    return frozenset(jax.tree_util.keystr(p, simple=True, separator="/") for p, _ in leaves)
+    return frozenset(path for path, _ in paths.named(tree))
 
 
 def _linen_apply(module: Any, variables: Any) -> Callable[..., Any]:
@@ -192,37 +192,42 @@ def _is(x: Any, module: str, name: str) -> bool:
     return package is not None and isinstance(x, getattr(package, name))
 
 
-def trainable_mask(trainable: Any, paths: list[str]) -> list[bool] | None:
-    """Return which leaves `trainable=` selects, or None if it was not given."""
+def trainable_mask(trainable: Any, leaves: list[str], *, trains: bool = True) -> list[bool] | None:
+    """Return which leaves `trainable=` selects, or None if it was not given.
+
+    A function may select no leaf only if torch trains nothing either.
+    """
     if trainable is None:
         return None
     if callable(trainable):
         with running("trainable=: the function of the path"):
-            return [bool(trainable(path)) for path in paths]
+            mask = [bool(trainable(path)) for path in leaves]
+        if trains and leaves and not any(mask):
+            what = "torch trains a parameter, but the function trainable="
+            raise ProofError(paths.no_match(what, leaves, paths.words_of(trainable)))
+        return mask
     if isinstance(trainable, str):
         trainable = [trainable]
     if isinstance(trainable, list | tuple | set) and all(isinstance(x, str) for x in trainable):
-        unknown = [x for x in trainable if not any(fnmatch.fnmatch(p, x) for p in paths)]
+        unknown = [x for x in trainable if not any(fnmatch.fnmatch(p, x) for p in leaves)]
         if unknown:
-            raise ProofError(
-                f"trainable= contains {unknown[0]!r}, which matches no leaf; the leaves are {paths}"
-            )
-        return [any(fnmatch.fnmatch(path, x) for x in trainable) for path in paths]
+            what = f"trainable= contains {unknown[0]!r}, which"
+            raise ProofError(paths.no_match(what, leaves, unknown))
+        return [any(fnmatch.fnmatch(path, x) for x in trainable) for path in leaves]
     with running("trainable= is not a tree that JAX accepts: jax.tree.leaves"):
-        leaves = jax.tree_util.tree_leaves_with_path(trainable)
-    flags = {jax.tree_util.keystr(path, simple=True, separator="/"): x for path, x in leaves}
-    missing = [path for path in paths if path not in flags]
+        flags = dict(paths.named(trainable))
+    missing = [path for path in leaves if path not in flags]
     if missing:
         raise ProofError(
             f"trainable= has no entry for the leaf {missing[0]!r}: give a bool for every leaf"
         )
-    wrong = [path for path in paths if not isinstance(flags[path], bool | np.bool_)]
+    wrong = [path for path in leaves if not isinstance(flags[path], bool | np.bool_)]
     if wrong:
         raise ProofError(
             f"trainable= has {flags[wrong[0]]!r} for the leaf {wrong[0]!r}: give a bool for every "
             "leaf"
         )
-    return [bool(flags[path]) for path in paths]
+    return [bool(flags[path]) for path in leaves]
 
 
 def name_of(fn: Any) -> str:

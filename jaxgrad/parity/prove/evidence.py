@@ -50,7 +50,8 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
     program.forget({piece.leaf for piece in weights.pieces})  # the draws contain the values
     weights = dataclasses.replace(weights, leaves=tuple(program.params))
     port = Port(program, weights, side.has_loss, bool(program.state_paths), side.seed)
-    trainable = trainable_mask(request.trainable, program.param_paths)
+    trains = any(side.flags.values())
+    trainable = trainable_mask(request.trainable, program.param_paths, trains=trains)
     flow = Flow(program)
     mapped = _mapped(port, flow, side.flags)
     with clock("torch"):

@@ -90,8 +90,10 @@ def prove(
         loss: A pair (torch_loss, jax_loss) of scalar functions of the outputs, or of outputs and
             inputs; without it every floating output gets a random cotangent.
         trainable: The JAX leaves that are trained, if this differs from torch's requires_grad: a
-            tree of bools, a function of the path, or paths with wildcards.
-        optimizer: A pair (torch_factory, optax transformation); the factory takes the parameters.
+            tree of bools, a function of the path (`"a/bias"`), or paths with wildcards, each of
+            which matches a leaf.
+        optimizer: A pair (torch_factory, optax transformation); the factory takes the parameters,
+            or the module for parameter groups.
             Or a `Training`, which also has torch's scheduler, clipping, accumulation and average.
         steps: Number of optimizer steps to compare, by default 1. The weights are compared after
             every step.

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from jaxgrad._core import paths
 from jaxgrad.parity.prove.judge import Judged
 from jaxgrad.parity.prove.report import Finding, Judgement
 from jaxgrad.parity.prove.users import ProofError, shown
@@ -120,11 +121,12 @@ def fits(pattern: str, name: str) -> bool:
 
 def _pointless(surface: str, pattern: str, rows: Sequence[Mapping[str, Any]]) -> Finding:
     matching = [row["name"] for row in rows if fits(pattern, row["name"])]
-    names = ", ".join(row["name"] for row in rows[:4]) + (", ..." if len(rows) > 4 else "")
+    names = list(dict.fromkeys(row["name"] for row in rows))
     if matching:
         text = f"accept= waives {pattern!r}, but {matching[0]} no longer differs: remove the waiver"
     elif rows:
-        text = f"accept= waives {pattern!r}, which matches none of the compared values ({names})"
+        near = paths.nearest(names, [pattern], "names")
+        text = f"accept= waives {pattern!r}, which matches none of the compared values. {near}"
     else:
         text = f"accept= waives {pattern!r}, but nothing that matches it differs: remove the waiver"
     return Finding(surface, pattern, "accept=", text)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
 import torch
+from flax import nnx
 
 from jaxgrad import optim
 from parity_tests.audits import optimizer_runs as runs
@@ -68,17 +71,80 @@ def test_a_parameter_in_two_groups_or_in_none():
     with pytest.raises(
         ValueError,
         match="some parameters appear in more than one parameter group: "
-        r"\['w'\] is in \[0, 1\]",
+        r"'w' is in \[0, 1\]",
     ):
         optim.param_groups(optim.sgd, [{}, {}], everything).init(PARAMS)
     with pytest.raises(
-        ValueError, match=r"\['w'\] is in no parameter group: its label is 2, and the"
+        ValueError,
+        match=r"'w' is in no parameter group: its label is 2, and the groups are \[0, 1\]. Label "
+        "it 'frozen' to freeze it. A path joins the keys of a leaf with '/'",
     ):
         optim.param_groups(optim.sgd, [{}, {}], {"u": 0, "w": 2}).init(PARAMS)
-    with pytest.raises(ValueError, match=r"\['u'\] is in no parameter group: its label is None"):
+    with pytest.raises(ValueError, match="'u' is in no parameter group: its label is None"):
         optim.param_groups(optim.sgd, [{}, {}], [lambda p: p == "w", lambda p: False]).init(PARAMS)
     with pytest.raises(ValueError, match="there are 2 groups but 1 predicates"):
         optim.param_groups(optim.sgd, [{}, {}], [lambda path: True]).init(PARAMS)
+
+
+class Layer(nnx.Module):
+    """A module with one layer."""
+
+    def __init__(self, rngs: nnx.Rngs):
+        self.a = nnx.Linear(3, 2, rngs=rngs)
+
+
+def test_the_paths_of_an_nnx_state():
+    """A predicate on `a/bias` finds the bias of a flax module, whose weight alone decays."""
+    state = jax.tree.map(jnp.ones_like, nnx.split(Layer(nnx.Rngs(0)))[1])
+    groups = [{"weight_decay": 0.5}, {}]
+    names = []
+    label = lambda path: names.append(path) or int(path.endswith("a/bias"))  # noqa: E731
+    tx = optim.param_groups(optim.sgd, groups, label, lr=1.0)
+    new, _ = tx.step(jax.tree.map(jnp.zeros_like, state), tx.init(state), state)
+
+    assert {*names} == {"a/bias", "a/kernel"}
+    assert_same([new["a"][k].get_value()[0] for k in ("bias", "kernel")], [1.0, np.full(2, 0.5)])
+
+
+DOTTED = {
+    "function": lambda path: int(path.startswith("head.")),
+    "predicates": [lambda path: not path.startswith("head."), lambda path: "head." in path],
+    "tree": {"head": {"w": 0}, "trunk": {"w": 0}},
+}
+
+
+@pytest.mark.parametrize("labels", DOTTED)
+def test_a_group_without_parameters(labels):
+    """The error names the group, its options, the nearest paths, and what a path looks like."""
+    params = {"head": {"w": jnp.ones(2)}, "trunk": {"w": jnp.ones(2)}}
+    tx = optim.param_groups(optim.sgd, [{}, {"lr": 0.1}], DOTTED[labels], lr=1.0)
+    text = (
+        "no parameter is in the group 1 with {'lr': 0.1}: the label 1 matches no leaf. The paths "
+        "are 'head/w', 'trunk/w'. A path joins the keys of a leaf with '/', as in "
+        "'encoder/0/bias'. Correct labels=, or leave the group out"
+    )
+    with pytest.raises(ValueError, match=re.escape(text)):
+        tx.init(params)
+
+
+@pytest.mark.parametrize("labels", ["function", "predicates", "tree"])
+def test_frozen_and_masked_parameters_count_for_their_group(labels):
+    """A group may have only parameters that `partition` or optax's mask has taken out."""
+    given = {
+        "function": lambda path: int(path == "w"),
+        "predicates": [lambda path: path == "u", lambda path: path == "w"],
+        "tree": {"u": 0, "w": 1},
+    }
+    tx = optim.param_groups(optim.sgd, [{}, {}], given[labels], lr=1.0)
+    assert tx.init({"u": PARAMS["u"], "w": None}).groups.keys() == {0, 1}
+    optax.masked(tx, {"u": True, "w": False}).init(PARAMS)
+
+
+def test_params_without_leaves_have_empty_groups():
+    """A layer without params needs no group."""
+    tx = optim.param_groups(optim.sgd, [{}, {}], lambda path: int(path == "w"), lr=1.0)
+
+    assert tx.init({}).groups.keys() == {0, 1}
 
 
 def test_adagrad_reads_its_initial_sum_from_the_defaults():
@@ -189,7 +255,7 @@ def test_a_built_optimizer_is_not_a_factory():
 def test_labels_that_are_not_names_of_groups_are_refused():
     """A function of the whole tree, as optax takes it, raises an error that says what is taken."""
     tx = optim.param_groups(optim.adamw, {"a": {}}, lambda params: {"w": "a"})
-    with pytest.raises(TypeError, match=r"labels= gave a dict for the parameter \['w'\].*in optax"):
+    with pytest.raises(TypeError, match="labels= gave a dict for the parameter 'w'.*in optax"):
         tx.init({"w": np.ones(2)})
 
 

@@ -185,3 +185,21 @@ def test_update_bn():
 def test_swalr_is_exported():
     """As in torch, `swa_utils` exports SWALR."""
     assert swa_utils.swalr is lr_scheduler.swalr
+
+
+def test_averages_in_another_order_are_refused():
+    """A list in torch's order has the wrong shapes in JAX's, in which `bias` comes first."""
+    params = {"weight": jnp.ones((2, 3)), "bias": jnp.ones(3)}
+    model = swa_utils.averaged_model(multi_avg_fn=lambda olds, news, n: news[::-1])
+    text = (
+        r"average of shape \(2, 3\) for the leaf 'bias', which has \(3,\): return the averages in"
+    )
+    with pytest.raises(ValueError, match=text):
+        model.update(model.init(params), params)
+    model = swa_utils.averaged_model(multi_avg_fn=lambda olds, news, n: news[1:])
+    text = "returned 1 averages for 2 leaves: .* in this order. The paths are 'bias', 'weight'"
+    with pytest.raises(ValueError, match=text):
+        model.update(model.init(params), params)
+    model = swa_utils.averaged_model(avg_fn=lambda old, new, n: jnp.sum(new))
+    with pytest.raises(ValueError, match=r"^avg_fn returned an average of shape \(\) for the leaf"):
+        model.update(model.init(params), params)

@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jax
 from flax import nnx
 
+from jaxgrad._core import paths
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad.optim import state_from_torch
 from jaxgrad.parity.port.modes.modes import MODES, in_mode
@@ -27,7 +27,7 @@ class PortedModel(Ported):
     """A port of a torch module as flax nnx classes; `name` is the class of the module.
 
     Attributes:
-        torch_names: torch's name of each parameter by its name in the state of the model, if the
+        torch_names: torch's name of each parameter by its path in the state of the model, if the
             file has a training step.
     """
 
@@ -75,16 +75,22 @@ class PortedModel(Ported):
         """The function `train_step(model, opt_state, *batch) -> (opt_state, loss)`."""
         return super().train_step
 
-    def opt_state(self, state_dict: Mapping[str, Any]) -> Any:
-        """Return the state of the port's optimizer from a state_dict of torch's optimizer."""
+    def opt_state(self, state_dict: Any) -> Any:
+        """Return the state of the port's optimizer from that of torch's optimizer.
+
+        Args:
+            state_dict: torch's optimizer of the module; or the `state_dict()` of an optimizer with
+                the groups of the one that `port` was given, in the same order.
+
+        Raises:
+            ValueError: The state_dict has other groups.
+        """
         model = self.model(self.layout.module.state_dict())
         chosen = self.space.get(FILTER, nnx.Param)
         params = nnx.to_pure_dict(nnx.state(model, chosen))
-        names = jax.tree_util.tree_map_with_path(
-            lambda path, _: self.torch_names[_dotted(path)], params
-        )
+        names = paths.map_named(lambda path, _: self.torch_names[path], params)
         return state_from_torch(
-            self.space["OPTIMIZER"], params, state_dict, names, order=self.order
+            self.space["OPTIMIZER"], params, state_dict, names, order=self._order_of(state_dict)
         )
 
     def step_functions(self, seed: int) -> StepFunctions:
@@ -115,9 +121,8 @@ class PortedModel(Ported):
         return StepFunctions(
             loss, space["OPTIMIZER"], lambda params: space["init_optimizer"](made(params)), step,
             lambda state_dict: tree(self.model(state_dict)),
-            jax.tree_util.tree_map_with_path(
-                lambda path, _: flags[self.torch_names[_dotted(path)]]
-                if _dotted(path) in self.torch_names else False,
+            paths.map_named(
+                lambda path, _: path in self.torch_names and flags[self.torch_names[path]],
                 tree(model),
             ),
             has_state,
@@ -154,7 +159,3 @@ class PortedModel(Ported):
                 self.inputs, self.seed, style="nnx", entry=self.name, trainable=self.flags(),
                 others=others, idle=self.idle,
             )  # fmt: skip
-
-
-def _dotted(path: Any) -> str:
-    return jax.tree_util.keystr(path, simple=True, separator=".")

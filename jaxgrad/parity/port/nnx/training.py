@@ -22,12 +22,12 @@ from jaxgrad.parity.port.training.steps import STEP_DOC, Step, helper, optimizer
 
 @dataclasses.dataclass(frozen=True)
 class Variables:
-    """The variables of a flax model, by their names in the tree of its state.
+    """The variables of a flax model, by their paths in the tree of its state.
 
     Attributes:
         torch_names: torch's name of each variable; the first one if torch has several.
-        trained: The names of those that torch's optimizer trains.
-        others: The names of the other parameters.
+        trained: The paths of those that torch's optimizer trains.
+        others: The paths of the other parameters.
         is_all: Whether the model has no further variables, such as statistics.
     """
 
@@ -48,7 +48,7 @@ def variables_of(kind: Any, module: nn.Module, recipe: Recipe) -> Variables:
     first = {id(p): name for name, p in module.named_parameters()}
     every = dict(module.named_parameters(remove_duplicate=False))
     paths = {path: name for path, name in names(model).items() if name in every}
-    torch_names = {path.replace("/", "."): first[id(every[n])] for path, n in paths.items()}
+    torch_names = {path: first[id(every[n])] for path, n in paths.items()}
     trained = [path for path, name in torch_names.items() if training.trains(name)]
     others = [path for path in torch_names if path not in trained]
     rest = nnx.to_flat_state(nnx.state(model, nnx.Not(nnx.Param)))
@@ -68,7 +68,7 @@ def write_model_step(
     section: list[Written | ast.stmt] = [written]
     if variables.others:
         test = test_of(variables.trained, variables.others)
-        source = f'def is_trained(path, _):\n    name = ".".join(map(str, path))\n    return {test}'
+        source = f'def is_trained(path, _):\n    name = "/".join(map(str, path))\n    return {test}'
         section.append(helper(source, "Return whether torch's optimizer trains a parameter."))
         section += ast.parse(f"{FILTER} = nnx.All(nnx.Param, is_trained)").body
     own = variables.torch_names
@@ -77,7 +77,7 @@ def write_model_step(
     optimizer, done = optimizer_section(recipe, training, groups, taken)
     section += optimizer
     section += _training_functions(loss.batch, recipe, done, variables)
-    return Step([], section, tuple(own[p] for p in variables.trained), training.order)
+    return Step([], section, tuple(own[p] for p in variables.trained), training.groups)
 
 
 def _training_functions(

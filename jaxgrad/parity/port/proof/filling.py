@@ -6,9 +6,10 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 from flax import nnx
+
+from jaxgrad._core import paths
 
 
 def part(model: Any, path: str) -> Any:
@@ -67,15 +68,15 @@ def trained(model: Any, flags: Mapping[str, bool]) -> Callable[[str], bool]:
 
 
 def names(model: Any) -> dict[str, str]:
-    """Return torch's name of each variable, by its path as in `jax.tree_util.keystr`."""
+    """Return torch's name of each variable by its path."""
     state = nnx.to_pure_dict(nnx.state(model))
     found: dict[str, str] = {}
-    for keys, _ in jax.tree_util.tree_leaves_with_path(state):
+    for path, _ in paths.named(state):
         owner: Any = model
         parts: list[str] = []
-        for key in jax.tree_util.keystr(keys, simple=True, separator="/").split("/"):
+        for key in path.split("/"):
             if not isinstance(owner, nnx.Sequential):
                 parts.append(key)
             owner = getattr(owner, key, None)
-        found[jax.tree_util.keystr(keys, simple=True, separator="/")] = ".".join(parts)
+        found[path] = ".".join(parts)
     return found

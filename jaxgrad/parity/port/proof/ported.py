@@ -40,8 +40,8 @@ class Ported:
         takes_mode: Whether the entry takes `training=`, False by default.
         modes: The modes that it is for, True for train mode.
         idle: Those through which no gradient passes, in torch too.
-        order: The names of the parameters of torch's optimizer in its order, if the file has a
-            training step.
+        order: The names of the parameters in each group of torch's optimizer, in its order, if the
+            file has a training step.
         holes: The statements that are to be written by hand, with `holes=True`.
         witnesses: Inputs of other sizes, on which it is proved too: they take the other arms of
             its branches on sizes.
@@ -58,7 +58,7 @@ class Ported:
     has_state: bool = False
     takes_mode: bool = False
     modes: tuple[bool, ...] = (True, False)
-    order: tuple[str, ...] = ()
+    order: tuple[tuple[str, ...], ...] = ()
     holes: tuple[Hole, ...] = ()
     idle: tuple[bool, ...] = ()
     witnesses: tuple[Any, ...] = ()
@@ -93,13 +93,37 @@ class Ported:
             raise AttributeError("this port has no training step; pass optimizer= to port")
         return self.space["train_step"]
 
-    def opt_state(self, state_dict: Mapping[str, Any]) -> Any:
-        """Return the state of the port's optimizer from a state_dict of torch's optimizer."""
+    def opt_state(self, state_dict: Any) -> Any:
+        """Return the state of the port's optimizer from that of torch's optimizer.
+
+        Args:
+            state_dict: torch's optimizer of the module; or the `state_dict()` of an optimizer with
+                the groups of the one that `port` was given, in the same order.
+
+        Raises:
+            ValueError: The state_dict has other groups.
+        """
         params = self.params(self.layout.module.state_dict())
         is_trained = self.space.get("is_trained")
         if is_trained is not None:
             params, _ = partition(params, is_trained)
-        return state_from_torch(self.space["OPTIMIZER"], params, state_dict, order=self.order)
+        return state_from_torch(
+            self.space["OPTIMIZER"], params, state_dict, order=self._order_of(state_dict)
+        )
+
+    def _order_of(self, optimizer: Any) -> Any:
+        """Return the module of an optimizer, or the names of the parameters in a state_dict."""
+        if hasattr(optimizer, "param_groups"):
+            return self.layout.module
+        sizes = [len(group["params"]) for group in optimizer["param_groups"]]
+        wanted = [len(group) for group in self.order]
+        if sizes != wanted:
+            raise ValueError(
+                f"the parameter groups of the state_dict have {sizes} parameters, but those of the "
+                f"optimizer that port was given have {wanted}: pass torch's optimizer itself, "
+                "opt_state(optimizer), or port the module with this optimizer"
+            )
+        return [name for group in self.order for name in group]
 
     def step_functions(self, seed: int) -> StepFunctions:
         """Return the functions of the training step, as the proof calls them."""

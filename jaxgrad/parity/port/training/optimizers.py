@@ -33,18 +33,24 @@ def rebuilt(optimizer: torch.optim.Optimizer) -> torch.optim.Optimizer:
     return type(optimizer)(groups, **defaults)
 
 
-def write_optimizer(optimizer: torch.optim.Optimizer, rates: Rates) -> ast.expr:
+def write_optimizer(
+    optimizer: torch.optim.Optimizer, rates: Rates, kept: Sequence[int]
+) -> ast.expr:
     """Return the transformation of an optimizer, with the options that are not its defaults.
+
+    Args:
+        optimizer: torch's optimizer.
+        rates: The learning rates and momenta of its groups.
+        kept: The numbers of the groups that train a parameter.
 
     Raises:
         PortError: The optimizer has no counterpart.
     """
     name, factory = _counterpart(optimizer)
+    options = list(zip(optimizer.param_groups, rates.lrs, rates.momenta, strict=True))
     groups = [
         _options(group, factory, lr, momentum)
-        for group, lr, momentum in zip(
-            optimizer.param_groups, rates.lrs, rates.momenta, strict=True
-        )
+        for group, lr, momentum in (options[number] for number in kept)
     ]
     if len(groups) == 1:
         return syntax.call(f"optim.{name}", **groups[0])

@@ -1,4 +1,4 @@
-"""Write which leaves of the params are meant, as a short test of their names."""
+"""Write which leaves of the params are meant, as a short test of their paths."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from jaxgrad.parity.port.source import syntax
 
 
 def selection(names: Sequence[str], others: Sequence[str]) -> str:
-    """Return an expression of `name` that is true for these names and false for the others.
+    """Return an expression of `name` that is true for these paths and false for the others.
 
-    >>> selection(["a.bias", "b.bias"], ["a.weight"])
-    'name.split(".")[-1] == "bias"'
-    >>> selection(["trunk.0.bias", "trunk.0.weight"], ["head.bias", "head.weight"])
-    'name.startswith("trunk.")'
+    >>> selection(["a/bias", "b/bias"], ["a/weight"])
+    'name.split("/")[-1] == "bias"'
+    >>> selection(["trunk/0/bias", "trunk/0/weight"], ["head/bias", "head/weight"])
+    'name.startswith("trunk/")'
     """
     elsewhere = {_last(name) for name in others}
     lasts = list(dict.fromkeys(_last(n) for n in names if _last(n) not in elsewhere))
@@ -22,7 +22,7 @@ def selection(names: Sequence[str], others: Sequence[str]) -> str:
     prefixes = list(dict.fromkeys(p for n in rest if (p := _prefix(n, others))))
     exact = [n for n in rest if not _prefix(n, others)]
     tests = [
-        _one_of('name.split(".")[-1] == {}', 'name.split(".")[-1] in {}', lasts),
+        _one_of('name.split("/")[-1] == {}', 'name.split("/")[-1] in {}', lasts),
         _one_of("name.startswith({})", "name.startswith({})", prefixes),
         _one_of("name == {}", "name in {}", exact),
     ]
@@ -30,14 +30,14 @@ def selection(names: Sequence[str], others: Sequence[str]) -> str:
 
 
 def _last(name: str) -> str:
-    return name.rpartition(".")[2]
+    return name.rpartition("/")[2]
 
 
 def _prefix(name: str, others: Sequence[str]) -> str:
-    """Return the shortest `a.b.` that begins this name and no other one; "" if there is none."""
-    parts = name.split(".")
+    """Return the shortest `a/b/` that begins this path and no other one; "" if there is none."""
+    parts = name.split("/")
     for count in range(1, len(parts)):
-        prefix = ".".join(parts[:count]) + "."
+        prefix = "/".join(parts[:count]) + "/"
         if not any(other.startswith(prefix) for other in others):
             return prefix
     return ""

@@ -29,13 +29,13 @@ class Step:
         functions: The functions that the loss calls.
         section: The statements at the end of the file.
         trained: The names of the leaves that the optimizer trains.
-        order: The names of the optimizer's parameters in its own order.
+        order: The names of the parameters in each group of the optimizer, in its order.
     """
 
     functions: list[Written]
     section: list[Written | ast.stmt]
     trained: tuple[str, ...]
-    order: tuple[str, ...]
+    order: tuple[tuple[str, ...], ...]
 
 
 def write_step(
@@ -61,17 +61,22 @@ def write_step(
     keys = ["rng"] if draws.RNG in argument_names(functions[-1]) else []
     section: list[Written | ast.stmt] = [loss.written]
     if others:
-        code = test_of(trained, others)
+        code = test_of(*(_paths(names) for names in (trained, others)))
         section.append(helper(f"def is_trained(name, _):\n    return {code}",
                               "Return whether torch's optimizer trains a leaf."))  # fmt: skip
-    groups = [[n for n in group if n in trained] for group in training.groups]
+    groups = [_paths(n for n in group if n in trained) for group in training.groups]
     written = [*functions, *loss.functions]
     taken = {"p", *(n for w in written for n in (w.name, *syntax.assigned(w.node)))}
     optimizer, done = optimizer_section(recipe, training, groups, taken)
     section += optimizer
     section += _training_functions([*loss.batch, *keys], recipe, done,
                                    partial=bool(others), has_state=has_state)  # fmt: skip
-    return Step(loss.functions, section, tuple(trained), training.order)
+    return Step(loss.functions, section, tuple(trained), training.groups)
+
+
+def _paths(names: Iterable[str]) -> list[str]:
+    """Return the paths of leaves in the params, which have the names of torch."""
+    return [name.replace(".", "/") for name in names]
 
 
 def test_of(trained: Sequence[str], others: Sequence[str]) -> str:
@@ -88,14 +93,16 @@ def optimizer_section(
     Args:
         recipe: torch's training loop.
         training: What its optimizer trains.
-        groups: The names in the port of what each group trains.
+        groups: The paths in the port of what each group trains; a group that trains nothing is
+            left out.
         taken: Names that the functions of the port use.
     """
     section: list[Written | ast.stmt] = []
-    if len(groups) > 1:
-        section.append(_group_of(groups))
+    kept = [number for number, own in enumerate(groups) if own] or [0]
+    if len(kept) > 1:
+        section.append(_group_of([groups[number] for number in kept]))
     rates = write_rates(training.optimizer, recipe.scheduler, taken)
-    transformation = optimizers.write_optimizer(training.optimizer, rates)
+    transformation = optimizers.write_optimizer(training.optimizer, rates, kept)
     section += rates.section
     section.append(ast.Assign([ast.Name("OPTIMIZER", ast.Store())], transformation))
     done = ["loss", "gradients", *([] if recipe.clip is None else ["clipping"])]
@@ -109,12 +116,11 @@ def helper(source: str, doc: str) -> Written:
 
 
 def _group_of(groups: Sequence[Sequence[str]]) -> Written:
-    """Return the function that maps a name to the number of its parameter group."""
+    """Return the function that maps a path to the number of its parameter group."""
     lines = ["def group_of(name):"]
     for number, own in list(enumerate(groups))[1:]:
-        if own:
-            test = selection(own, [n for group in groups for n in group if n not in own])
-            lines += [f"    if {test}:", f"        return {number}"]
+        test = selection(own, [n for group in groups for n in group if n not in own])
+        lines += [f"    if {test}:", f"        return {number}"]
     return helper("\n".join([*lines, "    return 0"]), "Return the parameter group of a leaf.")
 
 

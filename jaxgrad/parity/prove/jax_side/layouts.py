@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core import paths as _paths
 from jaxgrad.parity.prove.users import ProofError
 
 
@@ -176,9 +177,8 @@ def _moved_axis(count: int, start: int, end: int) -> tuple[int, ...]:
 
 def _flat(tree: Any) -> tuple[list[str], list[Any]]:
     """Return the paths and the values of all leaves."""
-    leaves = jax.tree_util.tree_leaves_with_path(tree)
-    names = [jax.tree_util.keystr(path, simple=True, separator="/") for path, _ in leaves]
-    return names, [x for _, x in leaves]
+    leaves = _paths.named(tree)
+    return [path for path, _ in leaves], [x for _, x in leaves]
 
 
 def _is_like(t: Any, x: Any) -> bool:

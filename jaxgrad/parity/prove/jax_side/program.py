@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat, source
+from jaxgrad._core import compat, paths, source
 from jaxgrad._core.jaxpr import Path, is_inexact, live_inputs, walk
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.adapters import Held
@@ -85,8 +85,8 @@ def flat(tree: Any) -> tuple[list[str], list[np.ndarray], Callable[..., Any]]:
 
     Floating leaves become float64. Random keys, and leaves that are not arrays, stay in the tree.
     """
-    leaves, treedef = jax.tree_util.tree_flatten_with_path(tree)
-    names = [_path_name(path) for path, _ in leaves]
+    leaves, treedef = paths.named(tree), jax.tree.structure(tree)
+    names = [path for path, _ in leaves]
     values = [leaf for _, leaf in leaves]
     arrays = [i for i, x in enumerate(values) if is_array(x)]
 
@@ -160,10 +160,6 @@ def _is_numeric(x: Any) -> bool:
     return is_array(x) or isinstance(x, int | float | complex)
 
 
-def _path_name(path: Sequence[Any]) -> str:
-    return jax.tree_util.keystr(tuple(path), simple=True, separator="/")
-
-
 def program(
     fun: Callable[..., Any],
     params: Any,
@@ -194,19 +190,17 @@ def program(
             with running("outputs=: jax_pick", keep=compat.NEEDS_NUMBERS):
                 out = pick(out)
         outputs = [
-            (name := _path_name(path), layout.output(name, x))
-            for path, x in jax.tree_util.tree_leaves_with_path(out)
+            (name, layout.output(name, x))
+            for name, x in paths.named(out)
             if is_array(x) or (layout.numbers and _is_numeric(x))  # there may be other objects
         ]
         outputs = layout.ordered(outputs)
         if loss is not None:
             with running("loss=: jax_loss", keep=compat.NEEDS_NUMBERS):
                 outputs.append(("loss", _one_number(call_loss(loss, out, values))))
-        new_state = [
-            (path, x) for path, x in jax.tree_util.tree_leaves_with_path(state) if _is_numeric(x)
-        ]
+        new_state = [(path, x) for path, x in paths.named(state) if _is_numeric(x)]
         out_paths[:] = [name for name, _ in outputs]
-        state_paths[:] = [_path_name(path) for path, _ in new_state]
+        state_paths[:] = [path for path, _ in new_state]
         return [jnp.asarray(x) for _, x in (*outputs, *new_state)]
 
     leaves = [*param_leaves, *input_leaves]

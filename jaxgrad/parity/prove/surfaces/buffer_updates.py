@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jaxgrad._core import paths
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import judge
@@ -48,7 +49,7 @@ def surface(evidence: Evidence, asked: bool = True) -> Surface | None:
     if missing and asked:
         raise ProofError(
             f"torch's forward pass updates the buffer {missing[0]!r}, but the new state that fn "
-            f"returns has no such leaf; its leaves are {list(state)}"
+            f"returns has no such leaf. {paths.nearest(list(state), missing[:1])}"
         )
     judged = []
     for name, path in pairs.items():

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from jaxgrad._core import paths
 from jaxgrad.parity.prove.acceptance import UNKNOWN, Range, range_of
 from jaxgrad.parity.prove.jax_side.port import Port
 from jaxgrad.parity.prove.judge import Judged, judge, max_difference
@@ -107,16 +108,16 @@ def _matched(
 
 def _by_field(port: Port, opt_state: Any) -> dict[str, list[np.ndarray | None]]:
     """Return the fields of an optax state that are trees like the params, as lists of leaves."""
-    paths = {path: i for i, path in enumerate(port.program.param_paths)}
+    numbers = {path: i for i, path in enumerate(port.program.param_paths)}
     fields: dict[str, list[np.ndarray | None]] = {}
     for path, x in jax.tree_util.tree_leaves_with_path(opt_state):
         for number, key in enumerate(path):
             field = getattr(key, "name", None)
-            rest = jax.tree_util.keystr(path[number + 1 :], simple=True, separator="/")
-            if field is not None and rest in paths:
-                i = paths[rest]
+            rest = paths.text(path[number + 1 :])
+            if field is not None and rest in numbers:
+                i = numbers[rest]
                 if np.shape(x) == np.shape(port.weights.leaves[i]):
-                    fields.setdefault(field, [None] * len(paths))[i] = np.asarray(x)
+                    fields.setdefault(field, [None] * len(numbers))[i] = np.asarray(x)
                 break
     return fields
 

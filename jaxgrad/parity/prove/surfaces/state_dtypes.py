@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core import paths
 from jaxgrad.parity.prove.jax_side.native import LOW
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.report import Finding
@@ -28,8 +29,8 @@ def of_optax(program: JaxProgram, tx: Any) -> dict[str, str]:
         except Exception:  # the updates surface reports it
             return {}
     return {
-        jax.tree_util.keystr(path, simple=True, separator="/"): str(x.dtype)
-        for path, x in jax.tree_util.tree_leaves_with_path(state)
+        path: str(x.dtype)
+        for path, x in paths.named(state)
         if jnp.issubdtype(x.dtype, jnp.inexact) and x.ndim
     }
 

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgrad._core import paths as _paths
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.adapters import as_function
 from jaxgrad.parity.prove.jax_side import program as jax_program
@@ -159,10 +160,7 @@ class Converter:
 
 def _by_path(params: Any, paths: Sequence[str]) -> list[Any]:
     """Return the leaves of params in the order of `paths`, whatever their type."""
-    leaves = {
-        jax.tree_util.keystr(path, simple=True, separator="/"): x
-        for path, x in jax.tree_util.tree_leaves_with_path(params)
-    }
+    leaves = dict(_paths.named(params))
     return [leaves.get(path) for path in paths]
 
 

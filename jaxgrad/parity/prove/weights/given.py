@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxgrad._core import paths as _paths
 from jaxgrad.parity.prove.users import ProofError, running
 from jaxgrad.parity.prove.weights.linear import NotLinear, pieces_of
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap, everything
@@ -32,11 +33,12 @@ def from_mapping(
         path, transform = target if isinstance(target, tuple) else (target, None)
         if name not in tensors:
             raise ProofError(
-                f"weights= contains {name!r}, but the module's tensors are {sorted(tensors)}"
+                f"weights= contains {name!r}, which is not a tensor of the module. "
+                + _paths.nearest(sorted(tensors), [name], "names")
             )
         if path not in paths:
             raise ProofError(
-                f"weights= sends {name!r} to {path!r}, but the leaves of params are {list(paths)}"
+                _paths.no_match(f"weights= sends {name!r} to {path!r}, which", paths, [str(path)])
             )
         leaf = list(paths).index(path)
         numbers = np.arange(tensors[name].size).reshape(tensors[name].shape)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core import paths
 from jaxgrad.parity.prove import adapters
 
 
@@ -18,22 +18,17 @@ class Template:
     def __init__(self, params: Any):
         self.params = params
         self.tree = adapters.as_function(lambda tree: tree, params).params
-        leaves = {
-            jax.tree_util.keystr(path, simple=True, separator="/"): x
-            for path, x in jax.tree_util.tree_leaves_with_path(self.tree)
-        }
         self.leaves: dict[str, Any] = {
             path: x
-            for path, x in leaves.items()
+            for path, x in paths.named(self.tree)
             if hasattr(x, "dtype") and jnp.issubdtype(x.dtype, jnp.inexact)
         }
 
     def filled(self, leaves: Mapping[str, np.ndarray]) -> Any:
         """Return params of the same type with these leaves, in the dtype of the old ones."""
 
-        def leaf(path: Any, x: Any) -> Any:
-            new = leaves.get(jax.tree_util.keystr(path, simple=True, separator="/"))
+        def leaf(path: str, x: Any) -> Any:
+            new = leaves.get(path)
             return x if new is None else jnp.asarray(new.astype(x.dtype))
 
-        tree = jax.tree_util.tree_map_with_path(leaf, self.tree)
-        return adapters.like(self.params, tree)
+        return adapters.like(self.params, paths.map_named(leaf, self.tree))

@@ -112,6 +112,6 @@ def test_a_gradient_of_the_wrong_shape():
     """The error for a gradient of the wrong shape names the parameter and both shapes."""
     tx = optim.sgd()
     with pytest.raises(
-        ValueError, match=r"the gradient of \['u'\] has shape \(3,\), but the parameter has"
+        ValueError, match=r"the gradient of 'u' has shape \(3,\), but the parameter has"
     ):
         tx.step({**GRADS, "u": jnp.ones(3)}, tx.init(PARAMS), PARAMS)

@@ -94,14 +94,24 @@ def test_trainable_leaves_are_selected(trainable, mask):
 @pytest.mark.parametrize(
     ("trainable", "words"),
     [
-        (["dec/*"], "trainable= contains 'dec/\\*', which matches no leaf"),
+        (["dec/*"], "trainable= contains 'dec/\\*', which matches no leaf. The paths are 'enc/w'"),
         ({"enc": {"w": True}}, "trainable= has no entry for the leaf 'enc/b'"),
+        (
+            lambda path: path.endswith(".b"),
+            "torch trains a parameter, but the function trainable= matches no leaf. The paths are "
+            "'enc/w', 'enc/b', 'head/w'. A path joins the keys",
+        ),
     ],
 )
 def test_an_incomplete_selection_is_an_error(trainable, words):
-    """A wildcard without a leaf and a leaf without a bool are errors."""
+    """A wildcard or function without a leaf, and a leaf without a bool, are errors."""
     with pytest.raises(ProofError, match=words):
         trainable_mask(trainable, PATHS)
+
+
+def test_a_function_may_select_nothing_where_torch_trains_nothing():
+    """A module whose parameters are all frozen has a port without trained leaves."""
+    assert trainable_mask(lambda path: False, PATHS, trains=False) == [False] * 3
 
 
 def test_models_are_named_after_their_source():

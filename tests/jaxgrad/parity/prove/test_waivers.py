@@ -194,7 +194,12 @@ def test_a_pointless_waiver_fails_unless_something_else_does(verdict, findings, 
 
 
 @pytest.mark.parametrize(
-    ("count", "names"), [(4, "a, b, c, d)"), (5, "a, b, c, d, ...)"), (1, "(a)")]
+    ("count", "names"),
+    [
+        (4, "The names are 'a', 'b', 'c', 'd'"),
+        (5, "The names are 'a', 'b', 'c', 'd' and 1 more"),
+        (1, "The names are 'a'"),
+    ],
 )
 def test_four_compared_values_are_named(count, names):
     """A waiver without a match names up to four values that were compared."""

@@ -56,7 +56,7 @@ def test_the_parameters_are_differentiated_as_the_docstring_says():
     ported = port(module, (X,), prove=False)
     names = {name for name, _ in module.named_parameters()}
     params, buffers = jaxgrad.partition(
-        ported.params(module.state_dict()), lambda name, _: name in names
+        ported.params(module.state_dict()), lambda path, _: path.replace("/", ".") in names
     )
 
     def loss(params):

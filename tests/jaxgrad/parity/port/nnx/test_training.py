@@ -151,8 +151,8 @@ def test_steps_of_a_flax_model_are_those_of_torch(name):
         ("clipped", "    grads, _ = jaxgrad.clip_grad_norm(grads, 0.05)\n", ""),
         ("clipped", "params, others)\n    return", "params)\n    return"),
         ("clipped", "value_and_grad(loss_of", "value_and_grad(loss_of, unused='zeros'"),
-        ("clipped", 'not name.startswith("trunk.")', "True"),
-        ("groups", "        return 1", "        return 0"),
+        ("clipped", 'not name.startswith("trunk/")', "True"),
+        ("groups", "        return 1\n    return 0", "        return 0\n    return 1"),
     ],
 )  # fmt: skip
 def test_steps_without_a_line_differ(name, line, instead):

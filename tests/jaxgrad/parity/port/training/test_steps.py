@@ -75,6 +75,10 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     )),
     "frozen": (Normed, dict(optimizer=adamw, loss=smoothed, scheduler=warm_up, clip=0.05)),
     "groups": (Net, dict(optimizer=groups, loss=squared, scheduler=warm_up)),
+    "frozen group": (Normed, dict(
+        optimizer=lambda ps: torch.optim.AdamW([dict(params=ps[:2]), dict(params=ps[2:], lr=0.02)]),
+        loss=smoothed,
+    )),
     "cycled": (Net, dict(
         optimizer=groups, loss=squared,
         scheduler=lambda opt: lr_scheduler.OneCycleLR(opt, [0.1, 0.2], total_steps=9),
@@ -91,7 +95,7 @@ def made(name: str, **changes: Any) -> tuple[nn.Module, Any, dict[str, Any]]:
 
 def by_torch(module: nn.Module, options: dict[str, Any], steps: int) -> Any:
     """Run torch's training loop, and return its optimizer."""
-    optimizer = options["optimizer"](module.parameters())
+    optimizer = options["optimizer"](list(module.parameters()))
     scheduler = options["scheduler"](optimizer) if "scheduler" in options else None
     module.train()
     for _ in range(steps):
@@ -136,9 +140,9 @@ def test_a_step_with_frozen_weights_buffers_clipping_and_a_schedule_is_readable(
     assert ported.source.endswith(wanted)
     assert "    # a tenth of the mass is spread" in ported.source
     assert "optim.lr_scheduler.linear_lr(0.01, start_factor=0.1, total_iters=2)" in ported.source
-    assert ported.space["is_trained"]("head.weight", None)
-    assert not ported.space["is_trained"]("trunk.weight", None)
-    assert not ported.space["is_trained"]("norm.running_mean", None)
+    assert ported.space["is_trained"]("head/weight", None)
+    assert not ported.space["is_trained"]("trunk/weight", None)
+    assert not ported.space["is_trained"]("norm/running_mean", None)
 
 
 def test_options_that_are_torchs_defaults_are_not_written():
@@ -218,9 +222,39 @@ def test_a_training_loop_that_cannot_be_written_is_refused(options, reason):
         made("sgd", **options)
 
 
+def test_a_group_whose_parameters_are_frozen_is_left_out():
+    """The optimizer of the port has the other group alone."""
+    _, ported, _ = made("frozen group")
+
+    assert "OPTIMIZER = optim.adamw(lr=0.02)" in ported.source and "group_of" not in ported.source
+
+
+def test_the_state_of_another_optimizer():
+    """Other groups are refused in a state_dict, and found by identity in the optimizer itself."""
+    module: Any
+    module, ported, options = made("groups")
+    head_first = torch.optim.AdamW(
+        [{"params": module.outer.parameters()}, {"params": module.inner.parameters()}]
+    )
+    by_torch(module, {**options, "optimizer": lambda _: head_first, "scheduler": lambda x: x}, 1)
+    state = ported.opt_state(head_first)
+    for group, name, kind in ((0, "inner", "weight"), (1, "outer", "bias")):
+        moment = state.groups[group].exp_avg[name][kind]
+        expected = head_first.state[getattr(getattr(module, name), kind)]["exp_avg"]
+        np.testing.assert_array_equal(moment, expected.numpy())
+
+    one = torch.optim.AdamW(module.parameters()).state_dict()
+    text = (
+        r"groups of the state_dict have \[4\] parameters, but those of the optimizer that port was "
+        r"given have \[2, 2\]: pass torch's optimizer itself, opt_state\(optimizer\)"
+    )
+    with pytest.raises(ValueError, match=text):
+        ported.opt_state(one)
+
+
 def test_names_are_selected_by_a_short_test():
     """Last parts, prefixes and whole names are used in this order."""
-    names, others = ["a.bias", "b.0.weight", "c.weight"], ["b.1.weight", "d.weight", "c.x.weight"]
+    names, others = ["a/bias", "b/0/weight", "c/weight"], ["b/1/weight", "d/weight", "c/x/weight"]
     test = selection(names, others)
     assert [bool(eval(test, {"name": n})) for n in (*names, *others)] == [True] * 3 + [False] * 3
-    assert 'name.split(".")[-1] == "bias"' in test and 'name == "c.weight"' in test
+    assert 'name.split("/")[-1] == "bias"' in test and 'name == "c/weight"' in test

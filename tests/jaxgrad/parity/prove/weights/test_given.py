@@ -29,8 +29,14 @@ def test_a_path_alone_reshapes():
 @pytest.mark.parametrize(
     ("mapping", "words"),
     [
-        ({"v": "kernel"}, "weights= contains 'v', but the module's tensors are \\['w'\\]"),
-        ({"w": "bias"}, "weights= sends 'w' to 'bias', but the leaves of params are"),
+        (
+            {"v": "kernel"},
+            "weights= contains 'v', which is not a tensor of the module. The names are 'w'",
+        ),
+        (
+            {"w": "bias"},
+            "weights= sends 'w' to 'bias', which matches no leaf. The paths are 'kernel'",
+        ),
         ({"w": ("kernel", (0, 1, 2))}, "which does not fit"),
     ],
 )
