@@ -18,12 +18,15 @@ class Training:
     `scheduler`, `clip` and `accumulate` describe what torch's loop does beside `optimizer.step()`.
 
     Args:
-        torch: Factory of torch's optimizer, a function of the parameters.
+        torch: Factory of torch's optimizer, a function of the list of parameters; or of the module,
+            which parameter groups need: `lambda model: SGD([{"params": model.head.parameters()},
+            ...], lr=0.1)`. It must take the parameters from its argument, a copy of the module.
         optax: The port's optax transformation.
         scheduler: Factory of torch's scheduler, a function of the optimizer. It is stepped after
             each optimizer step.
         schedule: The port's schedule, a function of the step. Its values are compared with the
-            scheduler's over the whole training run. Without it, both optimizers are given the
+            scheduler's over the whole training run. If torch's groups have different learning
+            rates, it returns one value for each group. Without it, both optimizers are given the
             same gradients for as many steps as this takes little time.
         total: Number of steps of the training run; by default what torch's scheduler says.
         clip: Maximum norm for torch's `clip_grad_norm_`; or a function of the parameters that

@@ -69,16 +69,18 @@ def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
     from jaxgrad.parity.prove.torch_side import loop
 
     rates = loop.learning_rates(training, evidence.torch_side.module, total)
-    expected = np.array([step[0] for step in rates])
-    actual = np.array([_value(training.schedule, step) for step in range(total)])
-    wrong = _differs(actual, expected)
-    if not wrong.any():
+    values = [_values(training.schedule, step, rates[step]) for step in range(total)]
+    every_expected, every_actual = np.array(rates), np.array(values)  # (step, group)
+    differ = _differs(every_actual, every_expected)
+    if not differ.any():
         text = f"the schedules agree in all {total} steps"
         return Surface("updates", "pass", text)
+    group = int(np.argmax(differ.any(0)))
+    expected, actual, wrong = every_expected[:, group], every_actual[:, group], differ[:, group]
     first = int(np.argmax(wrong))
     finding = Finding(
         "updates",
-        "the learning rate",
+        "the learning rate" + (f" of group {group}" if differ.shape[1] > 1 else ""),
         name_of(training.schedule),
         f"the schedules differ first in step {first + 1} of {total}, by "
         f"{abs(actual[first] - expected[first]):.2g}",
@@ -90,14 +92,25 @@ def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
     return Surface("updates", "fail", text, findings=(finding,))
 
 
-def _value(schedule: Any, step: int) -> float:
+def _values(schedule: Any, step: int, rates: list[float]) -> list[float]:
+    """Return the schedule's value for each parameter group of torch, which has these rates."""
     try:
-        return float(schedule(step))
+        values = [float(x) for x in np.ravel(schedule(step))]
     except Exception as error:
         raise ProofError(
             f"Training(schedule=) called with the step {step} raised {type(error).__name__}: "
             f"{error}"
         ) from error
+    if len(values) == 1 and len(set(rates)) == 1:
+        return values * len(rates)
+    if len(values) != len(rates):
+        count = f"{len(values)} value" + "s" * (len(values) != 1)
+        raise ProofError(
+            f"Training(schedule=) returned {count}, {values}, for the step {step}, in which "
+            f"torch's {len(rates)} parameter groups have the learning rates {rates}: return one "
+            "value for each group, in the order of torch's groups, or leave schedule= out"
+        )
+    return values
 
 
 def shift(expected: np.ndarray, actual: np.ndarray) -> str:
@@ -119,7 +132,7 @@ def _replayed(evidence: Evidence, training: Training, total: int) -> Surface:
     found = replay(evidence, training, total)
     if found is None:
         return Surface("updates", "pass", f"given the same gradients, {total} steps agree")
-    name, rate = found.name, found.rates[0]
+    name, rate = found.name, found.rates[_group_of(evidence, training, found.name)]
     values: dict[str, Any] = {}
     if found.factor is not None:
         text = f"JAX's learning rate differs from torch's first in step {found.step} of {total}"
@@ -138,6 +151,13 @@ def _replayed(evidence: Evidence, training: Training, total: int) -> Surface:
     finding = evidence.locate(find, finding)[0]
     text = f"given the same gradients, step {found.step} differs"
     return Surface("updates", "fail", text, findings=(finding,))
+
+
+def _group_of(evidence: Evidence, training: Training, name: str) -> int:
+    """Return the number of torch's parameter group that has a parameter."""
+    from jaxgrad.parity.prove.torch_side import loop
+
+    return loop.groups(training, evidence.torch_side.module).get(name, 0)
 
 
 def cause(evidence: Evidence, training: Training, total: int, share: float) -> tuple[str, bool]:
@@ -191,13 +211,14 @@ def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Varia
     expected = _rates(evidence, training, steps)
     if training.schedule is None or expected is None:
         return
-    actual = np.array([_value(training.schedule, step) for step in range(steps)])
-    wrong = _differs(actual, expected[:, 0])
+    pairs = enumerate(expected.tolist())
+    actual = np.array([_values(training.schedule, step, rates) for step, rates in pairs])
+    wrong = _differs(actual, expected)
     if wrong.any():
-        first = int(np.argmax(wrong))
+        first, group = (int(i) for i in np.argwhere(wrong)[0])
         text = (
             f"the schedules differ first in step {first + 1}, in which torch's learning rate is "
-            f"{expected[first, 0]:.6g} and JAX's is {actual[first]:.6g}"
+            f"{expected[first, group]:.6g} and JAX's is {actual[first, group]:.6g}"
         )
         yield variants.with_rates(text, training, actual.tolist())
 
@@ -235,7 +256,7 @@ def _same(rates: Any, other: Any) -> bool:
 
 
 def _differs(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    return ~(np.abs(actual - expected) <= _TOLERANCE * np.max(np.abs(expected), initial=0.0))
+    return ~(np.abs(actual - expected) <= _TOLERANCE * np.max(np.abs(expected), 0, initial=0.0))
 
 
 def _range(evidence: Evidence, training: Training, steps: int) -> tuple[int, int, bool]:

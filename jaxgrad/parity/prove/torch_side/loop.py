@@ -152,9 +152,19 @@ def learning_rates(training: Training, module: nn.Module, steps: int) -> list[li
 
 def settings(training: Training, module: nn.Module) -> dict[str, dict[str, Any]]:
     """Return the settings of each parameter in the optimizer."""
+    built = build_optimizer(training.torch, module).param_groups
+    return {name: built[number] for name, number in _numbers(built, module).items()}
+
+
+def groups(training: Training, module: nn.Module) -> dict[str, int]:
+    """Return the number of the parameter group of each parameter in the optimizer."""
+    return _numbers(build_optimizer(training.torch, module).param_groups, module)
+
+
+def _numbers(built: Sequence[Mapping[str, Any]], module: nn.Module) -> dict[str, int]:
     names = {id(p): name for name, p in module.named_parameters()}
-    groups = build_optimizer(training.torch, module).param_groups
-    return {names[id(p)]: group for group in groups for p in group["params"] if id(p) in names}
+    pairs = [(p, number) for number, group in enumerate(built) for p in group["params"]]
+    return {names[id(p)]: number for p, number in pairs if id(p) in names}
 
 
 def length(scheduler: Any) -> int | None:
@@ -208,7 +218,32 @@ def build_optimizer(factory: Callable[..., Any] | None, module: nn.Module) -> An
             f"optimizer=: the torch factory returned {type(optimizer).__name__}, which is not a "
             "torch optimizer"
         )
+    _check_parameters(optimizer, module)
     return optimizer
+
+
+def _check_parameters(optimizer: Any, module: nn.Module) -> None:
+    """Raise if an optimizer trains the tensors of another module, of which this one is a copy.
+
+    Further parameters, such as those of a loss, are allowed.
+    """
+    named = dict(module.named_parameters())
+    built: Any = getattr(optimizer, "param_groups", ())
+    pairs = [(p, number) for number, group in enumerate(built) for p in group["params"]]
+    held, own = {id(p) for p, _ in pairs}, {id(p) for p in named.values()}
+    left_out = {
+        tuple(p.shape): n for n, p in named.items() if p.requires_grad and id(p) not in held
+    }
+    for p, number in pairs:
+        if id(p) not in own and (name := left_out.get(tuple(p.shape))) is not None:
+            raise ProofError(
+                f"optimizer=: group {number} of torch's {type(optimizer).__name__} has a parameter "
+                f"of shape {tuple(p.shape)} that is not in the module, and lacks the module's "
+                f"{name!r} of that shape. prove trains a copy of the module, so take the "
+                "parameters from the factory's argument: lambda params: torch.optim.SGD(params, "
+                "lr=0.1), or for groups lambda model: torch.optim.SGD([{'params': "
+                "model.head.parameters()}, {'params': model.body.parameters(), 'lr': 0.01}], 0.1)"
+            )
 
 
 def _average(ema: tuple[Any, Any], module: nn.Module) -> Any:

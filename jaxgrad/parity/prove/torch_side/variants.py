@@ -129,21 +129,18 @@ def with_schedule(text: str, training: Training, scheduler: Callable[[Any], Any]
     return Variant(text, dataclasses.replace(training, scheduler=scheduler), schedule=True)
 
 
-def with_rates(text: str, training: Training, rates: Sequence[float]) -> Variant:
-    """Return the variant whose first group has these learning rates, and others in proportion."""
+def with_rates(text: str, training: Training, rates: Sequence[Sequence[float]]) -> Variant:
+    """Return the variant with these learning rates, by step and parameter group."""
 
     class Rates:
         def __init__(self, optimizer: Any) -> None:
             self.groups, self.count = optimizer.param_groups, 0
-            if training.scheduler is not None:
-                training.scheduler(optimizer)  # it may change the first rates
-            first = float(self.groups[0].get("initial_lr", self.groups[0]["lr"]))
-            self.factors = [float(g.get("initial_lr", g["lr"])) / first for g in self.groups]
             self._set()
 
         def _set(self) -> None:
-            for group, factor in zip(self.groups, self.factors, strict=True):
-                group["lr"] = float(rates[min(self.count, len(rates) - 1)]) * factor
+            now = rates[min(self.count, len(rates) - 1)]
+            for group, rate in zip(self.groups, now, strict=True):
+                group["lr"] = float(rate)
 
         def step(self, *_: Any) -> None:
             self.count += 1

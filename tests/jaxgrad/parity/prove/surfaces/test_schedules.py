@@ -17,6 +17,7 @@ from jaxgrad.parity.prove.report import Surface
 from jaxgrad.parity.prove.surfaces import schedules
 from jaxgrad.parity.prove.surfaces.schedules import Divergence, shift
 from jaxgrad.parity.prove.torch_side import loop, variants
+from jaxgrad.parity.prove.users import ProofError
 from tests.jaxgrad.parity.prove._helpers import proved, updated
 
 
@@ -219,7 +220,7 @@ def test_the_text_says_which_steps_are_not_compared(monkeypatch, steps, schedule
 )
 def test_schedules_may_be_off_by_a_millionth_of_the_largest_rate(monkeypatch, off, text):
     """The first step that differs is named, counted from one."""
-    rates = [[-0.4, 9.0], [0.3, 9.0], [0.2, 9.0]]
+    rates = [[-0.4, -0.4], [0.3, 0.3], [0.2, 0.2]]
     monkeypatch.setattr(loop, "learning_rates", lambda *_: rates)
     training = Training(sgd, schedule=lambda step: rates[step][0] + off.get(step, 0.0))
     proof: Any = SimpleNamespace(torch_side=SimpleNamespace(module=None))
@@ -228,8 +229,32 @@ def test_schedules_may_be_off_by_a_millionth_of_the_largest_rate(monkeypatch, of
     assert surface.text == text
     assert (surface.verdict == "fail") == ("differ" in text)
     for finding in surface.findings:
+        assert finding.torch == "the learning rate of group 0"
         assert finding.text == "the schedules differ first in step 2 of 3, by 4.2e-07"
         assert (finding.torch_value, finding.jax_value) == (0.3, 0.3 + 4.2e-7)
+
+
+def test_a_schedule_of_groups_has_a_value_for_each(monkeypatch):
+    """The second group's rate is compared too, and one value for two rates is refused."""
+    rates = [[0.4, 9.0], [0.2, 3.0]]
+    monkeypatch.setattr(loop, "learning_rates", lambda *_: rates)
+    proof: Any = SimpleNamespace(torch_side=SimpleNamespace(module=None))
+
+    def judged(schedule: Any) -> Any:
+        return schedules._compared(proof, Training(sgd, schedule=schedule), 2)
+
+    assert judged(lambda step: np.array(rates[step])).verdict == "pass"
+    (finding,) = judged(lambda step: (rates[step][0], 9.0)).findings
+    assert finding.torch == "the learning rate of group 1"
+    assert (finding.torch_value, finding.jax_value) == (3.0, 9.0)
+    text = (
+        r"schedule=\) returned 1 value, \[0.4\], for the step 0, in which torch's 2 parameter "
+        r"groups have the learning rates \[0.4, 9.0\]: return one value for each group"
+    )
+    with pytest.raises(ProofError, match=text):
+        judged(lambda step: rates[step][0])
+    with pytest.raises(ProofError, match=r"returned 3 values, \[1.0, 2.0, 3.0\], for the step 0"):
+        judged(lambda step: [1.0, 2.0, 3.0])
 
 
 def test_schedules_of_zeros_agree(monkeypatch):
@@ -273,8 +298,11 @@ def test_a_differing_step_is_a_learning_rate_or_an_update(monkeypatch, factor):
     found = Divergence(7, "w", [0.2, 0.3], 0.25, factor)
     monkeypatch.setattr(schedules, "replay", lambda *_: found)
     monkeypatch.setattr(schedules, "cause", lambda *given: (f"why {given[2:]}", True))
+    monkeypatch.setattr(loop, "groups", lambda *_: {"v": 0, "w": 1})
     proof: Any = SimpleNamespace(
-        jax_place=lambda name: f"leaf {name}", locate=lambda find, otherwise: (find(), ())
+        jax_place=lambda name: f"leaf {name}",
+        locate=lambda find, otherwise: (find(), ()),
+        torch_side=SimpleNamespace(module=None),
     )
     surface = schedules._replayed(proof, Training(sgd), 9)
     (finding,) = surface.findings
@@ -287,7 +315,7 @@ def test_a_differing_step_is_a_learning_rate_or_an_update(monkeypatch, factor):
         assert finding.text.endswith(text) and finding.torch_value is None
     else:
         assert finding.text == "JAX's learning rate differs from torch's first in step 7 of 9"
-        assert (finding.torch_value, finding.jax_value) == (0.2, 0.1)
+        assert (finding.torch_value, finding.jax_value) == (0.3, 0.15)
 
 
 def tried(

@@ -287,6 +287,32 @@ def test_a_wrong_factory_is_one_sentence(factory, text):
         loop.build_optimizer(factory, module())
 
 
+def test_an_optimizer_of_another_copy_of_the_module_is_refused():
+    """A factory that ignores its argument would train the user's module, not prove's copy."""
+    outer, copy = nn.Sequential(nn.Linear(2, 2)), nn.Sequential(nn.Linear(2, 2))
+
+    def factory(_):
+        return torch.optim.SGD([{"params": outer[0].weight}, {"params": outer[0].bias}], 0.1)
+
+    text = (
+        r"group 0 of torch's SGD has a parameter of shape \(2, 2\) that is not in the module, and "
+        r"lacks the module's '0.weight' of that shape. prove trains a copy .* lambda model: "
+    )
+    with pytest.raises(ProofError, match=text):
+        loop.build_optimizer(factory, copy)
+    assert loop.build_optimizer(factory, outer).param_groups[1]["params"] == [outer[0].bias]
+
+
+def test_the_groups_of_parameters_are_numbered():
+    """Each parameter is found by identity, whatever the order of the groups."""
+    layer = nn.Linear(2, 2)
+    training = Training(
+        lambda m: torch.optim.SGD([{"params": m.bias}, {"params": m.weight, "lr": 0.2}], 0.1)
+    )
+
+    assert loop.groups(training, layer) == {"bias": 0, "weight": 1}
+
+
 def test_a_factory_may_take_the_module():
     """A factory that builds parameter groups by name is called with the module."""
     optimizer = loop.build_optimizer(lambda m: sgd(m.parameters()), module())
