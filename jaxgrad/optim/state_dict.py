@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -11,10 +11,16 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 
+from jaxgrad._core import paths
 from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._core import flat_state, optax_state
 from jaxgrad.optim._core.by_map import ByMap
-from jaxgrad.optim._core.counterparts import counterparts, indices_of, positions, swaps_last
+from jaxgrad.optim._core.counterparts import (
+    counterparts,
+    positions,
+    swaps_last,
+    torch_optimizer,
+)
 from jaxgrad.optim._lbfgs.history import LBFGSState
 
 
@@ -27,10 +33,10 @@ TRANSPOSED = {"row_var": "col_var", "col_var": "row_var"}  # swapped if a matrix
 def state_from_torch(
     tx: optax.GradientTransformation,
     params: PyTree,
-    state_dict: Mapping[str, Any],
+    state_dict: Any,
     names: PyTree = None,
     *,
-    order: Sequence[str] | None = None,
+    order: Any = None,
     count: int | None = None,
 ) -> PyTree:
     """Convert the state of a torch optimizer to the state of `tx`.
@@ -43,14 +49,18 @@ def state_from_torch(
         tx: The same optimizer with the same options, bare, in `param_groups` or in an optax chain;
             or optax's own optimizer, if its state is made of the same moments as torch's.
         params: The parameters, any tree.
-        state_dict: `optimizer.state_dict()`; its values are tensors or numpy arrays.
+        state_dict: `optimizer.state_dict()`, whose values are tensors or numpy arrays; or the
+            torch optimizer itself.
         names: The torch parameter for each leaf of `params`: a tree of torch names or `state_dict`
             indices, or of `(name, axes)` if the leaf is `transpose(torch_parameter, axes)`. By
-            default a leaf's path is its torch name (`fc.weight`), and a list is in torch's order.
-            Or a `jaxgrad.parity.WeightMap`, which also converts stacked and fused leaves, and knows
+            default a leaf's path is its torch name (`fc/weight` is `fc.weight`), and a list is in
+            the order of torch's single parameter group. Or a `jaxgrad.parity.WeightMap`, which also
+            converts stacked and fused leaves.
+        order: torch's names in the order of the optimizer's parameters; or, together with the torch
+            optimizer itself, the module that it trains, in which each parameter is found by
+            identity. Required to use names if the optimizer was not constructed from
+            `named_parameters()`. A weight map does without it for a single group, which it takes in
             the order of `model.parameters()`.
-        order: torch's names in the order of the optimizer's parameters. Required to use names if
-            the optimizer was not constructed from `named_parameters()`.
         count: Number of steps a schedule has taken; by default the largest of torch's step counts.
 
     Returns:
@@ -58,8 +68,9 @@ def state_from_torch(
         (`step`, `mu_product`, ...) keep torch's dtype.
 
     Raises:
-        ValueError: A parameter has no counterpart, or its state has a different shape or fields, or
-            a part of optax's state has no counterpart in torch.
+        ValueError: A parameter has no counterpart or the same as another one, or its state has a
+            different shape or fields, or a part of optax's state has no counterpart in torch. Also
+            if torch has several groups and neither names nor `order` say which parameter is which.
 
     Example:
         >>> import jax.numpy as jnp, numpy as np, jaxgrad
@@ -73,14 +84,16 @@ def state_from_torch(
 
     Torch: `optimizer.load_state_dict(state_dict)`.
     """
-    by_map = ByMap(names, state_dict, order) if hasattr(names, "moments_to_jax") else None
-    counterpart = {} if by_map else counterparts(params, state_dict, names, order)
+    optimizer = torch_optimizer(state_dict, order)
+    state_dict, indices = optimizer.state_dict, optimizer.indices
+    by_map = ByMap(names, optimizer, params) if hasattr(names, "moments_to_jax") else None
+    counterpart = {} if by_map else counterparts(params, optimizer, names)
+    shown = paths.by_keys(params)
     leaves = dict(jax.tree_util.tree_leaves_with_path(params))
     entries = state_dict["state"]
     steps = [float(_numpy(entry["step"])) for entry in entries.values() if "step" in entry]
     if count is None:
         count = int(max(steps, default=0))
-    indices = indices_of(state_dict)
 
     def read(field: str, power: int, path: Any) -> np.ndarray | None:
         if by_map:
@@ -89,7 +102,14 @@ def state_from_torch(
         if entries.get(index, {}).get(field) is None:
             return None
         value = _numpy(entries[index][field])
-        return value if axes is None else value.transpose(axes)
+        value = value if axes is None else value.transpose(axes)
+        if value.shape != jnp.shape(leaves[path]):
+            raise ValueError(
+                f"torch's {field} of {shown[path]!r} has shape {value.shape}, here it has "
+                f"{jnp.shape(leaves[path])}: give the permutation of the axes in names=, as in "
+                "('fc.weight', (1, 0)), or a jaxgrad.parity.weight_map"
+            )
+        return value
 
     def load(state: Any) -> Any:
         if isinstance(state, LBFGSState):
@@ -115,7 +135,7 @@ def state_from_torch(
                     value = by_map.read(field, power, path)
                     return first if value is None else jnp.asarray(value, first.dtype)
                 swapped = field in TRANSPOSED and axes is not None and swaps_last(axes)
-                value = _value(entry, TRANSPOSED[field] if swapped else field, path)
+                value = _value(entry, TRANSPOSED[field] if swapped else field, shown[path])
                 param = leaves[path]
                 if swapped:
                     value = value.transpose(axes)
@@ -123,9 +143,9 @@ def state_from_torch(
                     value = (value if axes is None else value.transpose(axes)).astype(first.dtype)
                 if value.shape != jnp.shape(first):
                     raise ValueError(
-                        f"torch's {field} of {jax.tree_util.keystr(path)} has shape {value.shape}, "
-                        f"here it has {jnp.shape(first)}: give the permutation of the axes in "
-                        "names=, as in ('fc.weight', (1, 0))"
+                        f"torch's {field} of {shown[path]!r} has shape {value.shape}, here it has "
+                        f"{jnp.shape(first)}: give the permutation of the axes in names=, as in "
+                        "('fc.weight', (1, 0))"
                     )
                 return jnp.asarray(value)
 
@@ -144,26 +164,27 @@ def state_from_torch(
 def state_to_torch(
     state: PyTree,
     params: PyTree,
-    state_dict: Mapping[str, Any],
+    state_dict: Any,
     names: PyTree = None,
     *,
-    order: Sequence[str] | None = None,
+    order: Any = None,
 ) -> dict[str, Any]:
     """Convert optimizer state to the `state_dict` of a torch optimizer.
 
     Args:
         state: A `jaxgrad` optimizer's state, bare, in parameter groups or in an optax chain.
         params: The parameters, any tree.
-        state_dict: `optimizer.state_dict()` of the torch optimizer to load into; its groups and
-            their options are kept.
-        names, order: As for `state_from_torch`.
+        state_dict: The torch optimizer to load into, or its `state_dict()`; its groups and their
+            options are kept.
+        names, order: As for `state_from_torch`, but `names` is not a weight map.
 
     Returns:
         The argument of the optimizer's `load_state_dict`, with torch tensors if torch is imported
         and numpy arrays otherwise.
 
     Raises:
-        ValueError: A parameter has no counterpart.
+        ValueError: A parameter has no counterpart or the same as another one, or torch has several
+            groups and neither names nor `order` say which parameter is which.
 
     Example:
         >>> import jax.numpy as jnp, jaxgrad
@@ -176,13 +197,14 @@ def state_to_torch(
 
     Torch: `optimizer.state_dict()`.
     """
-    counterpart = counterparts(params, state_dict, names, order)
+    optimizer = torch_optimizer(state_dict, order)
+    state_dict, indices = optimizer.state_dict, optimizer.indices
+    counterpart = counterparts(params, optimizer, names)
     shapes = {path: jnp.shape(p) for path, p in jax.tree_util.tree_leaves_with_path(params)}
     entries: dict[int, dict[str, Any]] = {}
 
     def save(state: Any) -> Any:
         if isinstance(state, LBFGSState):
-            indices = indices_of(state_dict)
             at = positions(params, counterpart, indices)
             entries[indices[0]] = flat_state.save(state, at, _tensor)
             return state
@@ -226,10 +248,10 @@ def _fields(state: Any) -> Iterator[str]:
     return (field for field in state._fields if field != "count")
 
 
-def _value(entry: Mapping[str, Any], field: str, path: Any) -> np.ndarray:
+def _value(entry: Mapping[str, Any], field: str, path: str) -> np.ndarray:
     if entry.get(field) is None:
         raise ValueError(
-            f"torch's state of {jax.tree_util.keystr(path)} has no {field!r}, it has "
+            f"torch's state of {path!r} has no {field!r}, it has "
             f"{list(entry)}: does it come from a different optimizer, or from different options?"
         )
     value = entry[field]

@@ -2,49 +2,142 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
+from jaxgrad._core import paths
 from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._core import flat_state
 
 
+REMEDY = """pass the optimizer itself and its module, in which parameters are found by identity:
+
+    state_from_torch(tx, params, optimizer, names, order=model)
+
+With a state_dict alone, pass the names of the parameters in the optimizer's order:
+
+    name_of = {id(p): name for name, p in model.named_parameters()}
+    order = [name_of[id(p)] for group in optimizer.param_groups for p in group["params"]]
+    state_from_torch(tx, params, state_dict, names, order=order)
+
+An optimizer that is constructed from model.named_parameters() stores the names itself."""
+
+
+@dataclasses.dataclass(frozen=True)
+class TorchOptimizer:
+    """A torch optimizer's state_dict, and the names of its parameters if they are known.
+
+    Attributes:
+        state_dict: The result of `optimizer.state_dict()`.
+        names: The names of the parameters in the optimizer's order; empty if they are not known.
+    """
+
+    state_dict: Mapping[str, Any]
+    names: tuple[str, ...]
+
+    @property
+    def groups(self) -> Sequence[Mapping[str, Any]]:
+        """The parameter groups."""
+        return self.state_dict["param_groups"]
+
+    @property
+    def indices(self) -> list[int]:
+        """torch's indices of the parameters, in the optimizer's order."""
+        return [i for group in self.groups for i in group["params"]]
+
+    @property
+    def sizes(self) -> str:
+        """The number of parameters of each group, for an error message."""
+        counts = [str(len(group["params"])) for group in self.groups]
+        return f"{len(counts)} groups of {' and '.join(counts)} parameters"
+
+
+def torch_optimizer(optimizer: Any, order: Any) -> TorchOptimizer:
+    """Read a torch optimizer, or its state_dict, and find the names of its parameters.
+
+    Args:
+        optimizer: A `torch.optim.Optimizer`, or its state_dict.
+        order: Names in the optimizer's order, or the module whose parameters a
+            `torch.optim.Optimizer` has; None if the state_dict holds the names.
+
+    Raises:
+        ValueError: The names do not fit the optimizer.
+    """
+    held = hasattr(optimizer, "param_groups") and hasattr(optimizer, "state_dict")
+    state_dict = optimizer.state_dict() if held else optimizer
+    stored = _stored_names(state_dict["param_groups"])
+    read = TorchOptimizer(state_dict, stored)
+    if order is None:
+        return read
+    if hasattr(order, "named_parameters"):
+        if not held:
+            raise ValueError(
+                f"order= is the module {type(order).__name__}, in which parameters are found by "
+                "identity, but a state_dict has indices in place of parameters: pass the optimizer "
+                "itself, as in state_from_torch(tx, params, optimizer, names, order=model)"
+            )
+        return dataclasses.replace(read, names=_by_identity(optimizer, order))
+    names, count = tuple(order), len(read.indices)
+    if isinstance(order, str) or len(names) != count:
+        raise ValueError(
+            f"torch's optimizer has {count} parameters, but order= has {len(names)} names, "
+            f"{_some(names)}: pass the name of each parameter in the optimizer's order"
+        )
+    if len(set(names)) < count:
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"order= has the name {twice!r} {names.count(twice)} times")
+    if stored and set(stored) == set(names) and stored != names:
+        i = next(i for i, pair in enumerate(zip(stored, names, strict=True)) if len({*pair}) > 1)
+        raise ValueError(
+            f"order= has {names[i]!r} for parameter {i} of torch's optimizer, whose own name for "
+            f"it (param_names) is {stored[i]!r}: leave order= out"
+        )
+    return dataclasses.replace(read, names=names)
+
+
 def counterparts(
-    params: PyTree, state_dict: Mapping[str, Any], names: PyTree, order: Sequence[str] | None
+    params: PyTree, optimizer: TorchOptimizer, names: PyTree
 ) -> dict[Any, tuple[int, tuple[int, ...] | None]]:
     """Map each parameter's path to its index in torch's optimizer and its axis permutation."""
-    groups, indices = state_dict["param_groups"], indices_of(state_dict)
-    known = [name for group in groups for name in group.get("param_names", ())]
-    index_of_name = dict(zip(order or known, indices, strict=False))
-    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(params)]
+    if hasattr(names, "moments_to_jax"):
+        raise ValueError(
+            "names= is a WeightMap, with which only state_from_torch works: give a tree of torch "
+            "names, or of (name, axes)"
+        )
+    indices, leaves = optimizer.indices, paths.by_keys(params)
+    index_of_name = dict(zip(optimizer.names, indices, strict=True)) if optimizer.names else {}
     if names is not None:
         torch_names = jax.tree.structure(params).flatten_up_to(names)
     elif isinstance(params, list | tuple) and not index_of_name:
-        torch_names = list(range(len(paths)))
+        _check_positions(params, optimizer, len(leaves))
+        torch_names = indices
     else:
-        torch_names = [dotted(path) for path in paths]
+        torch_names = [path.replace("/", ".") for path in leaves.values()]
     result = {}
-    for path, name in zip(paths, torch_names, strict=True):
+    owners: dict[int, str] = {}
+    for (keys, path), name in zip(leaves.items(), torch_names, strict=True):
         name, axes = name if isinstance(name, tuple) else (name, None)  # noqa: PLW2901
         index = index_of_name.get(name) if isinstance(name, str) else name
         if index not in indices:
-            hint = f"torch's names are {list(index_of_name)}"
+            hint = paths.nearest(optimizer.names, [str(name)], "names")
             if not index_of_name:
-                hint = "it stores no names: construct it from `named_parameters()` or pass `order=`"
+                hint = f"The optimizer stores no names: {REMEDY}"
             raise ValueError(
-                f"{jax.tree_util.keystr(path)} corresponds to torch's {name!r}, which is not among "
-                f"the optimizer's parameters: {hint}"
+                f"{path!r} corresponds to torch's {name!r}, which is not among the optimizer's "
+                f"parameters. {hint}"
             )
-        result[path] = (index, axes)
+        if index in owners:
+            raise ValueError(
+                f"{owners[index]!r} and {path!r} both correspond to torch's {name!r}: give each "
+                "leaf its own parameter in names="
+            )
+        owners[index] = path
+        result[keys] = (index, axes)
     return result
-
-
-def indices_of(state_dict: Mapping[str, Any]) -> list[int]:
-    """Return torch's indices of the optimizer's parameters, in the optimizer's order."""
-    return [i for group in state_dict["param_groups"] for i in group["params"]]
 
 
 def positions(params: PyTree, counterpart: Mapping[Any, Any], indices: Sequence[int]) -> np.ndarray:
@@ -60,6 +153,61 @@ def swaps_last(axes: Sequence[int]) -> bool:
     return n > 1 and tuple(axes) == (*range(n - 2), n - 1, n - 2)
 
 
-def dotted(path: Any) -> str:
-    """Format a path as torch does: `encoder.0.bias`."""
-    return jax.tree_util.keystr(path, simple=True, separator=".")
+def _stored_names(groups: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Return the names in a state_dict, () if it has none."""
+    named = [group for group in groups if "param_names" in group]
+    if not named:
+        return ()
+    for number, group in enumerate(groups):
+        count, names = len(group["params"]), group.get("param_names", ())
+        if len(names) != count:
+            raise ValueError(
+                f"group {number} of torch's optimizer has {count} parameters, but {len(names)} "
+                "names in param_names: the state_dict was changed"
+            )
+    return tuple(name for group in named for name in group["param_names"])
+
+
+def _by_identity(optimizer: Any, module: Any) -> tuple[str, ...]:
+    """Return the names of an optimizer's parameters, which are those of a module."""
+    names = {id(p): name for name, p in module.named_parameters()}
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    for number, p in enumerate(parameters):
+        if id(p) not in names:
+            raise ValueError(
+                f"parameter {number} of torch's optimizer, of shape {tuple(p.shape)}, is not a "
+                f"parameter of the {type(module).__name__} in order=: pass the module that the "
+                "optimizer trains, not a copy of it"
+            )
+    return tuple(names[id(p)] for p in parameters)
+
+
+def _check_positions(params: PyTree, optimizer: TorchOptimizer, count: int) -> None:
+    """Raise unless a list of parameters can be in the order of torch's optimizer."""
+    if len(optimizer.groups) > 1:
+        raise ValueError(
+            f"torch's optimizer has {optimizer.sizes} and stores no names, so it is not known in "
+            f"which order the list of {count} parameters is. Give names= the index of each, as in "
+            f"names={list(range(count))}"
+        )
+    if not _is_sequence(params):
+        raise ValueError(
+            "the list of parameters contains a tree that is not a list, whose leaves have another "
+            f"order than torch's parameters: give names=, and {REMEDY}"
+        )
+    if count != len(optimizer.indices):
+        raise ValueError(
+            f"torch's optimizer has {len(optimizer.indices)} parameters, but the list has {count} "
+            "leaves, so they cannot be matched by position: give names= the index of each"
+        )
+
+
+def _is_sequence(x: Any) -> bool:
+    """Whether a tree has only lists and tuples above its leaves."""
+    if isinstance(x, list | tuple):
+        return all(map(_is_sequence, x))
+    return x is None or jax.tree_util.all_leaves([x])
+
+
+def _some(names: Sequence[str]) -> str:
+    return f"{list(names[:4])}" if len(names) <= 4 else f"{list(names[:4])} and more"

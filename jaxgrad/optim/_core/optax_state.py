@@ -31,7 +31,7 @@ MOMENTS = {  # optax's state -> its fields
 }
 _OTHER_FORMULAS = ({"mu_product"}, {"square_avg", "momentum_buffer"}, {"max_exp_avg_sq"})
 
-Read = Callable[[str, int, Any], np.ndarray | None]  # (torch's field, power, path) -> value
+Read = Callable[[str, int, Any], np.ndarray | None]  # (torch's field, power, key path) -> value
 
 
 def is_own(state: Any) -> bool:
@@ -45,7 +45,8 @@ def filled(state: Any, read: Read, fields: set[str], count: int) -> Any:
 
     Args:
         state: The initial state.
-        read: Function that returns torch's moment of the parameter at a path, or None.
+        read: Function that returns torch's moment of the parameter at a key path, or None. It
+            raises ValueError if the moment does not have the shape of the leaf.
         fields: The names in torch's state.
         count: Number of steps that torch has taken.
 
@@ -106,21 +107,13 @@ def _moment(
 
     def one(path: Any, first: Any) -> Any:
         new = read(name, moment.power, path)
-        if new is None:
-            return first
-        if np.shape(new) != np.shape(first):
-            raise ValueError(
-                f"torch's {name} of {jax.tree_util.keystr(path)} has shape {np.shape(new)}, here "
-                f"it has {np.shape(first)}: give the permutation of the axes in names=, as in "
-                "('fc.weight', (1, 0)), or a jaxgrad.parity.weight_map"
-            )
-        return jnp.asarray(new, first.dtype)
+        return first if new is None else jnp.asarray(new, first.dtype)
 
     return jax.tree_util.tree_map_with_path(one, value)
 
 
 def remark_options(tx: Any, params: Any, groups: Any) -> None:
-    """Warn about decay rates of `tx` that differ from those of torch's parameter groups.
+    """Warn about decay rates of `tx` that no parameter group of torch has.
 
     The rates of Adam and of momentum show in the states after two steps with gradients of 1.
     """
@@ -136,24 +129,24 @@ def remark_options(tx: Any, params: Any, groups: Any) -> None:
     for one, two in zip(*pairs, strict=True):
         if not is_state(one):
             continue
-        group = groups[0]
         if type(one).__name__ == "ScaleByAdamState":
-            if "lr" in group and "betas" not in group:
+            if any("lr" in group and "betas" not in group for group in groups):
                 raise ValueError(
                     "torch's state comes from an optimizer without betas, but the optax "
                     "transformation is an Adam"
                 )
             rates = {"b1": _decay(one.mu, two.mu), "b2": _decay(one.nu, two.nu)}
-            torch = dict(zip(rates, group.get("betas", ()), strict=False))
+            betas = [group["betas"] for group in groups if "betas" in group]
+            torch = dict(zip(rates, zip(*betas, strict=True), strict=False))
         else:
             rates = {"decay": _decay(one.trace, two.trace)}
-            torch = {"decay": group.get("momentum")}
+            torch = {"decay": [g["momentum"] for g in groups if g.get("momentum") is not None]}
         for name, expected in torch.items():
-            rate = rates[name]
-            if expected is not None and rate > 1e-6 and abs(rate - float(expected)) > 1e-4:
+            rate, values = rates[name], list(dict.fromkeys(map(float, expected)))
+            if values and rate > 1e-6 and all(abs(rate - x) > 1e-4 for x in values):
                 warnings.warn(
                     f"the optax transformation has {name}={rate:.4g}, but torch's optimizer has "
-                    f"{float(expected):g}",
+                    f"{' and '.join(f'{x:g}' for x in values)}",
                     stacklevel=3,
                 )
 

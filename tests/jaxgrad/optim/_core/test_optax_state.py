@@ -81,7 +81,7 @@ def test_a_state_without_a_counterpart_is_refused(tx, fields, words):
 def test_a_wrong_shape_is_explained():
     """A moment of another shape needs the permutation of the axes."""
     saved = state_dict(step=1.0, exp_avg=1.0, exp_avg_sq=1.0)
-    with pytest.raises(ValueError, match=r"exp_avg of \['w'\] has shape \(3, 2\), here it has"):
+    with pytest.raises(ValueError, match=r"exp_avg of 'w' has shape \(3, 2\), here it has"):
         optim.state_from_torch(optax.adam(1e-2), PARAMS, saved, {"w": 0, "b": 1})
 
 

@@ -247,6 +247,8 @@ def test_a_schedule_of_groups_has_a_value_for_each(monkeypatch):
     (finding,) = judged(lambda step: (rates[step][0], 9.0)).findings
     assert finding.torch == "the learning rate of group 1"
     assert (finding.torch_value, finding.jax_value) == (3.0, 9.0)
+    (finding,) = judged(lambda step: (rates[step][0] + 1e-6 * step, rates[step][1])).findings
+    assert finding.torch == "the learning rate of group 0"  # 9e-6 is a millionth of the other's
     text = (
         r"schedule=\) returned 1 value, \[0.4\], for the step 0, in which torch's 2 parameter "
         r"groups have the learning rates \[0.4, 9.0\]: return one value for each group"
