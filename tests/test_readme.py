@@ -32,6 +32,13 @@ def test_the_readme_is_short():
     assert len(README.splitlines()) <= 250
 
 
+def test_the_cpu_build_of_torch_is_named_under_install():
+    """A reader without a GPU learns how to avoid the CUDA build before the first command."""
+    install = README.partition("\n## Install\n")[2].partition("\n## ")[0]
+
+    assert "`pip install torch --index-url https://download.pytorch.org/whl/cpu`" in install
+
+
 def test_a_report_names_the_file_that_the_reader_is_told_to_save():
     """The README says under which name to save its first program, because the report has it."""
     before, _, report = README.partition("```text\n")
