@@ -143,10 +143,32 @@ def _from_nnx(fn: Callable[..., Any], module: Any) -> JaxFunction:
 
     def run(tree: Any, *args: Any, **kwargs: Any) -> Any:
         merged = nnx.merge(graph, _as_state(state, tree))
+        before = _arrays(nnx.state(merged, nnx.Param))
         out = fn(merged, *args, **kwargs)
-        return Held(out, _arrays(nnx.state(merged, kinds))) if holds else out
+        # Other params are those that the call has changed, such as a moving average of a network.
+        params = _changed(before, _arrays(nnx.state(merged, nnx.Param)))
+        if not holds and not jax.tree.leaves(params):
+            return out
+        return Held(out, _merged(_arrays(nnx.state(merged, kinds)), params))
 
     return JaxFunction(run, _arrays(state), _paths(_arrays(nnx.state(module, nnx.Param))))
+
+
+def _changed(before: Any, after: Any) -> Any:
+    """Return a nested dict with only the leaves that are other objects than before."""
+    if not isinstance(after, Mapping):
+        return after
+    old = before if isinstance(before, Mapping) else {}
+    parts = {key: _changed(old.get(key), x) for key, x in after.items() if x is not old.get(key)}
+    return {key: x for key, x in parts.items() if not isinstance(x, Mapping) or x}
+
+
+def _merged(left: Any, right: Any) -> Any:
+    """Return the leaves of two nested dicts in one."""
+    if not (isinstance(left, Mapping) and isinstance(right, Mapping)):
+        return right
+    both = {key: _merged(left[key], right[key]) for key in left if key in right}
+    return {**left, **right, **both}
 
 
 def _declared_by_linen(variables: Any) -> frozenset[str]:

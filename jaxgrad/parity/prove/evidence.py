@@ -24,7 +24,7 @@ from jaxgrad.parity.prove.judge import Judged, judge, one_sided
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import compared, locate_forward
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
-from jaxgrad.parity.prove.torch_side.values import Native, TorchRun
+from jaxgrad.parity.prove.torch_side.values import Native, TorchRun, changes
 from jaxgrad.parity.prove.tracing import traced
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers
 from jaxgrad.parity.prove.weights.resolve import weight_map
@@ -162,6 +162,24 @@ class Evidence:
     def may_search(self, what: str = "") -> bool:
         """Whether a search for a cause has time left; `what` it tries next is reported."""
         return self.clock.may_search(what)
+
+    def unread(self, names: Sequence[str]) -> Mapping[str, bool]:
+        """Return those of the values that torch's first run changed that no further call reads.
+
+        True if a layer of `torch.nn` has the value, as a batch norm has a counter.
+        """
+        left = changes(self.runs[0], self.draws[0].state)
+        new = {n: left[n].after for n in names if n in left and n not in self._tested}
+        if new:
+            with self.clock("torch"):
+                unread = self.torch_side.unread(new)
+            self._tested.update({name: unread.get(name) for name in new})
+        return {n: x for n in names if (x := self._tested.get(n)) is not None}
+
+    @functools.cached_property
+    def _tested(self) -> dict[str, bool | None]:
+        """The values that `unread` has tested; None if a further call reads one."""
+        return {}
 
     # -- forward
 

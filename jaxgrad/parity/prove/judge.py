@@ -71,8 +71,8 @@ def judge(
         name: Name of the leaf.
         torch: Value in torch.
         jax: Value in JAX.
-        reruns: Values in torch with every number perturbed by an ULP, or the largest change that
-            the perturbation causes. They measure the effect of rounding.
+        reruns: Values in torch with every number perturbed by an ULP, or as Python floats the
+            largest change that the perturbation causes. They measure the effect of rounding.
         tree_scale: Largest magnitude in the whole tree: a leaf that is tiny relative to it counts
             as zero. If 0, no leaf does.
         scale: Magnitude that differences are relative to; by default the leaf's own.
@@ -87,7 +87,8 @@ def judge(
     own = scale_of(torch)
     if scale is None:
         scale = own
-    changes = [max_difference(torch, x) if isinstance(x, np.ndarray) else x for x in reruns]
+    # Arithmetic turns an array without dimensions into a numpy scalar, which is a value too.
+    changes = [x if type(x) is float else max_difference(torch, np.asarray(x)) for x in reruns]
     rounding = ROUNDING_FACTOR * max(changes, default=0.0)
     zero = STRUCTURAL_ZERO * tree_scale
     finite = bool(np.isfinite(torch).all() and np.isfinite(jax).all())

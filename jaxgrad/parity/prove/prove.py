@@ -97,8 +97,10 @@ def prove(
             Or a `Training`, which also has torch's scheduler, clipping, accumulation and average.
         steps: Number of optimizer steps to compare, by default 1. The weights are compared after
             every step.
-        has_state: Whether `fn` returns (outputs, new_state); the state is compared with torch's
-            buffers. The state that an nnx or linen module holds is compared without it.
+        has_state: Whether `fn` returns (outputs, new_state). The state is compared with all that
+            torch's forward pass changes: buffers, parameters and attributes. A change that the port
+            does not return fails if a further call of the module reads it, and is listed in a note
+            otherwise. The state that an nnx or linen module holds is compared without `has_state`.
         accept: Known differences, each with the reason why it is accepted: surface -> pattern of
             torch's names -> reason, as in `{"updates": {"*running_var": "flax's is biased"}}`. They
             are reported. A pattern that no longer matches a difference fails.
@@ -117,6 +119,10 @@ def prove(
 
     Raises:
         ModuleNotFoundError: torch is not installed, and `module` is not the path of a dump.
+
+    JAX's gradient of a complex parameter is the conjugate of torch's. The gradients are compared as
+    conjugates, and `optimizer=` passes the optax transformation JAX's own gradients, as a training
+    step without `jnp.conj(grads)` does.
 
     Torch: `torch.autograd.gradcheck` compares a module with its own numerical derivative; `prove`
     compares it with another implementation.

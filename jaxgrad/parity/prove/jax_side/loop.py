@@ -63,6 +63,8 @@ class Loop:
         """
         for number in range(self.accumulate):
             gradients = backward(number, self.params)
+            if self.port.has_state and gradients.outputs:
+                self._store_state(gradients.outputs)
             pairs = zip(self.params, gradients.leaves, strict=False)
             grads = [jnp.zeros_like(x) if g is None else jnp.conj(g) for x, g in pairs]
             params = self._tree(self.params)
@@ -70,8 +72,6 @@ class Loop:
             new = iter(jax.tree.leaves(optax.apply_updates(params, updates)))
             pairs = zip(self.params, self.trained, strict=True)
             self.params = [next(new) if trained else x for x, trained in pairs]
-            if self.port.has_state and gradients.outputs:
-                self._store_state(gradients.outputs)
         if self._average is not None:
             self._average = self._average.after(self._tree(self.params))
 
@@ -124,15 +124,16 @@ class Loop:
         return lifted if _nearly_equal(given[0], lifted[0]) else given
 
     def _store_state(self, outputs: Sequence[np.ndarray]) -> None:
-        """Write the new state to the leaves of params that hold it, which are not trained.
+        """Write the new state to the leaves of params that hold it, before the optimizer's update.
 
-        A port may return all of its params as the state, with the weights before the step.
+        A forward pass may change a weight that is trained too. A port that returns all of its
+        params as the state returns the others as they are.
         """
         program = self.port.program
         for path, x in zip(program.state_paths, outputs[len(program.out_paths) :], strict=True):
             for i in leaves_of(path, program.param_paths):
-                if not self.trained[i]:
-                    self.params[i] = jnp.asarray(x)
+                if self.params[i].shape == np.shape(x):
+                    self.params[i] = jnp.asarray(x, self.params[i].dtype)
 
 
 def _nearly_equal(given: Any, lifted: Any) -> bool:

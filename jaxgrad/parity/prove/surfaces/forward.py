@@ -45,10 +45,14 @@ def _judged(evidence: Evidence) -> Judgement:
         if draw:
             text += " with redrawn weights and inputs, but not with the given ones"
         return Judgement(Surface("forward", "fail", text, rows, (finding,)), notes)
-    noisy = next((j for j in judged if j.verdict == "inconclusive"), None)
+    every = [evidence.judge_outputs(k, run.outputs) for k, run in enumerate(evidence.jax_runs)]
+    noisy = next(((k, j) for k, each in enumerate(every) for j in each
+                  if j.verdict == "inconclusive"), None)  # fmt: skip
     if noisy is not None:
-        size = noisy.allowed / noisy.scale
-        text = f"{noisy.name}: rounding alone changes it by {size:.1g} (relative to its scale)"
+        number, j = noisy
+        size = j.allowed / j.scale
+        text = f"{j.name}: rounding alone changes it by {size:.1g} (relative to its scale)"
+        text += " with redrawn weights and inputs" if number else ""
         return Judgement(Surface("forward", "inconclusive", text, rows))
     passed = [j for j in judged if j.verdict == "pass"]
     largest = max((j.share for j in passed), default=0.0)

@@ -11,7 +11,7 @@ from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces import collectives, numbers
+from jaxgrad.parity.prove.surfaces import collectives, conjugates, numbers
 from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 
 
@@ -39,9 +39,13 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
             text += " with redrawn weights, but not with the given ones"
         finding = _finding(evidence, draw, wrong, why)
         return Judgement(Surface("gradients", "fail", text, rows, (finding,)))
-    noisy = next((j for j in judged if j.verdict == "inconclusive"), None)
+    noisy = next(
+        ((k, j) for k, each in enumerate(evidence.judged_gradients) for j in each
+         if j.verdict == "inconclusive"), None,
+    )  # fmt: skip
     if noisy is not None:
-        text = f"{noisy.name}: rounding alone changes its gradient too much to compare"
+        text = f"{noisy[1].name}: rounding alone changes its gradient too much to compare"
+        text += " with redrawn weights" if noisy[0] else ""
         return Judgement(Surface("gradients", "inconclusive", text, rows))
     largest = max((j.share for j in judged if j.verdict == "pass"), default=0.0)
     agreeing = [j.name for j in judged if j.verdict not in ("accepted", "mask")]
@@ -51,6 +55,8 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     zeros = sum(j.verdict == "zero" for j in judged)
     if zeros:
         text += f"; {zeros} are zero up to rounding in both frameworks"
+    if statement := conjugates.statement(evidence):
+        text += f"; {statement}"
     control = _control(evidence)
     masks = [j for each in evidence.judged_gradients for j in each if j.verdict == "mask"]
     return Judgement(Surface("gradients", "pass", text, rows, control=control), _ignored(masks))

@@ -187,11 +187,12 @@ def _in_float32(evidence: Evidence) -> tuple[list[Any], list[np.ndarray]]:
             jax.grad(objective, has_aux=True), port.program.equations.values(), differentiates=True
         )
         grads, outputs = differentiate(floats)
-        wide = [None if g is None else np.conj(_wide(g)) for g in grads]
-        return wide, [_wide(x) for x in outputs]
+        leaves = [None if g is None else np.conj(wide(g)) for g in grads]
+        return leaves, [wide(x) for x in outputs]
 
 
-def _wide(x: Any) -> np.ndarray:
+def wide(x: Any) -> np.ndarray:
+    """Return an array in float64, or in complex128."""
     return np.asarray(x, np.complex128 if np.iscomplexobj(x) else np.float64)
 
 

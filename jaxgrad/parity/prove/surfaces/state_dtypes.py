@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from jaxgrad._core import paths
 from jaxgrad.parity.prove.jax_side.native import LOW
@@ -16,6 +17,7 @@ from jaxgrad.parity.prove.report import Finding
 
 def of_optax(program: JaxProgram, tx: Any) -> dict[str, str]:
     """Return the dtype of each floating array in the state of an optax transformation."""
+    scalars = any(not np.ndim(x) for x in program.params)  # or else it is a setting, such as a rate
     with jax.enable_x64(False):
         leaves = [
             jax.ShapeDtypeStruct(x.shape, jax.dtypes.canonicalize_dtype(dtype))
@@ -31,7 +33,7 @@ def of_optax(program: JaxProgram, tx: Any) -> dict[str, str]:
     return {
         path: str(x.dtype)
         for path, x in paths.named(state)
-        if jnp.issubdtype(x.dtype, jnp.inexact) and x.ndim
+        if jnp.issubdtype(x.dtype, jnp.inexact) and (x.ndim or scalars)
     }
 
 

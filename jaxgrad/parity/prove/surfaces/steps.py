@@ -13,7 +13,7 @@ from jaxgrad.parity.prove.acceptance import UNKNOWN, Compared, Range
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge, max_difference
 from jaxgrad.parity.prove.report import Finding, Surface
-from jaxgrad.parity.prove.surfaces import moments, trajectories, update_causes
+from jaxgrad.parity.prove.surfaces import conjugates, moments, trajectories, update_causes
 from jaxgrad.parity.prove.surfaces.trajectories import Trajectories
 from jaxgrad.parity.prove.torch_side.side import State
 from jaxgrad.parity.prove.training import Training
@@ -107,6 +107,10 @@ def _weights(trained: Trained) -> Surface:
     equal = [change for change in changes if change.judged.verdict == "pass"]
     if not equal and all(change.judged.verdict != "accepted" for change in changes):
         return Surface("updates", "inconclusive", "no weight changes by more than rounding", rows)
+    noisy = [c.judged.name for c in changes if c.judged.verdict == "inconclusive"]
+    if noisy:
+        text = f"{noisy[0]}: rounding alone changes its update too much to compare"
+        return Surface("updates", "inconclusive", text, rows)
     largest = max((change.judged.share for change in equal), default=0.0)
     what = "weights and their averages" if training.ema is not None else "weights"
     text = "1 step" if last == 1 else f"{last} steps"
@@ -139,6 +143,10 @@ def _moments(trained: Trained) -> list[Surface]:
         text = f"{len(wrong)} of {len(compared)} optimizer moments differ"
         finding = _explained(trained, finding, max(paths.torch), with_moments=True)
         return [Surface("updates", "fail", text, rows, (finding,))]
+    noisy = [m.judged.name for m in compared if m.judged.verdict == "inconclusive"]
+    if noisy:
+        text = f"{noisy[0]}: rounding alone changes it too much to compare"
+        return [Surface("updates", "inconclusive", text, rows)]
     if compared:
         shares = [m.judged.share for m in compared if m.judged.verdict != "accepted"]
         text = f"{len(shares)} optimizer moments agree within {max(shares, default=0.0):.1g}"
@@ -177,7 +185,14 @@ def _explained(
             found += [acceptance.compared(j, m.values, last) for j, m in pairs]
         return found
 
+    def agrees(changed: Trajectories) -> bool:
+        return all(c.judged.verdict in ("pass", "zero") for c in _all_changes(trained, changed))
+
     def find() -> Finding:
+        if not with_moments:
+            cause = conjugates.cause(evidence, training, paths, agrees)
+            if cause:
+                return dataclasses.replace(finding, cause=cause, tested=True)
         search = update_causes.Search(evidence, training, paths, compare, step)
         cause, confirmed = search.guess(finding.torch)
         return dataclasses.replace(finding, cause=cause, tested=confirmed)

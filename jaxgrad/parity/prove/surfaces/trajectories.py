@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -47,6 +47,18 @@ def run(evidence: Evidence, training: Training, steps: int) -> Trajectories:
     """Train from the first draw's weights; the draws' inputs are the micro-batches."""
     draws = evidence.draws
     taken = evidence.torch_side.steps(training, draws, steps)
+    states, averages, opt_state = of_port(evidence, training, taken.states)
+    return Trajectories(
+        draws[0].state, taken.states, states, taken.reruns, taken.moments, taken.moment_reruns,
+        opt_state, (taken.averages, averages),
+    )  # fmt: skip
+
+
+def of_port(
+    evidence: Evidence, training: Training, steps: Collection[int]
+) -> tuple[dict[int, State], dict[int, State], Any]:
+    """Return the port's weights and averages after these steps, and its optimizer's last state."""
+    draws = evidence.draws
     loop = Loop(evidence.port, training, draws[0], evidence.trainable)
 
     def backward(number: int, params: list[Any]) -> Gradients:
@@ -54,15 +66,13 @@ def run(evidence: Evidence, training: Training, steps: int) -> Trajectories:
         leaves = [*params, *jax_program.flat(draw.inputs)[1]]
         return evidence.gradients(draw, leaves=leaves)
 
-    states, averages = {}, {}
-    for step in range(1, steps + 1):
+    states: dict[int, State] = {}
+    averages: dict[int, State] = {}
+    for step in range(1, max(steps) + 1):
         loop.step(backward)
-        if step in taken.states:
+        if step in steps:
             states[step], averages[step] = loop.parameters(), loop.averages()
-    return Trajectories(
-        draws[0].state, taken.states, states, taken.reruns, taken.moments, taken.moment_reruns,
-        jax.device_get(loop.state), (taken.averages, averages),
-    )  # fmt: skip
+    return states, averages, jax.device_get(loop.state)
 
 
 def first_steps(paths: Trajectories, last: int = 1) -> Trajectories:

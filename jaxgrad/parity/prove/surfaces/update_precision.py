@@ -67,7 +67,7 @@ def _jax_rounded(evidence: Evidence, training: Training, draw: Any, leaves: list
         loop = Loop(evidence.port, training, draw, evidence.trainable, lifted=False)
         for _ in range(_STEPS):
             loop.step(lambda *_: Gradients([], leaves, {}))
-        return {name: x.astype(np.float64) for name, x in loop.parameters().items()}
+        return {name: single_precision.wide(x) for name, x in loop.parameters().items()}
 
 
 def _rounded(x: Any) -> np.ndarray:

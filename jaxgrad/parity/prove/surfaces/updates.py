@@ -19,12 +19,12 @@ NO_OPTIMIZER = "no optimizer= was given"
 
 
 def surface(evidence: Evidence, request: Request) -> Judgement:
-    """Judge the updates of buffers and of an optimizer, if the request contains either."""
+    """Judge the updates by the forward pass, and by an optimizer if the request contains one."""
     surfaces: list[Surface] = []
-    notes = tuple(filter(None, [buffer_updates.note(evidence)]))
-    if evidence.port.has_state or request.has_state:
-        buffers = buffer_updates.surface(evidence, request.has_state)
-        surfaces += [buffers] if buffers is not None else []
+    left = buffer_updates.surface(evidence, request.has_state)
+    notes: tuple[str, ...] = () if left is None else left.notes
+    if left is not None and left.surface.text:
+        surfaces.append(left.surface)
     if request.optimizer is not None:
         training = as_training(request.optimizer)
         count = 1 if request.steps is None else int(request.steps)

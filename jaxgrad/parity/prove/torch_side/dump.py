@@ -19,14 +19,14 @@ from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.torch_side import packing
 from jaxgrad.parity.prove.torch_side.draws import rounded_buffers
 from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps
-from jaxgrad.parity.prove.torch_side.values import Call, Native, Stored, TorchRun, Value
+from jaxgrad.parity.prove.torch_side.values import Call, Native, Stored, TorchRun, Value, changes
 from jaxgrad.parity.prove.training import Training
 
 
 if TYPE_CHECKING:
     from torch import nn
 
-FORMAT = 4
+FORMAT = 5
 
 
 @dataclasses.dataclass
@@ -48,6 +48,7 @@ class Dump:
     native: Native
     state_dtypes: dict[str, str]  # of the optimizer
     notes: list[str]
+    unread: dict[str, bool]  # the changed values on which no further call depends
 
 
 _RECORDS = (Dump, Drawn, Draw, TorchRun, Value, Call, Steps, Native, Stored, Noise)
@@ -119,6 +120,8 @@ def dump(
         exact_steps = side.steps(training, draws, count).reruns if rough and optimizer else []
         native = side.native(draws, always=True)
         state_dtypes = dict(side.state_dtypes(training)) if optimizer is not None else {}
+        left = changes(drawn[0].run, draws[0].state)
+        unread = side.unread({name: x.after for name, x in left.items()}) if left else {}
     contents = Dump(
         format=FORMAT,
         torch=torch.__version__,
@@ -138,6 +141,7 @@ def dump(
         native=native,
         state_dtypes=state_dtypes,
         notes=side.notes,
+        unread=dict(unread),
     )
     try:
         packing.write(path, contents)
@@ -240,6 +244,10 @@ class Dumped:
         """Raise an error, because a dump cannot run torch."""
         del run, forward
         self.run(draw)
+
+    def unread(self, left: Mapping[str, Any]) -> Mapping[str, bool]:
+        """Return those of the names on which no further call of the module depends."""
+        return {name: x for name, x in self.contents.unread.items() if name in left}
 
     def single_precision(self, draw: Draw) -> list[TorchRun]:
         """Return no runs: a dump contains only float64."""

@@ -6,7 +6,7 @@ import contextlib
 import copy
 import dataclasses
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from jaxgrad.parity.prove.jax_side.port import (
 )
 from jaxgrad.parity.prove.lazy import replaced
 from jaxgrad.parity.prove.request import Function
+from jaxgrad.parity.prove.torch_side import left_behind
 from jaxgrad.parity.prove.torch_side import native as torch_native
 from jaxgrad.parity.prove.torch_side import run as torch_run
 from jaxgrad.parity.prove.torch_side import tables as torch_tables
@@ -199,7 +200,7 @@ class Live:
         return watcher.found
 
     def _drawn(self, draw: Draw) -> Drawn:
-        run = self.run(draw)
+        run = self.run(draw, watched=self.flags)
         self._casts_low |= run.low
         draw = dataclasses.replace(draw, noise=tuple(run.noise))
         if not draw.number:
@@ -215,7 +216,10 @@ class Live:
         """
         try:
             near = ((salt, self._perturbed(draw, salt)) for salt in (0, 1))  # one at a time
-            return [differences(run, self.run(x, rough=salt, forward=forward)) for salt, x in near]
+            return [
+                differences(run, self.run(x, rough=salt, forward=forward, watched=run.parameters))
+                for salt, x in near
+            ]
         except ProofError:
             if not self._perturbs_inputs:
                 raise
@@ -226,11 +230,23 @@ class Live:
         near = perturbed(draw, self.rough, salt)
         return near if self._perturbs_inputs else dataclasses.replace(near, inputs=draw.inputs)
 
-    def run(self, draw: Draw, *, forward: bool = False, **options: Any) -> TorchRun:
-        """Run torch forward and backward on a draw, or only `forward`, with the draw's noise."""
+    def run(
+        self,
+        draw: Draw,
+        *,
+        forward: bool = False,
+        watched: Collection[str] | None = None,
+        **options: Any,
+    ) -> TorchRun:
+        """Run torch forward and backward on a draw, or only `forward`, with the draw's noise.
+
+        If `watched` names parameters, those of them that the run changes are recorded, and so are
+        the attributes.
+        """
         options = self._options(draw) | options
         self._kept |= options.get("keep", False)
         self._load(draw.state)
+        before = {} if watched is None else left_behind.attributes(self.module)
         cotangents = None if forward else self._cotangents(draw)
         with running(f"torch: a forward and backward run of {type(self.module).__name__}"):
             try:
@@ -244,9 +260,24 @@ class Live:
                 result = None
         if result is None:
             self.notes.append(_DETACHED)
-            return self.run(draw, forward=forward, **options | {"attach": False})
+            options["attach"] = False
+            return self.run(draw, forward=forward, watched=watched, **options)
+        if watched is not None:
+            after = left_behind.attributes(self.module)
+            result.attributes = left_behind.changed_attributes(before, after)
+            result.parameters = left_behind.changed_parameters(self.module, draw.state, watched)
         self.module.zero_grad()  # do not store a large module's gradients twice
         return result
+
+    def unread(self, left: Mapping[str, Any]) -> Mapping[str, bool]:
+        """Return the names on which no further call depends; true if a torch.nn layer has it."""
+        draw = Draw(self.state, self.inputs)
+
+        def call() -> TorchRun:
+            return torch_run.run(self.module, self.inputs, self.pick, self.loss, watch=False,
+                                 attach=self._attaches, noise=(), salt=0)  # fmt: skip
+
+        return left_behind.Trials(self.module, lambda: self._load(draw.state), call, left).unread()
 
     def _options(self, draw: Draw) -> dict[str, Any]:
         """Return the options of a run: its random numbers, and whether inputs have gradients."""

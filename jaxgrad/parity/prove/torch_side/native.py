@@ -84,7 +84,8 @@ def state_dtypes(module: nn.Module, optimizer: Any) -> dict[str, str]:
         for p, state in optimizer.state.items()
         if id(p) in names
         for key, x in state.items()
-        if isinstance(x, Tensor) and x.is_floating_point() and x.ndim
+        if isinstance(x, Tensor) and x.is_floating_point()
+        if x.ndim or (not p.ndim and key != "step")  # the others are counters
     }
 
 

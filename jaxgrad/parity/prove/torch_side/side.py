@@ -150,6 +150,18 @@ class TorchSide(Protocol):
         """
         ...
 
+    def unread(self, left: Mapping[str, Any]) -> Mapping[str, bool]:
+        """Return the names on which no further call of the module depends.
+
+        Args:
+            left: The values that the first draw's run has left behind.
+
+        Returns:
+            For each such name, whether a layer of `torch.nn` has the value, as a batch norm has a
+            counter.
+        """
+        ...
+
     def single_precision(self, draw: Draw) -> list[TorchRun]:
         """Run torch in float32, on a draw and on perturbations of it."""
         ...

@@ -18,10 +18,10 @@ import torch
 from torch import Tensor, nn
 
 
-_MOST = 100_000  # objects that are visited; a module may refer to a whole data set
-_CONTAINERS = (dict, list, set, collections.deque)  # and their subclasses
+MOST = 100_000  # objects that are visited; a module may refer to a whole data set
+CONTAINERS = (dict, list, set, collections.deque)  # and their subclasses
 _HOOKS = ("_backward_hooks", "_post_accumulate_grad_hooks")  # of a tensor: a dict, or None
-_LEFT_ALONE = (type, types.ModuleType, types.FunctionType, types.MethodType, functools.partial)
+LEFT_ALONE = (type, types.ModuleType, types.FunctionType, types.MethodType, functools.partial)
 
 
 class Snapshot:
@@ -47,9 +47,9 @@ class Snapshot:
     def _visit(self, root: Any) -> None:
         visited: set[int] = set()
         todo = collections.deque([root])
-        while todo and len(visited) < _MOST:
+        while todo and len(visited) < MOST:
             x = todo.popleft()
-            if id(x) in visited or id(x) in self._own or isinstance(x, _LEFT_ALONE):
+            if id(x) in visited or id(x) in self._own or isinstance(x, LEFT_ALONE):
                 continue
             visited.add(id(x))
             if isinstance(x, Tensor):
@@ -62,10 +62,10 @@ class Snapshot:
             elif isinstance(x, tuple):
                 todo += x
             else:
-                if isinstance(x, _CONTAINERS):
+                if isinstance(x, CONTAINERS):
                     self._containers.append((x, _plain(x)))
                     todo += _members(x)
-                attributes = _attributes(x)
+                attributes = attributes_of(x)
                 if attributes is not None:
                     self._containers.append((attributes, dict(attributes)))
                     todo += attributes.values()
@@ -75,10 +75,10 @@ class Snapshot:
         for x, name, before in self._hooks:
             hooks = getattr(x, name)
             if hooks is not None and not _same(hooks, before):
-                _refill(hooks, before)
+                refill(hooks, before)
         for x, before in self._containers:
             if not _same(x, before):
-                _refill(x, before)
+                refill(x, before)
         for x, before in self._arrays:
             x_data = x.data if isinstance(x, Tensor) else x
             if isinstance(x, Tensor) and x_data.shape == before.shape:
@@ -96,7 +96,7 @@ class Snapshot:
         np.random.set_state(self._numpy_random)  # noqa: NPY002
 
 
-def _attributes(x: Any) -> dict[str, Any] | None:
+def attributes_of(x: Any) -> dict[str, Any] | None:
     """Return the attributes of an object that Python code may have changed, or None."""
     package = type(x).__module__.partition(".")[0]
     if package in ("torch", "numpy", "jax", "jaxlib", "builtins") and not isinstance(x, nn.Module):
@@ -129,6 +129,7 @@ def _same(x: Any, before: Any) -> bool:
     return all(y is other for y, other in zip(x, before, strict=True))
 
 
-def _refill(x: Any, before: Any) -> None:
+def refill(x: Any, before: Any) -> None:
+    """Replace the members of a container."""
     x.clear()
     x.update(before) if isinstance(x, dict | set) else x.extend(before)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,6 +115,33 @@ class TorchRun:
     reads_dtype: bool = False  # whether the user's code asks for the dtype of a tensor
     hooks: Sequence[Hook] = ()
     attached: bool = True  # whether the inputs take part in torch's graph
+    parameters: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)  # changed by it
+    # The attributes that it changed, before and after: arrays, texts, None if they do not exist.
+    attributes: dict[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
+
+
+class Left(NamedTuple):
+    """A buffer, a parameter or an attribute before and after a run, None where it is absent."""
+
+    kind: str  # buffer | parameter | attribute
+    before: Any  # an array, the text of an attribute, or None
+    after: Any
+
+
+def changes(run: TorchRun, state: Mapping[str, np.ndarray]) -> dict[str, Left]:
+    """Return by name what a run that started from a state has left changed in the module."""
+    left = {name: Left("parameter", state[name], x) for name, x in run.parameters.items()}
+    trained = run.grads.keys()
+    for name in dict.fromkeys((*run.buffers, *(name for name in state if name not in trained))):
+        before = np.asarray(state[name]) if name in state else None
+        after = run.buffers.get(name)
+        if before is None or after is None or not _equal(before, after):
+            left[name] = Left("buffer", before, after)
+    return left | {name: Left("attribute", *pair) for name, pair in run.attributes.items()}
+
+
+def _equal(x: np.ndarray, y: np.ndarray) -> bool:
+    return np.array_equal(x, y, equal_nan=x.dtype.kind in "fc" and y.dtype.kind in "fc")
 
 
 def rounding(

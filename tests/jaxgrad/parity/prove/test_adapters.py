@@ -180,6 +180,28 @@ def test_an_nnx_module_that_holds_state_returns_it():
     assert model.declared == frozenset({"w"})
 
 
+class Averaging(nnx.Module):
+    """A network with the moving average of its weight, which the call changes."""
+
+    def __init__(self) -> None:
+        self.w, self.deep = nnx.Param(jnp.ones(3)), nnx.Dict(target=nnx.Param(jnp.zeros(3)))
+
+    def __call__(self, x: Any, still: bool = False) -> Any:
+        if not still:
+            self.deep.target[...] = 0.5 * self.deep.target[...] + 0.5 * self.w[...]
+        return x * self.w
+
+
+def test_the_params_that_an_nnx_module_changes_are_its_state():
+    """Params that a call leaves as they are are not returned."""
+    model = as_function(Averaging(), None)
+    held = model.fn(model.params, X)
+
+    assert isinstance(held, Held) and list(held.state) == ["deep"]
+    assert np.array_equal(held.state["deep"]["target"], [0.5, 0.5, 0.5])
+    assert not isinstance(model.fn(model.params, X, True), Held)
+
+
 def test_a_pair_is_unpacked_only_without_params():
     """A tuple beside params, and one of three, are not models."""
     for fn, params in (((port, 2.0), 1.0), ((port, 2.0, 3.0), None)):

@@ -73,6 +73,18 @@ def test_a_zero_in_one_framework_only_is_an_error():
     assert judge("w", X * 0, X, tree_scale=1.0).verdict == "fail"
 
 
+def test_an_array_without_dimensions_is_compared_with_its_reruns():
+    """A rerun that arithmetic made a numpy scalar is a value, not the size of a change."""
+    x = np.array(3.0)
+    reruns = [x + 0.0, x * 1.0]
+    assert isinstance(reruns[0], np.float64)
+
+    assert judge("w", x, x, reruns).verdict == "pass"
+    assert judge("w", x, x + 1e-9, reruns).verdict == "fail"
+    assert judge("n", np.array(1), np.array(2)).verdict == "fail"
+    assert judge("w", x, x + 1e-9, [1e-9]).verdict == "pass"
+
+
 def test_an_empty_array_passes():
     """Empty arrays pass and have no worst element."""
     judged = judge("w", np.zeros((0, 3)), np.zeros((0, 3)))

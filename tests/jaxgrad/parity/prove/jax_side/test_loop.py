@@ -119,6 +119,14 @@ def test_the_ports_own_state_is_stored():
     np.testing.assert_array_equal(replayed.parameters()["v"], [2.0, 3.0])
 
 
+def test_a_trained_leaf_that_the_forward_pass_changes_is_updated_from_its_new_value():
+    """torch's optimizer also updates the value that the forward pass has left behind."""
+    steps = loop(optax.sgd(0.5), has_state=True)
+    steps.step(constant(2.0, outputs=[np.ones(2), np.array([7.0, 8.0])]))
+
+    np.testing.assert_array_equal(steps.parameters()["v"], [6.0, 7.0])
+
+
 def test_a_schedule_in_float32_is_lifted():
     """The rounding of a schedule is not counted as the port's; the rounding of an update is."""
     steps = loop(optax.sgd(lambda step: jnp.float32(0.1)))

@@ -85,15 +85,30 @@ def function(p: Any, x: Any) -> Any:
     return y * p["weight"] + p["bias"]
 
 
-def test_buffers_that_are_not_compared_are_counted():
-    """A port without state gets a note with the number of buffers that torch changes."""
+def test_a_port_without_state_fails():
+    """A port that returns no state fails if torch's forward pass changes buffers."""
     module = torch_norm()
     params = {name: arrays(module)[name] for name in ("weight", "bias")}
 
     report = prove(module, function, params, (X,))
-    assert report.verdict == "pass"
-    (note,) = (n for n in report.notes if "buffers" in n)
-    assert note.startswith("torch's forward pass changes 2 buffers (running_mean, running_var)")
+    assert failed(report) == ("updates", "running_mean")
+    text = str(report.first)
+    assert "torch's forward pass changes the buffer, and fn returns no new state" in text
+    assert "let fn return (outputs, new_state) and pass has_state=True" in text
+    assert report.first is not None
+    mean = 0.1 * X.mean(0, dtype=np.float64)[report.first.index[0]]
+    assert (report.first.torch_value, report.first.jax_value) == (pytest.approx(mean), 0.0)
+
+
+def test_a_waiver_accepts_buffers_that_a_port_does_not_return():
+    """A user who does not need running statistics says so with a reason."""
+    module = torch_norm()
+    params = {name: arrays(module)[name] for name in ("weight", "bias")}
+    accept = {"updates": {"running_*": "the model is never run in eval mode"}}
+
+    report = prove(module, function, params, (X,), accept=accept)
+    assert report.verdict == "pass", report
+    assert any("never run in eval mode" in note for note in report.notes)
 
 
 def test_unchanged_buffers_are_not_mentioned():
@@ -173,7 +188,7 @@ def test_the_state_of_equinox_is_compared(asked):
     reports = [prove(Centred(), fn, params, (X,), has_state=asked) for fn in (port, wrong)]
 
     assert reports[0].verdict == "pass", reports[0]
-    assert reports[0].surfaces["updates"].text == "1 buffer updates agree"
+    assert reports[0].surfaces["updates"].text == "1 buffer update agrees"
     assert failed(reports[1]) == ("updates", "mean")
 
 

@@ -187,6 +187,14 @@ def judged_outputs(*verdicts: str, first: str = "pass") -> Any:
     )  # fmt: skip
 
 
+def undecided_on_the_second_draw() -> Any:
+    """Return evidence of outputs that agree on the first draw, and may agree on the second."""
+    proof = judged_outputs("pass")
+    verdicts = ("pass", "inconclusive")
+    proof.judge_outputs = lambda number, _: [Judged("y0", verdicts[number], 0.5, 4.0, 2.0)]
+    return proof
+
+
 @pytest.mark.parametrize(
     ("proof", "verdict", "text"),
     [
@@ -195,6 +203,9 @@ def judged_outputs(*verdicts: str, first: str = "pass") -> Any:
         (judged_outputs(first="fail"), "fail", "y0 is off by 0.25 (relative to its scale)"),
         (judged_outputs("pass", "inconclusive"), "inconclusive",
          "y1: rounding alone changes it by 2 (relative to its scale)"),
+        (undecided_on_the_second_draw(), "inconclusive",
+         "y0: rounding alone changes it by 2 (relative to its scale) with redrawn weights and "
+         "inputs"),
         (judged_outputs("pass", "zero"), "pass", "outputs agree within 0.2 (relative to their "
          "scale); 1 of 2 torch modules have a matching JAX value"),
     ],

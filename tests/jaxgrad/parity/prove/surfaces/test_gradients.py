@@ -138,10 +138,10 @@ def judge(*first: Judged, second: Any = (), draw: Any = None) -> Any:
         jax_place=lambda name: f"leaf {name}",
         by_torch_name=lambda gradients: grads,
         torch_gradients=lambda run: grads,
-        runs=[SimpleNamespace(values=[]), None],
+        runs=[SimpleNamespace(values=[], grads={}), None],
         jax_gradients=[None, None],
         drawn=[SimpleNamespace(gradient_reruns=[])],
-        port=SimpleNamespace(program=SimpleNamespace(equations={})),
+        port=SimpleNamespace(program=SimpleNamespace(equations={}), weights=None),
     )
     return gradients.surface(proof)
 
@@ -195,6 +195,9 @@ def test_a_gradient_that_rounding_changes_is_inconclusive():
     """A gradient that rounding changes is named, and the number of others is not stated."""
     result = judge(judged("v"), judged("w", "inconclusive"))
     assert result.surface.verdict == "inconclusive"
+    second = judge(judged("v"), second=[judged("v", "inconclusive")])
+    assert second.surface.verdict == "inconclusive"
+    assert second.surface.text.endswith("too much to compare with redrawn weights")
     assert result.surface.text == ("w: rounding alone changes its gradient too much to compare")
 
 

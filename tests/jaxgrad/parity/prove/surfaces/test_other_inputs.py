@@ -11,6 +11,8 @@ from jax import lax
 from torch import nn
 
 from jaxgrad.parity import prove
+from jaxgrad.parity.prove.judge import Judged
+from jaxgrad.parity.prove.surfaces import other_inputs
 from jaxgrad.parity.prove.surfaces.other_inputs import other_sizes
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -83,6 +85,20 @@ def test_each_entry_of_also_is_judged():
     assert raises.verdict == "fail" and "the port rejects also[0]" in str(raises)
 
 
+def test_further_inputs_that_rounding_decides_do_not_agree(monkeypatch):
+    """An undecided comparison makes `also=` inconclusive, and is a note for sizes of `prove`."""
+    noisy = [("gradients", Judged("linear.weight", "inconclusive", 1e-3, 1e-2, 1.0))]
+    monkeypatch.setattr(other_inputs, "_judged", lambda *_: noisy)
+    words = "rounding alone changes linear.weight too much to compare"
+
+    report = proved(port, [(draw(4, 5),)])
+    assert report.verdict == report.surfaces["gradients"].verdict == "inconclusive"
+    assert report.surfaces["gradients"].text == f"with also[0], {words}"
+    report = proved(port)
+    assert f"with a batch of 3 instead of 4, {words}" in report.notes
+    assert "also agree" not in report.surfaces["forward"].text
+
+
 @pytest.mark.parametrize(
     ("also", "words"),
     [
@@ -122,6 +138,13 @@ def test_sequences_are_shortened_with_their_masks():
     for unclear in (np.ones((4, 5, 5)), np.ones((4, 2, 3)), np.ones((4, 5)), np.ones((4, 3, 8, 8))):
         (only,) = other_sizes((unclear,), (unclear,))
         assert only.name == "a batch of 3 instead of 4"
+
+
+def test_an_input_without_dimensions_stays_an_array():
+    """It would reach torch as a Python number otherwise."""
+    inputs = np.ones((2, 5), int), np.array(2.0)
+    for variant in other_sizes(inputs, inputs):
+        assert isinstance(variant.inputs[1], np.ndarray) and variant.inputs[1].shape == ()
 
 
 class Mixed(nn.Module):

@@ -39,6 +39,15 @@ def test_the_dtypes_of_optaxs_state_are_those_of_the_users_params(dtype, tx, dty
     assert state_dtypes.of_optax(program(dtype), tx) == dtypes
 
 
+def test_the_state_of_a_weight_without_dimensions_is_listed():
+    """The momentum of a single number, such as a temperature, has a dtype of its own."""
+    params = {"t": jnp.ones((), jnp.float32)}
+    own = jax_program.program(lambda p, x: x * p["t"], params, (np.ones(2),), None, None, False)
+
+    dtypes = state_dtypes.of_optax(own, optax.sgd(0.1, 0.9, accumulator_dtype=jnp.bfloat16))
+    assert dtypes == {"0/trace/t": "bfloat16"}
+
+
 @pytest.mark.parametrize(
     ("torch", "jax", "finding"),
     [

@@ -38,6 +38,7 @@ def evidence(accept: Any = None, merged: Any = None) -> Any:
         waivers=as_waivers(accept),
         jax_place=lambda name: f"leaf {name}",
         port=types.SimpleNamespace(weights=types.SimpleNamespace(not_one_to_one=merged or {})),
+        runs=[types.SimpleNamespace(grads={})],
         locate=lambda find, otherwise: (find(), ()),
     )
 
@@ -160,6 +161,26 @@ def test_the_rounding_of_torchs_own_steps_is_allowed():
     assert steps._weights(trained(taken._replace(reruns=[rerun]))).verdict == "pass"
 
 
+def test_a_weight_that_rounding_alone_moves_too_far_is_inconclusive():
+    """One weight of which nothing can be said makes the whole surface inconclusive."""
+    taken = paths(a1=1e-3, a3=1e-3)._replace(reruns=[states(a1=1e-3, a3=1e-3)])
+    surface = steps._weights(trained(taken))
+
+    assert surface.verdict == "inconclusive"
+    assert surface.text == "a after step 1: rounding alone changes its update too much to compare"
+
+
+def test_a_weight_without_dimensions_is_compared():
+    """torch's reruns with rounded numbers stay arrays, so that a wrong scalar weight fails."""
+    before = {"a": np.array(1.0)}
+    after = {1: {"a": np.array(1.5)}}
+    off = {1: {"a": np.array(1.6)}}
+    taken = Trajectories(before, after, off, [after, after], {}, [], None, ({}, {}))
+
+    assert steps._weights(trained(taken)).verdict == "fail"
+    assert steps._weights(trained(taken._replace(jax=after))).verdict == "pass"
+
+
 def test_accepted_weights_do_not_fail():
     """A surface on which everything is accepted passes; its text has no difference."""
     accept = {"updates": {"*": "known"}}
@@ -260,6 +281,16 @@ def test_moments_are_judged_after_the_last_step(monkeypatch, compared, verdict, 
             "later steps"
         )
         assert (finding.torch, finding.jax, finding.index) == ("b", "leaf b", (1,))
+
+
+def test_a_moment_that_rounding_alone_changes_is_inconclusive(monkeypatch):
+    """A moment of which nothing can be said is not counted among those that agree."""
+    noisy = [moment("a", "pass"), moment("b", "inconclusive")]
+    monkeypatch.setattr(moments, "compare", lambda *_: noisy)
+    (surface,) = steps._moments(trained(paths()))
+
+    assert surface.verdict == "inconclusive"
+    assert surface.text.endswith(": rounding alone changes it too much to compare")
 
 
 def test_accepted_moments_are_not_counted(monkeypatch):

@@ -129,7 +129,8 @@ def test_the_module_is_given_back_as_it_was(fails):
         return (h * stop + p["norm.bias"]) * 2
 
     optimizer = (lambda p: torch.optim.Adam(p, 0.1), optax.adam(0.1))
-    report = prove(module, port, arrays(module), (X,), optimizer=optimizer)
+    accept = {"updates": {"norm.running_*": "not ported", "total": "not ported"}}
+    report = prove(module, port, arrays(module), (X,), optimizer=optimizer, accept=accept)
     assert report.verdict == ("error" if fails else "pass"), report
     assert record(module) == before
 

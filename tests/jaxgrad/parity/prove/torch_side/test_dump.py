@@ -7,6 +7,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from jax import lax
 
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.torch_side import packing
@@ -218,6 +219,48 @@ def test_a_dump_of_another_format_is_refused(dumped, tmp_path):
 
     with pytest.raises(ProofError, match="is not a dump of jaxgrad: it was written by another"):
         Dumped(path)
+
+
+def test_a_dump_has_all_that_a_run_leaves_behind(tmp_path):
+    """A port without the running statistics fails, and the counter that nothing reads is noted."""
+    import jax.numpy as jnp
+    import torch
+    from torch import nn
+
+    from jaxgrad.parity import dump, prove
+
+    class Averaged(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm = nn.BatchNorm1d(3, affine=False)
+            self.weight = nn.Parameter(torch.ones(3))
+            self.target = nn.Parameter(torch.zeros(3), requires_grad=False)
+
+        def forward(self, x):
+            self.target.data.mul_(0.5).add_(self.weight.data, alpha=0.5)
+            return self.norm(x) * self.weight * self.target
+
+    def port(p, x):
+        norm, target = p["norm"], 0.5 * p["target"] + 0.5 * p["weight"]
+        new = {"mean": 0.9 * norm["mean"] + 0.1 * x.mean(0),
+               "var": 0.9 * norm["var"] + 0.1 * x.var(0, ddof=1)}  # fmt: skip
+        y = (x - x.mean(0)) / jnp.sqrt(x.var(0) + 1e-5)
+        return y * p["weight"] * lax.stop_gradient(target), {"norm": new, "target": target}
+
+    x = np.random.default_rng(0).standard_normal((5, 3))
+    dump(Averaged(), (x,), tmp_path / "norm.npz")
+    params = {"norm": {"mean": np.zeros(3), "var": np.ones(3)},
+              "weight": np.ones(3), "target": np.zeros(3)}  # fmt: skip
+    weights = {"norm.running_mean": "norm/mean", "norm.running_var": "norm/var",
+               "weight": "weight", "target": "target"}  # fmt: skip
+
+    right = prove(tmp_path / "norm.npz", port, params, has_state=True, weights=weights)
+    assert right.verdict == "pass", right
+    text = "1 parameter update and 2 buffer updates agree"
+    assert right.surfaces["updates"].text == text
+    assert any("not compared: norm.num_batches_tracked" in note for note in right.notes)
+    wrong = prove(tmp_path / "norm.npz", lambda p, x: port(p, x)[0], params, weights=weights)
+    assert wrong.surfaces["updates"].text == "3 of 3 updates by the forward pass differ"
 
 
 def test_an_optimizer_takes_one_step_by_default(tmp_path):

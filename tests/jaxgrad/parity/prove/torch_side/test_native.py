@@ -269,3 +269,11 @@ def test_an_optimizer_that_needs_a_closure_has_no_state():
     """Another surface reports it."""
     layer = nn.Linear(2, 1)
     assert native.state_dtypes(layer, torch.optim.LBFGS(layer.parameters())) == {}
+
+
+def test_the_state_of_a_parameter_without_dimensions_is_listed():
+    """A temperature has moments too; the counter of the steps is not one of them."""
+    single = nn.Module()
+    single.t = nn.Parameter(torch.tensor(1.0))
+    adam = torch.optim.Adam(single.parameters())
+    assert native.state_dtypes(single, adam) == {"t exp_avg": "float32", "t exp_avg_sq": "float32"}
