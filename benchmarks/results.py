@@ -95,7 +95,7 @@ def _about(records: Mapping[str, Any]) -> str:
 
 
 def quote(records: Mapping[str, Any]) -> str:
-    """Return the three sentences that the README quotes."""
+    """Return the three sentences that docs/costs.md quotes."""
     rows = [row for row in records["training"]["numbers"].values() if isinstance(row, dict)]
     steps = [row for row in rows if "torch" in row]
     hand = statistics.median(row["by hand"] for row in steps)

@@ -203,6 +203,10 @@ def test_the_page_on_costs_quotes_the_operators():
     costly = sum(max(row.values()) > functional.BOUND for row in rows.values())
     page = " ".join((HERE.parent / "docs" / "costs.md").read_text().split())
 
+    steps = results.load(HERE)["training"]["numbers"]
+    amp = max(row["bytes"] for name, row in steps.items() if name.endswith(", amp"))
+
+    assert f"a training step under `autocast` moves up to {amp:.2f} times the bytes" in page
     assert f"For value and gradient of {len(rows)} operators" in page
     assert f"{min(flops):.2f} to {max(flops):.2f} times the FLOPs" in page
     assert f"{min(moved):.2f} to {max(moved):.2f} times the bytes" in page
