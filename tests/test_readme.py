@@ -18,6 +18,7 @@ from parity_tests.__main__ import main
 from parity_tests.audits.common_checks import RULES
 from parity_tests.case import load
 from parity_tests.runner.settings import ROOT
+from tests._helpers import has_page_release
 
 
 README = (ROOT / "README.md").read_text()
@@ -261,8 +262,11 @@ def test_the_output_of_the_runner_is_quoted_correctly(capsys):
 
     assert main([id]) == 0
     printed = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("verdicts: ") for line in printed)
     for line in shown.splitlines():
-        assert line == "..." or line in printed, f"{line!r} is not printed:\n{printed}"
+        # Another release of JAX or torch may round to the same bits where this one is close.
+        known = line == "..." or (line.startswith("verdicts: ") and not has_page_release())
+        assert known or line in printed, f"{line!r} is not printed:\n{printed}"
 
 
 def _run(block: str, folder: pathlib.Path, **names: Any) -> dict[str, Any]:
