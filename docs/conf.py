@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))  # parity_tests is run from the checkout, never in
 
 from parity_tests.operators._harness import conventions  # noqa: E402 - the path comes first
 from parity_tests.site import api as docs_api  # noqa: E402 - likewise
+from parity_tests.site import breaks as docs_breaks  # noqa: E402 - likewise
 from parity_tests.site import links as docs_links  # noqa: E402 - likewise
 from parity_tests.site import pages as docs_pages  # noqa: E402 - likewise
 from parity_tests.site.cheat_sheet import page as docs_cheat_sheet  # noqa: E402 - likewise
@@ -174,7 +175,16 @@ def visit_math(self: Any, node: nodes.Element) -> None:
     raise nodes.SkipNode
 
 
+def break_code(
+    _app: Sphinx, _page: str, _template: str, context: dict[str, Any], _doctree: object
+) -> None:
+    """Let code in tables be broken between its words."""
+    if "body" in context:
+        context["body"] = docs_breaks.with_breaks(context["body"])
+
+
 def setup(app: Sphinx) -> None:
+    app.connect("html-page-context", break_code)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math, None))
     app.connect("builder-inited", lambda _: docs_pages.write(HERE))
     app.connect("source-read", within_site)

@@ -77,6 +77,53 @@ def test_the_keyboard_reaches_everything(open_page, name):
     assert missed == []
 
 
+# The parts of code in tables that are on two lines, though neither a separator nor a capital of a
+# long name is within them.
+_BROKEN = """() => {
+  const broken = [];
+  for (const code of document.querySelectorAll(".bd-article table td code")) {
+    if (!code.checkVisibility()) continue;
+    const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+    for (let node; (node = walker.nextNode()); ) {
+      for (const word of node.data.matchAll(/[A-Z]*[a-z0-9]+|[A-Z]+/g)) {
+        const range = document.createRange();
+        range.setStart(node, word.index);
+        range.setEnd(node, word.index + word[0].length);
+        const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+        if (lines.size > 1) broken.push(`${word[0]} in ${code.textContent}`);
+      }
+    }
+  }
+  return broken;
+}"""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_code_in_a_table_is_broken_between_words_on_a_phone(open_page, name):
+    """At 390 pixels inline code in a table continues on the next line after a whole word."""
+    tab = open_page(name, 390)
+    broken = tab.evaluate(_BROKEN)
+    tab.close()
+
+    assert broken == []
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_formula_has_the_distance_of_a_paragraph(open_page, width):
+    """A formula of its own touches neither the text above it nor the text below it."""
+    tab = open_page("tape_or_transform", width)
+    gaps = tab.evaluate("""() => [...document.querySelectorAll("math[display=block]")].flatMap(
+      (formula) => {
+        const box = formula.getBoundingClientRect();
+        const above = formula.previousElementSibling.getBoundingClientRect();
+        const below = formula.nextElementSibling.getBoundingClientRect();
+        return [box.top - above.bottom, below.top - box.bottom];
+      })""")
+    tab.close()
+
+    assert gaps and min(gaps) >= 12, f"the smallest distance is {min(gaps)} pixels"
+
+
 def test_programs_are_side_by_side_on_a_laptop(open_page):
     """At 1280 pixels the torch and the JAX program of a behaviour are beside each other."""
     tab = open_page("behaviours/grad_modes", 1280)
