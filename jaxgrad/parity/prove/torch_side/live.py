@@ -202,6 +202,12 @@ class Live:
     def _drawn(self, draw: Draw) -> Drawn:
         run = self.run(draw, watched=self.flags)
         self._casts_low |= run.low
+        if run.skipped and not draw.number:
+            listed = ", ".join(run.skipped[:4]) + (", ..." if len(run.skipped) > 4 else "")
+            self.notes.append(
+                f"not compared: torch also returns Python numbers ({listed}); return tensors to "
+                "compare them"
+            )
         draw = dataclasses.replace(draw, noise=tuple(run.noise))
         if not draw.number:
             return Drawn(draw, run, self.reruns(draw, run))
@@ -216,8 +222,9 @@ class Live:
         """
         try:
             near = ((salt, self._perturbed(draw, salt)) for salt in (0, 1))  # one at a time
+            changed = run.parameters if run.parameters or run.attributes else None
             return [
-                differences(run, self.run(x, rough=salt, forward=forward, watched=run.parameters))
+                differences(run, self.run(x, rough=salt, forward=forward, watched=changed))
                 for salt, x in near
             ]
         except ProofError:

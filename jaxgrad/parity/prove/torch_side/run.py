@@ -17,7 +17,7 @@ from jaxgrad.parity.prove.jax_side.program import call_loss
 from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.torch_side.lifting import Lifting
 from jaxgrad.parity.prove.torch_side.randomness import Randomness
-from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact, version_of
+from jaxgrad.parity.prove.torch_side.trees import flat_outputs, is_inexact, numbers_in, version_of
 from jaxgrad.parity.prove.torch_side.trees import leaves as tree_leaves
 from jaxgrad.parity.prove.torch_side.values import Change, TorchRun
 from jaxgrad.parity.prove.torch_side.watcher import Watcher
@@ -131,6 +131,7 @@ def run(
         attached=attach,
         numbers=sorted(lifting.numbers),
         noise=[] if drawn is None else drawn.noise,
+        skipped=numbers_in(result),
         contributions={k: to_numpy(g) for k, g in watcher.contributions.items()} if watcher else {},
     )
 

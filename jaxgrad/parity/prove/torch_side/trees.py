@@ -20,6 +20,16 @@ def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
     The tensors in dataclasses and in torch's distributions are outputs too.
     """
+    return ((name, x) for name, x in _flat(tree, path) if isinstance(x, Tensor))
+
+
+def numbers_in(tree: Any) -> list[str]:
+    """Return the paths of the Python numbers among a module's outputs."""
+    return [name or "output" for name, x in _flat(tree, "") if isinstance(x, int | float | complex)]
+
+
+def _flat(tree: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """Yield the leaves of a module's outputs with their paths."""
     if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
         tree = {f.name: getattr(tree, f.name) for f in dataclasses.fields(tree)}
     if isinstance(tree, Distribution):
@@ -34,11 +44,10 @@ def flat_outputs(tree: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     elif isinstance(tree, list | tuple):
         items = [(str(i), value) for i, value in enumerate(tree)]
     else:
-        if isinstance(tree, Tensor):
-            yield path, tree
+        yield path, tree
         return
     for key, value in items:
-        yield from flat_outputs(value, f"{path}/{key}" if path else key)
+        yield from _flat(value, f"{path}/{key}" if path else key)
 
 
 def public_names(names: Iterable[str]) -> list[str]:

@@ -118,6 +118,7 @@ class TorchRun:
     parameters: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)  # changed by it
     # The attributes that it changed, before and after: arrays, texts, None if they do not exist.
     attributes: dict[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
+    skipped: Sequence[str] = ()  # the outputs that are Python numbers
 
 
 class Left(NamedTuple):

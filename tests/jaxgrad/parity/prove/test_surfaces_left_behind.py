@@ -426,6 +426,15 @@ def test_every_output_is_compared(row):
     assert "torch returns" in lacking.text and "JAX returns" in lacking.text
 
 
+def test_python_numbers_that_torch_returns_are_noted():
+    """A number is not an array, so a port that returns none passes, and the report says so."""
+    report = returned(lambda y, _: {"y": y, "aux": {"temperature": 0.5}}, lambda y, _: y)
+
+    assert report.verdict == "pass"
+    (note,) = (note for note in report.notes if "Python numbers" in note)
+    assert note.startswith("not compared: torch also returns Python numbers (aux/temperature)")
+
+
 def test_the_tensors_of_a_dataclass_are_outputs():
     """JAX flattens no dataclass, so a port returns a tuple or a dict of its fields."""
     right = returned(lambda y, _: Record(y, 2 * y), lambda y, _: (y, 2 * y))

@@ -100,6 +100,51 @@ def test_a_port_without_state_fails():
     assert (report.first.torch_value, report.first.jax_value) == (pytest.approx(mean), 0.0)
 
 
+def test_a_state_that_lacks_a_leaf_fails_with_the_nearest_paths():
+    """The finding names the buffer, both values and the leaves that the port returns."""
+    module = torch_norm()
+
+    def port(p: Any, x: Any) -> Any:
+        return function(p, x), {"mean": 0.9 * p["running_mean"] + 0.1 * x.mean(0)}
+
+    report = prove(module, port, arrays(module), (X,), has_state=True)
+    assert failed(report) == ("updates", "running_var")
+    text = "the buffer, and the new state has no leaf for it. The paths are 'mean'"
+    assert report.first is not None and text in report.first.text
+    assert [row["verdict"] for row in report.surfaces["updates"].rows] == ["pass", "fail"]
+
+
+def test_running_statistics_of_stacked_layers_are_compared():
+    """A leaf that stacks the statistics of several layers is taken apart."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.BatchNorm1d(3, affine=False), nn.BatchNorm1d(3, affine=False))
+    for name, x in module.named_buffers():
+        if x.dtype.is_floating_point:
+            x.copy_(torch.rand(3) + ("var" in name))
+    state = arrays(module)
+
+    def convert(s: Any) -> Any:
+        return {k: jnp.stack([jnp.asarray(s[f"{n}.running_{k}"]) for n in range(2)])
+                for k in ("mean", "var")}  # fmt: skip
+
+    def port(p: Any, x: Any, rate: float = 0.1) -> Any:
+        means, variances = [], []
+        for n in range(2):
+            means.append((1 - rate) * p["mean"][n] + rate * x.mean(0))
+            variances.append((1 - rate) * p["var"][n] + rate * x.var(0, ddof=1))
+            x = (x - x.mean(0)) / jnp.sqrt(x.var(0) + 1e-5)
+        return x, {"mean": jnp.stack(means), "var": jnp.stack(variances)}
+
+    def wrong(p: Any, x: Any) -> Any:
+        y, new = port(p, x)
+        return y, {**new, "var": new["var"].at[1].set(p["var"][1])}
+
+    reports = [prove(module, fn, convert(state), (X,), weights=convert, has_state=True)
+               for fn in (port, wrong)]  # fmt: skip
+    assert reports[0].surfaces["updates"].text == "4 buffer updates agree", reports[0]
+    assert failed(reports[1]) == ("updates", "1.running_var")
+
+
 def test_a_waiver_accepts_buffers_that_a_port_does_not_return():
     """A user who does not need running statistics says so with a reason."""
     module = torch_norm()
