@@ -13,7 +13,7 @@ from jaxgrad._core import paths
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad.optim import state_from_torch
 from jaxgrad.parity.port.modes.modes import MODES, in_mode
-from jaxgrad.parity.port.proof.filling import Mode, filled, takes_rngs, trained
+from jaxgrad.parity.port.proof.filling import Mode, abstract, filled, names, takes_rngs, trained
 from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.proof_files import write_proof
 from jaxgrad.parity.port.proof.step_functions import StepFunctions
@@ -67,8 +67,8 @@ class PortedModel(Ported):
     @property
     def trainable(self) -> Any:
         """An nnx filter for what torch trains, as in `nnx.DiffState(0, ported.trainable)`."""
-        flags = self.flags()
-        return lambda path, _: flags.get(".".join(str(x) for x in path if x != "layers"), False)
+        flags, torch_names = self.flags(), names(abstract(self.fn))
+        return lambda path, _: flags.get(torch_names["/".join(map(str, path))], False)
 
     @property
     def train_step(self) -> Callable[..., Any]:
@@ -88,9 +88,13 @@ class PortedModel(Ported):
         model = self.model(self.layout.module.state_dict())
         chosen = self.space.get(FILTER, nnx.Param)
         params = nnx.to_pure_dict(nnx.state(model, chosen))
-        names = paths.map_named(lambda path, _: self.torch_names[path], params)
+        torch_names = paths.map_named(lambda path, _: self.torch_names[path], params)
         return state_from_torch(
-            self.space["OPTIMIZER"], params, state_dict, names, order=self._order_of(state_dict)
+            self.space["OPTIMIZER"],
+            params,
+            state_dict,
+            torch_names,
+            order=self._order_of(state_dict),
         )
 
     def step_functions(self, seed: int) -> StepFunctions:

@@ -360,6 +360,30 @@ def test_a_port_to_flax_is_proved_and_verified(tmp_path, capsys):
     assert "has changed since it was written" in capsys.readouterr().err
 
 
+def test_the_filter_knows_a_module_that_is_called_layers():
+    """`layers` is a name of torch here, and flax's own name of the modules in a Sequential."""
+
+    class Stack(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(3, 3) for _ in range(2))
+            self.head = nn.Sequential(nn.Linear(3, 2).requires_grad_(False), nn.Linear(2, 1))
+
+        def forward(self, x):
+            for layer in self.layers:
+                x = torch.tanh(layer(x))
+            return self.head(x)
+
+    module = Stack()
+    ported: Any = port(module, (X,), style="nnx", prove=False)
+    model = ported.model(module.state_dict())
+    chosen = nnx.to_flat_state(nnx.state(model, ported.trainable))
+    names = {"/".join(map(str, path)) for path, _ in chosen}
+
+    wanted = {f"{owner}/{i}" for owner, i in (("layers", 0), ("layers", 1), ("head/layers", 1))}
+    assert names == {f"{layer}/{kind}" for layer in wanted for kind in ("weight", "bias")}
+
+
 class Row(nn.Sequential):
     """A list class of the user's, which goes over itself."""
 
