@@ -158,6 +158,9 @@ def add_param_group(tx: Transformation, params: PyTree, state: GroupsState) -> G
     Returns:
         The state of `tx`: existing groups keep their state, and new ones get an initial state.
 
+    Raises:
+        ValueError: A parameter of `state` is in another group of `tx`, or in none.
+
     Example:
         >>> import jax.numpy as jnp, jaxgrad
         >>> params = {"head": jnp.array([1.0, 2.0]), "trunk": jnp.array([3.0])}
@@ -175,8 +178,16 @@ def add_param_group(tx: Transformation, params: PyTree, state: GroupsState) -> G
 
     Torch: `Optimizer.add_param_group`.
     """
-    kept = dict(jax.tree_util.tree_leaves_with_path(state))
-    return jax.tree_util.tree_map_with_path(kept.get, tx.init(params))
+    kept, new = dict(jax.tree_util.tree_leaves_with_path(state)), tx.init(params)
+    known = {keys for keys, _ in jax.tree_util.tree_leaves_with_path(new)}
+    for keys, path in paths.by_keys(state).items():
+        if keys not in known and len(keys) > 3:  # only the step count of a schedule is less deep
+            raise ValueError(
+                f"the state has {path!r}, for which tx has no place: each parameter stays in its "
+                "group, and each group keeps its label. Give the new group a label of its own, "
+                "such as the last number of a list"
+            )
+    return jax.tree_util.tree_map_with_path(kept.get, new)
 
 
 def _is_enough(factory: Callable[..., Any], defaults: Mapping[str, Any]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 import jax
@@ -219,6 +220,24 @@ def test_a_group_added_later():
         u.grad, w.grad = (torch.tensor(np.asarray(GRADS[k])) for k in "uw")
         theirs.step()
     assert_same(params, {"u": u.detach().numpy(), "w": w.detach().numpy()}, 1e-14)
+
+
+def test_a_group_added_under_the_label_of_another():
+    """A new group at the front would take the labels of the others, and their state be lost."""
+    sgd = functools.partial(optim.param_groups, optim.sgd, momentum=0.9)
+    tx = sgd([{"lr": 0.1}], {"u": 0, "w": "frozen"})
+    params, state = run(tx, GRADS, 1)
+    front = sgd([{"lr": 0.5}, {"lr": 0.1}], {"u": 1, "w": 0})
+    text = (
+        "the state has 'groups/0/started/u', for which tx has no place: each parameter stays in "
+        "its group, and each group keeps its label"
+    )
+    with pytest.raises(ValueError, match=text):
+        optim.add_param_group(front, params, state)
+
+    scheduled = sgd([{"lr": lambda step: 0.1}], {"u": 0, "w": "frozen"})
+    state = optim.add_param_group(tx, params, scheduled.init(params))
+    assert state.groups[0].count is None
 
 
 def test_an_unknown_option():
