@@ -16,6 +16,7 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._core import flat_state, optax_state
 from jaxgrad.optim._core.by_map import ByMap
 from jaxgrad.optim._core.counterparts import (
+    TO_TORCH,
     counterparts,
     positions,
     swaps_last,
@@ -197,7 +198,7 @@ def state_to_torch(
 
     Torch: `optimizer.state_dict()`.
     """
-    optimizer = torch_optimizer(state_dict, order)
+    optimizer = torch_optimizer(state_dict, order, TO_TORCH)
     state_dict, indices = optimizer.state_dict, optimizer.indices
     counterpart = counterparts(params, optimizer, names)
     shapes = {path: jnp.shape(p) for path, p in jax.tree_util.tree_leaves_with_path(params)}

@@ -10,14 +10,14 @@ import numpy as np
 from jaxgrad._core import paths
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
-from jaxgrad.optim._core.counterparts import REMEDY, TorchOptimizer
+from jaxgrad.optim._core.counterparts import TorchOptimizer
 
 
 class ByMap:
     """torch's optimizer state by the leaves of a `jaxgrad.parity.WeightMap`."""
 
     def __init__(self, weights: Any, optimizer: TorchOptimizer, params: PyTree):
-        self.assumed = not optimizer.names
+        self.optimizer = optimizer
         names = optimizer.names or _assumed(weights, optimizer)
         self._check_names(weights, names)
         self.weights, self.paths = weights, paths.by_keys(params)
@@ -60,11 +60,11 @@ class ByMap:
         if moment.shape == shape:
             return
         text = f"torch's {field} of {name!r} has shape {moment.shape}, but {name!r} has {shape}"
-        if self.assumed and moment.shape in map(tuple, self.weights.tensors.values()):
+        if not self.optimizer.names and moment.shape in map(tuple, self.weights.tensors.values()):
             raise ValueError(
                 f"{text}. The optimizer stores no names, so its parameters were taken in the order "
                 f"of model.parameters() ({', '.join(self.weights.parameters[:4])}, ...), which is "
-                f"not its own: {REMEDY}"
+                f"not its own: {self.optimizer.remedy}"
             )
         raise ValueError(f"{text}: only moments of the parameter's shape can be converted")
 
@@ -93,11 +93,11 @@ def _assumed(weights: Any, optimizer: TorchOptimizer) -> tuple[str, ...]:
     if len(optimizer.groups) > 1:
         raise ValueError(
             f"torch's optimizer has {optimizer.sizes} and stores no names, so it is not known "
-            f"which moment belongs to which parameter: {REMEDY}"
+            f"which moment belongs to which parameter: {optimizer.remedy}"
         )
     if len(names) != count:
         raise ValueError(
             f"torch's optimizer has {count} parameters and stores no names, but the module has "
-            f"{len(names)}: {REMEDY}"
+            f"{len(names)}: {optimizer.remedy}"
         )
     return names

@@ -14,15 +14,16 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._core import flat_state
 
 
-REMEDY = """pass the optimizer itself and its module, in which parameters are found by identity:
+FROM_TORCH, TO_TORCH = "state_from_torch(tx, params", "state_to_torch(state, params"  # the calls
+_REMEDY = """pass the optimizer itself and its module, in which parameters are found by identity:
 
-    state_from_torch(tx, params, optimizer, names, order=model)
+    {call}, optimizer, names, order=model)
 
 With a state_dict alone, pass the names of the parameters in the optimizer's order:
 
-    name_of = {id(p): name for name, p in model.named_parameters()}
+    name_of = {{id(p): name for name, p in model.named_parameters()}}
     order = [name_of[id(p)] for group in optimizer.param_groups for p in group["params"]]
-    state_from_torch(tx, params, state_dict, names, order=order)
+    {call}, state_dict, names, order=order)
 
 An optimizer that is constructed from model.named_parameters() stores the names itself."""
 
@@ -34,10 +35,12 @@ class TorchOptimizer:
     Attributes:
         state_dict: The result of `optimizer.state_dict()`.
         names: The names of the parameters in the optimizer's order; empty if they are not known.
+        call: The beginning of the user's call, for error messages.
     """
 
     state_dict: Mapping[str, Any]
     names: tuple[str, ...]
+    call: str
 
     @property
     def groups(self) -> Sequence[Mapping[str, Any]]:
@@ -50,19 +53,25 @@ class TorchOptimizer:
         return [i for group in self.groups for i in group["params"]]
 
     @property
+    def remedy(self) -> str:
+        """The code with which the order of the parameters becomes known, for an error message."""
+        return _REMEDY.format(call=self.call)
+
+    @property
     def sizes(self) -> str:
         """The number of parameters of each group, for an error message."""
         counts = [str(len(group["params"])) for group in self.groups]
         return f"{len(counts)} groups of {' and '.join(counts)} parameters"
 
 
-def torch_optimizer(optimizer: Any, order: Any) -> TorchOptimizer:
+def torch_optimizer(optimizer: Any, order: Any, call: str = FROM_TORCH) -> TorchOptimizer:
     """Read a torch optimizer, or its state_dict, and find the names of its parameters.
 
     Args:
         optimizer: A `torch.optim.Optimizer`, or its state_dict.
         order: Names in the optimizer's order, or the module whose parameters a
             `torch.optim.Optimizer` has; None if the state_dict holds the names.
+        call: The beginning of the user's call, for error messages.
 
     Raises:
         ValueError: The names do not fit the optimizer.
@@ -70,7 +79,7 @@ def torch_optimizer(optimizer: Any, order: Any) -> TorchOptimizer:
     held = hasattr(optimizer, "param_groups") and hasattr(optimizer, "state_dict")
     state_dict = optimizer.state_dict() if held else optimizer
     stored = _stored_names(state_dict["param_groups"])
-    read = TorchOptimizer(state_dict, stored)
+    read = TorchOptimizer(state_dict, stored, call)
     if order is None:
         return read
     if hasattr(order, "named_parameters"):
@@ -78,7 +87,7 @@ def torch_optimizer(optimizer: Any, order: Any) -> TorchOptimizer:
             raise ValueError(
                 f"order= is the module {type(order).__name__}, in which parameters are found by "
                 "identity, but a state_dict has indices in place of parameters: pass the optimizer "
-                "itself, as in state_from_torch(tx, params, optimizer, names, order=model)"
+                f"itself, as in {call}, optimizer, names, order=model)"
             )
         return dataclasses.replace(read, names=_by_identity(optimizer, order))
     names, count = tuple(order), len(read.indices)
@@ -125,7 +134,7 @@ def counterparts(
         if index not in indices:
             hint = paths.nearest(optimizer.names, [str(name)], "names")
             if not index_of_name:
-                hint = f"The optimizer stores no names: {REMEDY}"
+                hint = f"The optimizer stores no names: {optimizer.remedy}"
             raise ValueError(
                 f"{path!r} corresponds to torch's {name!r}, which is not among the optimizer's "
                 f"parameters. {hint}"
@@ -193,7 +202,7 @@ def _check_positions(params: PyTree, optimizer: TorchOptimizer, count: int) -> N
     if not _is_sequence(params):
         raise ValueError(
             "the list of parameters contains a tree that is not a list, whose leaves have another "
-            f"order than torch's parameters: give names=, and {REMEDY}"
+            f"order than torch's parameters: give names=, and {optimizer.remedy}"
         )
     if count != len(optimizer.indices):
         raise ValueError(

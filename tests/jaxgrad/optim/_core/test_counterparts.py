@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from jaxgrad import optim
-from jaxgrad.optim._core.counterparts import REMEDY, counterparts, torch_optimizer
+from jaxgrad.optim._core.counterparts import counterparts, torch_optimizer
 
 
 CODE = 'order = [name_of[id(p)] for group in optimizer.param_groups for p in group["params"]]'
@@ -99,13 +99,23 @@ def test_a_list_is_in_the_order_of_a_single_group():
 
 
 def test_names_that_are_not_stored_need_an_order():
-    """The error shows the code that finds the order."""
+    """The error shows the code that finds the order, with the function that was called."""
     model, adam = trained(head_first)
-    with pytest.raises(
-        ValueError, match="The optimizer stores no names: pass the optimizer"
-    ) as caught:
-        optim.state_from_torch(optim.adam(), params_of(model), adam.state_dict())
-    assert REMEDY in str(caught.value) and CODE in REMEDY
+    params, tx = params_of(model), optim.adam()
+    text = "The optimizer stores no names: pass the optimizer itself and its module"
+    with pytest.raises(ValueError, match=text) as caught:
+        optim.state_from_torch(tx, params, adam.state_dict())
+    assert CODE in str(caught.value)
+    assert "\n    state_from_torch(tx, params, optimizer, names, order=model)\n" in str(
+        caught.value
+    )
+    with pytest.raises(ValueError, match=text) as caught:
+        optim.state_to_torch(tx.init(params), params, adam.state_dict())
+    assert "\n    state_to_torch(state, params, state_dict, names, order=order)\n" in str(
+        caught.value
+    )
+    saved = optim.state_to_torch(tx.init(params), params, adam, order=model)
+    assert saved["param_groups"] == adam.state_dict()["param_groups"]
 
 
 ORDERS = {
