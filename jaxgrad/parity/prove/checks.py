@@ -221,6 +221,16 @@ _EXPLICIT = (
 )
 
 
+def _state_hint(count: int, program: JaxProgram) -> str:
+    """Return the advice to pass has_state=True, if fn returns a pair and torch its first part."""
+    if program.state_paths:
+        return ""
+    heads = [path.split("/")[0] for path in program.out_paths]
+    if set(heads) != {"0", "1"} or heads.count("0") != count:
+        return ""
+    return "if fn returns (outputs, new_state), pass has_state=True; otherwise "
+
+
 def same_outputs(
     outputs: Mapping[str, np.ndarray], program: JaxProgram, jax_outputs: Sequence[np.ndarray]
 ) -> None:
@@ -228,9 +238,10 @@ def same_outputs(
     if len(outputs) != len(program.out_paths):
         names = ", ".join(n or "output" for n in program.out_paths)
         listed = ", ".join(f"{name or 'output'}{list(x.shape)}" for name, x in outputs.items())
+        state = _state_hint(len(outputs), program)
         raise ProofError(
             f"torch returns {len(outputs)} outputs ({listed}), JAX returns "
-            f"{len(program.out_paths)} ({names}); select the ones to compare with "
+            f"{len(program.out_paths)} ({names}); {state}select the ones to compare with "
             "outputs=(torch_pick, jax_pick)"
         )
     for (name, x), path, y in zip(outputs.items(), program.out_paths, jax_outputs, strict=False):

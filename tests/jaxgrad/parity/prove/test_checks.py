@@ -1,6 +1,7 @@
 """Errors in the user's model, inputs and outputs are explained."""
 
 import types
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -58,7 +59,7 @@ def test_an_exception_becomes_a_sentence(run, words):
 
 def test_outputs_must_have_equal_shapes():
     """Outputs that differ in number or shape are explained, except a loss of shape (1,)."""
-    program = types.SimpleNamespace(out_paths=["logits"])
+    program = types.SimpleNamespace(out_paths=["logits"], state_paths=[])
     outputs = {"logits": np.ones((2, 3))}
 
     checks.same_outputs(outputs, program, [np.ones((2, 3))])  # pyright: ignore[reportArgumentType]
@@ -66,6 +67,26 @@ def test_outputs_must_have_equal_shapes():
         checks.same_outputs(outputs, program, [np.ones((3, 2))])  # pyright: ignore[reportArgumentType]
     with pytest.raises(ProofError, match="torch returns 2 outputs .*, JAX returns 1"):
         checks.same_outputs(outputs | {"b": np.ones(1)}, program, [])  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("out_paths", "state_paths", "count", "advised"),
+    [
+        (["0", "1/0", "1/1/0"], [], 1, True),
+        (["0/a", "0/b", "1"], [], 2, True),
+        (["0", "1", "2"], [], 1, False),  # a tuple of three
+        (["0", "1", "1/a"], [], 2, False),
+        (["logits", "state"], [], 1, False),
+        (["0", "1"], ["mean"], 1, False),
+    ],
+)
+def test_a_pair_of_outputs_and_a_state_is_recognised(out_paths, state_paths, count, advised):
+    """The first error of a port that returns its new state says what to pass."""
+    program: Any = types.SimpleNamespace(out_paths=out_paths, state_paths=state_paths)
+    with pytest.raises(ProofError, match="select the ones to compare") as error:
+        checks.same_outputs({str(k): np.ones(2) for k in range(count)}, program, [])
+    advice = "if fn returns (outputs, new_state), pass has_state=True; otherwise select"
+    assert (advice in str(error.value)) == advised
 
 
 def same(x: object) -> object:
