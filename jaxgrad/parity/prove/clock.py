@@ -11,7 +11,7 @@ from jaxgrad.parity.prove import users
 
 
 SEARCH = "locate"  # the step that looks for the place and the cause of a difference
-LEAST = 10.0  # seconds that all searches together may take, even in a short proof
+LEAST = 10.0  # seconds of computing that all searches together may take, even in a short proof
 _LONG = 1.0  # seconds: a step of a large proof, which frees much memory
 
 
@@ -26,20 +26,25 @@ class Clock:
         progress: Function that is called with the name of each step as it begins.
         limit: Number of seconds after which the next step raises `TimeLimit`.
         now: The clock to read.
+        computed: The seconds of computing so far, which count for a search: another program on the
+            same machine must not end it.
     """
 
     def __init__(
         self,
         progress: Callable[[str], None] | None = None,
         limit: float | None = None,
-        now: Callable[[], float] | None = None,
+        now: Callable[[], float] = time.perf_counter,
+        computed: Callable[[], float] = time.process_time,
     ) -> None:
         self.progress, self.limit = progress, limit
-        self.now = time.perf_counter if now is None else now
+        self.now, self.computed = now, computed
         self.seconds: dict[str, float] = {}
         self.stopped: float | None = None  # seconds after which a search was stopped
         self._running: list[str] = []
-        self._start = self._last = self.now()
+        self._start = self._last = now()
+        self._before = computed()
+        self._searched = self._proved = 0.0  # seconds of computing
 
     @contextlib.contextmanager
     def __call__(self, name: str) -> Iterator[None]:
@@ -60,9 +65,14 @@ class Clock:
     def _count(self) -> None:
         """Add the seconds since the last call to the step that runs."""
         last, self._last = self._last, self.now()
+        before, self._before = self._before, self.computed()
         if self._running:
             name = self._running[-1]
             self.seconds[name] = self.seconds.get(name, 0.0) + self._last - last
+        if SEARCH in self._running:
+            self._searched += self._before - before
+        else:
+            self._proved += self._before - before
 
     def _tell(self, name: str) -> None:
         if self.progress is not None:
@@ -77,14 +87,13 @@ class Clock:
     def may_search(self, what: str = "") -> bool:
         """Report what a search tries next, and return whether it may.
 
-        All searches together may take as long as the rest of the proof took so far, or `LEAST`
+        All searches together may compute as long as the rest of the proof did so far, or `LEAST`
         seconds.
         """
         self.check()
         self._count()
-        spent = self.seconds.get(SEARCH, 0.0)
-        if spent > max(LEAST, sum(self.seconds.values()) - spent):
-            self.stopped = spent
+        if self._searched > max(LEAST, self._proved):
+            self.stopped = self._searched
             return False
         if what:
             self._tell(f"{SEARCH}: {what}")
@@ -95,8 +104,8 @@ class Clock:
         if self.stopped is None:
             return ()
         return (
-            f"the search for causes was stopped after {self.stopped:.0f} s, because it may take as "
-            f"long as the rest of the proof, or {LEAST:.0f} s",
+            f"the search for causes was stopped after {self.stopped:.0f} s of computing: it may "
+            f"compute as long as the rest of the proof, or {LEAST:.0f} s",
         )
 
 

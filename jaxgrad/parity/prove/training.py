@@ -15,7 +15,8 @@ class Training:
 
     torch's training loop calls several functions in each step, which an optax transformation
     combines: `optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(schedule))`. The fields
-    `scheduler`, `clip` and `accumulate` describe what torch's loop does beside `optimizer.step()`.
+    `scheduler`, `clip`, `accumulate`, `ema` and `after` describe what torch's loop does beside
+    `optimizer.step()`.
 
     Args:
         torch: Factory of torch's optimizer, a function of the list of parameters; or of the module,
@@ -36,6 +37,11 @@ class Training:
         ema: A pair: a decay for torch's `AveragedModel`, or a function from the module to one; and
             the port's function `(average, params) -> average`, or an object with `init` and
             `update` (`jaxgrad.optim.averaged_model`, `optax.ema`).
+        after: A pair of functions that change weights after each optimizer step, such as the
+            update of a target network that is a part of the model: torch's function of the module,
+            which changes it in place, and the port's function `params -> params`. The weights that
+            they change are compared like all others. The port's params are the tree that was
+            passed to `prove`; those of an nnx module are a nested dict of arrays.
 
     Example:
         >>> import optax, torch
@@ -46,6 +52,20 @@ class Training:
         ...     ),
         ...     scheduler=lambda opt: torch.optim.lr_scheduler.CosineAnnealingLR(opt, 10),
         ...     clip=1.0,
+        ... )
+
+    A target network follows the trained one by Polyak averaging:
+
+        >>> def torch_polyak(model):
+        ...     for slow, fast in zip(model.target.parameters(), model.online.parameters()):
+        ...         slow.lerp_(fast, 0.005)
+        >>> def polyak(params):
+        ...     target = optax.incremental_update(params["online"], params["target"], 0.005)
+        ...     return params | {"target": target}
+        >>> training = Training(
+        ...     lambda model: torch.optim.Adam(model.online.parameters()),
+        ...     optax.adam(1e-3),
+        ...     after=(torch_polyak, polyak),
         ... )
     """
 
@@ -58,6 +78,7 @@ class Training:
     clip: float | Callable[..., Any] | None = None
     accumulate: int = 1
     ema: tuple[Any, Any] | None = None
+    after: tuple[Callable[..., Any], Callable[..., Any]] | None = None
 
 
 _PAIR = (
@@ -100,6 +121,14 @@ def as_training(optimizer: Any) -> Training:
         )
     if optimizer.ema is not None:
         _check_average(optimizer.ema)
+    after = optimizer.after
+    if after is not None and not (
+        type(after) in (tuple, list) and len(after) == 2 and all(map(callable, after))
+    ):
+        raise ProofError(
+            "Training(after=) needs a pair of functions: torch's of the module, which changes its "
+            f"weights in place, and the port's, params -> params, got {shown(after)}"
+        )
     return optimizer
 
 

@@ -13,7 +13,7 @@ import optax
 from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.prove.jax_side import lifting
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
-from jaxgrad.parity.prove.jax_side.program import literals
+from jaxgrad.parity.prove.jax_side.program import flat, literals
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.users import ProofError, running
 from jaxgrad.parity.prove.weights.likeness import leaves_of
@@ -51,6 +51,7 @@ class Loop:
         self._given, self._lifted = (
             jax.jit(fun, compiler_options=QUICK) for fun in (tx.update, lifting.lifted(tx.update))
         )
+        self._after = None if training.after is None else training.after[1]
         self._average = None
         if training.ema is not None:
             self._average = _average(training.ema[1], self._tree(self.params))
@@ -72,18 +73,48 @@ class Loop:
             new = iter(jax.tree.leaves(optax.apply_updates(params, updates)))
             pairs = zip(self.params, self.trained, strict=True)
             self.params = [next(new) if trained else x for x, trained in pairs]
+        if self._after is not None:
+            self._change(self._after)
         if self._average is not None:
             self._average = self._average.after(self._tree(self.params))
 
+    def _change(self, function: Callable[[Any], Any]) -> None:
+        """Apply the user's function to all params, trained or not."""
+        program = self.port.program
+        with running("Training(after=): the port's function"):
+            changed = function(program.fill(self.params))
+        paths, leaves, _ = flat(changed)
+        if paths != program.param_paths:
+            other = next((p for p in (*program.param_paths, *paths)
+                          if (p in paths) != (p in program.param_paths)), "")  # fmt: skip
+            lacks = "lacks" if other in program.param_paths else "has another leaf,"
+            raise ProofError(
+                f"Training(after=): the tree that the port's function returned {lacks} {other!r}: "
+                "return all params, changed or not"
+            )
+        for i, (path, x) in enumerate(zip(paths, leaves, strict=True)):
+            if np.shape(x) != np.shape(self.params[i]):
+                raise ProofError(
+                    f"Training(after=): the port's function changed the shape of {path!r} from "
+                    f"{np.shape(self.params[i])} to {np.shape(x)}"
+                )
+            self.params[i] = jnp.asarray(x, self.params[i].dtype)
+
     def numbers(self) -> list[float]:
-        """Return the sizes of the numbers in the program of the optax transformation."""
+        """Return the sizes of the numbers in the program of the optax transformation.
+
+        A number may have been rounded to float32, so its first decimal places count; a number that
+        was not rounded counts itself too.
+        """
         params = self._tree(self.params)
         try:
             jaxpr = jax.make_jaxpr(self.update)(params, self.state, params)
         except Exception:  # numbers are only candidates for a cause
             return []
-        sizes = [abs(float(f"{x:.7g}")) for x in literals(jaxpr)]  # some are rounded to float32
-        return list(dict.fromkeys(sizes))
+        numbers = [abs(x) for x in literals(jaxpr)]
+        exact = [[x] if np.float32(x) != x else [] for x in numbers]
+        pairs = zip(numbers, exact, strict=True)
+        return list(dict.fromkeys(n for x, own in pairs for n in (float(f"{x:.7g}"), *own)))
 
     def parameters(self) -> dict[str, np.ndarray]:
         """Return the params by torch's names."""

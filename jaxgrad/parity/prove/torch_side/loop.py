@@ -63,6 +63,9 @@ class Loop:
         if self.scheduler is not None:
             needs_loss = isinstance(self.scheduler, torch.optim.lr_scheduler.ReduceLROnPlateau)
             _called("scheduler=", self.scheduler.step, *([losses[-1]] if needs_loss else []))
+        if self.training.after is not None:
+            with torch.no_grad():
+                _called("after=", self.training.after[0], self.module)
         if self.average is not None:
             _called("ema=", self.average.update_parameters, self.module)
         return rates

@@ -3,6 +3,7 @@
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import optax
 import pytest
 import torch
@@ -10,7 +11,7 @@ from torch import nn
 from torch.optim.swa_utils import AveragedModel
 
 import jaxgrad
-from jaxgrad.parity import Training
+from jaxgrad.parity import Training, prove
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.training import as_training
 from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
@@ -34,6 +35,8 @@ def sgd(parameters: Any) -> Any:
         (dict(ema=0.9), "Training(ema=) needs a pair (decay, function)"),
         (dict(ema=(2.0, max)), "needs a decay between 0 and 1"),
         (dict(ema=(0.9, 0.9)), "needs a function (average, params) -> average"),
+        (dict(after=len), "Training(after=) needs a pair of functions: torch's of the module"),
+        (dict(after=(len, 3)), "and the port's, params -> params, got (<built-in"),
     ],
 )
 def test_a_wrong_field_is_named(fields: dict[str, Any], text: str):
@@ -150,3 +153,60 @@ def test_values_beyond_a_range_are_refused(fields: dict[str, Any]):
     """Bools are not numbers, and each range ends where its sentence says."""
     with pytest.raises(ProofError, match="needs a"):
         as_training(Training(sgd, optax.sgd(0.1), **fields))
+
+
+class WithTarget(nn.Module):
+    """A network whose loss compares it with a target network, as in Q-learning."""
+
+    def __init__(self):
+        super().__init__()
+        self.online = nn.Linear(3, 2)
+        self.target = nn.Linear(3, 2).requires_grad_(False)
+
+    def forward(self, x):
+        return torch.tanh(self.online(x)) - self.target(x)
+
+
+def with_target(p: Any, x: Any) -> Any:
+    online = jnp.tanh(x @ p["online"]["weight"].T + p["online"]["bias"])
+    return online - (x @ p["target"]["weight"].T + p["target"]["bias"])
+
+
+def polyak(model: Any) -> None:
+    for slow, fast in zip(model.target.parameters(), model.online.parameters(), strict=True):
+        slow.lerp_(fast, 0.25)
+
+
+def follow(rate: float) -> Any:
+    return lambda p: p | {"target": optax.incremental_update(p["online"], p["target"], rate)}
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("after", "verdict"),
+    [(follow(0.25), "pass"), (follow(0.75), "fail"), (lambda p: p, "fail")],
+    ids=["right", "another rate", "missing"],
+)
+def test_the_update_of_a_target_network_is_compared(after, verdict):
+    """Polyak averaging is a part of the training step, in both frameworks."""
+    torch.manual_seed(0)
+    module, tx = WithTarget(), optax.adam(1e-2)
+    state = arrays(module)
+    params = {
+        net: {name: state[f"{net}.{name}"] for name in ("weight", "bias")}
+        for net in ("online", "target")
+    }
+    training = Training(
+        lambda model: torch.optim.Adam(model.online.parameters(), 1e-2), tx, after=(polyak, after)
+    )
+    report = prove(
+        module, with_target, params, (draw(4, 3),), optimizer=training, steps=3,
+        trainable="online/*", loss=(lambda y: (y**2).mean(), lambda y: (y**2).mean()),
+    )  # fmt: skip
+    assert report.verdict == verdict, report
+    if verdict == "fail":
+        assert report.first is not None and report.first.torch == "target.weight"
+        assert report.first.text.startswith("the weight's change after step 1 is off by")
+    else:
+        names = [row["name"] for row in report.surfaces["updates"].rows]
+        assert "target.weight after step 3" in names

@@ -9,6 +9,7 @@ import pytest
 
 from jaxgrad.optim import swa_utils
 from jaxgrad.parity import ProofError, Training
+from jaxgrad.parity.prove import adapters
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.loop import Loop, _nearly_equal
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
@@ -183,3 +184,44 @@ def test_an_update_may_be_rounded_by_a_ten_thousandth_of_its_scale(off, near):
     lifted = {"a": np.array([1.0, 0.0]), "b": np.ones(0)}
     given = {"a": np.array([1.0, off]), "b": np.ones(0)}
     assert _nearly_equal(given, lifted) is near
+
+
+def test_the_users_function_changes_weights_after_a_step():
+    """It gets all params, trained or not, and the average follows what it returns."""
+    average = (None, lambda average, params: params)
+    steps = loop(
+        optax.sgd(0.5), trainable=[False, False, True], ema=average,
+        after=(None, lambda p: p | {"v": p["v"] + p["w"]}),
+    )  # fmt: skip
+    steps.step(constant(2.0))
+    np.testing.assert_array_equal(steps.parameters()["w"], [0.0, 1.0])
+    np.testing.assert_array_equal(steps.parameters()["v"], [3.0, 5.0])
+    np.testing.assert_array_equal(steps.averages()["w"], [0.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("function", "words"),
+    [
+        (lambda p: {"v": p["v"], "w": p["w"]}, "returned lacks 'ids': return all params"),
+        (lambda p: p | {"z": p["w"]}, "returned has another leaf, 'z': return all params"),
+        (lambda p: None, "returned lacks 'ids'"),
+        (lambda p: p | {"w": p["w"][:1]}, r"changed the shape of 'w' from \(2,\) to \(1,\)"),
+        (lambda p: p["x"], r"Training\(after=\): the port's function raised KeyError"),
+    ],
+)
+def test_a_wrong_change_of_the_params_is_one_sentence(function, words):
+    """The error names the leaf."""
+    steps = loop(optax.sgd(0.5), after=(None, function))
+    with pytest.raises(ProofError, match=words):
+        steps.step(constant(2.0))
+
+
+def test_numbers_are_exact_or_rounded():
+    """A number of float32 has few decimals; a number of float64 counts as it is, too."""
+    tx = optax.stateless(lambda g, _: [x * np.float32(0.93) * 0.1 * (1 / 3) for x in g])
+    with adapters.float64_on_cpu():
+        steps = loop(optax.sgd(0.5))
+        steps.update = lambda grads, state, params: tx.update([grads["w"]], state, params)
+        numbers = steps.numbers()
+    assert {0.93, 1 / 3, 0.3333333} <= set(numbers)
+    assert float(np.float32(0.93)) not in numbers

@@ -72,7 +72,7 @@ def test_one_draw_may_differ_where_another_one_agrees():
 
 
 def test_sizes_must_agree():
-    """A leaf of another size is no candidate; shapes may differ, and parts of complex numbers count."""
+    """A leaf of another size is no candidate; shapes may differ, imaginary parts may not."""
     column = [x.reshape(6, 1) for x in MEAN]
     assert paired({"a": MEAN}, {"0": [np.ones(5)] * 2}) == ({}, {})
     assert paired({"a": MEAN}, {"0": [np.ones(5)] * 2, "1": column}) == ({"a": "1"}, {})

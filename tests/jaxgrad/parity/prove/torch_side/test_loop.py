@@ -117,6 +117,22 @@ def test_an_average_follows_the_weights(ema):
     np.testing.assert_allclose(steps.averages()["weight"], [[-0.25, 0.75]])
 
 
+def test_the_users_function_changes_the_module_after_a_step():
+    """It runs without gradients, after the optimizer and before the average."""
+    layer = module()
+
+    def halve(m: Any) -> None:
+        m.weight.mul_(0.5)
+
+    steps = Loop(Training(sgd, ema=(0.75, None), after=(halve, None)), layer)  # pyright: ignore[reportArgumentType]
+    steps.step(constant(layer, 2.0))
+    np.testing.assert_allclose(steps.parameters()["weight"], [[0.0, 0.5]])
+    np.testing.assert_allclose(steps.averages()["weight"], [[0.0, 0.5]])
+    steps = Loop(Training(sgd, after=(lambda m: m.bais, None)), layer)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ProofError, match=r"Training\(after=\) raised AttributeError"):
+        steps.step(constant(layer, 2.0))
+
+
 def test_an_average_without_update_parameters_is_refused():
     """A function that returns the module itself is no average."""
     with pytest.raises(ProofError, match="returned Linear, which has no update_parameters"):
