@@ -112,7 +112,7 @@ class Loop:
         except Exception:  # numbers are only candidates for a cause
             return []
         numbers = [abs(x) for x in literals(jaxpr)]
-        exact = [[x] if np.float32(x) != x else [] for x in numbers]
+        exact = [[x] if float(np.float32(x)) != x else [] for x in numbers]
         pairs = zip(numbers, exact, strict=True)
         return list(dict.fromkeys(n for x, own in pairs for n in (float(f"{x:.7g}"), *own)))
 

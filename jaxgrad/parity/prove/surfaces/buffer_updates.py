@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,8 +15,9 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import ROUNDING_FACTOR, Judged, judge
 from jaxgrad.parity.prove.page import counted
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
+from jaxgrad.parity.prove.surfaces import state_pairs
 from jaxgrad.parity.prove.torch_side.values import Left, TorchRun, changes
-from jaxgrad.parity.prove.weights.likeness import leaves_of, likeness, natural
+from jaxgrad.parity.prove.weights.likeness import leaves_of, likeness
 from jaxgrad.parity.ulp import scale_of
 
 
@@ -148,21 +150,52 @@ def _new(
         if len(fits) == 1 and names[fits[0]] not in new:
             new[names[fits[0]]] = New(path, x)
             used.add(path)
-    missing = {name: x.after for name, x in left.items() if name not in new}
-    unread = evidence.unread(tuple(missing)) if missing else {}
-    scored = [
-        (-score, natural(name), natural(path), name, path)
-        for name, x in missing.items()
-        for path, y in state.items()
-        if path not in used and isinstance(x, np.ndarray) and x.size == y.size
-        if _is_number(x) == _is_number(y)
-        if (score := likeness(name, path)) >= _ALIKE or name not in unread
-    ]
-    for _, _, _, name, path in sorted(scored):
-        if name not in new and path not in used:
-            new[name] = New(path, state[path])
-            used.add(path)
+    missing = [name for name in left if name not in new]
+    for name, path in _by_value(evidence, missing, [p for p in state if p not in used]).items():
+        new[name] = New(path, state[path])
     return new
+
+
+def _by_value(evidence: Evidence, names: Sequence[str], paths: Sequence[str]) -> dict[str, str]:
+    """Pair what torch changes with leaves of the state by values and names, on all draws alike.
+
+    A value that no further call reads is paired only with a leaf that is like it in name.
+    """
+    if not names or not paths:
+        return {}
+    draws = range(len(evidence.drawn))
+    changed = [changes(evidence.runs[k], evidence.draws[k].state) for k in draws]
+    states = [_state(evidence, k) for k in draws]
+    unread = evidence.unread(names)
+    pairs: dict[str, str] = {}
+    for numbers in (True, False):
+        torch = {
+            name: [each[name].after for each in changed]
+            for name in names
+            if all(_is_array(each.get(name), numbers) for each in changed)
+        }
+        jax = {
+            path: [each[path] for each in states]
+            for path in paths
+            if all(_is_number(each[path]) == numbers for each in states)
+        }
+        found = state_pairs.paired(torch, jax).paths
+        pairs |= {
+            name: path
+            for name, path in found.items()
+            if name not in unread or (_has_words(path) and likeness(name, path) >= _ALIKE)
+        }
+    return pairs
+
+
+def _has_words(path: str) -> bool:
+    return re.search("[a-zA-Z]", path) is not None
+
+
+def _is_array(left: Left | None, numbers: bool) -> bool:
+    """Return whether a value is an array, of floating numbers or of others."""
+    after = None if left is None else left.after
+    return isinstance(after, np.ndarray) and _is_number(after) == numbers
 
 
 def _mapped(
@@ -284,7 +317,14 @@ def _finding(evidence: Evidence, draw: int, compared: Compared) -> Finding:
     left, j, path, actual = compared
     kind, state = left.kind, evidence.port.program.state_paths
     if not path:
+        free = _free(evidence, draw, left)
         returned = f"the new state has no leaf for it. {paths.nearest(state, [j.name])}"
+        if free:
+            returned = (
+                "no leaf of the new state has its new value. Neither names nor values tell which "
+                f"of {', '.join(free)} should have it: return the new state as a dict with torch's "
+                "names"
+            )
         text = (
             f"torch's forward pass changes the {kind}, and "
             f"{returned if state else 'fn returns no new state'}"
@@ -303,6 +343,15 @@ def _finding(evidence: Evidence, draw: int, compared: Compared) -> Finding:
     )
     cause = _cause(evidence, draw, j.name, np.asarray(actual)) if kind == "buffer" else ""
     return Finding("updates", j.name, path, text, **j.worst, cause=cause)
+
+
+def _free(evidence: Evidence, draw: int, left: Left) -> list[str]:
+    """Return the leaves of the new state with the size of a value that hold nothing else."""
+    if not isinstance(left.after, np.ndarray):
+        return []
+    used = {path for c in _compared(evidence, draw) for path in c.path.split(", ")}
+    state = _state(evidence, draw).items()
+    return [path for path, x in state if x.size == left.after.size and path not in used]
 
 
 def _cause(evidence: Evidence, draw: int, name: str, actual: np.ndarray) -> str:

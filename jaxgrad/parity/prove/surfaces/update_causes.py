@@ -69,8 +69,8 @@ class Search:
         found, partial = self._accepted(self.training, None, self.paths, self.step)
         if found:
             found = schedules.distinct(self.evidence, found, self.last)
-            return settled([variant.text for variant in found], TESTED)
-        partial = list({p.variant.text: p for p in partial}.values())
+            return settled(_different([variant.text for variant in found]), TESTED)
+        partial = list({_setting(p.variant.text): p for p in partial}.values())
         pairs = []
         for first in partial[:_PAIRS]:
             variant = first.variant
@@ -78,12 +78,12 @@ class Search:
             found = schedules.distinct(self.evidence, found, self.last)
             pairs += [f"{variant.text}, and from step {first.step} on {x.text}" for x in found]
         if pairs:
-            cause, confirmed = settled(pairs, TESTED)
+            cause, confirmed = settled(_different(pairs), TESTED)
             return cause.replace("with this change", "with both changes"), confirmed
         if len(partial) != 1:
             return "", False
         variant, _, step = partial[0]
-        until = f"up to step {step - 1}; step {step} differs for another reason"
+        until = f"up to step {step - 1}, and step {step} still differs"
         return f"{variant.text} (with this change torch gives JAX's weights {until})", False
 
     def _accepted(
@@ -138,11 +138,29 @@ class Search:
             evidence.port, self.training, evidence.draws[0], evidence.trainable
         ).numbers()
         yield from schedules.hypotheses(evidence, training, numbers, self.last)
-        yield from _rates(training, paths)
+        yield from _rates(training, paths, evidence.torch_side.module)
         yield from _decays(evidence, training, paths)
         yield from variants.variants(training)
         yield from port_numbers.clips(training, numbers)
         yield from port_numbers.settings(training, evidence.torch_side.module, numbers)
+
+
+def _different(texts: Sequence[str]) -> list[str]:
+    """Leave out texts about the same setting, of which one may have torch's number too."""
+    longest: dict[str, str] = {}
+    for text in texts:
+        other = longest.get(_setting(text), "")
+        longest[_setting(text)] = max(other, text, key=len)
+    return list(longest.values())
+
+
+def _setting(text: str) -> str:
+    """Return the part of a text that names a setting and its value.
+
+    >>> _setting("momentum is 0, torch uses 0.9") == _setting("the momentum is missing")
+    True
+    """
+    return text.partition(", torch uses")[0].removeprefix("the ").replace("is missing", "is 0")
 
 
 def _observed(training: Training, paths: Trajectories, name: str) -> str:
@@ -177,9 +195,9 @@ def _rerun(
         return None
 
 
-def _rates(training: Training, paths: Trajectories) -> Iterator[Variant]:
+def _rates(training: Training, paths: Trajectories, module: Any) -> Iterator[Variant]:
     """Yield the learning rate that the first step shows, if one factor fits all weights."""
-    from jaxgrad.parity.prove.torch_side import variants
+    from jaxgrad.parity.prove.torch_side import loop, variants
 
     before, expected, actual = paths.before, paths.torch[1], paths.jax[1]
     moved = {n: x - before[n] for n, x in expected.items() if n in actual}
@@ -189,6 +207,8 @@ def _rates(training: Training, paths: Trajectories) -> Iterator[Variant]:
         factor = float(f"{known[0]:.6g}")
         changed = variants.with_settings(training, lr=lambda x: x * factor)
         text = f"the learning rate is {factor:g} times torch's"
+        if loop.has_scheduler(training, module):
+            text += f" in the {len(paths.torch)} compared steps"
         yield variants.Variant(text, changed)
 
 

@@ -133,6 +133,14 @@ def range_of(training: Training, module: nn.Module, least: int) -> tuple[int, bo
     return (least, False) if steps is None else (max(least, steps), True)
 
 
+def has_scheduler(training: Training, module: nn.Module) -> bool:
+    """Return whether a scheduler changes the learning rates; the optimizer may step it itself."""
+    optimizer = Loop(dataclasses.replace(training, ema=None), module).optimizer
+    attached = getattr(optimizer, "scheduler", None) or _hidden_scheduler(optimizer)
+    wrapped = hasattr(optimizer.step, "_wrapped_by_lr_sched")
+    return training.scheduler is not None or attached is not None or wrapped
+
+
 def _hidden_scheduler(optimizer: Any) -> Any:
     """Return a scheduler that a hook or method of the user's optimizer steps, or None."""
     kind = torch.optim.lr_scheduler.LRScheduler

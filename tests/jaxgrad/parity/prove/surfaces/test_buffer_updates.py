@@ -3,6 +3,7 @@
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
@@ -290,3 +291,77 @@ def test_a_port_may_return_all_of_its_params_as_the_state(rate, verdict):
                    trainable={"scale": True, "mean": False}, steps=2)  # fmt: skip
     assert report.verdict == verdict
     assert rate == 0.1 or failed(report) == ("updates", "scale")
+
+
+class TorchBlock(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.bn = nn.Linear(4, 4), nn.BatchNorm1d(4)
+
+    def forward(self, x):
+        return torch.relu(self.bn(self.fc(x)))
+
+
+class EquinoxBlock(eqx.Module):
+    fc: eqx.nn.Linear
+    bn: eqx.nn.BatchNorm
+
+    def __init__(self, key: Any):
+        self.fc = eqx.nn.Linear(4, 4, key=key)
+        self.bn = eqx.nn.BatchNorm(4, "batch", momentum=0.9, eps=1e-5, mode="batch")
+
+    def __call__(self, x: Any, state: Any) -> Any:
+        h, state = self.bn(self.fc(x), state)
+        return jax.nn.relu(h), state
+
+
+class EquinoxBlocks(eqx.Module):
+    blocks: list[EquinoxBlock]
+
+    def __init__(self, key: Any):
+        self.blocks = [EquinoxBlock(k) for k in jax.random.split(key)]
+
+    def __call__(self, x: Any, state: Any) -> Any:
+        for block in self.blocks:
+            x, state = block(x, state)
+        return x, state
+
+
+def test_the_batch_norms_of_an_equinox_list_are_paired_by_their_values():
+    """The state is a flat list, whose numbers are not those of the blocks (newcomer_3.py)."""
+    torch.manual_seed(0)
+    module = nn.Sequential(TorchBlock(), TorchBlock())
+    port, state = eqx.nn.make_with_state(EquinoxBlocks)(jax.random.key(0))
+    for i, block in enumerate(module):
+        values = [jnp.asarray(x.detach().numpy()) for x in block.fc.parameters()]  # pyright: ignore[reportAttributeAccessIssue]
+        at: Any = lambda m, i=i: [m.blocks[i].fc.weight, m.blocks[i].fc.bias]  # noqa: E731
+        port = eqx.tree_at(at, port, values)
+
+    def run(m: Any, x: Any) -> Any:
+        return jax.vmap(m, (0, None), (0, None), axis_name="batch")(x, state)
+
+    report = prove(module, run, port, (draw(8, 4),), has_state=True)
+    verdicts = {row["name"]: row["verdict"] for row in report.surfaces["updates"].rows}
+    assert verdicts == {
+        "0.bn.running_mean": "pass", "0.bn.running_var": "fail",
+        "1.bn.running_mean": "pass", "1.bn.running_var": "fail",
+    }  # fmt: skip
+    assert report.first is not None and "the variance is divided by N = 8" in report.first.cause
+
+
+def test_a_leaf_that_nothing_decides_is_not_guessed():
+    """A state of equal leaves that do not change fits neither buffer."""
+    module = torch_norm()
+    state = arrays(module)
+    params = {name: state[name] for name in ("weight", "bias")}
+
+    def still(p: Any, x: Any) -> Any:
+        return function(p, x), [jnp.ones(3), jnp.ones(3)]
+
+    report = prove(module, still, params, (X,), has_state=True)
+    assert failed(report) == ("updates", "running_mean")
+    assert report.first is not None and report.first.text == (
+        "torch's forward pass changes the buffer, and no leaf of the new state has its new value. "
+        "Neither names nor values tell which of 0, 1 should have it: return the new state as a "
+        "dict with torch's names"
+    )

@@ -349,10 +349,21 @@ def test_a_second_mistake_is_found_after_the_first(monkeypatch):
 def test_a_change_that_explains_the_first_steps_alone_is_not_confirmed(monkeypatch):
     """The report says up to which step it explains the difference."""
     moves: dict[str, Any] = {"own": [1, 1, 1], "a": [2, 2, 1], "a+a": [2, 2, 2]}
-    text = "a (with this change torch gives JAX's weights up to step 2; step 3 differs for another "
-    assert searched(monkeypatch, moves, [2, 2, 3])[0] == (f"{text}reason)", False)
+    text = "a (with this change torch gives JAX's weights up to step 2, and step 3 still differs)"
+    assert searched(monkeypatch, moves, [2, 2, 3])[0] == (text, False)
     moves["b"] = [2, 2, 0]
     assert searched(monkeypatch, moves, [2, 2, 3])[0] == ("what was observed", False)
+
+
+def test_one_setting_with_two_texts_is_one_cause(monkeypatch):
+    """A number may come from the list of defaults and from the port's program."""
+    moves: dict[str, Any] = {
+        "own": [1, 1, 1], "eps is 1e-08": [1, 2, 2], "eps is 1e-08, torch uses 1e-05": [1, 2, 2],
+    }  # fmt: skip
+    cause, _ = searched(monkeypatch, moves, [1, 2, 2])
+    assert cause == (f"eps is 1e-08, torch uses 1e-05 {TESTED}", True)
+    different = update_causes._different(["the momentum is missing", "momentum is 0.5", "a"])
+    assert different == ["the momentum is missing", "momentum is 0.5", "a"]
 
 
 def test_a_search_ends_when_its_time_is_over(monkeypatch):
@@ -412,5 +423,22 @@ def test_one_factor_of_all_first_steps_is_a_learning_rate(moves, text):
         for k in (0, 1)
     )
     taken = Trajectories(before, {1: left}, {1: right}, [], {}, [], None, ({}, {}))
-    found = [v.text for v in update_causes._rates(Training(sgd), taken)]
+    found = [v.text for v in update_causes._rates(Training(sgd), taken, torch.nn.Linear(2, 1))]
     assert found == ([text] if text else [])
+
+
+def test_a_learning_rate_beside_a_schedule_is_that_of_the_compared_steps():
+    """A schedule that is a step ahead may look like another rate in a few steps."""
+    taken = Trajectories(
+        BEFORE, {1: {"w": BEFORE["w"] + MOVE}}, {1: {"w": BEFORE["w"] + 3 * MOVE}}, [], {}, [],
+        None, ({}, {}),
+    )  # fmt: skip
+    for training in (Training(sgd, scheduler=decaying), Training(scheduled_inside)):
+        (found,) = update_causes._rates(training, taken, torch.nn.Linear(2, 1))
+        assert found.text == "the learning rate is 3 times torch's in the 1 compared steps"
+
+
+def scheduled_inside(parameters: Any) -> Any:
+    optimizer = sgd(parameters)
+    optimizer.scheduler = decaying(optimizer)
+    return optimizer
