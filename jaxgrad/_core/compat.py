@@ -15,6 +15,8 @@ from jax.extend import core as jex_core
 from jax.extend import source_info_util
 from jax.interpreters import ad, batching, mlir
 
+from jaxgrad._core import hijax
+
 
 # Errors raised if a function needs concrete values while it is traced, as `if x > 0:` does.
 NEEDS_NUMBERS = (
@@ -32,12 +34,21 @@ REMAT = ("remat", "remat2", "checkpoint")
 
 
 def open_jaxpr(jaxpr: Any) -> tuple[Any, Sequence[Any]]:
-    """Return the open jaxpr and the constants of a closed or open jaxpr."""
-    return getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", ())
+    """Return the open jaxpr and the constants of a closed or open jaxpr.
+
+    Its equations are those that JAX has without high-level primitives: see `hijax.py`.
+    """
+    opened = getattr(jaxpr, "jaxpr", jaxpr)
+    return opened if opened is None else hijax.classic(opened), getattr(jaxpr, "consts", ())
 
 
 def contains_jaxpr(eqn: jex_core.JaxprEqn) -> bool:
-    """Return whether a parameter of the equation is a jaxpr or a tuple with one."""
+    """Return whether a parameter is a jaxpr, a tuple with one, or a high-level primitive's object.
+
+    Such an equation runs only in the dtypes that it was traced with.
+    """
+    if hijax.is_renamed(eqn):
+        return True
     # `jax.extend.core.jaxprs_in_params` lists them since JAX 0.10.
     values = [v if isinstance(v, tuple) else (v,) for v in eqn.params.values()]
     kinds = jex_core.Jaxpr, jex_core.ClosedJaxpr

@@ -14,7 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.custom_derivatives import SymbolicZero
 from jax.extend import core as jex_core
+from jax.extend.core import primitives
 
+from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad._core.attach import attach, hoist, pass_operand_tangents
 from jaxgrad._core.tree import is_inexact, merge, select
@@ -47,7 +49,6 @@ def with_packed_residuals(
         types = [jax.typeof(x) if p else None for x, p in zip(residuals, packs, strict=True)]
         stored = [_store(pack, x) if p else x for x, p in zip(residuals, packs, strict=True)]
 
-        @jax.checkpoint
         def out_tangents(stored: Values, tangents: Values) -> Values:
             loaded = [
                 x if aval is None else _load(unpack, x, aval)
@@ -57,10 +58,29 @@ def with_packed_residuals(
 
         live = [is_inexact(x) for x in outs]
         zeros = [np.zeros(x.shape, jax.dtypes.float0) for x in outs if not is_inexact(x)]
-        return outs, merge(live, out_tangents(stored, select(moving, tangents)), zeros)
+        tangents_out = _recomputed(out_tangents, stored, select(moving, tangents))
+        return outs, merge(live, tangents_out, zeros)
 
     called.defjvp(rule, symbolic_zeros=True)
     return called
+
+
+def _recomputed(fun: Callable[..., Values], *args: PyTree) -> Values:
+    """Call a function that returns a list of arrays in a checkpoint.
+
+    With the flag `jax_remat3`, a `jax.checkpoint` has no transpose, so the older primitive is used.
+    """
+    if not getattr(jax.config, "jax_remat3", False):
+        return jax.checkpoint(fun)(*args)
+    run, consts, _ = hoist(fun, *args)
+    leaves, structure = jax.tree.flatten((consts, *args))
+
+    def flat(*leaves: Any) -> Values:
+        return run(*structure.unflatten(leaves))
+
+    jaxpr, _ = compat.open_jaxpr(jax.make_jaxpr(flat)(*leaves))
+    options = {"prevent_cse": True, "differentiated": False, "policy": None}
+    return primitives.remat_p.bind(*leaves, jaxpr=jaxpr, **options)
 
 
 class _Linearized(NamedTuple):

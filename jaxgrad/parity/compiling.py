@@ -54,4 +54,4 @@ def quick_jit(
 def _kernel(eqn: jex_core.JaxprEqn) -> Hashable:
     """Return what two equations that compile to the same kernel have in common."""
     numbers = [value for value in eqn.params.values() if isinstance(value, int | str | tuple)]
-    return eqn.primitive, tuple(var.aval for var in eqn.invars), tuple(numbers)
+    return eqn.primitive.name, tuple(var.aval for var in eqn.invars), tuple(numbers)

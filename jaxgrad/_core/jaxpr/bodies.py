@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
+from jaxgrad._core.jaxpr.unknown import refuse_unknown
 
 
 class Body(NamedTuple):
@@ -33,11 +34,23 @@ class Body(NamedTuple):
         return fed[:a], fed[a:b], fed[b:]
 
 
+# Primitives that run one jaxpr once, on the equation's inputs.
+CALLS = frozenset((
+    *("shard_map", *compat.JIT, *compat.REMAT, "custom_jvp_call", "custom_vjp_call"),
+    *("closed_call", "core_call", "eval_jaxpr", "custom_vmap_call", "composite"),
+))  # fmt: skip
+_KEYS = ("jaxpr", "call_jaxpr", "call")  # the parameters that may hold it
+
+
 def bodies(eqn: jex_core.JaxprEqn) -> list[Body]:
     """List the jaxprs inside an equation, in the order in which paths count them.
 
     The jaxprs of `pallas_call`, `custom_linear_solve` and similar primitives are left out, because
-    their inputs and outputs do not correspond to those of the equation.
+    their inputs and outputs do not correspond to those of the equation; `unknown.py` lists them.
+
+    Raises:
+        NotImplementedError: The equation's primitive contains a program, and it is neither in the
+            tables of this file nor in that list.
     """
     name, params = eqn.primitive.name, eqn.params
     n, outputs = len(eqn.invars), range(len(eqn.outvars))
@@ -55,15 +68,11 @@ def bodies(eqn: jex_core.JaxprEqn) -> list[Body]:
     if name == "cond":
         operands, carry = range(1, n), range(n - 1, n - 1)
         return [Body(branch, operands, outputs, carry, 1) for branch in params["branches"]]
-    if name in ("shard_map", *compat.JIT, *compat.REMAT):
-        key = "jaxpr"
-    elif name in ("custom_jvp_call", "custom_vjp_call", "closed_call", "core_call"):
-        key = "call_jaxpr"
-    elif name == "custom_vmap_call":
-        key = "call"
-    else:
-        return []
-    return [Body(params[key], range(n), outputs, range(n, n), 1)]
+    if name in CALLS:
+        jaxpr = next(params[key] for key in _KEYS if key in params)
+        return [Body(jaxpr, range(n), outputs, range(n, n), 1)]
+    refuse_unknown(eqn)
+    return []
 
 
 def inner(eqn: jex_core.JaxprEqn) -> list[Any]:

@@ -78,6 +78,7 @@ def live_variables(
         if any(outs):
             mark(eqn.invars, _through(eqn, outs, [v in dependent for v in atoms], depth))
         elif any(v in live and _is_ref(v) for v in atoms):
+            bodies(eqn)  # refuses an unknown program
             mark(eqn.invars, [True] * len(atoms))  # a write into a ref that is read later
     return live
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
-from jaxgrad._core.jaxpr.bodies import bodies
+from jaxgrad._core.jaxpr.bodies import CALLS, bodies
 from jaxgrad._core.jaxpr.tracing import trace
 
 
@@ -39,7 +39,6 @@ GIVEN, PACK = "given", "pack"
 _VIEWS = ("broadcast_in_dim", "convert_element_type", "copy", "expand_dims", "name", "pvary")
 _VIEWS += ("reduce_precision", "reshape", "retained", "sharding_constraint", "squeeze")
 _VIEWS += ("attach", "stop_gradient", "transpose")
-_CALLS = ("custom_jvp_call", "custom_vjp_call", "closed_call", "core_call", "custom_vmap_call")
 _AROUND = re.compile(r"(jit|pjit|\w+)\(([^()]*)\)")
 _PASSED = ("checkpoint", "rematted_computation")
 
@@ -77,7 +76,7 @@ def sources(
         name, ins, here = eqn.primitive.name, look(eqn.invars), (*path, i)
         inside = _inside(scope, eqn)
         outs: list[Source | None]
-        if name in (*_CALLS, *compat.JIT, *compat.REMAT):
+        if name in CALLS and name != "shard_map":
             outs = sources(bodies(eqn)[0].jaxpr, ins, here, inside)
         elif name == "scan":
             outs = _scanned(eqn, ins, here, inside)
@@ -90,6 +89,7 @@ def sources(
         elif _is_view(eqn):
             outs = [_view_of(ins[k], (here, k)) for k in range(len(eqn.outvars))]
         else:
+            bodies(eqn)  # refuses an unknown program
             outs = _new(eqn, here, [(name, inside)] * len(eqn.outvars))
         known |= zip(eqn.outvars, outs, strict=True)
     return look(jaxpr.outvars)

@@ -21,7 +21,8 @@ _WIDE = {
 }
 # Primitives that read the bits of a number, or call code that was compiled for one dtype.
 _KEEP_DTYPE = frozenset({
-    "bitcast_convert_type", "nextafter", "ffi_call", "pallas_call", "pure_callback", "io_callback",
+    "bitcast_convert_type", "nextafter", "ldexp", "frexp", "ffi_call", "pallas_call",
+    "pure_callback", "io_callback",
 })  # fmt: skip
 
 

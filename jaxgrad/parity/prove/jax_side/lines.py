@@ -56,6 +56,6 @@ def _column(program: JaxProgram, key: Key | None, line: str) -> int | None:
     columns = {
         source.column(eqn)
         for eqn in program.equations.values()
-        if eqn.primitive is own.primitive and source.short_line(eqn) == line
+        if eqn.primitive.name == own.primitive.name and source.short_line(eqn) == line
     }
     return source.column(own) if len(columns) > 1 and source.short_line(own) == line else None

@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 from jax import lax
 
+from jaxgrad._core import compat
 from jaxgrad._core import jaxpr as _jaxpr
 from tests.jaxgrad._core.jaxpr.programs import PROGRAMS, X, quintupled_vjp, tripled_jvp
 
 
 def higher_order(f: Any, *args: Any) -> Any:
     """Return the only equation in `f`'s jaxpr that has inner jaxprs."""
-    eqns = [e for e in _jaxpr.trace(f, *args).jaxpr.jaxpr.eqns if _jaxpr.bodies(e)]
+    opened, _ = compat.open_jaxpr(_jaxpr.trace(f, *args).jaxpr)
+    eqns = [e for e in opened.eqns if _jaxpr.bodies(e)]
     assert len(eqns) == 1
     return eqns[0]
 
@@ -65,6 +67,7 @@ CALLS = {
     "custom_jvp": tripled_jvp,
     "custom_vjp": lambda x: quintupled_vjp(x, 2.0),
     "shard_map": PROGRAMS["shard_map"],
+    "composite": lax.composite(jnp.sin, "test.sine"),
 }
 
 
