@@ -49,6 +49,8 @@ def value_and_grad(
     Raises:
         TypeError: The loss does not have exactly one element, is complex, or is not floating point.
         ValueError: `unused` is "error" and a leaf has no gradient, or `unused` is unknown.
+        NotImplementedError: `fun` contains a primitive that runs a program jaxgrad does not know;
+            with `unused="zeros"` it is not looked for.
 
     Example:
         >>> import jax.numpy as jnp
@@ -126,6 +128,7 @@ def grad(
     Raises:
         TypeError: The loss is not one real floating point number.
         ValueError: `unused` is "error" and a leaf has no gradient, or `unused` is unknown.
+        NotImplementedError: As for `value_and_grad`.
 
     Example:
         >>> import jax
@@ -157,6 +160,9 @@ def depends_on(fun: Callable[..., Any], *args: PyTree) -> PyTree:
     Returns:
         A tree of Python bools with the structure of the argument, or a tuple of such trees if there
         are several arguments.
+
+    Raises:
+        NotImplementedError: `fun` contains a primitive that runs a program jaxgrad does not know.
 
     Example:
         >>> import jax.numpy as jnp
@@ -228,6 +234,7 @@ def value_and_retained_grads(
         ValueError: A leaf has no gradient and `unused` is "error", two tags have the same name, or
             a tag is inside a custom rule, `while` or `shard_map`, where JAX takes no derivative of
             the tagged value.
+        NotImplementedError: `fun` contains a primitive that runs a program jaxgrad does not know.
 
     Example:
         >>> f = lambda x: 3.0 * retain_grad(x * x, "square")

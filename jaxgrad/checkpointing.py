@@ -78,6 +78,9 @@ def saved_bytes(fun: Callable[..., Any], *args: PyTree) -> SavedBytes:
         `jax.vjp`, which `jax.jit(lambda *args: jax.vjp(fun, *args))` returns besides the result; a
         whole step under `jax.jit` may save less.
 
+    Raises:
+        NotImplementedError: `fun` contains a primitive that runs a program jaxgrad does not know.
+
     Example:
         >>> import jax, jax.numpy as jnp
         >>> f = lambda x: jnp.exp(jnp.sin(x))

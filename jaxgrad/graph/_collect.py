@@ -50,6 +50,7 @@ def backward_graph(
     Raises:
         TypeError: `fun` does not return a floating point array.
         ValueError: `unused` is neither "none" nor "zeros".
+        NotImplementedError: `fun` contains a primitive that runs a program jaxgrad does not know.
 
     Example:
         >>> import jax.numpy as jnp, jaxgrad.graph

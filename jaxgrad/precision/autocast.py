@@ -58,6 +58,7 @@ def autocast(
 
     Raises:
         ValueError: `dtype` or `device_type` is not supported.
+        NotImplementedError: `fun` contains a primitive that runs a program jaxgrad does not know.
 
     Example:
         >>> import jax.numpy as jnp

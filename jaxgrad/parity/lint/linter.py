@@ -37,6 +37,7 @@ def lint(fn: Callable[..., PyTree], *args: PyTree) -> LintReport:
 
     Raises:
         TypeError: `lint` was called under `jit`, `grad` or `vmap`, where arguments have no values.
+        NotImplementedError: `fn` contains a primitive that runs a program jaxgrad does not know.
 
     Example:
         >>> import jax.numpy as jnp
