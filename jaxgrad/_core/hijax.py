@@ -5,8 +5,8 @@ custom rule or a scan is an equation of the primitive `call_hi_primitive`. Its o
 object whose methods compute the result and the derivatives. JAX 0.12 writes some functions of
 `jax.numpy` in the same way without any flag.
 
-This file knows the classes of JAX's own objects by name, and reads public attributes only. An
-object of any other class stays a `call_hi_primitive`, which `jaxpr/bodies.py` refuses.
+This file recognizes the classes of JAX's own objects by their names, and reads their attributes. An
+object of any other class stays a `call_hi_primitive`, which `jaxpr/unknown.py` refuses.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def classic(jaxpr: Any) -> Any:
 
 def is_high(eqn: jex_core.JaxprEqn) -> bool:
     """Return whether an equation has a high-level primitive, whose computation is a method."""
-    test = getattr(eqn.primitive, "is_high", None)  # since JAX 0.9
+    test = getattr(eqn.primitive, "is_high", None)  # older versions lack it
     return test is not None and bool(test(*(v.aval for v in eqn.invars), **eqn.params))
 
 
@@ -76,9 +76,16 @@ def class_name(eqn: jex_core.JaxprEqn) -> str:
 
 
 def flags(eqn: jex_core.JaxprEqn) -> tuple[str, ...]:
-    """Return the flags of JAX that may have made a high-level equation and are switched on."""
+    """Return the flags that are switched on and may have made an equation with JAX's own object."""
+    if not _is_jaxs(eqn):
+        return ()
     known = _FLAGS.get(class_name(eqn))
     return tuple(f for f in ((known,) if known else _ALL_FLAGS) if getattr(jax.config, f, False))
+
+
+def _is_jaxs(eqn: jex_core.JaxprEqn) -> bool:
+    """Return whether a high-level equation's object is of a class that JAX defines."""
+    return type(_unbatched(eqn.params.get("_prim"))).__module__.partition(".")[0] == "jax"
 
 
 def _renamed(eqn: jex_core.JaxprEqn) -> jex_core.JaxprEqn:
@@ -92,9 +99,7 @@ def _renamed(eqn: jex_core.JaxprEqn) -> jex_core.JaxprEqn:
 def _meaning(eqn: jex_core.JaxprEqn) -> _Meaning | None:
     if eqn.primitive.name == _LINEARIZED:
         return _Meaning("custom_lin", _nothing)
-    prim = _unbatched(eqn.params.get("_prim"))
-    own = type(prim).__module__.partition(".")[0] == "jax"
-    return _MEANINGS.get(type(prim).__name__) if own else None
+    return _MEANINGS.get(class_name(eqn)) if _is_jaxs(eqn) else None
 
 
 def _unbatched(prim: Any) -> Any:
@@ -129,11 +134,11 @@ def _jit(eqn: jex_core.JaxprEqn, prim: Any) -> _PARAMS:
 
 def _named(eqn: jex_core.JaxprEqn, prim: Any) -> _PARAMS:
     del eqn
-    return {"name": prim.name}
+    return {"name": _unbatched(prim).name}
 
 
 def _lowered(eqn: jex_core.JaxprEqn) -> Any:
-    """Trace the computation of a high-level equation, as a function of the user's name."""
+    """Trace the computation of a high-level equation into a jaxpr with its function's name."""
 
     def run(*args: Any) -> Sequence[Any]:
         return eqn.primitive.to_lojax(*args, **eqn.params)

@@ -68,8 +68,8 @@ def bodies(eqn: jex_core.JaxprEqn) -> list[Body]:
     if name == "cond":
         operands, carry = range(1, n), range(n - 1, n - 1)
         return [Body(branch, operands, outputs, carry, 1) for branch in params["branches"]]
-    if name in CALLS:
-        jaxpr = next(params[key] for key in _KEYS if key in params)
+    jaxpr = next((params[key] for key in _KEYS if key in params), None)
+    if name in CALLS and jaxpr is not None:
         return [Body(jaxpr, range(n), outputs, range(n, n), 1)]
     refuse_unknown(eqn)
     return []

@@ -6,6 +6,7 @@ nothing to report, and a missing gradient would become a zero.
 
 from __future__ import annotations
 
+import enum
 import functools
 import types
 from collections.abc import Iterable
@@ -31,11 +32,11 @@ ONE_OPERATION = frozenset((
     *("pallas_call", "cudnn_fusion", "custom_partitioning", "call_exported", "ffi_call"),
     *("pure_callback", "io_callback", "debug_callback", "debug_print", "buffer_callback"),
 ))  # fmt: skip
-_DEEPEST = 6  # levels of containers and objects
+_DEEPEST = 8  # levels of containers and objects
 _JAXPRS = (jex_core.Jaxpr, jex_core.ClosedJaxpr)
 _PLAIN = (
     *(str, bytes, int, float, complex, type(None), type, types.ModuleType),
-    *(np.generic, np.ndarray, jax.Array, jex_core.Primitive),
+    *(enum.Enum, np.dtype, np.generic, np.ndarray, jex_core.Primitive, jax.Array),
 )
 
 
@@ -49,16 +50,16 @@ def refuse_unknown(eqn: jex_core.JaxprEqn) -> None:
     name = eqn.primitive.name
     if name in ONE_OPERATION or hijax.is_renamed(eqn):
         return
-    if not (hijax.is_high(eqn) or any(holds_jaxpr(x) for x in eqn.params.values())):
+    if not (hijax.is_high(eqn) or holds_jaxpr(eqn.params)):
         return
     kind = hijax.class_name(eqn)
     flags = hijax.flags(eqn)
     if flags:
         off = " and ".join(f'`jax.config.update("{flag}", False)`' for flag in flags)
-        several = "flags" if len(flags) > 1 else "flag"
+        listed, each = ("flags", "them") if len(flags) > 1 else ("flag", "it")
         remedy = (
-            f"it may come from JAX's {several} {', '.join(flags)}: "
-            f"switch it off with {off} before the function is defined"
+            f"it may come from JAX's {listed} {' and '.join(flags)}: "
+            f"switch {each} off with {off} before the function is defined"
         )
     else:
         remedy = (
@@ -72,12 +73,15 @@ def refuse_unknown(eqn: jex_core.JaxprEqn) -> None:
 
 
 def holds_jaxpr(value: Any) -> bool:
-    """Return whether a parameter is a jaxpr, or a container, object or function that holds one."""
+    """Return whether a value is a jaxpr, or a container, object or function that holds one."""
     level, seen = [value], {}
     for _ in range(_DEEPEST):
+        level = [x for x in level if not isinstance(x, _PLAIN)]
         if any(isinstance(x, _JAXPRS) for x in level):
             return True
-        new = {id(x): x for x in level if not isinstance(x, _PLAIN) and id(x) not in seen}
+        if not level:
+            return False
+        new = {id(x): x for x in level if id(x) not in seen}
         seen |= new  # holds the objects, so that no id is reused
         level = [part for x in new.values() for part in _parts(x)]
     return False
