@@ -111,4 +111,5 @@ def _parts(value: Any) -> Iterable[Any]:
 
 def _line(eqn: jex_core.JaxprEqn) -> str:
     place = source.user_place(eqn)
-    return source.source_line(eqn) if place is None else f"{place[0]}:{place[1]}"
+    line = source.source_line(eqn) if place is None else f"{place[0]}:{place[1]}"
+    return line or "an unknown line"
