@@ -88,24 +88,23 @@ def _walk(
 ) -> list[tuple[str, tuple[Any, ...], Any]]:
     """Return the path as text, the key path and the leaf, for each leaf."""
 
+    variable = getattr(sys.modules.get("flax.nnx"), "Variable", ())  # its only key is `value`
+
     def is_given(x: Any) -> bool:
         return is_leaf is not None and is_leaf(x)
 
+    def stops(x: Any) -> bool:
+        return isinstance(x, variable) or is_given(x)
+
     out = []
-    top = jax.tree_util.tree_leaves_with_path(tree, is_leaf=lambda x: is_given(x) or _holds(x))
-    for keys, node in top:
-        if is_given(node) or not _holds(node):
+    for keys, node in jax.tree_util.tree_leaves_with_path(tree, is_leaf=stops):
+        if not isinstance(node, variable) or is_given(node):
             out.append((text(keys), keys, node))
             continue
         for inner, leaf in jax.tree_util.tree_leaves_with_path(node, is_leaf=is_leaf):
             rest = inner[1:] if isinstance(inner[0], jax.tree_util.GetAttrKey) else inner
             out.append((text((*keys, *rest)), (*keys, *inner), leaf))
     return out
-
-
-def _holds(x: Any) -> bool:
-    """Whether a node is a flax variable, whose only key is `value`."""
-    return isinstance(x, getattr(sys.modules.get("flax.nnx"), "Variable", ()))
 
 
 def _likeness(word: str, path: str) -> float:

@@ -150,13 +150,13 @@ def _some(names: list[str]) -> str:
 
 def gradients(grads: PyTree, params: PyTree) -> list[Any]:
     """Return every parameter's gradient, or None for a parameter without a gradient."""
-    names = [name for name, _ in paths.named(params)]
     leaves = jax.tree.leaves(params)
     result = matched(grads, params, "the gradients")
-    for i, (name, grad, param) in enumerate(zip(names, result, leaves, strict=True)):
+    for i, (grad, param) in enumerate(zip(result, leaves, strict=True)):
         if grad is None or getattr(grad, "dtype", None) == jax.dtypes.float0:
             result[i] = None
         elif jnp.shape(grad) != jnp.shape(param):
+            name = paths.named(params)[i][0]
             raise ValueError(
                 f"the gradient of {name!r} has shape {jnp.shape(grad)}, but the parameter has "
                 f"{jnp.shape(param)}: pass gradients of these parameters"
