@@ -21,7 +21,7 @@ class Training:
     Args:
         torch: Factory of torch's optimizer, a function of the list of parameters; or of the module,
             which parameter groups need: `lambda model: SGD([{"params": model.head.parameters()},
-            ...], lr=0.1)`. It must take the parameters from its argument, a copy of the module.
+            ...], lr=0.1)`. An optimizer of another module, such as a copy, is an error.
         optax: The port's optax transformation.
         scheduler: Factory of torch's scheduler, a function of the optimizer. It is stepped after
             each optimizer step.

@@ -234,7 +234,7 @@ def build_optimizer(factory: Callable[..., Any] | None, module: nn.Module) -> An
 
 
 def _check_parameters(optimizer: Any, module: nn.Module) -> None:
-    """Raise if an optimizer trains the tensors of another module, of which this one is a copy.
+    """Raise if an optimizer trains the tensors of another module, such as a copy of this one.
 
     Further parameters, such as those of a loss, are allowed.
     """
@@ -250,9 +250,9 @@ def _check_parameters(optimizer: Any, module: nn.Module) -> None:
             raise ProofError(
                 f"optimizer=: group {number} of torch's {type(optimizer).__name__} has a parameter "
                 f"of shape {tuple(p.shape)} that is not in the module, and lacks the module's "
-                f"{name!r} of that shape. prove trains a copy of the module, so take the "
-                "parameters from the factory's argument: lambda params: torch.optim.SGD(params, "
-                "lr=0.1), or for groups lambda model: torch.optim.SGD([{'params': "
+                f"{name!r} of that shape, so it trains another module. Take the parameters from "
+                "the factory's argument: lambda params: torch.optim.SGD(params, lr=0.1), or for "
+                "groups lambda model: torch.optim.SGD([{'params': "
                 "model.head.parameters()}, {'params': model.body.parameters(), 'lr': 0.01}], 0.1)"
             )
 

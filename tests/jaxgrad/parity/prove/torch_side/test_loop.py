@@ -304,7 +304,7 @@ def test_a_wrong_factory_is_one_sentence(factory, text):
 
 
 def test_an_optimizer_of_another_copy_of_the_module_is_refused():
-    """A factory that ignores its argument would train the user's module, not prove's copy."""
+    """A factory that ignores its argument may train another module, whose shapes agree."""
     outer, copy = nn.Sequential(nn.Linear(2, 2)), nn.Sequential(nn.Linear(2, 2))
 
     def factory(_):
@@ -312,7 +312,8 @@ def test_an_optimizer_of_another_copy_of_the_module_is_refused():
 
     text = (
         r"group 0 of torch's SGD has a parameter of shape \(2, 2\) that is not in the module, and "
-        r"lacks the module's '0.weight' of that shape. prove trains a copy .* lambda model: "
+        r"lacks the module's '0.weight' of that shape, so it trains another module. Take .* lambda "
+        "model: "
     )
     with pytest.raises(ProofError, match=text):
         loop.build_optimizer(factory, copy)
