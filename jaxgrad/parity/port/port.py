@@ -18,6 +18,7 @@ from jaxgrad.parity.port.finish.finish import finished
 from jaxgrad.parity.port.finish.shapes import shapes_of
 from jaxgrad.parity.port.finish.ties import tie
 from jaxgrad.parity.port.interpretation.interpretation import interpret
+from jaxgrad.parity.port.leftovers.returned import require_returned
 from jaxgrad.parity.port.loops.scans import scanned
 from jaxgrad.parity.port.merging.constructor_defaults import with_constructor_defaults
 from jaxgrad.parity.port.merging.merging import merged
@@ -127,6 +128,7 @@ def port(
                 ported = _written_as_classes(module, given, recipe, **how)
             else:
                 ported = _written(module, given, recipe, scan=scan, **how)
+            require_returned(ported, given)
             if not prove:
                 return ported
             try:
@@ -156,7 +158,8 @@ def _written(
     run, written = program.run, program.functions
     entry = written[-1]
     layout = Layout(module, program.used, program.constants)
-    tie(entry, layout.ties())
+    tree = layout.tree(dict.fromkeys(layout.paths(), True))
+    written = [*tie(entry, layout.ties(), tree, stateful=run.stateful), *written]
     step = Step([], [], (), ())
     if recipe is not None:
         step = write_step(recipe, run, written, layout, has_state=run.stateful)
@@ -193,7 +196,7 @@ def _written(
     ported = Ported(
         source(), entry.name, program.assumptions, layout, draws.RNG in arguments, run.stateful,
         TRAINING in arguments, program.modes, step.order, holes_of(functions),
-        idle=program.idle, witnesses=program.witnesses,
+        idle=program.idle, witnesses=program.witnesses, leftovers=program.leftovers,
     )  # fmt: skip
     params = ported.params(module.state_dict())
     ordered = [*(w for w in own if w is not entry), entry]

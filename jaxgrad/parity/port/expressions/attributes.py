@@ -62,7 +62,7 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
     if stored is not None:
         return stored
     if isinstance(value, Folded):
-        scope.run.settings.read(value.real, name)
+        _note_read(value.real, name, scope)
     found = getattr(value.real, name)
     if isinstance(found, types.MethodType) and isinstance(value.real, _FUNCTION):
         return Folded(found)
@@ -143,11 +143,17 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     found = getattr(module, name)
     if isinstance(found, types.MethodType) and found.__self__ is module:
         return Method(found.__func__, None, value)
-    scope.run.settings.read(module, name)
+    _note_read(module, name, scope)
     if isinstance(found, torch.Tensor):
         return _own(value, name, found, scope)
     is_set = scope.run.settings.was_set(module, name)  # by the forward pass itself
     return constant_value(found, name, scope, value, "" if is_set else _source(module, scope))
+
+
+def _note_read(owner: Any, name: str, scope: Scope) -> None:
+    """Note that an attribute is read, so that a number which this run has set is not left out."""
+    scope.run.settings.read(owner, name)
+    scope.run.unread.pop((id(owner), name), None)
 
 
 def _source(owner: Any, scope: Scope) -> str:

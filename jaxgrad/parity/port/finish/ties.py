@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jaxgrad import functional
@@ -17,12 +17,35 @@ from jaxgrad.parity.port.values import param_paths
 TIED = "# tied"
 
 
-def tie(entry: Written, ties: Mapping[str, str]) -> None:
+LIKE = "without_tied"
+LIKE_SOURCE = f"""
+def {LIKE}(p, given):
+    if isinstance(given, dict):
+        return {{k: {LIKE}(p[k], x) for k, x in given.items()}}
+    if isinstance(given, list):
+        return [{LIKE}(x, y) for x, y in zip(p, given, strict=True)]
+    return p
+"""
+LIKE_DOC = "Return params without the tied leaves that the given params do not have."
+
+
+def tie(entry: Written, ties: Mapping[str, str], tree: Any, *, stateful: bool) -> list[Written]:
     """Let the entry read the first leaf of tied ones in the place of the others.
 
-    Where it passes a module with a tied leaf on, a statement before puts the leaf in its place.
+    Where it passes a module with a tied leaf on, a statement before puts the leaf in its place. If
+    the entry returns its params, it returns them without the leaves that were put there.
+
+    Args:
+        entry: The entry of the port.
+        ties: The path of each tied leaf that has an earlier path: alias -> first.
+        tree: The params of the port, which have the first leaves alone.
+        stateful: Whether the entry returns its params too.
+
+    Returns:
+        The helpers that the entry calls.
     """
     statements: list[ast.stmt] = []
+    added: list[list[int | str]] = []
     for alias, first in ties.items():
         body = [_read_first(s, alias, first) for s in entry.node.body]
         if not any(_holds(path, alias) for s in body for path in _paths(s)):
@@ -34,7 +57,53 @@ def tie(entry: Written, ties: Mapping[str, str]) -> None:
         statement = ast.Assign([ast.Name("p", ast.Store())], code)
         statement.__dict__["trailing"] = TIED
         statements.append(statement)
+        added.append(_first_new(param_paths.keys_of(alias), tree))
     entry.node.body[:0] = statements
+    if not (stateful and added):
+        return []
+    if all(len(path) == 1 for path in added):
+        keys = list(dict.fromkeys(str(path[0]) for path in added))
+        _Returned(lambda params: _without(params, keys)).visit(entry.node)
+        return []
+    given = syntax.unique("given", syntax.assigned(entry.node) | set(syntax.names_in(entry.node)))
+    kept = syntax.call("list" if isinstance(tree, list) else "dict", syntax.name("p"))
+    entry.node.body.insert(0, ast.Assign([ast.Name(given, ast.Store())], kept))
+    _Returned(lambda params: syntax.call(LIKE, params, syntax.name(given))).visit(entry.node)
+    return [Written.helper(LIKE_SOURCE, LIKE_DOC, tie)]
+
+
+def _first_new(keys: list[int | str], tree: Any) -> list[int | str]:
+    """Return the shortest start of a path that the tree does not have."""
+    for n, key in enumerate(keys):
+        if isinstance(tree, dict) and key not in tree:
+            return keys[: n + 1]
+        tree = tree[key]
+    return keys
+
+
+class _Returned(ast.NodeTransformer):
+    """Change the params that the entry returns beside its result."""
+
+    def __init__(self, change: Callable[[ast.expr], ast.expr]) -> None:
+        self.change, self.depth = change, 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        self.depth += 1
+        new = self.generic_visit(node) if self.depth == 1 else node
+        self.depth -= 1
+        return new
+
+    def visit_Return(self, node: ast.Return) -> ast.Return:
+        assert isinstance(node.value, ast.Tuple)
+        node.value.elts[1] = self.change(node.value.elts[1])
+        return node
+
+
+def _without(tree: ast.expr, keys: Sequence[str]) -> ast.expr:
+    """Return `{k: x for k, x in tree.items() if k != key}`."""
+    test = f"k != {keys[0]!r}" if len(keys) == 1 else f"k not in {tuple(keys)!r}"
+    code = ast.parse(f"{{k: x for k, x in tree.items() if {test}}}", mode="eval").body
+    return syntax.substitute(code, {"tree": tree})
 
 
 def _read_first(statement: ast.stmt, alias: str, first: str) -> ast.stmt:

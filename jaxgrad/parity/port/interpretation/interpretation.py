@@ -17,6 +17,8 @@ from jaxgrad.parity.port.interpretation.attempts import Interpreted, attempted
 from jaxgrad.parity.port.interpretation.entry import interpret_entry
 from jaxgrad.parity.port.interpretation.warming import warm_up
 from jaxgrad.parity.port.interpretation.witnesses import with_both_arms
+from jaxgrad.parity.port.leftovers.judging import left_out, require_one_name
+from jaxgrad.parity.port.leftovers.left_behind import LeftBehind, left_behind
 from jaxgrad.parity.port.modes.idle_modes import NOTE, floats
 from jaxgrad.parity.port.modes.modes import MODES, in_mode, merge_modes
 from jaxgrad.parity.port.source.refusals import OutOfReach, Place, PortError
@@ -49,6 +51,7 @@ class Program:
         constants: The tensors that no state_dict has.
         assumptions: The folded tests.
         witnesses: Inputs of other sizes, which take the other arms of branches.
+        leftovers: What a call of the module changes in it, in each of the modes.
     """
 
     run: Run
@@ -60,6 +63,7 @@ class Program:
     constants: Mapping[str, torch.Tensor]
     assumptions: tuple[Assumption, ...]
     witnesses: tuple[PyTree, ...]
+    leftovers: tuple[LeftBehind, ...]
 
 
 def interpret(
@@ -93,25 +97,36 @@ def interpret(
         (runs, notes), witnesses = with_both_arms((runs, notes), inputs, resized)
     both = len(runs) == 2
     idle = _idle(runs, inputs) if both else ()
+    modes = (True, False) if both else (module.training,)
+    leftovers = tuple(
+        left_behind(module, inputs, training, warm=run.warm)
+        for training, run in zip(modes, runs, strict=True)
+    )
+    idle_notes = [NOTE.format(MODES[training]) for training in idle]
     return Program(
         run=runs[0],
-        modes=(True, False) if both else (module.training,),
+        modes=modes,
         idle=idle,
         functions=merge_modes(*(run.written for run in runs)) if both else runs[0].written,
-        notes=[*notes, *(NOTE.format(MODES[training]) for training in idle), *_left_out(runs)],
+        notes=[*notes, *idle_notes, *_left_out(runs, leftovers)],
         used=frozenset().union(*(run.used for run in runs)),
         constants={path: x for run in runs for path, x in run.constants.items()},
         assumptions=tuple(dict.fromkeys(a for run in runs for a in run.assumptions)),
         witnesses=tuple(witnesses),
+        leftovers=leftovers,
     )
 
 
-def _left_out(runs: Sequence[Run]) -> list[str]:
+def _left_out(runs: Sequence[Run], leftovers: Sequence[LeftBehind]) -> list[str]:
     """Return what the file says about values that torch stores and the port does not compute.
 
     Raises:
-        PortError: One mode stores a value that the other mode reads.
+        PortError: One mode stores a value that the other mode reads, or the module leaves behind
+            what the port cannot return.
     """
+    others = [x for left, run in zip(leftovers, runs, strict=True) for x in left_out(left, run)]
+    for left, run in zip(leftovers, runs, strict=True):
+        require_one_name(run.module, left, run)
     for run, other in itertools.permutations(runs, 2):
         for (owner, name), stored in run.unread.items():
             if (owner, name) in other.settings.seen and name not in other.stored.get(owner, {}):
@@ -120,7 +135,8 @@ def _left_out(runs: Sequence[Run]) -> list[str]:
                     "depends on this one; take it as an argument and return it",
                     stored.place,
                 )
-    found = dict.fromkeys(stored for run in runs for stored in run.unread.values())
+    stored = [x for run in runs for x in run.unread.values()]
+    found = dict.fromkeys([*stored, *others])
     return ["\n".join([LEFT_OUT, *(x.listed for x in found)])] if found else []
 
 

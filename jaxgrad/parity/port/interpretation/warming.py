@@ -12,7 +12,7 @@ from torch import nn
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.modes.modes import in_mode
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.statements.flags import same
+from jaxgrad.parity.port.values.equal import same
 from jaxgrad.parity.port.values.inputs import tensors
 
 

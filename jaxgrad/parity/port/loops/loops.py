@@ -13,7 +13,7 @@ from jaxgrad.parity.port.expressions import indexing, submodules
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values import places
+from jaxgrad.parity.port.values import places, state
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
     Fields,
@@ -122,6 +122,8 @@ def _match(
             variables[target.id] = value
             return ast.Name("_", ast.Store())
         variables[target.id] = renamed(value, syntax.name(local))
+        if isinstance(value, Tensor) and state.is_leaf(value.code):
+            variables[target.id].view = value.code  # a change in place is a change of the params
         resolved[local] = code_of(value)
         return ast.Name(local, ast.Store())
     if isinstance(target, ast.Tuple | ast.List):

@@ -77,6 +77,7 @@ def port_to_nnx(
         source(notes), model.parts[0].name, program.assumptions, layout,
         takes_mode=len(program.modes) == 2 and model.takes_mode, modes=program.modes,
         holes=holes_of(model.parts), idle=program.idle, witnesses=program.witnesses,
+        leftovers=program.leftovers,
     )  # fmt: skip
     if recipe is None or loss is None:
         return ported

@@ -11,7 +11,9 @@ from flax import nnx
 
 from jaxgrad._core import paths
 from jaxgrad._core.copies import copy_to_numpy
+from jaxgrad._core.typing import PyTree
 from jaxgrad.optim import state_from_torch
+from jaxgrad.parity.port.leftovers.updated import updated
 from jaxgrad.parity.port.modes.modes import MODES, in_mode
 from jaxgrad.parity.port.proof.filling import Mode, abstract, filled, names, takes_rngs, trained
 from jaxgrad.parity.port.proof.ported import Ported
@@ -143,6 +145,22 @@ class PortedModel(Ported):
         held = dict(module.named_parameters(remove_duplicate=False))
         held |= dict(module.named_buffers(remove_duplicate=False)) | dict(self.layout.constants)
         return {name: copy_to_numpy(state_dict.get(name, x)) for name, x in held.items()}
+
+    def updated(self, training: bool, inputs: PyTree) -> set[str] | None:
+        """Return torch's names of the variables that a call changes, or None if it raises."""
+        model = self.proof_arguments(training, self.seed)["fn"]
+        variables = nnx.Not(nnx.RngState)
+        graph, state, others = nnx.split(model, variables, ...)
+
+        def call(state: Any, *args: Any, **options: Any) -> Any:
+            model = nnx.merge(graph, state, others, copy=True)
+            model(*args, **options)
+            return nnx.to_pure_dict(nnx.state(model, variables))
+
+        given = nnx.to_pure_dict(state)
+        found = updated(call, given, inputs)
+        torch_names = {k.replace("/", "."): v for k, v in names(model).items()}
+        return None if found is None else {torch_names.get(path, path) for path in found}
 
     def proof_arguments(self, training: bool, seed: int) -> dict[str, Any]:
         """Return the arguments of `prove` that say what the port is, in torch's present modes."""

@@ -15,7 +15,7 @@ from torch.utils import _pytree as pytree
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.modes.modes import in_mode
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.statements.flags import same
+from jaxgrad.parity.port.values.equal import same
 from jaxgrad.parity.port.values.inputs import tensors
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
 

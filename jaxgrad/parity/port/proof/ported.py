@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from jaxgrad._core.typing import PyTree
 from jaxgrad.grad_modes import partition
 from jaxgrad.optim import state_from_torch
+from jaxgrad.parity.port.leftovers.left_behind import LeftBehind
+from jaxgrad.parity.port.leftovers.updated import updated
 from jaxgrad.parity.port.proof.proof_files import write_proof
 from jaxgrad.parity.port.proof.step_functions import StepFunctions
 from jaxgrad.parity.port.proof.verifying import in_mode_of
@@ -48,6 +51,7 @@ class Ported:
         reports: The proofs of its gradients by mode, "train" and "eval"; empty with `prove=False`.
         inputs: The inputs on which it was proved, as numpy arrays.
         seed: The seed of the proofs.
+        leftovers: What a call of the torch module changes in it, in each of the modes.
     """
 
     source: str
@@ -65,6 +69,7 @@ class Ported:
     reports: Mapping[str, Report] = dataclasses.field(default_factory=dict)
     inputs: Any = None
     seed: int = 0
+    leftovers: tuple[LeftBehind, ...] = dataclasses.field(default=(), repr=False, compare=False)
 
     @functools.cached_property
     def space(self) -> Mapping[str, Any]:
@@ -171,6 +176,21 @@ class Ported:
             "trainable": self.trainable,
             "has_state": self.has_state,
         }
+
+    def updated(self, training: bool, inputs: PyTree) -> set[str] | None:
+        """Return the paths of what the entry changes in one mode, or None if it raises.
+
+        Raises:
+            PortError: The entry returns params of another tree structure.
+        """
+        if not self.has_state:
+            return set()
+        given = self.proof_arguments(training, self.seed)
+
+        def entry(params: Any, *args: Any, **options: Any) -> Any:
+            return given["fn"](params, *args, **options)[1]
+
+        return updated(entry, given["params"], inputs)
 
     def _weights(self, state_dict: Mapping[str, torch.Tensor]) -> Any:
         """Return the params for a proof in float64, in which an empty state_dict has no dtype."""

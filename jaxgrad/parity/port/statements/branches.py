@@ -9,22 +9,33 @@ import torch
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.cleaning import cleaned
+from jaxgrad.parity.port.statements import arm_stores
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.binding import bind_results
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
 from jaxgrad.parity.port.values.leaving import Broken, Continued, Returned
-from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.scope import Scope, Store
 from jaxgrad.parity.port.values.unchanged import unchanged
 from jaxgrad.parity.port.values.values import code_of, lift, real_of, tensors_in
 
 
 @dataclasses.dataclass
 class Arm:
-    """One arm of a branch: its statements, the variables after it, and what it returned."""
+    """One arm of a branch.
+
+    Attributes:
+        body: Its statements.
+        values: The variables after it.
+        returned: What it returned.
+        stores: The new values of parameters and buffers.
+        changed: The paths of the parameters and buffers that change in torch.
+    """
 
     body: list[ast.stmt]
     values: dict[str, Value]
     returned: Value | None
+    stores: list[Store]
+    changed: list[str] = dataclasses.field(default_factory=list)
 
 
 def branch(node: ast.If, test: Tensor, scope: Scope) -> None:
@@ -42,7 +53,9 @@ def branch(node: ast.If, test: Tensor, scope: Scope) -> None:
     for which in (not taken, taken):
         scope.values.clear()
         scope.values.update(before)
-        arms[which] = arm(node.body if which else node.orelse, scope, node)
+        with arm_stores.watched(scope, give_back=which != taken) as changed:
+            arms[which] = arm(node.body if which else node.orelse, scope, node)
+        arms[which].changed += changed
     scope.line = node
     then, otherwise = arms[True], arms[False]
     if (then.returned is None) != (otherwise.returned is None):
@@ -54,17 +67,27 @@ def branch(node: ast.If, test: Tensor, scope: Scope) -> None:
     if then.returned is not None and otherwise.returned is not None:
         _require_same([then.returned], [otherwise.returned], ["the result"], scope, node)
         codes = [code_of(then.returned)], [code_of(otherwise.returned)]
-        call = _cond(test, then, otherwise, codes, [], scope)
+        stores = arm_stores.joined(then, otherwise, scope, node)
+        call = _cond(test, then, otherwise, codes, [], stores, scope)
+        if stores.places:
+            (call,) = arm_stores.emit(stores, call, [scope.fresh("out")], scope, node)
         raise Returned(lift(real_of(arms[taken].returned or Folded(None)), call))
     names = _changed(before, then, otherwise, scope, node)
     scope.values.clear()
     scope.values.update(before)
-    if not names:
+    stores = arm_stores.joined(then, otherwise, scope, node)
+    if not names and not stores.places:
         return
     results = [[code_of(arm.values[n]) for n in names] for arm in (then, otherwise)]
     operands = [n for n in names if isinstance(before.get(n), Tensor)]
-    call = _cond(test, then, otherwise, (results[0], results[1]), operands, scope)
-    bind_results(names, [arms[taken].values[n].real for n in names], call, scope)
+    call = _cond(test, then, otherwise, (results[0], results[1]), operands, stores, scope)
+    reals = [arms[taken].values[n].real for n in names]
+    if not stores.places:
+        bind_results(names, reals, call, scope)
+        return
+    parts = arm_stores.emit(stores, call, [scope.local(n) for n in names], scope, node)
+    for name, real, part in zip(names, reals, parts, strict=True):
+        scope.values[name] = Tensor(real, part)
 
 
 def with_rest(node: ast.If, rest: list[ast.stmt]) -> ast.If:
@@ -88,8 +111,8 @@ def _returns(body: list[ast.stmt]) -> bool:
 
 
 def arm(body: list[ast.stmt], scope: Scope, node: ast.AST) -> Arm:
-    """Interpret one arm; it may not change a tensor, a list or a dict in place."""
-    returned = None
+    """Interpret one arm; it may change variables, parameters and buffers, and nothing in place."""
+    returned, before = None, len(scope.stores)
     with unchanged(scope, node), scope.block() as written:
         try:
             scope.run.execute(body, scope)
@@ -102,7 +125,9 @@ def arm(body: list[ast.stmt], scope: Scope, node: ast.AST) -> Arm:
                 "loop; choose the result with torch.where",
                 node,
             ) from None
-    return Arm(written, dict(scope.values), returned)
+    stores = scope.stores[before:]
+    del scope.stores[before:]
+    return Arm(written, dict(scope.values), returned, stores)
 
 
 def _changed(
@@ -147,12 +172,15 @@ def _cond(
     otherwise: Arm,
     results: tuple[list[ast.expr], list[ast.expr]],
     operands: list[str],
+    stores: arm_stores.Stores,
     scope: Scope,
 ) -> ast.Call:
     """Emit the functions of both arms, and return the call of `lax.cond`."""
-    locals_ = [scope.local(n) for n in operands]
+    locals_ = [*(scope.local(n) for n in operands), *stores.roots]
     labels: list[ast.expr] = []
-    for arm, codes, word in zip((then, otherwise), results, ("then", "otherwise"), strict=True):
+    pairs = zip(results, (stores.then, stores.otherwise), strict=True)
+    whole = [[*codes, *new] for codes, new in pairs]
+    for arm, codes, word in zip((then, otherwise), whole, ("then", "otherwise"), strict=True):
         for split in draws.taken_out(arm.body):
             scope.emit(split)
         result = codes[0] if len(codes) == 1 else ast.Tuple(codes, ast.Load())

@@ -15,6 +15,7 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.statements import branches as arms
 from jaxgrad.parity.port.statements import holes
+from jaxgrad.parity.port.values.equal import same
 from jaxgrad.parity.port.values.fixed import buffers_of, tables
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor
 from jaxgrad.parity.port.values.scope import Run, Scope
@@ -65,11 +66,3 @@ def require_unchanged(run: Run, before: Mapping[str, torch.Tensor]) -> None:
                 "arms assign tensors of one shape",
                 place,
             )
-
-
-def same(left: torch.Tensor, right: torch.Tensor) -> bool:
-    """Return whether two tensors, which may be sparse, have equal values; NaN equals NaN."""
-    if left.shape != right.shape or left.dtype != right.dtype:
-        return False
-    left, right = (x if x.layout == torch.strided else x.to_dense() for x in (left, right))
-    return torch.equal(left.nan_to_num(), right.nan_to_num())

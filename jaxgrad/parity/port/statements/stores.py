@@ -25,6 +25,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 )
 from jaxgrad.parity.port.values.lengths import pinned
 from jaxgrad.parity.port.values.scope import CallSite, Scope, Special
+from jaxgrad.parity.port.values.settings import is_same
 from jaxgrad.parity.port.values.values import code_of, real_of, tensors_in
 
 
@@ -83,7 +84,20 @@ def _set_on_module(
             "this one; take it as an argument and return it",
             node,
         )
-    scope.run.settings.set(owner.real, name, pinned(value, scope, node))
+    number = pinned(value, scope, node)
+    _note_change(owner, name, number, scope, node)
+    scope.run.settings.set(owner.real, name, number)
+
+
+def _is_number(value: Value) -> bool:
+    return isinstance(value, Folded | Size) and isinstance(value.real, int | float | str)
+
+
+def _note_change(owner: Value, name: str, new: Any, scope: Scope, node: ast.AST) -> None:
+    """Note that an attribute gets another value, which the port leaves out unless it is read."""
+    if not is_same(getattr(owner.real, name, None), new):
+        stored = f"`{name}` of {type(owner.real).__name__}"
+        scope.run.unread[id(owner.real), name] = Assumption(scope.place(node), stored)
 
 
 def _is_kept_by_torch(owner: Value) -> bool:
@@ -112,9 +126,8 @@ def _store_for_run(owner: Value, name: str, value: Value, scope: Scope, node: as
             "this one; take it as an argument and return it",
             node,
         )
-    if tensors_in(value) and name not in run.stored.get(id(owner.real), {}):
-        stored = f"`{name}` of {type(owner.real).__name__}"
-        run.unread[id(owner.real), name] = Assumption(scope.place(node), stored)
+    if name not in run.stored.get(id(owner.real), {}) and (tensors_in(value) or _is_number(value)):
+        _note_change(owner, name, value.real, scope, node)
     run.settings.set(owner.real, name, None)
     made_objects.store(owner, name, stop_all(value) if scope.no_grad else value, scope)
 

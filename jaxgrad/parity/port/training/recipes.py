@@ -87,16 +87,24 @@ class Training:
         return name in self.order and self.flags[name]
 
 
-def training_of(recipe: Recipe, module: nn.Module) -> Training:
+def training_of(
+    recipe: Recipe, module: nn.Module, names: Mapping[int, str] | None = None
+) -> Training:
     """Return what torch's optimizer trains.
+
+    Args:
+        recipe: torch's training loop.
+        module: The torch module.
+        names: The names of parameters in the port, by `id`. torch's names of a parameter are
+            several if it is in several modules.
 
     Raises:
         PortError: The optimizer lacks a parameter, or has one that the module lacks.
     """
-    names = {id(p): name for name, p in module.named_parameters()}
+    names = {id(p): name for name, p in module.named_parameters()} | dict(names or {})
     fresh = optimizers.rebuilt(recipe.optimizer)
     groups = tuple(map(tuple, optimizers.group_names(fresh, names)))
-    flags = {name: p.requires_grad for name, p in module.named_parameters()}
+    flags = {names[id(p)]: p.requires_grad for p in module.parameters()}
     training = Training(fresh, groups, flags)
     left_out = [n for n, required in flags.items() if required and n not in training.order]
     if left_out:

@@ -53,7 +53,7 @@ def write_step(
     Raises:
         PortError: The loss, the optimizer or the scheduler has no counterpart.
     """
-    training = training_of(recipe, layout.module)
+    training = training_of(recipe, layout.module, layout.names())
     paths = layout.paths()
     trained = [n for n in paths if training.trains(n)]
     others = [n for n in paths if n not in trained]

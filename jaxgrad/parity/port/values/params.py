@@ -45,6 +45,12 @@ class Layout:
         own = [path for path, _ in _tensors(self.module) if path in self.used and path not in ties]
         return own + [path for path in self.constants if path not in own]
 
+    def names(self) -> dict[int, str]:
+        """Return the path of the leaf of each parameter in the tree, by the parameter's `id`."""
+        own = set(self.paths())
+        named = self.module.named_parameters(remove_duplicate=False)
+        return {id(p): path for path, p in named if path in own}
+
     def buffers(self) -> list[str]:
         """Return the paths of the leaves that are not parameters."""
         parameters = {n for n, _ in self.module.named_parameters(remove_duplicate=False)}

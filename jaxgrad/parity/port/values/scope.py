@@ -79,6 +79,21 @@ class Run:
     classes: Classes | None = None  # if the port has classes, and not functions of a params tree
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Store:
+    """A new value of a parameter or buffer.
+
+    Attributes:
+        place: The expression of the parameter or buffer.
+        new: The expression of its new value.
+        statement: The statement that puts the value there, or None if it is part of another one.
+    """
+
+    place: ast.expr
+    new: ast.expr
+    statement: ast.stmt | None
+
+
 @dataclasses.dataclass(eq=False)
 class Frame:
     """The variables of a function that is interpreted where it is called."""
@@ -106,6 +121,7 @@ class Scope:
     indices: set[str] = dataclasses.field(default_factory=set)  # loop counters up to a fixed number
     turning: set[str] = dataclasses.field(default_factory=set)  # modules that a loop goes over
     stateful: bool = False  # whether the function changes buffers, and returns its params too
+    stores: list[Store] = dataclasses.field(default_factory=list)  # of new buffers, so far
     shown: int = 0  # the last source line whose comments were kept
     numbers: dict[str, ast.expr] = dataclasses.field(default_factory=dict)  # that are arguments
     held: list[str] = dataclasses.field(default_factory=list)  # comments above an `if`

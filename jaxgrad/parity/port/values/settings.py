@@ -16,6 +16,8 @@ class Settings:
     seen: dict[tuple[int, str], Any] = dataclasses.field(default_factory=dict)
     before: dict[tuple[int, str], tuple[Any, Any]] = dataclasses.field(default_factory=dict)
 
+    ever: list[tuple[Any, str]] = dataclasses.field(default_factory=list)  # all that it has set
+
     def read(self, owner: Any, name: str) -> None:
         """Note that an attribute was read."""
         self.seen[id(owner), name] = owner
@@ -26,13 +28,18 @@ class Settings:
     def was_set(self, owner: Any, name: str) -> bool:
         return (id(owner), name) in self.before
 
+    def was_ever_set(self, owner: Any, name: str) -> bool:
+        """Return whether the run has set an attribute, even if it has been given back since."""
+        return any(own is owner and name == other for own, other in self.ever)
+
     def carries_over(self, owner: Any, name: str, value: Any) -> bool:
         """Return whether the next call would read a value that differs from what this one read."""
-        return self.was_read(owner, name) and not _is_same(getattr(owner, name, None), value)
+        return self.was_read(owner, name) and not is_same(getattr(owner, name, None), value)
 
     def set(self, owner: Any, name: str, value: Any) -> None:
         self.before.setdefault((id(owner), name), (owner, vars(owner).get(name, _MISSING)))
         setattr(owner, name, value)
+        self.ever.append((owner, name))
 
     def rewind(self) -> None:
         """Give each attribute the value that it had before the run."""
@@ -44,7 +51,8 @@ class Settings:
         self.before.clear()
 
 
-def _is_same(old: Any, new: Any) -> bool:
+def is_same(old: Any, new: Any) -> bool:
+    """Return whether two settings are equal; objects that cannot be compared are not."""
     try:
         return bool(old == new)
     except Exception:

@@ -13,7 +13,7 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import OutOfReach, PortError
 from jaxgrad.parity.port.values import param_paths
 from jaxgrad.parity.port.values.kinds_of_values import Value
-from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.scope import Scope, Store
 
 
 def is_leaf(code: ast.expr | None) -> bool:
@@ -23,19 +23,33 @@ def is_leaf(code: ast.expr | None) -> bool:
 
 def store(place: ast.expr, new: ast.expr, scope: Scope, node: ast.AST) -> None:
     """Put a new value in the params of the function, at the place of an expression."""
+    _drop_earlier(place, scope)
+    statement: ast.stmt | None = None
     if scope.run.classes is not None:
-        scope.emit(ast.Assign([copy.deepcopy(place)], new))
-        return
-    root, keys = _path(place)
-    if root != "p":
-        if root not in scope.turning:
+        statement = ast.Assign([copy.deepcopy(place)], new)
+    else:
+        root, keys = path_of(place)
+        if root == "p":
+            scope.stateful = True
+            if not _joined(keys, new, scope):
+                code = _at(keys, syntax.name("p"), new)
+                statement = ast.Assign([ast.Name("p", ast.Store())], code)
+        elif root in scope.turning:
+            statement = updating(root, _at(keys, syntax.name(root), new))
+        else:
             raise _out_of_reach("a buffer of a module that is an argument is changed", scope, node)
-        new = _at(keys, syntax.name(root), new)
-        scope.emit(updating(root, new))
+    if statement is not None:
+        scope.emit(statement)
+    scope.stores.append(Store(place, new, statement))
+
+
+def _drop_earlier(place: ast.expr, scope: Scope) -> None:
+    """Drop the statement that has put a value in the same place, if nothing has read it there."""
+    last = scope.stores[-1] if scope.stores else None
+    if last is None or len(scope.body) < 2 or scope.body[-2] is not last.statement:
         return
-    scope.stateful = True
-    if not _joined(keys, new, scope):
-        scope.emit(ast.Assign([ast.Name("p", ast.Store())], _at(keys, syntax.name("p"), new)))
+    if syntax.same(last.place, place) and path_of(place)[0] not in syntax.names_in(scope.body[-1]):
+        del scope.body[-2]
 
 
 def _out_of_reach(reason: str, scope: Scope, node: ast.AST) -> PortError:
@@ -54,7 +68,7 @@ def updating(variable: str, new: ast.expr) -> ast.Assign:
 
 def call(value: Value, code: ast.Call, params: ast.expr, scope: Scope, node: ast.AST) -> ast.expr:
     """Emit the call of a function that returns its params too; return its result's name."""
-    root, keys = _path(params)
+    root, keys = path_of(params)
     label = str(keys[-1]) if keys and isinstance(keys[-1], str) else "module"
     result = scope.fresh(f"{label}_out") if value.real is not None else "_"
     direct = not keys
@@ -74,7 +88,7 @@ def call(value: Value, code: ast.Call, params: ast.expr, scope: Scope, node: ast
     return syntax.name(result)
 
 
-def _path(place: ast.expr) -> tuple[str, list[str | int]]:
+def path_of(place: ast.expr) -> tuple[str, list[str | int]]:
     """Return the name and the keys of `p["a"][0]`."""
     keys: list[str | int] = []
     while isinstance(place, ast.Subscript) and isinstance(place.slice, ast.Constant):

@@ -1,4 +1,4 @@
-"""Refuse an arm of a branch that changes a tensor, a list or a dict in place."""
+"""Refuse an arm of a branch that changes a tensor, a list, a dict or an attribute."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxgrad.parity.port.values.kinds_of_values import Fields, Items, Value
-from jaxgrad.parity.port.values.scope import Scope
+from jaxgrad.parity.port.values.scope import Run, Scope
 from jaxgrad.parity.port.values.values import tensors_in
 
 
@@ -18,11 +18,18 @@ def unchanged(scope: Scope, node: ast.AST) -> Iterator[None]:
     held = [t.real for v in scope.values.values() for t in tensors_in(v)]
     versions = [x._version for x in held]
     containers = [(c, _contents(c)) for v in scope.values.values() for c in _containers(v)]
+    attributes = _attributes(scope.run)
     yield
     if [x._version for x in held] != versions:
         raise scope.refuse(
             "a tensor is changed in place in one arm of a branch on the value of a tensor; assign "
             "a new one",
+            node,
+        )
+    if _attributes(scope.run) != attributes:
+        raise scope.refuse(
+            "an attribute is set in one arm of a branch on the value of a tensor; let both arms "
+            "assign a variable, and set the attribute after the branch",
             node,
         )
     if any(_contents(c) != contents for c, contents in containers):
@@ -31,6 +38,15 @@ def unchanged(scope: Scope, node: ast.AST) -> Iterator[None]:
             "would depend on the value",
             node,
         )
+
+
+def _attributes(run: Run) -> list[Any]:
+    """Return what the run has set so far on modules and other objects of torch's program.
+
+    Two values are equal if they are one object.
+    """
+    stored = [(o, n, id(v)) for o, own in run.stored.items() for n, (v, _) in own.items()]
+    return [len(run.settings.ever), stored]
 
 
 def _containers(value: Value) -> list[Items | Fields]:

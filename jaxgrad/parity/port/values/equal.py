@@ -1,0 +1,13 @@
+"""Compare two tensors of the run."""
+
+from __future__ import annotations
+
+import torch
+
+
+def same(left: torch.Tensor, right: torch.Tensor) -> bool:
+    """Return whether two tensors, which may be sparse, have equal values; NaN equals NaN."""
+    if left.shape != right.shape or left.dtype != right.dtype:
+        return False
+    left, right = (x if x.layout == torch.strided else x.to_dense() for x in (left, right))
+    return torch.equal(left.nan_to_num(), right.nan_to_num())
