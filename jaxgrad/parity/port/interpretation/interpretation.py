@@ -15,6 +15,7 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.interpretation import calls, expressions, statements
 from jaxgrad.parity.port.interpretation.attempts import Interpreted, attempted
 from jaxgrad.parity.port.interpretation.entry import interpret_entry
+from jaxgrad.parity.port.interpretation.varying import varying_chunks
 from jaxgrad.parity.port.interpretation.warming import warm_up
 from jaxgrad.parity.port.interpretation.witnesses import with_both_arms
 from jaxgrad.parity.port.leftovers.judging import left_out, require_one_name
@@ -82,7 +83,8 @@ def interpret(
     Raises:
         PortError: Its own mode cannot be ported.
     """
-    again = functools.partial(_in_both_modes, module, inputs, classes)
+    varying = varying_chunks(module, inputs)
+    again = functools.partial(_in_both_modes, module, inputs, classes, varying=varying)
     try:
         runs, notes = attempted(again)
     except PortError:
@@ -93,7 +95,7 @@ def interpret(
         runs, notes = again(leaves_holes=True)
     witnesses: list[PyTree] = []
     if both_arms:
-        resized = functools.partial(_in_both_modes, module, classes=classes)
+        resized = functools.partial(_in_both_modes, module, classes=classes, varying=varying)
         (runs, notes), witnesses = with_both_arms((runs, notes), inputs, resized)
     both = len(runs) == 2
     idle = _idle(runs, inputs) if both else ()

@@ -41,7 +41,7 @@ def with_both_arms(
         return found, []
     ways = {name: getattr(runs[0], name) for name in _WAYS}
     places: dict[Place, PyTree] = {}  # each test of which both arms are tried, with its witness
-    for other in _resized(inputs):
+    for other in resized(inputs):
         with contextlib.suppress(PortError):
             given = _answers(interpret(other, **ways)[0])
             new = {p: other for p, own in answers.items() if given.get(p, own) - own}
@@ -68,7 +68,7 @@ def _answers(runs: Sequence[Run]) -> dict[Place, set[bool]]:
     return given
 
 
-def _resized(inputs: PyTree) -> Iterator[Any]:
+def resized(inputs: PyTree) -> Iterator[Any]:
     """Yield the inputs with one sample, or two; with shorter sequences; with smaller images."""
     arrays = to_numpy(inputs)
     leaves = [x for x in jax.tree.leaves(arrays) if np.ndim(x)]

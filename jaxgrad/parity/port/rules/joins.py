@@ -54,7 +54,12 @@ def _chunk(op: Operation) -> ast.expr:
     assert op.shape is not None
     dim, count = op.get(2, "dim", 0), op.value(1, "chunks")
     assert count is not None
-    if op.shape[dim] % count.real:
+    varies = _varies(op)
+    if varies and count.real == 2 and not isinstance(count, Size):
+        return syntax.call(
+            "jnp.array_split", op.input, syntax.constant(2), axis=syntax.literal(dim)
+        )
+    if varies or op.shape[dim] % count.real:
         source = op.once()
         whole = syntax.item(syntax.attribute(source, "shape"), dim)
         rounded = ast.BinOp(ast.UnaryOp(ast.USub(), whole), ast.FloorDiv(), op.code(1, "chunks"))
@@ -62,6 +67,28 @@ def _chunk(op: Operation) -> ast.expr:
         return _parts_of(op, _parts(source, whole, size, dim))
     code = syntax.call("jnp.split", op.input, op.code(1, "chunks"), axis=syntax.literal(dim))
     return _parts_of(op, code) if isinstance(count, Size) else code
+
+
+def _varies(op: Operation) -> bool:
+    """Return whether the size of the axis that a call splits depends on the sizes of the inputs."""
+    place = op.scope.place(op.node)
+    first, last = getattr(op.node, "lineno", 0), getattr(op.node, "end_lineno", 0)
+    lines = range(place.line, place.line + last - first + 1)
+    return any(file == place.file and line in lines for file, line in op.scope.run.varying)
+
+
+def _tensor_split(op: Operation) -> ast.expr:
+    """Write `torch.tensor_split`, whose first parts are one larger if the parts are unequal."""
+    name = next((n for n in ("indices", "sections") if n in op.keywords), "indices_or_sections")
+    parts, axis = op.value(1, name), syntax.literal(op.get(2, "dim", 0))
+    assert parts is not None
+    is_number = isinstance(real_of(parts), int)
+    function = "jnp.array_split" if is_number else "jnp.split"
+    whole = code_of(parts)
+    if isinstance(whole, ast.Tuple):
+        whole = ast.List(whole.elts, ast.Load())
+    code = syntax.call(function, op.input, whole, axis=axis)
+    return _parts_of(op, code) if isinstance(parts, Size) else code
 
 
 def _split(op: Operation) -> ast.expr:
@@ -106,5 +133,5 @@ def _parts(source: ast.expr, whole: ast.expr, size: ast.expr, dim: int) -> ast.e
 RULES: dict[str, Callable[[Operation], Any]] = {
     "hstack": _along, "vstack": _along, "dstack": _along, "column_stack": _along,
     "cat": _cat, "stack": _stack, "unbind": _unbind, "chunk": _chunk, "split": _split,
-    "split_with_sizes": _split,
+    "split_with_sizes": _split, "tensor_split": _tensor_split,
 }  # fmt: skip

@@ -75,6 +75,7 @@ class Run:
     warm: bool = False  # whether the module was run once before
     early: bool = False  # whether the statements after an early return are the other arm
     numbered: bool = False  # whether a module of a list is never reached by a loop's counter
+    varying: frozenset[tuple[str, int]] = frozenset()  # lines that chunk an axis of any size
     leaves_holes: bool = False  # whether refused statements are left to be written by hand
     classes: Classes | None = None  # if the port has classes, and not functions of a params tree
 
