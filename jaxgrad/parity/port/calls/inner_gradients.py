@@ -24,7 +24,8 @@ def grad(site: CallSite) -> Value:
     """Interpret `torch.autograd.grad(outputs, inputs, ...)`.
 
     Raises:
-        PortError: An input or the output is not a variable of the function that calls it.
+        PortError: An input or the output is not a variable of the function that calls it, or the
+            output was computed from the inputs outside of this function.
     """
     given = dict(zip(_NAMES, site.args, strict=False)) | site.keywords
     (output,) = _listed(given["outputs"], site)
@@ -45,6 +46,12 @@ def grad(site: CallSite) -> Value:
     result = code_of(output)
     result = syntax.call(syntax.attribute(result, "sum")) if summed else result
     body = [*_slice(names, output, site.scope), ast.Return(result)]
+    if not {name for statement in body for name in syntax.names_in(statement)} & set(names):
+        raise site.refuse(
+            f"autograd.grad of `{syntax.text(code_of(output))}`, which was computed from "
+            f"`{', '.join(names)}` outside of this function: JAX differentiates a function, and "
+            "not a value; compute it again inside of this function"
+        )
     site.scope.emit(syntax.function(label, names, body))
     code = _gradient(label, names, output, cotangent, summed=summed)
     if not given.get("create_graph", Folded(False)).real:

@@ -22,6 +22,10 @@ KEY_ALWAYS = "`rng` is a key of jax.random."
 OPERATORS = (
     "`F` is jaxgrad.functional, whose gradients are torch's where those of jax.numpy differ."
 )
+CONJUGATE = (
+    "jax.grad gives the conjugate of torch's .grad for complex parameters ({});\n"
+    "pass jax.tree.map(jnp.conj, grads) to an optimizer."
+)
 SIZES = (
     "In the docstrings, letters stand for sizes that may change; numbers are the configuration's."
 )
@@ -34,6 +38,7 @@ def conventions(
     stateful: bool,
     draws_in_eval: bool,
     buffers: Sequence[str] = (),
+    complex_parameters: Sequence[str] = (),
 ) -> str:
     """Return the sentences that apply to a port, one a line.
 
@@ -42,6 +47,7 @@ def conventions(
         stateful: Whether the entry returns its params too.
         draws_in_eval: Whether the entry needs a key in eval mode.
         buffers: The paths of what is in the params but is no parameter of torch's.
+        complex_parameters: The paths of the complex parameters.
     """
     names = {name for w in functions for name in syntax.names_in(w.node)}
     nodes = [w.node for w in functions if isinstance(w.node, ast.FunctionDef)]
@@ -55,7 +61,14 @@ def conventions(
         lines.append(KEY_ALWAYS if draws_in_eval else KEY)
     if "F" in names:
         lines.append(OPERATORS)
+    if complex_parameters:
+        lines.append(conjugates(complex_parameters))
     return "\n".join(lines)
+
+
+def conjugates(names: Sequence[str]) -> str:
+    """Return what the file says about the gradients of complex parameters."""
+    return CONJUGATE.format(", ".join(dict.fromkeys(map(_short, names))))
 
 
 def _short(path: str) -> str:

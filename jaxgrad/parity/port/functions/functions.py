@@ -14,6 +14,7 @@ from jaxgrad.parity.port.source.naming import base_name, snake
 from jaxgrad.parity.port.source.port_names import renames
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch, source_of
+from jaxgrad.parity.port.source.written import Assumption
 from jaxgrad.parity.port.values import draws, state
 from jaxgrad.parity.port.values.kinds_of_values import (
     Closure,
@@ -24,7 +25,13 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     is_dynamic,
     renamed,
 )
-from jaxgrad.parity.port.values.results import outside, public, result_of, returned_code
+from jaxgrad.parity.port.values.results import (
+    lost_parts,
+    outside,
+    public,
+    result_of,
+    returned_code,
+)
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of
 
@@ -68,6 +75,8 @@ def call_function(
         run.scopes.pop()
     rearranging.note(function, inner)
     if any(isinstance(x, Closure) and x.scope is inner for x in _parts_of(result)):
+        if is_entry(function, run):
+            raise inner.refuse("the module returns a function; return the values that it reads")
         return _leave(result, inner, function, passed, scope, node)
     return _write(result, inner, function, owner, passed, scope, node)
 
@@ -132,6 +141,7 @@ def _write(
     arguments = dict(passed)
     if is_entry(function, run):
         result = public(result)
+        run.lost += [Assumption(inner.place(), text) for text in lost_parts(result)]
     if run.classes is not None and is_torch(function):
         result = _unnamed(result, inner)
     returned = ast.Return(returned_code(result))

@@ -35,6 +35,7 @@ from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
 
 
 LEFT_OUT = "torch also stores these values on objects; the port leaves them out:"
+LOST = "torch also returns these values, which no array holds; the port returns None for them:"
 ONE_MODE = "It is for {} mode only. The {} mode of the module cannot be ported: {}"
 
 
@@ -138,8 +139,11 @@ def _left_out(runs: Sequence[Run], leftovers: Sequence[LeftBehind]) -> list[str]
                     stored.place,
                 )
     stored = [x for run in runs for x in run.unread.values()]
-    found = dict.fromkeys([*stored, *others])
-    return ["\n".join([LEFT_OUT, *(x.listed for x in found)])] if found else []
+    lists = {LEFT_OUT: [*stored, *others], LOST: [x for run in runs for x in run.lost]}
+    return [
+        "\n".join([title, *dict.fromkeys(x.listed for x in found)])
+        for title, found in lists.items() if found
+    ]  # fmt: skip
 
 
 def _idle(runs: Sequence[Run], inputs: PyTree) -> tuple[bool, ...]:

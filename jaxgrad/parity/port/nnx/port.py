@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.port.finish.conventions import conjugates
 from jaxgrad.parity.port.interpretation.interpretation import interpret
 from jaxgrad.parity.port.merging.merging import merged
 from jaxgrad.parity.port.merging.numbers import with_named_numbers
@@ -73,6 +74,8 @@ def port_to_nnx(
     if "jnp.empty" in source(notes):
         notes.append(EMPTY)
     layout = Layout(module, program.used, program.constants)
+    if complex_parameters := layout.complex_parameters():
+        notes.append(conjugates(complex_parameters))
     ported = PortedModel(
         source(notes), model.parts[0].name, program.assumptions, layout,
         takes_mode=len(program.modes) == 2 and model.takes_mode, modes=program.modes,

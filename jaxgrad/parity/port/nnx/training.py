@@ -17,7 +17,14 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.training.losses import Loss
 from jaxgrad.parity.port.training.recipes import Recipe, training_of
-from jaxgrad.parity.port.training.steps import STEP_DOC, Step, helper, optimizer_section, test_of
+from jaxgrad.parity.port.training.steps import (
+    CONJUGATE,
+    STEP_DOC,
+    Step,
+    helper,
+    optimizer_section,
+    test_of,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,12 +83,14 @@ def write_model_step(
     taken = {n for w in (*model.parts, written) for n in (w.name, *syntax.assigned(w.node))}
     optimizer, done = optimizer_section(recipe, training, groups, taken)
     section += optimizer
-    section += _training_functions(loss.batch, recipe, done, variables)
+    section += _training_functions(
+        loss.batch, recipe, done, variables, has_complex=training.has_complex
+    )
     return Step([], section, tuple(own[p] for p in variables.trained), training.groups)
 
 
 def _training_functions(
-    batch: Sequence[str], recipe: Recipe, done: str, variables: Variables
+    batch: Sequence[str], recipe: Recipe, done: str, variables: Variables, *, has_complex: bool
 ) -> list[Written]:
     """Return `init_optimizer` and `train_step`, in torch's order of operations."""
     chosen = FILTER if variables.others else "nnx.Param"
@@ -111,6 +120,8 @@ def _training_functions(
         *inner,
         f"    {value}, grads = jaxgrad.value_and_grad(loss_of{aux})(params)",
     ]
+    if has_complex:
+        lines.append(CONJUGATE)
     if recipe.clip is not None:
         lines.append(f"    grads, _ = jaxgrad.clip_grad_norm(grads, {float(recipe.clip)})")
     lines += [

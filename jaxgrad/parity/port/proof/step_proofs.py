@@ -64,7 +64,7 @@ def step_proved(
     values = inputs.values() if isinstance(inputs, Mapping) else inputs
     batch = tuple(to_numpy(x) for x in (*values, *recipe.targets))
     training = Training(
-        lambda _: rebuilt(recipe.optimizer), _transformation(recipe, functions.optimizer),
+        lambda _: rebuilt(recipe.optimizer), _transformation(recipe, functions),
         scheduler=recipe.scheduler, clip=recipe.clip,
     )  # fmt: skip
 
@@ -106,10 +106,14 @@ def _split(params: Any, trainable: Any) -> tuple[Any, Any]:
     return trained, jax.tree.map(lambda x, t: None if t else x, params, trainable)
 
 
-def _transformation(recipe: Recipe, optimizer: Any) -> Any:
-    if recipe.clip is None:
-        return optimizer
-    return optax.chain(optim.clip_grad_norm(recipe.clip), optimizer)
+def _transformation(recipe: Recipe, functions: StepFunctions) -> Any:
+    """Return what `train_step` does with JAX's gradients."""
+    parts = [functions.optimizer]
+    if recipe.clip is not None:
+        parts.insert(0, optim.clip_grad_norm(recipe.clip))
+    if any(p.is_complex() for g in recipe.optimizer.param_groups for p in g["params"]):
+        parts.insert(0, optax.stateless(lambda grads, _: jax.tree.map(jax.numpy.conj, grads)))
+    return parts[0] if len(parts) == 1 else optax.chain(*parts)
 
 
 def require_same_steps(
@@ -121,7 +125,7 @@ def require_same_steps(
         PortError: They give different parameters.
     """
     trainable = functions.trainable
-    tx = _transformation(recipe, functions.optimizer)
+    tx = _transformation(recipe, functions)
 
     def loss_of(trained: Any, others: Any) -> tuple[Any, Any]:
         params = grad_modes.combine(trained, others)

@@ -82,6 +82,12 @@ class Training:
         """The names of the optimizer's parameters in its own order."""
         return tuple(name for group in self.groups for name in group)
 
+    @property
+    def has_complex(self) -> bool:
+        """Whether the optimizer trains a complex parameter, whose gradient JAX conjugates."""
+        groups = self.optimizer.param_groups
+        return any(p.is_complex() for group in groups for p in group["params"])
+
     def trains(self, name: str) -> bool:
         """Return whether the optimizer trains a tensor of the module."""
         return name in self.order and self.flags[name]

@@ -18,6 +18,8 @@ from jaxgrad.parity.port.values.params import Layout
 from jaxgrad.parity.port.values.scope import Run
 
 
+CONJUGATE = "    grads = jax.tree.map(jnp.conj, grads)"
+CONJUGATE_COMMENT = "# jax.grad gives the conjugate of torch's .grad for complex parameters"
 STEP_DOC = "Make one step of torch's training loop, in its order: {}."
 
 
@@ -69,8 +71,10 @@ def write_step(
     taken = {"p", *(n for w in written for n in (w.name, *syntax.assigned(w.node)))}
     optimizer, done = optimizer_section(recipe, training, groups, taken)
     section += optimizer
-    section += _training_functions([*loss.batch, *keys], recipe, done,
-                                   partial=bool(others), has_state=has_state)  # fmt: skip
+    section += _training_functions(
+        [*loss.batch, *keys], recipe, done,
+        partial=bool(others), has_state=has_state, has_complex=training.has_complex,
+    )  # fmt: skip
     return Step(loss.functions, section, tuple(trained), training.groups)
 
 
@@ -112,7 +116,11 @@ def optimizer_section(
 
 def helper(source: str, doc: str) -> Written:
     """Return a function of the training step from its source."""
-    return Written.helper(source, doc, write_step)
+    written = Written.helper(source, doc, write_step)
+    for statement in written.node.body:
+        if syntax.text(statement) == CONJUGATE.strip():
+            statement.__dict__["comments"] = [CONJUGATE_COMMENT]
+    return written
 
 
 def _group_of(groups: Sequence[Sequence[str]]) -> Written:
@@ -125,7 +133,8 @@ def _group_of(groups: Sequence[Sequence[str]]) -> Written:
 
 
 def _training_functions(
-    batch: list[str], recipe: Recipe, done: str, *, partial: bool, has_state: bool
+    batch: list[str], recipe: Recipe, done: str, *, partial: bool, has_state: bool,
+    has_complex: bool,
 ) -> list[Written]:  # fmt: skip
     """Return `init_optimizer` and `train_step`, in torch's order of operations."""
     held = "jaxgrad.partition(params, is_trained)[0]" if partial else "params"
@@ -145,6 +154,8 @@ def _training_functions(
         ]
         function, over = "loss_of", "trained"
     lines.append(f"    {value}, grads = jaxgrad.value_and_grad({function}{aux})({over})")
+    if has_complex:
+        lines.append(CONJUGATE)
     if recipe.clip is not None:
         lines.append(f"    grads, _ = jaxgrad.clip_grad_norm(grads, {float(recipe.clip)})")
     stepped = "trained" if partial else "params"

@@ -56,6 +56,12 @@ class Layout:
         parameters = {n for n, _ in self.module.named_parameters(remove_duplicate=False)}
         return [path for path in self.paths() if path not in parameters]
 
+    def complex_parameters(self) -> list[str]:
+        """Return the paths of the complex parameters, whose gradients JAX conjugates."""
+        named = self.module.named_parameters(remove_duplicate=False)
+        own = {n for n, p in named if p.is_complex() and p.requires_grad}
+        return [path for path in self.paths() if path in own]
+
     def params(self, state_dict: Mapping[str, torch.Tensor], *, wide: bool = False) -> Any:
         """Return the params tree of a state_dict.
 

@@ -54,6 +54,23 @@ def _computed_parts(result: Items | Fields) -> ast.expr:
     return ast.Dict(keys, [code(x) for x in result.fields.values()])
 
 
+def lost_parts(result: Value, path: str = "the output") -> list[str]:
+    """Return a text for each part of a result for which the port returns None."""
+    try:
+        code_of(result)
+    except PortError:
+        if isinstance(result, Items):
+            pairs = [(f"{path}[{n}]", x) for n, x in enumerate(result.items)]
+        elif isinstance(result, Fields):
+            pairs = [(f"{path}[{k!r}]", x) for k, x in result.fields.items()]
+        else:
+            real = result.real
+            kind = "a function" if isinstance(result, Closure | Method) else type(real).__name__
+            return [f"{path}: {kind}"]
+        return [text for place, x in pairs for text in lost_parts(x, place)]
+    return []
+
+
 def public(result: Value) -> Value:
     """Return what a module returns, with the tensors of each distribution in a dict."""
     if isinstance(result, Object) and issubclass(result.real, Distribution):

@@ -66,6 +66,7 @@ class Run:
     stored: dict[int, dict[str, tuple[Value, Scope]]] = dataclasses.field(default_factory=dict)
     # the attributes that the program has set on an object and not read since: (id, name)
     unread: dict[tuple[int, str], Assumption] = dataclasses.field(default_factory=dict)
+    lost: list[Assumption] = dataclasses.field(default_factory=list)  # of the module's result
     inlined: frozenset[types.CodeType] = frozenset()  # functions written where they are called
     rearranging: frozenset[types.CodeType] = frozenset()  # written as their views
     flags: dict[str, Place] = dataclasses.field(default_factory=dict)  # buffers that tests assume
