@@ -28,7 +28,7 @@ PORT = (
     {"functions"},
     {"expressions"},
     {"rules", "calls", "modes"},
-    {"modules", "merging", "statements"},
+    {"modules", "merging", "statements", "leftovers"},
     {"loops"},
     {"interpretation", "training"},
     {"finish", "proof"},

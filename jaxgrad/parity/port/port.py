@@ -18,7 +18,6 @@ from jaxgrad.parity.port.finish.finish import finished
 from jaxgrad.parity.port.finish.shapes import shapes_of
 from jaxgrad.parity.port.finish.ties import tie
 from jaxgrad.parity.port.interpretation.interpretation import interpret
-from jaxgrad.parity.port.leftovers.returned import require_returned
 from jaxgrad.parity.port.loops.scans import scanned
 from jaxgrad.parity.port.merging.constructor_defaults import with_constructor_defaults
 from jaxgrad.parity.port.merging.merging import merged
@@ -28,6 +27,7 @@ from jaxgrad.parity.port.modes.mode_expressions import TRAINING
 from jaxgrad.parity.port.proof.deviations import deviations_of
 from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.proofs import proved
+from jaxgrad.parity.port.proof.returned import require_returned
 from jaxgrad.parity.port.proof.step_proofs import step_proved
 from jaxgrad.parity.port.proof.verifying import STYLES, silent
 from jaxgrad.parity.port.source.naming import docstring, named, reading_order, with_shapes

@@ -16,10 +16,10 @@ from jaxgrad.parity.port.interpretation import calls, expressions, statements
 from jaxgrad.parity.port.interpretation.attempts import Interpreted, attempted
 from jaxgrad.parity.port.interpretation.entry import interpret_entry
 from jaxgrad.parity.port.interpretation.varying import varying_chunks
-from jaxgrad.parity.port.interpretation.warming import warm_up
 from jaxgrad.parity.port.interpretation.witnesses import with_both_arms
 from jaxgrad.parity.port.leftovers.judging import left_out, require_one_name
 from jaxgrad.parity.port.leftovers.left_behind import LeftBehind, left_behind
+from jaxgrad.parity.port.leftovers.warming import warm_up
 from jaxgrad.parity.port.modes.idle_modes import NOTE, floats
 from jaxgrad.parity.port.modes.modes import MODES, in_mode, merge_modes
 from jaxgrad.parity.port.source.refusals import OutOfReach, Place, PortError

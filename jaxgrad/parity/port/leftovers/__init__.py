@@ -1,1 +1,1 @@
-"""Observe in torch's own run what a call of a module leaves behind."""
+"""Run a module in torch, and observe what its call leaves behind."""

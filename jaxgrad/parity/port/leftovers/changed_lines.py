@@ -13,11 +13,11 @@ from typing import Any
 
 import torch
 
-import jaxgrad
 from jaxgrad.parity.port.source.refusals import Place
 
 
-_LIBRARIES = tuple(f"{pathlib.Path(x.__file__).parent}{os.sep}" for x in (torch, jaxgrad))
+_FOLDERS = pathlib.Path(torch.__file__).parent, pathlib.Path(__file__).parents[3]
+_LIBRARIES = tuple(f"{folder}{os.sep}" for folder in _FOLDERS)
 _PYTHON = sysconfig.get_path("stdlib")
 
 

@@ -17,9 +17,9 @@ from torch import nn
 from torch.utils import _pytree as pytree
 
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.port.interpretation.warming import warm_up
 from jaxgrad.parity.port.leftovers.changed_lines import line_of
 from jaxgrad.parity.port.leftovers.snapshots import Difference, Snapshot
+from jaxgrad.parity.port.leftovers.warming import warm_up
 from jaxgrad.parity.port.modes.modes import in_mode
 from jaxgrad.parity.port.source.refusals import Place
 from jaxgrad.parity.port.values.equal import same

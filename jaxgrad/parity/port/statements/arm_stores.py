@@ -91,12 +91,20 @@ def _places(stores: Sequence[Store], scope: Scope) -> list[ast.expr]:
 
 def _values(arm: Arm, places: Sequence[ast.expr]) -> list[ast.expr]:
     """Return the values of the places after an arm."""
-    last = arm.stores[-1] if arm.stores else None
-    if last is not None and last.statement in arm.body[-1:] and len(arm.stores) == 1:
-        arm.body.pop()
-        own = syntax.text(last.place)
-        return [copy.deepcopy(last.new if syntax.text(x) == own else x) for x in places]
-    return [copy.deepcopy(x) for x in places]
+    only = arm.stores[0] if len(arm.stores) == 1 else None
+    at = next((n for n, s in enumerate(arm.body) if only and s is only.statement), None)
+    if only is None or at is None or _is_read(only, arm.body[at + 1 :]):
+        return [copy.deepcopy(x) for x in places]
+    del arm.body[at]
+    own = syntax.text(only.place)
+    return [copy.deepcopy(only.new if syntax.text(x) == own else x) for x in places]
+
+
+def _is_read(store: Store, later: Sequence[ast.stmt]) -> bool:
+    """Return whether later statements read a new value in its place, or change what it is."""
+    root = state.path_of(store.place)[0]
+    own = set(syntax.names_in(store.new))
+    return any(root in syntax.names_in(s) or own & syntax.assigned(s) for s in later)
 
 
 def emit(
