@@ -7,6 +7,7 @@ from torch import nn
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port.leftovers.left_behind import LeftBehind
+from jaxgrad.parity.port.leftovers.snapshots import Difference
 from jaxgrad.parity.port.modes.modes import MODES, in_mode
 from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.source.refusals import PortError
@@ -20,27 +21,33 @@ def require_returned(ported: Ported, inputs: PyTree) -> None:
     """
     for training, left in zip(ported.modes, ported.leftovers, strict=True):
         module = ported.layout.module
-        if not any(left.of_kind("tensor")):
+        changes = [
+            *left.of_kind("tensor"),
+            *(x for x in left.of_kind("changed") if x.path in ported.layout.constants),
+        ]
+        if not changes:
             continue
         with in_mode(module, training):
             updated = ported.updated(training, to_numpy(inputs))
         if updated is not None:
             mode = f" in {MODES[training]} mode" if len(ported.modes) > 1 else ""
-            _require(module, left, updated, mode)
+            for change in changes:
+                _require(module, change, updated, mode, left)
 
 
-def _require(module: nn.Module, left: LeftBehind, updated: set[str], mode: str) -> None:
+def _require(
+    module: nn.Module, change: Difference, updated: set[str], mode: str, left: LeftBehind
+) -> None:
     named = {
         **dict(module.named_parameters(remove_duplicate=False)),
         **dict(module.named_buffers(remove_duplicate=False)),
     }
-    for change in left.of_kind("tensor"):
-        own = named.get(change.path)
-        names = {change.path, *(n for n, x in named.items() if x is own)}
-        if not names & updated:
-            raise PortError(
-                f"torch changes {change.path!r} while the module runs{mode}, and the port does not "
-                f"return it; change it by a statement of its own, such as "
-                f"`self.{change.name}.copy_(new)`",
-                left.line(change),
-            )
+    own = named.get(change.path)
+    names = {change.path, *(n for n, x in named.items() if x is own)}
+    if not names & updated:
+        raise PortError(
+            f"torch changes {change.path!r} while the module runs{mode}, and the port does not "
+            f"return it; change it by a statement of its own, such as "
+            f"`self.{change.name}.copy_(new)`",
+            left.line(change),
+        )

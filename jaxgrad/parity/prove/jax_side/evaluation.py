@@ -106,7 +106,8 @@ def run_watched(
         literal=lambda x: lifting.wide(x, numbers),
     )
     prints = {(path, k): x for path, records in reads.items() for k, x in records.items()}
-    return Watched(outs, prints)
+    # An output that is a constant without dimensions is a number of Python's.
+    return Watched([x if isinstance(x, jax.Array) else jnp.asarray(x) for x in outs], prints)
 
 
 @jax.custom_vjp

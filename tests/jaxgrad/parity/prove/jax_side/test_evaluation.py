@@ -53,6 +53,15 @@ def test_values_can_be_scaled_and_recorded():
     assert np.array_equal(run.prints[product, 0], np.full(3, 2.0))
 
 
+def test_an_output_that_is_a_constant_is_an_array():
+    """A constant without dimensions is a number of Python's in a traced program."""
+    program = traced(lambda p, x: (p["w"] * x, jnp.array(3.0), jnp.array(2)), np.ones(3))
+    with jax.enable_x64(True):
+        outputs = evaluation.run_watched(program, program.leaves).outputs
+
+    assert [(float(x), x.shape) for x in outputs[1:]] == [(3.0, ()), (2.0, ())]
+
+
 def test_values_inside_an_equation_come_before_its_results():
     """The results of a scan have one row for each of its iterations."""
     rows = np.arange(5.0)[:, None] * np.ones(SIZE)
