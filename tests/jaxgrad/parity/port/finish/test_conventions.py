@@ -65,3 +65,24 @@ def test_the_parameters_are_differentiated_as_the_docstring_says():
 
     grads = jax.grad(loss)(params)
     assert len(jax.tree.leaves(grads)) == len(names)
+
+
+def test_the_docstring_says_that_complex_gradients_are_conjugates():
+    """It names the complex parameters; an optimizer of optax would ascend along them otherwise."""
+
+    class Mixes(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mix = nn.Parameter(torch.randn(3, 3, dtype=torch.complex64))
+            self.frozen = nn.Parameter(torch.randn(3, dtype=torch.complex64), requires_grad=False)
+
+        def forward(self, x):
+            return (self.mix @ x.T.to(self.mix.dtype)).abs() + self.frozen.abs().sum()
+
+    module = Mixes()
+    for style in ("functions", "nnx"):
+        assert (
+            "jax.grad gives the conjugate of torch's .grad for complex parameters (mix);\n"
+            "pass jax.tree.map(jnp.conj, grads) to an optimizer."
+        ) in port(module, (X,), style=style, prove=False).source
+    assert "conjugate" not in source(nn.Linear(3, 3), X)

@@ -9,9 +9,11 @@ import torch.nn.functional as tf
 from torch import nn
 
 from jaxgrad.parity.port.port import port
+from jaxgrad.parity.port.proof import proofs
 from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.proofs import proved
 from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.prove.report import Report
 
 
 X = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
@@ -143,3 +145,11 @@ def test_outputs_in_an_object_are_proved():
     """A tensor in an object is an output, although the object is none."""
     report = port(Scored(), (X,)).report
     assert report is not None and report.verdict == "pass"
+
+
+def test_an_undecided_proof_is_not_a_proof(monkeypatch):
+    """If rounding alone causes too large a difference, the port is not accepted."""
+    monkeypatch.setattr(proofs, "prove", lambda *_, **__: Report("inconclusive", {}))
+
+    with pytest.raises(PortError, match="the port of Linear is not proved"):
+        port(nn.Linear(3, 2), (X,))

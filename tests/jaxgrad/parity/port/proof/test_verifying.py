@@ -11,6 +11,8 @@ from torch import nn
 
 from jaxgrad.parity.__main__ import main
 from jaxgrad.parity.port.port import port
+from jaxgrad.parity.port.proof import verifying
+from jaxgrad.parity.prove.report import Report
 from parity_tests.runner.settings import ROOT
 
 
@@ -87,3 +89,11 @@ def test_a_port_without_its_proof_is_a_usage_error(folder, capsys):
     assert main(["verify", str(folder / "alone.py")]) == 2
     message = capsys.readouterr().err
     assert "alone.proof.json does not exist; Ported.write('alone.py')" in message
+
+
+def test_an_undecided_proof_does_not_pass(folder, monkeypatch, capsys):
+    """The exit status is that of a proof which rounding leaves undecided."""
+    monkeypatch.setattr(verifying, "prove", lambda *_, **__: Report("inconclusive", {}))
+
+    assert main(["verify", str(folder / "tower.py")]) not in (0, 1)
+    assert capsys.readouterr().out.splitlines()[-1] == "0 passed, 0 failed, 2 inconclusive"

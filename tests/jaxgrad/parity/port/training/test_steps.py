@@ -258,3 +258,80 @@ def test_names_are_selected_by_a_short_test():
     test = selection(names, others)
     assert [bool(eval(test, {"name": n})) for n in (*names, *others)] == [True] * 3 + [False] * 3
     assert 'name.split("/")[-1] == "bias"' in test and 'name == "c/weight"' in test
+
+    assert 'name.split(".")[-1] == "bias"' in test and 'name == "c.weight"' in test
+
+
+class Complex(nn.Module):
+    """A module that returns its loss, with complex parameters and a frozen layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.mix = nn.Parameter(torch.randn(3, 3, dtype=torch.complex64))
+        self.fc, self.frozen = nn.Linear(3, 3), nn.Linear(3, 3).requires_grad_(False)
+
+    def forward(self, x):
+        h = torch.tanh(self.frozen(self.fc(x)))
+        return (self.mix @ h.T.to(self.mix.dtype)).abs().square().mean()
+
+
+OPTIMIZERS = {
+    "sgd": lambda p: torch.optim.SGD(p, 0.05, momentum=0.9, weight_decay=0.1),
+    "adamw": lambda p: torch.optim.AdamW(p, 0.01),
+    "rmsprop": lambda p: torch.optim.RMSprop(p, 0.01),
+}
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("style", ["functions", "nnx"])
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_steps_with_complex_parameters_are_those_of_torch(name, style):
+    """`jax.grad` gives the conjugate of torch's `.grad`, and the step conjugates it."""
+    torch.manual_seed(0)
+    module, clip = Complex(), 0.5 if name == "adamw" else None
+
+    def optimizer(params: Any) -> torch.optim.Optimizer:
+        return OPTIMIZERS[name]([p for p in params if p.requires_grad])
+
+    ported: Any = port(module, (X,), optimizer=optimizer, clip=clip, style=style, prove=False)
+    is_tree = style == "functions"
+    state_dict = module.state_dict()
+    params = ported.params(state_dict) if is_tree else ported.model(state_dict)
+    state, own = ported.space["init_optimizer"](params), optimizer(module.parameters())
+    for _ in range(4):
+        if is_tree:
+            params, state, loss = ported.train_step(params, state, X)
+        else:
+            state, loss = ported.train_step(params, state, X)
+        own.zero_grad()
+        expected = module(torch.tensor(X))
+        expected.backward()
+        if clip is not None:
+            nn.utils.clip_grad_norm_(module.parameters(), clip)
+        own.step()
+        assert np.allclose(loss, expected.detach(), rtol=1e-4)
+    found = params["mix"] if is_tree else params.mix[...]
+    assert np.allclose(found, module.mix.detach(), atol=1e-5), ported.source
+
+
+@pytest.mark.parametrize("style", ["functions", pytest.param("nnx", marks=pytest.mark.slow)])
+def test_a_step_with_complex_parameters_is_proved(style):
+    """Without the conjugates the proof fails."""
+
+    def optimizer(params: Any) -> torch.optim.Optimizer:
+        return OPTIMIZERS["sgd"]([p for p in params if p.requires_grad])
+
+    module = Complex()
+    ported = port(module, (X,), optimizer=optimizer, style=style)
+    recipe = Recipe(optimizer(module.parameters()), None, (), None, None)
+    line = "    grads = jax.tree.map(jnp.conj, grads)\n"
+    assert line in ported.source, ported.source
+    wrong = dataclasses.replace(ported, source=ported.source.replace(line, ""))
+
+    assert ported.reports["step"].verdict == "pass"
+    with pytest.raises(PortError, match="train_step differs from the loss and the optimizer"):
+        step_proofs.step_proved(wrong, recipe, (X,), 0)
+
+
+def test_a_step_with_real_parameters_has_no_conjugates():
+    assert "conj" not in made(next(iter(CASES)))[1].source
