@@ -61,9 +61,13 @@ def _mode(x: Difference, left: LeftBehind) -> Assumption:
 def require_one_name(module: nn.Module, left: LeftBehind, run: Run) -> None:
     """Require that what a module changes is read under one of its names.
 
+    A flax class has one variable under both names.
+
     Raises:
         PortError: A buffer of a layer with two names changes, and the module uses both names.
     """
+    if run.classes is not None:
+        return
     named = {
         **dict(module.named_parameters(remove_duplicate=False)),
         **dict(module.named_buffers(remove_duplicate=False)),
