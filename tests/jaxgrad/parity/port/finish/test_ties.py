@@ -104,4 +104,5 @@ def test_a_layer_that_is_used_under_its_second_name_is_trained_under_it():
         prove=False,
     )  # fmt: skip
 
-    assert ported.order == ("again.norm.weight", "again.norm.bias", "fc.weight", "fc.bias")
+    names = ("again.norm.weight", "again.norm.bias", "fc.weight", "fc.bias")
+    assert ported.order == (names,)

@@ -259,8 +259,6 @@ def test_names_are_selected_by_a_short_test():
     assert [bool(eval(test, {"name": n})) for n in (*names, *others)] == [True] * 3 + [False] * 3
     assert 'name.split("/")[-1] == "bias"' in test and 'name == "c/weight"' in test
 
-    assert 'name.split(".")[-1] == "bias"' in test and 'name == "c.weight"' in test
-
 
 class Complex(nn.Module):
     """A module that returns its loss, with complex parameters and a frozen layer."""
