@@ -121,9 +121,9 @@ def _match(
         if not is_dynamic(value) or has_no_code:
             variables[target.id] = value
             return ast.Name("_", ast.Store())
-        variables[target.id] = renamed(value, syntax.name(local))
-        if isinstance(value, Tensor) and state.is_leaf(value.code):
-            variables[target.id].view = value.code  # a change in place is a change of the params
+        variable = variables[target.id] = renamed(value, syntax.name(local))
+        if isinstance(variable, Tensor) and state.is_leaf(value.code):
+            variable.view = value.code  # a change in place is a change of the params
         resolved[local] = code_of(value)
         return ast.Name(local, ast.Store())
     if isinstance(target, ast.Tuple | ast.List):

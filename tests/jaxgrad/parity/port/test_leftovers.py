@@ -253,7 +253,7 @@ def test_a_port_that_loses_a_change_is_refused_before_its_proof():
     class Lost(Module):
         def forward(self, x):
             y = self.fc(x)
-            buffers = [self.mean, self.zero]
+            buffers: Any = [self.mean, self.zero]
             buffers[0].add_(1)
             return y
 

@@ -13,6 +13,8 @@ def _doubled(x):
 
 
 class Adds(nn.Module):
+    total: torch.Tensor
+
     def __init__(self):
         super().__init__()
         self.register_buffer("total", torch.zeros(2))

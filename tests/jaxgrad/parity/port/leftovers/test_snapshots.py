@@ -14,6 +14,8 @@ class Held:
 
 
 class Inner(nn.Module):
+    total: torch.Tensor
+
     def __init__(self):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(2))
@@ -23,6 +25,8 @@ class Inner(nn.Module):
 
 
 class Outer(nn.Module):
+    inner: Inner
+
     def __init__(self):
         super().__init__()
         self.inner = Inner()

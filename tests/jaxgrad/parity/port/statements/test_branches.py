@@ -133,7 +133,7 @@ def test_the_arm_that_is_not_taken_leaves_the_module_as_it_is():
     text = source(module, X)
 
     assert 'lambda: (h * 2, p["good"] + 1)' in text, text
-    assert float(module.good) == 0
+    assert float(module.get_buffer("good")) == 0
 
 
 def test_one_buffer_is_assigned_where_the_branch_is():

@@ -1,6 +1,6 @@
 """With `holes=True` a refused statement becomes a function that raises; the rest is ported."""
 
-import types
+import dataclasses
 from typing import Any
 
 import jax.numpy as jnp
@@ -163,7 +163,11 @@ def test_the_proof_says_what_a_hole_leaves_open(tmp_path):
 def test_a_hole_excuses_nothing_else(monkeypatch, kind, verdict, words):
     """A wrong gradient, another error, and this error without a hole are still raised."""
 
-    class Report(types.SimpleNamespace):
+    @dataclasses.dataclass(frozen=True)
+    class Report:
+        verdict: str
+        name: str = ""
+
         def __str__(self) -> str:
             return words
 
