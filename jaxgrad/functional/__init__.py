@@ -5,12 +5,16 @@ and `distributions` match torch's modules of these names. `out=` and `inplace=` 
 Operators raise NotImplementedError for dtypes that torch has no kernel for (booleans, integers or
 complex numbers), and RuntimeError where torch requires arguments of one dtype. Subnormal numbers
 are flushed to zero, as XLA does on the CPU.
+
+The gradients are those of the newest supported torch. `functional.at("2.13")` has the operators
+with the gradients of an older version; docs/versions.md lists the differences.
 """
 
 from jaxgrad.functional import distributions as distributions
 from jaxgrad.functional import fft as fft
 from jaxgrad.functional import linalg as linalg
 from jaxgrad.functional import special as special
+from jaxgrad.functional._versions import at as at
 from jaxgrad.functional.activation.dropout import alpha_dropout as alpha_dropout
 from jaxgrad.functional.activation.dropout import dropout as dropout
 from jaxgrad.functional.activation.dropout import dropout1d as dropout1d

@@ -1,40 +1,53 @@
-"""The operators that other versions of torch or JAX change: tables/version_changes.tsv.
+"""The operators that older versions of torch or JAX lack or compute otherwise.
+
+jaxgrad computes the newest convention there always, and the test of such an operator asserts that
+it still differs. Changes that `jaxgrad.functional` can follow are in
+`jaxgrad/_core/torch_versions.py` as well; there is no difference to list for them.
 
 This file needs only the standard library, because `make matrix` runs it outside of any environment.
 """
 
 from __future__ import annotations
 
-import csv
+import runpy
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from parity_tests.audits.environments import ROOT
 
 
-TABLE = ROOT / "parity_tests" / "tables" / "version_changes.tsv"
-
-
 class Change(NamedTuple):
-    """A difference between an operator of jaxgrad and torch, with other versions than the pins."""
+    """A difference between an operator of jaxgrad and an older version of torch or JAX."""
 
     package: str  # "torch" or "jax"
-    versions: str  # as `<2.12` or `>=2.14`
+    since: str  # the first version that agrees with jaxgrad
     operator: str
-    difference: str  # what these versions have
+    difference: str  # what older versions have
 
     def applies(self, version: str) -> bool:
-        """Return whether a version of the package, such as `2.15.0+cpu`, is one of these."""
-        is_older = _numbers(version) < _numbers(self.versions.lstrip("<>="))
-        return is_older == self.versions.startswith("<")
+        """Return whether a version of the package, such as `2.15.0+cpu`, is an older one."""
+        return _numbers(version) < _numbers(self.since)
+
+
+JAX = (
+    Change(
+        "jax",
+        "0.9",
+        "stft",
+        "the second derivative at an infinite window is torch's; newer versions of JAX have NaN",
+    ),
+)
+
+
+def torch_changes() -> tuple[Any, ...]:
+    """Return the table of `jaxgrad/_core/torch_versions.py`, without importing jaxgrad and JAX."""
+    return runpy.run_path(str(ROOT / "jaxgrad" / "_core" / "torch_versions.py"))["CHANGES"]
 
 
 def changes() -> list[Change]:
-    """Return the rows of the table."""
-    with TABLE.open(encoding="utf-8", newline="") as file:
-        rows = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        next(rows)  # the names of the columns
-        return [Change(*row) for row in rows]
+    """Return the differences that an older torch or JAX has and jaxgrad does not follow."""
+    listed = [change for change in torch_changes() if change.kind == "listed"]
+    return [Change("torch", c.since, op, c.before) for c in listed for op in c.operators] + [*JAX]
 
 
 def applying(installed: Mapping[str, str]) -> dict[str, Change]:

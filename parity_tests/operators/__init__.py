@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from jaxgrad._core.torch_versions import Change, convention
 from jaxgrad.parity.compare import Tolerance
 
 
@@ -123,6 +124,8 @@ class Operator:
     """torch's function, if the name does not identify it."""
     since: str = ""
     """The first version of torch that has the operator, if an older version is supported."""
+    removed: Change | None = None
+    """The change that removed the operator from torch."""
     torch_gradient: bool = False
     """Whether JAX's function is called with `torch_gradient=True`, except for `differences`."""
     jit: bool = True
@@ -221,10 +224,15 @@ def _torch_function(record: Operator) -> Callable[..., Any]:
 
 
 def jax_side(record: Operator) -> Callable[..., Any]:
-    """Return the function of `jaxgrad.functional`."""
+    """Return the function of `jaxgrad.functional`, for the installed torch."""
     from jaxgrad import functional
 
-    return _compared(record, look_up(functional, record.name))
+    return _compared(record, look_up(functional.at(convention()), record.name))
+
+
+def here(change: Change) -> bool:
+    """Return whether the installed torch has a change."""
+    return change.holds(convention())
 
 
 def _compared(record: Operator, fun: Callable[..., Any]) -> Callable[..., Any]:

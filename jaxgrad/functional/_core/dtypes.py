@@ -10,6 +10,13 @@ import jax.numpy as jnp
 from jaxgrad.functional._core.arguments import Number, is_array, result_type
 
 
+class DtypeClassError(TypeError, RuntimeError):
+    """A complex input where torch needs a real one, or the reverse.
+
+    torch raises a RuntimeError up to 2.13, and a TypeError in newer versions.
+    """
+
+
 DTYPE_CLASSES = {"bool": jnp.bool_, "integer": jnp.integer, "complex": jnp.complexfloating}
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from jaxgrad._core.torch_versions import NEWEST
 from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, floating, require_floating
 from jaxgrad.functional._core.dtypes import reject, reject_each
@@ -44,7 +45,11 @@ def poisson_log_prob(value: Array, rate: ArrayLike) -> Array:
 
 
 def bernoulli_log_prob(
-    value: Array, probs: ArrayLike | None = None, logits: ArrayLike | None = None
+    value: Array,
+    probs: ArrayLike | None = None,
+    logits: ArrayLike | None = None,
+    *,
+    torch: str = NEWEST,
 ) -> Array:
     """Log-probability of 0 or 1 under the Bernoulli distribution.
 
@@ -52,6 +57,7 @@ def bernoulli_log_prob(
         value: Zeros and ones, of any shape.
         probs: Probability of 1, clamped to `[eps, 1 - eps]`.
         logits: Alternatively, the logit of `probs`; passing both or neither raises a TypeError.
+        torch: Version whose gradient is computed; it changed in 2.14 for clamped probabilities.
 
     Example:
         >>> import jax.numpy as jnp
@@ -61,7 +67,7 @@ def bernoulli_log_prob(
     Torch: `torch.distributions.Bernoulli`.
     """
     reject("bernoulli_log_prob", "bool integer", logits)
-    logits = as_logits("bernoulli_log_prob", probs, logits)
+    logits = as_logits("bernoulli_log_prob", probs, logits, torch)
     x, logits = broadcast_parameters(
         *distribution_parameters(require_floating(value, "bernoulli_log_prob", "value"), logits)
     )
@@ -98,6 +104,8 @@ def binomial_log_prob(
     total_count: ArrayLike = 1,
     probs: ArrayLike | None = None,
     logits: ArrayLike | None = None,
+    *,
+    torch: str = NEWEST,
 ) -> Array:
     """Log-probability of the number of successes in `total_count` trials.
 
@@ -106,6 +114,7 @@ def binomial_log_prob(
         total_count: Number of trials.
         probs: Probability of success, clamped to `[eps, 1 - eps]`.
         logits: Alternatively, the logit of `probs`; passing both or neither raises a TypeError.
+        torch: Version whose gradient is computed; it changed in 2.14 for clamped probabilities.
 
     Example:
         >>> import jax.numpy as jnp
@@ -115,9 +124,9 @@ def binomial_log_prob(
     Torch: `torch.distributions.Binomial`.
     """
     reject_each("binomial_log_prob", "bool", value, logits)
-    logits = as_logits("binomial_log_prob", probs, logits)
+    logits = as_logits("binomial_log_prob", probs, logits, torch)
     x, n, logits = value_and_parameters(value, total_count, logits)
-    positive = (clamp(logits, min=0) + logits - clamp(logits, max=0)) / 2
+    positive = (clamp(logits, min=0, torch=torch) + logits - clamp(logits, max=0, torch=torch)) / 2
     normalizer = n * positive + n * log1p(exp(-abs(logits))) - lgamma(n + 1)
     return x * logits - lgamma(x + 1) - lgamma(n - x + 1) - normalizer
 
@@ -127,6 +136,8 @@ def negative_binomial_log_prob(
     total_count: ArrayLike,
     probs: ArrayLike | None = None,
     logits: ArrayLike | None = None,
+    *,
+    torch: str = NEWEST,
 ) -> Array:
     """Log-probability of the number of successes before `total_count` failures.
 
@@ -135,6 +146,7 @@ def negative_binomial_log_prob(
         total_count: Number of failures after which the trials end.
         probs: Probability of success, clamped to `[eps, 1 - eps]`.
         logits: Alternatively, the logit of `probs`; passing both or neither raises a TypeError.
+        torch: Version whose gradient is computed; it changed in 2.14 for clamped probabilities.
 
     Example:
         >>> import jax.numpy as jnp
@@ -144,7 +156,7 @@ def negative_binomial_log_prob(
     Torch: `torch.distributions.NegativeBinomial`.
     """
     reject("negative_binomial_log_prob", "bool integer", logits)
-    logits = as_logits("negative_binomial_log_prob", probs, logits)
+    logits = as_logits("negative_binomial_log_prob", probs, logits, torch)
     x, n, logits = value_and_parameters(value, total_count, logits)
     power = n * logsigmoid(-logits) + x * logsigmoid(logits)
     normalizer = -lgamma(n + x) + lgamma(x + 1) + lgamma(n)
@@ -152,7 +164,11 @@ def negative_binomial_log_prob(
 
 
 def categorical_log_prob(
-    value: Array, probs: Array | None = None, logits: Array | None = None
+    value: Array,
+    probs: Array | None = None,
+    logits: Array | None = None,
+    *,
+    torch: str = NEWEST,
 ) -> Array:
     """Log-probability of a class, given as an index.
 
@@ -160,6 +176,7 @@ def categorical_log_prob(
         value: Class indices, which broadcast with the batch dims of `probs`.
         probs: Class weights, `(*, classes)`; first normalized, then clamped to `[eps, 1 - eps]`.
         logits: Or unnormalized log-probabilities; passing both or neither raises a TypeError.
+        torch: Version whose gradient is computed; it changed in 2.14 for clamped probabilities.
 
     Example:
         >>> import jax.numpy as jnp
@@ -168,7 +185,7 @@ def categorical_log_prob(
 
     Torch: `torch.distributions.Categorical`.
     """
-    log_probs = log_class_probs("categorical_log_prob", probs, logits)
+    log_probs = log_class_probs("categorical_log_prob", probs, logits, torch)
     at = array(value, "value").astype(int)[..., None]
     shape = jnp.broadcast_shapes(at.shape[:-1], log_probs.shape[:-1])
     log_probs = jnp.broadcast_to(log_probs, (*shape, log_probs.shape[-1]))
@@ -176,7 +193,11 @@ def categorical_log_prob(
 
 
 def multinomial_log_prob(
-    value: Array, probs: Array | None = None, logits: Array | None = None
+    value: Array,
+    probs: Array | None = None,
+    logits: Array | None = None,
+    *,
+    torch: str = NEWEST,
 ) -> Array:
     """Log-probability of the counts of all classes in independent trials.
 
@@ -184,6 +205,7 @@ def multinomial_log_prob(
         value: Count of each class, `(*, classes)`.
         probs: Class weights, `(*, classes)`; first normalized, then clamped to `[eps, 1 - eps]`.
         logits: Or unnormalized log-probabilities; passing both or neither raises a TypeError.
+        torch: Version whose gradient is computed; it changed in 2.14 for clamped probabilities.
 
     Example:
         >>> import jax.numpy as jnp
@@ -193,38 +215,38 @@ def multinomial_log_prob(
     Torch: `torch.distributions.Multinomial`.
     """
     reject("multinomial_log_prob", "complex", logits)
-    log_probs = log_class_probs("multinomial_log_prob", probs, logits)
+    log_probs = log_class_probs("multinomial_log_prob", probs, logits, torch)
     x, log_probs = distribution_parameters(array(value, "value"), log_probs)
     log_probs = jnp.where((x == 0) & (log_probs == -jnp.inf), 0, log_probs)
     counts = lgamma(jnp.sum(x, -1) + 1) - jnp.sum(lgamma(x + 1), -1)
     return counts + jnp.sum(log_probs * x, -1)
 
 
-def clamped_probs(probs: Array) -> Array:
+def clamped_probs(probs: Array, torch: str) -> Array:
     eps = float(jnp.finfo(probs.dtype).eps)
-    return clamp(probs, eps, 1 - eps)
+    return clamp(probs, eps, 1 - eps, torch=torch)
 
 
-def as_logits(name: str, probs: Any, logits: Any) -> Array:
+def as_logits(name: str, probs: Any, logits: Any, torch: str) -> Array:
     require_one(name, probs, logits)
     if probs is None:
         return jnp.asarray(logits)
     reject(name, "bool integer", probs)
-    return binary_logits(floating(jnp.asarray(probs)))
+    return binary_logits(floating(jnp.asarray(probs)), torch)
 
 
-def binary_logits(probs: Array) -> Array:
-    clamped = clamped_probs(probs)
+def binary_logits(probs: Array, torch: str) -> Array:
+    clamped = clamped_probs(probs, torch)
     return log(clamped) - log1p(-clamped)
 
 
-def log_class_probs(name: str, probs: Any, logits: Any) -> Array:
+def log_class_probs(name: str, probs: Any, logits: Any, torch: str) -> Array:
     require_one(name, probs, logits)
     if probs is None:
         reject(name, "bool", logits)
         (logits,) = distribution_parameters(array(logits, "logits"))
         return logits - logsumexp(logits, -1, keepdim=True)
-    return log(clamped_probs(normalized_probs(floating(array(probs, "probs")))))
+    return log(clamped_probs(normalized_probs(floating(array(probs, "probs"))), torch))
 
 
 def normalized_probs(probs: Array) -> Array:

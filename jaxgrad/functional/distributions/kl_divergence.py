@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from jaxgrad._core.torch_versions import NEWEST
 from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.activation.sigmoid_tanh_softplus import softplus
@@ -210,7 +211,9 @@ def uniform_kl_divergence(
     return jnp.where((q_low > p_low) | (q_high < p_high), jnp.inf, log_ratio)
 
 
-def bernoulli_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
+def bernoulli_kl_divergence(
+    p_probs: ArrayLike, q_probs: ArrayLike, *, torch: str = NEWEST
+) -> Array:
     """KL divergence between two Bernoulli distributions, `KL(p || q)`.
 
     Example:
@@ -222,14 +225,16 @@ def bernoulli_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
     """
     reject_each("bernoulli_kl_divergence", "bool integer", p_probs, q_probs)
     p_probs, q_probs = distribution_parameters(p_probs, q_probs)
-    p_logits, q_logits = binary_logits(p_probs), binary_logits(q_probs)
+    p_logits, q_logits = binary_logits(p_probs, torch), binary_logits(q_probs, torch)
     one = p_probs * (softplus(-q_logits) - softplus(-p_logits))
     one = jnp.where(p_probs == 0, 0, jnp.where(q_probs == 0, jnp.inf, one))
     zero = (1 - p_probs) * (softplus(q_logits) - softplus(p_logits))
     return one + jnp.where(p_probs == 1, 0, jnp.where(q_probs == 1, jnp.inf, zero))
 
 
-def geometric_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
+def geometric_kl_divergence(
+    p_probs: ArrayLike, q_probs: ArrayLike, *, torch: str = NEWEST
+) -> Array:
     """KL divergence between two geometric distributions, `KL(p || q)`.
 
     Example:
@@ -241,17 +246,18 @@ def geometric_kl_divergence(p_probs: ArrayLike, q_probs: ArrayLike) -> Array:
     """
     reject_each("geometric_kl_divergence", "bool integer", p_probs, q_probs)
     p_probs, q_probs = distribution_parameters(p_probs, q_probs)
-    p_logits, q_logits = binary_logits(p_probs), binary_logits(q_probs)
+    p_logits, q_logits = binary_logits(p_probs, torch), binary_logits(q_probs, torch)
     entropy = binary_cross_entropy_with_logits(p_logits, p_probs, reduction="none") / p_probs
     return -entropy - log1p(-q_probs) / p_probs - q_logits
 
 
-def categorical_kl_divergence(p_probs: Array, q_probs: Array) -> Array:
+def categorical_kl_divergence(p_probs: Array, q_probs: Array, *, torch: str = NEWEST) -> Array:
     """KL divergence between two categorical distributions, `KL(p || q)`.
 
     Args:
         p_probs: Class weights of p, `(*, classes)`, which need not sum to 1.
         q_probs: Class weights of q, `(*, classes)`, which need not sum to 1.
+        torch: Version whose gradient is computed; it changed in 2.14 for clamped probabilities.
 
     Example:
         >>> import jax.numpy as jnp
@@ -262,7 +268,7 @@ def categorical_kl_divergence(p_probs: Array, q_probs: Array) -> Array:
     """
     p_probs, q_probs = distribution_parameters(p_probs, q_probs)
     p, q = normalized_probs(p_probs), normalized_probs(q_probs)
-    terms = p * (log(clamped_probs(p)) - log(clamped_probs(q)))
+    terms = p * (log(clamped_probs(p, torch)) - log(clamped_probs(q, torch)))
     return jnp.sum(jnp.where(p == 0, 0, jnp.where(q == 0, jnp.inf, terms)), -1)
 
 

@@ -7,6 +7,7 @@ import math
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.torch_versions import NEWEST
 from jaxgrad._core.typing import Array, ArrayLike
 from jaxgrad.functional._core.arguments import array, floating, in_opmath, require_floating
 from jaxgrad.functional._core.derivative import derivative
@@ -60,6 +61,8 @@ def continuous_bernoulli_log_prob(
     probs: ArrayLike | None = None,
     logits: ArrayLike | None = None,
     lims: tuple[float, float] = (0.499, 0.501),
+    *,
+    torch: str = NEWEST,
 ) -> Array:
     """Log-density of the continuous Bernoulli distribution at a value.
 
@@ -68,6 +71,7 @@ def continuous_bernoulli_log_prob(
         probs: Parameter of the distribution, clamped to `[eps, 1 - eps]`.
         logits: Alternatively, the logit of `probs`; passing both or neither raises a TypeError.
         lims: Range of `probs` in which a Taylor series computes the normalizing constant.
+        torch: Version whose gradient is computed; it changed in 2.14 for clamped probabilities.
 
     Example:
         >>> import jax.numpy as jnp
@@ -77,12 +81,12 @@ def continuous_bernoulli_log_prob(
     Torch: `torch.distributions.ContinuousBernoulli`.
     """
     reject("continuous_bernoulli_log_prob", "bool integer", logits)
-    logits = as_logits("continuous_bernoulli_log_prob", probs, logits)
+    logits = as_logits("continuous_bernoulli_log_prob", probs, logits, torch)
     p = sigmoid(logits) if probs is None else floating(jnp.asarray(probs))
     x, logits, p = distribution_parameters(
         require_floating(value, "continuous_bernoulli_log_prob", "value"), logits, p
     )
-    return bernoulli_log_prob(x, logits=logits) + _normalizer(clamped_probs(p), *lims)
+    return bernoulli_log_prob(x, logits=logits) + _normalizer(clamped_probs(p, torch), *lims)
 
 
 def _normalizer(p: Array, low: float, high: float) -> Array:
@@ -100,6 +104,8 @@ def relaxed_bernoulli_log_prob(
     temperature: ArrayLike,
     probs: ArrayLike | None = None,
     logits: ArrayLike | None = None,
+    *,
+    torch: str = NEWEST,
 ) -> Array:
     """Log-density of a relaxed Bernoulli variable.
 
@@ -108,6 +114,7 @@ def relaxed_bernoulli_log_prob(
         temperature: Temperature; near 0 the variable is nearly discrete.
         probs: Probability of 1, clamped to `[eps, 1 - eps]`.
         logits: Alternatively, the logit of `probs`; passing both or neither raises a TypeError.
+        torch: Version whose gradient is computed; it changed in 2.14 for clamped probabilities.
 
     Example:
         >>> import jax.numpy as jnp
@@ -117,11 +124,11 @@ def relaxed_bernoulli_log_prob(
     Torch: `torch.distributions.RelaxedBernoulli`.
     """
     reject("relaxed_bernoulli_log_prob", "bool", logits)
-    logits = as_logits("relaxed_bernoulli_log_prob", probs, logits)
+    logits = as_logits("relaxed_bernoulli_log_prob", probs, logits, torch)
     x = require_floating(value, "relaxed_bernoulli_log_prob", "value")
     x, temperature, logits = distribution_parameters(x, temperature, logits)
     limits = jnp.finfo(x.dtype)
-    x = clamp(x, float(limits.tiny), 1 - float(limits.eps))
+    x = clamp(x, float(limits.tiny), 1 - float(limits.eps), torch=torch)
     x = log(x) - log1p(-x)
     expanded, logits = broadcast_parameters(x, logits)
     difference = logits - expanded * temperature
@@ -141,7 +148,12 @@ def _logistic(x: Array) -> Array:
 
 
 def relaxed_one_hot_categorical_log_prob(
-    value: Array, temperature: ArrayLike, probs: Array | None = None, logits: Array | None = None
+    value: Array,
+    temperature: ArrayLike,
+    probs: Array | None = None,
+    logits: Array | None = None,
+    *,
+    torch: str = NEWEST,
 ) -> Array:
     """Log-density of a relaxed one-hot categorical variable.
 
@@ -150,6 +162,7 @@ def relaxed_one_hot_categorical_log_prob(
         temperature: Temperature, a number or `()`; near 0 the variable is nearly discrete.
         probs: Class weights, `(*, classes)`; first normalized, then clamped to `[eps, 1 - eps]`.
         logits: Or unnormalized log-probabilities; passing both or neither raises a TypeError.
+        torch: Version whose gradient is computed; it changed in 2.14 for clamped probabilities.
 
     Example:
         >>> import jax.numpy as jnp
@@ -159,7 +172,7 @@ def relaxed_one_hot_categorical_log_prob(
 
     Torch: `torch.distributions.RelaxedOneHotCategorical`.
     """
-    logits = log_class_probs("relaxed_one_hot_categorical_log_prob", probs, logits)
+    logits = log_class_probs("relaxed_one_hot_categorical_log_prob", probs, logits, torch)
     x, temperature, logits = distribution_parameters(array(value, "value"), temperature, logits)
     classes, x = logits.shape[-1], log(x)
     constant = lgamma(jnp.full_like(temperature, classes)) + log(temperature) * (classes - 1)
@@ -169,7 +182,11 @@ def relaxed_one_hot_categorical_log_prob(
 
 
 def one_hot_categorical_log_prob(
-    value: Array, probs: Array | None = None, logits: Array | None = None
+    value: Array,
+    probs: Array | None = None,
+    logits: Array | None = None,
+    *,
+    torch: str = NEWEST,
 ) -> Array:
     """Log-probability of a class, given as a one-hot vector.
 
@@ -177,6 +194,7 @@ def one_hot_categorical_log_prob(
         value: One-hot vectors, `(*, classes)`.
         probs: Class weights, `(*, classes)`; first normalized, then clamped to `[eps, 1 - eps]`.
         logits: Or unnormalized log-probabilities; passing both or neither raises a TypeError.
+        torch: Version whose gradient is computed; it changed in 2.14 for clamped probabilities.
 
     Example:
         >>> import jax.numpy as jnp
@@ -186,16 +204,20 @@ def one_hot_categorical_log_prob(
     Torch: `torch.distributions.OneHotCategorical`.
     """
     reject("one_hot_categorical_log_prob", "complex", value)
-    return categorical_log_prob(jnp.argmax(array(value, "value"), -1), probs, logits)
+    label = jnp.argmax(array(value, "value"), -1)
+    return categorical_log_prob(label, probs, logits, torch=torch)
 
 
-def logistic_normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> Array:
+def logistic_normal_log_prob(
+    value: Array, loc: ArrayLike, scale: ArrayLike, *, torch: str = NEWEST
+) -> Array:
     """Log-density of the logistic-normal distribution at a point on the simplex.
 
     Args:
         value: Point on the simplex, `(*, n + 1)`.
         loc: Mean of the normal distribution before the stick-breaking transform, `(*, n)`.
         scale: Standard deviation of that normal distribution, `(*, n)`.
+        torch: Version whose gradient is computed; it changed in 2.14 for clamped probabilities.
 
     Example:
         >>> import jax.numpy as jnp
@@ -208,7 +230,7 @@ def logistic_normal_log_prob(value: Array, loc: ArrayLike, scale: ArrayLike) -> 
     y = require_floating(value, "logistic_normal_log_prob", "value")
     y, loc, scale = distribution_parameters(y, loc, scale, elementwise=False)
     y, left = y[..., :-1], jnp.arange(y.shape[-1] - 1, 0, -1, dtype=y.dtype)
-    rest = clamp(1 - jnp.cumsum(y, -1), min=float(jnp.finfo(y.dtype).tiny))
+    rest = clamp(1 - jnp.cumsum(y, -1), min=float(jnp.finfo(y.dtype).tiny), torch=torch)
     x = log(y) - log(rest) + jnp.log(left)
     z = x - jnp.log(left)
     log_slope = jnp.sum(-z + logsigmoid(z) + log(y), -1)

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import HALF, array, canonical_dims, floating, is_complex
+from jaxgrad.functional._core.dtypes import DtypeClassError
 
 
 def transform_1d(
@@ -99,7 +100,7 @@ def _checked(name: str, input: Array, norm: str | None, *, real: bool) -> Array:
         raise RuntimeError(f"Unsupported dtype {input.dtype}; cast the input to float32")
     if real and is_complex(input):
         name = name.strip("_")
-        raise RuntimeError(
+        raise DtypeClassError(
             f"{name} expects a real input tensor, but got {input.dtype}; take its real part"
         )
     return input

@@ -29,7 +29,7 @@ def hfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = N
 def ihfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
     """Inverse of `hfft`: the first half of a Hermitian signal from its real spectrum.
 
-    The arguments and errors are those of `fft`; a complex input raises RuntimeError.
+    The arguments and errors are those of `fft`; a complex input raises TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -64,7 +64,7 @@ def ihfft2(
 ) -> Array:
     """Inverse of `hfft2`: half of a Hermitian signal from its real spectrum.
 
-    The arguments and errors are those of `fft2`; a complex input raises RuntimeError.
+    The arguments and errors are those of `fft2`; a complex input raises TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -100,7 +100,7 @@ def ihfftn(
 ) -> Array:
     """Inverse of `hfftn`: half of a Hermitian signal from its real spectrum.
 
-    The arguments and errors are those of `fft2`; a complex input raises RuntimeError.
+    The arguments and errors are those of `fft2`; a complex input raises TypeError.
 
     Example:
         >>> import jax.numpy as jnp

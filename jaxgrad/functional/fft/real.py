@@ -14,7 +14,7 @@ from jaxgrad.functional.fft._transforms import transform_1d, transform_nd
 def rfft(input: Array, n: int | None = None, dim: int = -1, norm: str | None = None) -> Array:
     """Discrete Fourier transform of a real signal, at non-negative frequencies only.
 
-    The arguments and errors are those of `fft`; a complex input raises RuntimeError.
+    The arguments and errors are those of `fft`; a complex input raises TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -46,7 +46,7 @@ def rfft2(
 ) -> Array:
     """Transform a real signal by `rfft` along the second of two dims and `fft` along the first.
 
-    The arguments and errors are those of `fft2`; a complex input raises RuntimeError.
+    The arguments and errors are those of `fft2`; a complex input raises TypeError.
 
     Example:
         >>> import jax.numpy as jnp
@@ -82,7 +82,7 @@ def rfftn(
 ) -> Array:
     """Transform a real signal by `rfft` along the last of several dims and `fft` along the others.
 
-    The arguments and errors are those of `fft2`; a complex input raises RuntimeError.
+    The arguments and errors are those of `fft2`; a complex input raises TypeError.
 
     Example:
         >>> import jax.numpy as jnp

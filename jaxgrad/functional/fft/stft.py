@@ -9,6 +9,7 @@ import jax.numpy as jnp
 
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, floating, is_complex, is_floating, require
+from jaxgrad.functional._core.dtypes import DtypeClassError
 from jaxgrad.functional.fft._transforms import normalize
 from jaxgrad.functional.indexing.pad import pad
 
@@ -127,7 +128,8 @@ def istft(
         return_complex: Whether the signal is complex.
 
     Raises:
-        RuntimeError: The input is real, a size does not fit, or the windows leave a gap (under
+        TypeError: The input is real (it is a RuntimeError as well, as in torch before 2.14).
+        RuntimeError: A size does not fit, or the windows leave a gap (under
             `jit` only with `checkify`).
 
     Example:
@@ -140,7 +142,7 @@ def istft(
     """
     x = array(input)
     if not is_complex(x):
-        raise RuntimeError(
+        raise DtypeClassError(
             "istft requires a complex-valued input tensor matching the output from stft with "
             f"return_complex=True, but got {x.dtype}"
         )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.torch_versions import NEWEST, REMOVED_QR
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array
 from jaxgrad.functional._core.dtypes import require_same_dtype
@@ -61,23 +62,31 @@ def svd(input: Array, some: bool = True, compute_uv: bool = True) -> SVD:
     return SVD(U, S, jnp.conj(jnp.swapaxes(Vh, -1, -2)))
 
 
-def qr(input: Array, some: bool = True) -> QRResult:
-    """Return the QR decomposition, as `linalg.qr` does with `mode="reduced"` or "complete".
+def qr(input: Array, some: bool = True, *, torch: str = NEWEST) -> QRResult:
+    """Return the QR decomposition, as torch did before 2.14 removed `torch.qr`.
 
     Args:
         input: `(*, m, n)`.
         some: Whether to reduce Q to `min(m, n)` columns.
+        torch: Version that is followed, one before 2.14.
 
     Raises:
-        RuntimeError: The result is differentiated with `some=False` and `m > n`.
+        RuntimeError: torch has no `qr` since 2.14, or the result is differentiated with
+            `some=False` and `m > n`.
 
     Example:
         >>> import jax.numpy as jnp
-        >>> print(jnp.abs(qr(jnp.array([[3.0], [4.0]])).R).round(4))
+        >>> print(jnp.abs(qr(jnp.array([[3.0], [4.0]]), torch="2.13").R).round(4))
         [[5.]]
 
-    Torch: `torch.qr`.
+    Torch: `torch.qr`, removed in torch 2.14.
     """
+    if REMOVED_QR.holds(torch):
+        mode = "reduced" if some else "complete"
+        raise RuntimeError(
+            f"torch.qr was removed in torch {REMOVED_QR.since}; use linalg.qr(A, {mode!r}), or "
+            "functional.at('2.13').qr for a port of older code"
+        )
     return _qr(input, "reduced" if some else "complete")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax.numpy as jnp
 
+from jaxgrad._core.torch_versions import NEWEST
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import (
     array,
@@ -15,11 +16,16 @@ from jaxgrad.functional._core.arguments import (
 )
 from jaxgrad.functional._core.dtypes import reject_each
 from jaxgrad.functional.loss._reduce import constant, loss_arguments
-from jaxgrad.functional.pointwise.clamp_maximum import clamp_min_kernel
+from jaxgrad.functional.pointwise.clamp_maximum import hinge
 
 
 def hinge_embedding_loss(
-    input: Array, target: Array, margin: float = 1.0, *, reduction: str = "mean"
+    input: Array,
+    target: Array,
+    margin: float = 1.0,
+    *,
+    reduction: str = "mean",
+    torch: str = NEWEST,
 ) -> Array:
     """Hinge embedding loss: the distance for target 1, `max(0, margin - distance)` for target -1.
 
@@ -28,24 +34,26 @@ def hinge_embedding_loss(
         target: 1 or -1 for each distance; broadcasts with the input.
         margin: Margin of the hinge.
         reduction: `"none"`, `"mean"` or `"sum"`.
+        torch: Version whose gradient is computed; it changed in 2.14 at the margin.
 
     Raises:
         ValueError: `reduction` is not one of the three.
 
     Example:
         >>> import jax, jax.numpy as jnp
-        >>> print(jax.grad(hinge_embedding_loss)(jnp.array([1.0]), jnp.array([-1])))
+        >>> print(jax.grad(hinge_embedding_loss)(jnp.array([0.5]), jnp.array([-1])))
         [-1.]
 
     Torch: `torch.nn.functional.hinge_embedding_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
-        1. The gradient at the margin is -1 (`jnp.maximum(0, margin - x)`: -0.5).
+        1. The gradient at the margin is 0, and was -1 before torch 2.14
+           (`jnp.maximum(0, margin - x)`: -0.5).
     """
     target = array(target, "target")
 
     def loss(x: Array) -> Array:
-        lack = clamp_min_kernel(margin - x, jnp.asarray(0, x.dtype))
+        lack = hinge(margin - x, 0, torch)
         value = jnp.where(target != 1, lack, 0) + jnp.where(target != -1, x, 0)
         return reduce(value, reduction)
 
@@ -53,7 +61,13 @@ def hinge_embedding_loss(
 
 
 def margin_ranking_loss(
-    input1: Array, input2: Array, target: Array, margin: float = 0, *, reduction: str = "mean"
+    input1: Array,
+    input2: Array,
+    target: Array,
+    margin: float = 0,
+    *,
+    reduction: str = "mean",
+    torch: str = NEWEST,
 ) -> Array:
     """Ranking loss, `max(0, -target * (input1 - input2) + margin)`.
 
@@ -64,13 +78,14 @@ def margin_ranking_loss(
     Example:
         >>> import jax, jax.numpy as jnp
         >>> one = jnp.ones(1)
-        >>> print(jax.grad(margin_ranking_loss)(one, one, one))
+        >>> print(jax.grad(margin_ranking_loss)(one, 2 * one, one))
         [-1.]
 
     Torch: `torch.nn.functional.margin_ranking_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
-        1. The gradient at the margin is the full one (`jnp.maximum(0, ...)`: half of it).
+        1. The gradient at the margin is 0, and was the full one before torch 2.14
+           (`jnp.maximum(0, ...)`: half of it).
     """
     reject_each("margin_ranking_loss", "bool complex", input1, input2, target)
     arrays = [array(input1, "input1"), array(input2, "input2"), array(target, "target")]
@@ -81,7 +96,7 @@ def margin_ranking_loss(
         )
 
     def loss(a: Array, b: Array, y: Array) -> Array:
-        return reduce(clamp_min_kernel(-y * (a - b) + margin, jnp.asarray(0, a.dtype)), reduction)
+        return reduce(hinge(-y * (a - b) + margin, 0, torch), reduction)
 
     return in_opmath(loss, *promoted(*arrays))
 

@@ -6,16 +6,23 @@ from collections.abc import Callable
 
 import jax.numpy as jnp
 
+from jaxgrad._core.torch_versions import NEWEST
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, reduce, together
 from jaxgrad.functional._core.dtypes import reject, reject_each
 from jaxgrad.functional.loss._reduce import EPSILON
-from jaxgrad.functional.pointwise.clamp_maximum import clamp_min_kernel, minimum_kernel
+from jaxgrad.functional.pointwise.clamp_maximum import hinge, minimum_kernel
 from jaxgrad.functional.reduction.distance import pairwise, pairwise_distance
 
 
 def cosine_embedding_loss(
-    input1: Array, input2: Array, target: Array, margin: float = 0, *, reduction: str = "mean"
+    input1: Array,
+    input2: Array,
+    target: Array,
+    margin: float = 0,
+    *,
+    reduction: str = "mean",
+    torch: str = NEWEST,
 ) -> Array:
     """Cosine loss: `1 - cosine` for target 1, `max(0, cosine - margin)` for target -1.
 
@@ -25,6 +32,7 @@ def cosine_embedding_loss(
         target: 1 or -1 for each pair, `(N,)` or `()`.
         margin: Margin of the hinge.
         reduction: `"none"`, `"mean"` or `"sum"`.
+        torch: Version whose gradient is computed; it changed in 2.14 at the margin.
 
     Raises:
         RuntimeError: The target has more than one dim, or not one dim less than the inputs.
@@ -34,12 +42,15 @@ def cosine_embedding_loss(
         >>> import jax, jax.numpy as jnp
         >>> x, y = jnp.array([[1.0, 0.0]]), jnp.array([[0.0, 1.0]])
         >>> print(jax.grad(cosine_embedding_loss)(x, y, jnp.array([-1])))
+        [[0. 0.]]
+        >>> print(jax.grad(cosine_embedding_loss)(x, y, jnp.array([-1]), torch="2.13"))
         [[0. 1.]]
 
     Torch: `torch.nn.functional.cosine_embedding_loss`. Gradient conventions: docs/operators.md.
 
     Differs from jax in:
-        1. The gradient at the margin is the full one (`jnp.maximum(0, ...)`: half of it).
+        1. The gradient at the margin is 0, and was the full one before torch 2.14
+           (`jnp.maximum(0, ...)`: half of it).
         2. 1e-12 is added to each squared norm.
     """
     reject("cosine_embedding_loss", "complex", input1, input2)
@@ -59,7 +70,7 @@ def cosine_embedding_loss(
     def loss(x: Array, y: Array) -> Array:
         squares = [jnp.sum(z * z, -1) + EPSILON for z in (x, y)]
         cosine = jnp.sum(x * y, -1) / jnp.sqrt(squares[0] * squares[1])
-        above = clamp_min_kernel(cosine - margin, jnp.asarray(0, cosine.dtype))
+        above = hinge(cosine - margin, 0, torch)
         value = jnp.where(target == 1, 1 - cosine, 0) + jnp.where(target == -1, above, 0)
         return reduce(value, reduction)
 
@@ -76,6 +87,7 @@ def triplet_margin_loss(
     swap: bool = False,
     *,
     reduction: str = "mean",
+    torch: str = NEWEST,
 ) -> Array:
     """Triplet loss, `max(0, d(anchor, positive) - d(anchor, negative) + margin)`.
 
@@ -88,6 +100,7 @@ def triplet_margin_loss(
         eps: Added to each difference of coordinates.
         swap: Whether to use d(positive, negative) where it is less than d(anchor, negative).
         reduction: `"none"`, `"mean"` or `"sum"`.
+        torch: Version whose gradient is computed; it changed in 2.14 at the margin.
 
     Raises:
         ValueError: The margin is not positive, or `reduction` is not one of the three.
@@ -104,14 +117,15 @@ def triplet_margin_loss(
     Differs from jax in:
         1. For coinciding points the gradient is finite, since eps is added to the difference
            (`optax.losses.triplet_margin_loss` adds it to the distance; `jnp.linalg.norm`: NaN).
-        2. The gradient at the margin is the full one (`jnp.maximum(0, ...)`: half of it).
+        2. The gradient at the margin is 0, and was the full one before torch 2.14
+           (`jnp.maximum(0, ...)`: half of it).
     """
     reject_each("triplet_margin_loss", "bool", anchor, positive, negative)
 
     def distance(x: Array, y: Array) -> Array:
         return pairwise(x, y, p=p, eps=eps)
 
-    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction, torch)
 
 
 def triplet_margin_with_distance_loss(
@@ -123,6 +137,7 @@ def triplet_margin_with_distance_loss(
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",
+    torch: str = NEWEST,
 ) -> Array:
     """Triplet loss with any distance (default `pairwise_distance`); see `triplet_margin_loss`.
 
@@ -136,7 +151,7 @@ def triplet_margin_with_distance_loss(
     """
     reject_each("triplet_margin_with_distance_loss", "bool", anchor, positive, negative)
     distance = distance_function or pairwise_distance
-    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction, torch)
 
 
 def _triplet(
@@ -147,6 +162,7 @@ def _triplet(
     margin: float,
     swap: bool,
     reduction: str,
+    torch: str,
 ) -> Array:
     a, b, c = array(anchor, "anchor"), array(positive, "positive"), array(negative, "negative")
     if margin <= 0:
@@ -162,6 +178,6 @@ def _triplet(
         near, far = distance(a, b), distance(a, c)
         if swap:
             far = minimum_kernel(far, distance(b, c))
-        return reduce(clamp_min_kernel(margin + near - far, jnp.asarray(0, near.dtype)), reduction)
+        return reduce(hinge(margin + near - far, 0, torch), reduction)
 
     return in_opmath(loss, *together(a, b, c))

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating, together
 from jaxgrad.functional._core.derivative import derivative
-from jaxgrad.functional._core.dtypes import require_same_dtype
+from jaxgrad.functional._core.dtypes import DtypeClassError, require_same_dtype
 from jaxgrad.functional.pointwise.abs_sign import sign
 
 
@@ -47,7 +47,7 @@ def imag(input: Array) -> Array:
     """
     input = array(input)
     if not is_complex(input):
-        raise RuntimeError(
+        raise DtypeClassError(
             "imag is not implemented for tensors with non-complex dtypes, the dtype is "
             f"{input.dtype}"
         )
@@ -140,7 +140,7 @@ def view_as_real(input: Array) -> Array:
     """
     input = array(input)
     if not is_complex(input):
-        raise RuntimeError(
+        raise DtypeClassError(
             f"view_as_real is only supported for complex tensors, the dtype is {input.dtype}"
         )
     return jnp.stack([input.real, input.imag], -1)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.torch_versions import NEWEST, POWER_OF_LDEXP
 from jaxgrad.functional._core.arguments import array, in_opmath, is_complex, is_floating
 from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
@@ -20,14 +21,17 @@ class Frexp(NamedTuple):
     exponent: jax.Array
 
 
-def ldexp(input: jax.Array, other: jax.Array, *, torch_gradient: bool = False) -> jax.Array:
+def ldexp(
+    input: jax.Array, other: jax.Array, *, torch_gradient: bool = False, torch: str = NEWEST
+) -> jax.Array:
     """Return `input * 2**other`.
 
     Args:
         input: Array of any shape.
         other: Exponents, integers or floats, of a shape that broadcasts with the input's.
-        torch_gradient: Whether to use torch's gradient for negative integer exponents, which is 0
-            because torch's formula computes an integer power of 2.
+        torch_gradient: Whether to use torch's gradient for negative integer exponents. Before
+            torch 2.14 it was 0, because torch's formula computed an integer power of 2.
+        torch: Version to which `torch_gradient` refers.
 
     Example:
         >>> import jax, jax.numpy as jnp
@@ -44,7 +48,8 @@ def ldexp(input: jax.Array, other: jax.Array, *, torch_gradient: bool = False) -
         reject("ldexp", "bool", other)
     if is_floating(other):
         return in_opmath(_ldexp, input, other)
-    return in_opmath(_ldexp, input, jax.lax.stop_gradient(other), integer=torch_gradient)
+    integer = torch_gradient and not POWER_OF_LDEXP.holds(torch)
+    return in_opmath(_ldexp, input, jax.lax.stop_gradient(other), integer=integer)
 
 
 @derivative(lambda t, out, _: t * (out * math.log(2)))

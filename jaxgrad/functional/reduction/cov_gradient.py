@@ -7,6 +7,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from jaxgrad._core.torch_versions import NEWEST
 from jaxgrad._core.typing import Array
 from jaxgrad.functional._core.arguments import (
     HALF,
@@ -86,7 +87,7 @@ def _covariance(x: Array, weights: Sequence[Array], correction: int, normed: boo
     return jnp.squeeze(jnp.matmul(centred, jnp.conj(scaled).T) / divisor)
 
 
-def corrcoef(input: Array) -> Array:
+def corrcoef(input: Array, *, torch: str = NEWEST) -> Array:
     """Return the correlation matrix of variables (rows) over observations (columns).
 
     Raises:
@@ -100,16 +101,16 @@ def corrcoef(input: Array) -> Array:
 
     Torch: `torch.corrcoef`.
     """
-    return in_opmath(_correlation, _require_matrix("corrcoef", input))
+    return in_opmath(_correlation, _require_matrix("corrcoef", input), torch=torch)
 
 
-def _correlation(x: Array) -> Array:
+def _correlation(x: Array, *, torch: str) -> Array:
     c = _covariance(x, (), 1, False)
     if not c.ndim:
         return div(c, c)
     spread = jnp.sqrt(jnp.diagonal(c).real)
     c = c / spread[:, None] / spread
-    return c if jnp.iscomplexobj(c) else clamp(c, -1, 1)
+    return c if jnp.iscomplexobj(c) else clamp(c, -1, 1, torch=torch)
 
 
 def _require_matrix(name: str, input: Any) -> Array:

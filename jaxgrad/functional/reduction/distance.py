@@ -182,7 +182,8 @@ def _distance_derivative(t: Any, distance: Any, d: Any, p: float) -> Any:
         below = jax.lax.stop_gradient(norm - jnp.abs(d))  # NaN for an infinite maximum
         factor = sgn_kernel(d) * (1 - jnp.minimum(jnp.ceil(below), 1))
     else:
-        zero = (norm == 0) | ((d == 0) & (p < 1))
+        # Below p = 2 torch's second derivative is 0 at d = 0, where the power has none.
+        zero = (norm == 0) | ((d == 0) & (p < 2))
         safe = jnp.where(zero, 1, norm)
         power = d if p == 2 else sgn_kernel(d) * jnp.power(jnp.abs(jnp.where(zero, 1, d)), p - 1)
         factor = jnp.where(zero, 0, power / (safe if p == 2 else jnp.power(safe, p - 1)))

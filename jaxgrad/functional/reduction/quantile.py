@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.torch_versions import NEWEST, SELECTED_QUANTILES
 from jaxgrad.functional._core.arguments import array, canonical_dim, require
 from jaxgrad.functional._core.dtypes import require_same_dtype
 from jaxgrad.functional._core.order import stable_order
@@ -20,6 +21,7 @@ def quantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
+    torch: str = NEWEST,
 ) -> jax.Array:
     """Return the q-quantiles of all elements or along a dim.
 
@@ -30,6 +32,8 @@ def quantile(
         dim: Dim to reduce; None for all elements.
         keepdim: Whether to keep the reduced dim with size 1.
         interpolation: `"linear"`, `"lower"`, `"higher"`, `"midpoint"` or `"nearest"`.
+        torch: Version whose rounding is computed. Before torch 2.14 the weights of float32
+            quantiles had the rounding error of the rank.
 
     Raises:
         RuntimeError: A dtype, shape or the interpolation is invalid, or a `q` is not in [0, 1]
@@ -46,7 +50,7 @@ def quantile(
         1. A NaN element receives the gradient (`jnp.quantile`: no gradient).
         2. `"nearest"` rounds halves to even.
     """
-    return _quantile("quantile", input, q, dim, keepdim, interpolation)
+    return _quantile("quantile", input, q, dim, keepdim, interpolation, torch)
 
 
 def nanquantile(
@@ -56,6 +60,7 @@ def nanquantile(
     keepdim: bool = False,
     *,
     interpolation: str = "linear",
+    torch: str = NEWEST,
 ) -> jax.Array:
     """Return the q-quantiles of the non-NaN elements, over all dims or along one.
 
@@ -66,11 +71,17 @@ def nanquantile(
 
     Torch: `torch.nanquantile`. Gradient conventions: docs/operators.md.
     """
-    return _quantile("nanquantile", input, q, dim, keepdim, interpolation)
+    return _quantile("nanquantile", input, q, dim, keepdim, interpolation, torch)
 
 
 def _quantile(
-    name: str, input: Any, q: Any, dim: int | None, keepdim: bool, interpolation: str
+    name: str,
+    input: Any,
+    q: Any,
+    dim: int | None,
+    keepdim: bool,
+    interpolation: str,
+    torch: str,
 ) -> jax.Array:
     input = array(input)
     if input.dtype not in (jnp.float32, jnp.float64):
@@ -97,7 +108,8 @@ def _quantile(
     )
     axis = 0 if dim is None else canonical_dim(dim, input.ndim)
     rows = input.reshape(-1) if dim is None or not input.ndim else jnp.moveaxis(input, axis, -1)
-    out = _interpolated(rows, q.reshape(-1), interpolation, skip_nan=name == "nanquantile")
+    how = (interpolation, name == "nanquantile", SELECTED_QUANTILES.holds(torch))
+    out = _interpolated(rows, q.reshape(-1), *how)
     if keepdim:
         shape = [1] * input.ndim if dim is None else [*input.shape]
         if input.ndim:
@@ -106,27 +118,45 @@ def _quantile(
     return out if q.ndim else out[0]
 
 
-def _interpolated(x: jax.Array, q: jax.Array, how: str, *, skip_nan: bool) -> jax.Array:
+def _interpolated(x: jax.Array, q: jax.Array, how: str, skip_nan: bool, exact: bool) -> jax.Array:
     """Return the quantiles along the last dim, with the dim of `q` first."""
     ordered = jnp.take_along_axis(x, stable_order(x, x.ndim - 1), -1)
     nan = jnp.isnan(x)
     if skip_nan:
-        rank = q * (jnp.sum(~nan, -1, keepdims=True) - 1).astype(x.dtype)
-        rank = jnp.where(rank < 0, 0, rank)  # all NaN: take the first, without a gradient
+        last = jnp.sum(~nan, -1, keepdims=True) - 1
+        low, weight = _rank(q, jnp.maximum(last, 0), exact)
+        # If all elements are NaN, torch takes the first, with a gradient only for q = 0.
+        weight = jnp.where((last < 0) & (q > 0), 0, weight)
     else:
         has_nan = jnp.any(nan, -1, keepdims=True)
-        rank = jnp.where(has_nan, x.shape[-1] - 1, q * (x.shape[-1] - 1))
-    fixed = jax.lax.stop_gradient(rank)
-    if how == "lower":
-        rank = jnp.floor(fixed)
-    elif how == "higher":
-        rank = jnp.ceil(fixed)
-    elif how == "nearest":
-        rank = jnp.round(fixed)
-    low = jnp.floor(jax.lax.stop_gradient(rank)).astype(int)
-    below = jnp.take_along_axis(ordered, low, -1)
-    if how in ("linear", "midpoint"):
-        weight = jnp.full_like(rank, 0.5) if how == "midpoint" else rank - low
-        above = jnp.take_along_axis(ordered, jnp.ceil(fixed).astype(int), -1)
-        below = lerp_kernel(below, above, weight)
-    return jnp.moveaxis(below, -1, 0)
+        low, weight = _rank(q, jnp.asarray(x.shape[-1] - 1), exact)
+        low, weight = jnp.where(has_nan, x.shape[-1] - 1, low), jnp.where(has_nan, 0, weight)
+    between = jax.lax.stop_gradient(weight)
+    above = low + (between > 0)
+    if how in ("lower", "higher", "nearest"):
+        nearer = jnp.where((between > 0.5) | ((between == 0.5) & (low % 2 == 1)), above, low)
+        at = {"lower": low, "higher": above, "nearest": nearer}[how]
+        return jnp.moveaxis(jnp.take_along_axis(ordered, at, -1), -1, 0)
+    if how == "midpoint":
+        weight = jnp.full_like(weight, 0.5)
+    ends = (jnp.take_along_axis(ordered, at, -1) for at in (low, above))
+    return jnp.moveaxis(lerp_kernel(*ends, weight), -1, 0)
+
+
+def _rank(q: jax.Array, last: jax.Array, exact: bool) -> tuple[jax.Array, jax.Array]:
+    """Return the integer part of `q * last`, and the rest, which has the derivative `last`.
+
+    If `exact`, the rest of a float32 rank has no error of the product: `q` is split into a multiple
+    of 1 / 4096, whose products with the digits of `last` in base 4096 are exact, and a remainder.
+    """
+    if not exact or q.dtype == jnp.float64:
+        rank = q * last.astype(q.dtype)
+        low = jnp.floor(jax.lax.stop_gradient(rank))
+        return low.astype(int), rank - low
+    steps = jnp.round(jax.lax.stop_gradient(q) * 4096)
+    high, digit = last // 4096, (last % 4096).astype(q.dtype)
+    part = steps / 4096 * digit
+    rest = part - jnp.floor(part) + (q - steps / 4096) * last.astype(q.dtype)
+    carry = jnp.floor(jax.lax.stop_gradient(rest))
+    whole = steps.astype(int) * high + jnp.floor(part).astype(int) + carry.astype(int)
+    return whole, rest - carry

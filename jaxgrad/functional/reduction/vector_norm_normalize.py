@@ -8,6 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from jaxgrad._core.torch_versions import NEWEST
 from jaxgrad._core.typing import Array, DTypeLike
 from jaxgrad.functional._core.arguments import (
     Dim,
@@ -22,7 +23,7 @@ from jaxgrad.functional._core.derivative import derivative
 from jaxgrad.functional._core.dtypes import reject
 from jaxgrad.functional.pointwise.abs_sign import sign_kernel
 from jaxgrad.functional.pointwise.arithmetic import quotient
-from jaxgrad.functional.pointwise.clamp_maximum import clamp_min_kernel
+from jaxgrad.functional.pointwise.clamp_maximum import hinge
 
 
 def vector_norm(
@@ -162,7 +163,9 @@ def _power(x: Array, p: float) -> Array:
     return _pow(x, jnp.asarray(p, x.dtype)) if p else jnp.ones_like(x)
 
 
-def normalize(input: Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12) -> Array:
+def normalize(
+    input: Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12, *, torch: str = NEWEST
+) -> Array:
     """Divide the input by its p-norm along a dim, with the norm bounded below by `eps`.
 
     Raises:
@@ -184,7 +187,7 @@ def normalize(input: Array, p: float = 2.0, dim: Dim = 1, eps: float = 1e-12) ->
 
     def unit(x: Array) -> Array:
         size = p_norm(x, p=float(p), axes=axes, keepdim=True)
-        return quotient(x, clamp_min_kernel(size, jnp.asarray(eps, size.dtype)))
+        return quotient(x, hinge(size, eps, torch))
 
     return in_opmath(unit, input)
 

@@ -1,5 +1,6 @@
 """The parts of the operators' suite that several test files of `tests/jaxgrad/functional` share."""
 
+import dataclasses
 import functools
 import inspect
 import os
@@ -11,10 +12,12 @@ import pytest
 import torch
 
 from jaxgrad import functional
+from jaxgrad.parity import interop
 from parity_tests.audits.version_changes import Change, applying
-from parity_tests.operators import Operator, load
+from parity_tests.operators import Operator, here, jax_side, load, torch_side
 from parity_tests.operators._harness.conventions import COMMAND, pinned
 from parity_tests.operators._harness.grid import check
+from parity_tests.operators._harness.jobs import jobs
 from parity_tests.operators._harness.rows import ConventionRow
 
 
@@ -38,6 +41,9 @@ def agreement_test(room: str) -> Callable[..., None]:
         if change := changes.get(record.name):
             still_differs(record, change)
             return
+        if record.removed and here(record.removed):
+            both_refuse(record)
+            return
         outcome = check(record, EVERY)
         rows = [row for row in _pinned() if row.operator == record.name]
 
@@ -59,9 +65,18 @@ def still_differs(record: Operator, change: Change) -> None:
         problems = [str(error)]
     assert problems, (
         f"{record.name} passes with {change.package} {INSTALLED[change.package]}, but "
-        "parity_tests/tables/version_changes.tsv says that it differs there, with "
-        f"{change.difference}: correct that line"
+        f"that torch and older ones are listed with a difference ({change.difference}): correct "
+        "that line of jaxgrad/_core/torch_versions.py or parity_tests/audits/version_changes.py"
     )
+
+
+def both_refuse(record: Operator) -> None:
+    """Raise AssertionError if an operator that torch has removed does not raise in both."""
+    for j in jobs(record):
+        for side, convert in ((torch_side, interop.to_torch), (jax_side, interop.to_jax)):
+            args, kwargs = j.rebuild(convert(j.arrays))
+            with pytest.raises(RuntimeError, match="removed"):
+                side(dataclasses.replace(record, invariant=None))(*args, **kwargs)
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from hypothesis import strategies as st
 
+from jaxgrad._core.torch_versions import REMOVED_QR
 from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
 from parity_tests.operators._harness.draw import floats
 from parity_tests.operators.linalg._shared import (
@@ -115,6 +116,7 @@ def svd(draw):
 @operator(
     "qr",
     dtypes=WIDE,
+    removed=REMOVED_QR,
     invariant=lambda q, r: (r * r, q[..., :1, :] * q),
     points=[call(DEPENDENT, False)],
     differences=[

@@ -5,7 +5,8 @@ import numpy as np
 import optax
 from hypothesis import strategies as st
 
-from parity_tests.operators import PinnedDifference, RaisesFor, call, operator
+from jaxgrad._core.torch_versions import SECOND_OF_DISTANCES
+from parity_tests.operators import PinnedDifference, RaisesFor, call, here, operator
 from parity_tests.operators._harness.draw import broadcast, dims, floats, shapes
 
 
@@ -14,6 +15,23 @@ ORDERS = [0.5, 1.0, 1.5, 2.0, 3.0, inf]
 POWERS = st.sampled_from(ORDERS)
 SAME = [[0.0, 1.0], [2.0, 3.0]]
 ROWS = [[0.0, 1.0], [0.0, 1.0], [5.0, 1.0]]
+SECOND = here(SECOND_OF_DISTANCES)
+CONTRADICTS = (
+    "torch's second derivative has a formula of its own: with respect to the cotangent it takes "
+    "the sign of a difference that is NaN or infinite, whose gradient is NaN"
+)
+NOT_FINITE = {  # calls of `pdist`, with the second derivatives of torch and of JAX
+    call([[nan], [1.0]], 1.0): {"second/0": (nan, [[-1.0], [1.0]]), "transpose/0": (0.0, nan)},
+    call([[0.0, inf], [1.0, 2.0], [1.0, 3.0]], inf): {
+        "second/0": ([[0.0, nan]] * 3, 0.0),
+        "transpose/0": ([-2.0, -4.0, 2.0], [nan, nan, 2.0]),
+    },
+    call([[0.0, nan], [1.0, 2.0], [1.0, 3.0]], inf): {
+        "second/0": (nan, 0.0),
+        "transpose/0": ([0.0, 0.0, 2.0], [nan, nan, 2.0]),
+    },
+}
+FAR = call([[0.0, inf], [1.0, 2.0]], [[5.0, 1.0], [1.0, 2.0]], inf)
 
 
 @operator(
@@ -64,10 +82,14 @@ def cosine_similarity(draw):
     dtypes=("float64", "float32"),
     points=[
         *(call(ROWS, p) for p in (0.0, *ORDERS)),
-        call([[nan], [1.0]], 1.0),
-        *(call([[0.0, x], [1.0, 2.0], [1.0, 3.0]], inf) for x in (inf, nan)),
+        *(sample for sample in NOT_FINITE if not SECOND),
         call(np.zeros((1, 2))),
         call([[1.0, nan], [1.0, 2.0], [inf, 1.0]], 0.0),
+    ],
+    differences=[
+        PinnedDifference(sample, sides, CONTRADICTS)
+        for sample, sides in NOT_FINITE.items()
+        if SECOND
     ],
     raises=[
         RaisesFor(call(np.ones(2)), RuntimeError, "only supports 2D"),
@@ -91,7 +113,7 @@ def pdist(draw):
     dtypes=("float64", "float32"),
     points=[
         *(call(SAME, [[0.0, 1.0], [5.0, 3.0]], p) for p in (0.0, *ORDERS)),
-        call([[0.0, inf], [1.0, 2.0]], [[5.0, 1.0], [1.0, 2.0]], inf),
+        *([] if SECOND else [FAR]),
         call(np.zeros((0, 2)), np.zeros((3, 2))),
         call([[1.0, nan], [1.0, 2.0]], [[1.0, 2.0], [inf, 1.0]], 0.0),
     ],
@@ -104,7 +126,19 @@ def pdist(draw):
                 "gradient/1": ([[nan, 1.0]], nan),
             },
             "torch ignores a NaN in this maximum, but not in pdist's",
-        )
+        ),
+        *(
+            PinnedDifference(
+                FAR,
+                {
+                    "second/0": ([[0.0, nan], [0.0, 0.0]], 0.0),
+                    "second/1": ([[0.0, nan], [0.0, nan]], 0.0),
+                    "transpose/0": ([[0.0, -2.0], [-2.0, 0.0]], [[nan, nan], [-2.0, 0.0]]),
+                },
+                CONTRADICTS,
+            )
+            for _ in range(SECOND)
+        ),
     ],
     raises=[
         RaisesFor(call(np.ones((2, 2)), np.ones((2, 3))), RuntimeError, "same number"),
