@@ -162,6 +162,11 @@ class Operator:
         return f"torch {torch.__version__} has no {self.name}, which torch {self.since} introduced"
 
     @property
+    def is_removed(self) -> bool:
+        """Whether the installed torch has removed the operator."""
+        return self.removed is not None and here(self.removed)
+
+    @property
     def room(self) -> str:
         return self.place.partition("/")[0]
 

@@ -76,7 +76,7 @@ def i1(input: Array, *, torch: str = NEWEST) -> Array:
         >>> print(jax.grad(i1)(0.0))
         0.5
 
-    Torch: `torch.special.i1`. Gradient conventions: docs/operators.md.
+    Torch: `torch.special.i1`.
     """
     reject("special.i1", "complex", input)
     return in_opmath(_i1, array(input), nan=BESSEL_OF_NAN.holds(torch))
@@ -116,7 +116,10 @@ def i1e(input: Array, *, torch: str = NEWEST) -> Array:
         >>> print(jax.grad(i1e)(0.0))
         0.5
 
-    Torch: `torch.special.i1e`.
+    Torch: `torch.special.i1e`. Gradient conventions: docs/operators.md.
+
+    Differs from jax in:
+        1. At NaN the gradient is NaN (`jax.scipy.special.i1e`: 0.5).
     """
     reject("special.i1e", "complex", input)
     return in_opmath(_i1e, array(input), nan=BESSEL_OF_NAN.holds(torch))

@@ -3,8 +3,9 @@
     python -m parity_tests --conventions [OPERATOR ...] [--markdown docs/operators.md] [--html FILE]
 
 Each run measures its rows. `--markdown` replaces the measured operators' rows in the table and
-writes the page from the whole table; the test suite compares both with its own measurements. With
-another JAX than the one pinned for Python 3.11 it may instead write the table of that version, with
+writes the page from the whole table; the test suite compares both with its own measurements. The
+page is for the newest torch and the JAX that is pinned for Python 3.11. With another JAX, or for an
+operator that a newer torch has changed, the run instead writes the table of that version, with
 the operators whose rows differ there. The docstring of each operator in the table has the sentence
 `POINTER`, which the docs build replaces with a summary of the rows.
 """
@@ -22,6 +23,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import jax
 
 from jaxgrad import functional
+from jaxgrad._core.torch_versions import CHANGES, at_least, convention
 from parity_tests.operators import Operator, load
 from parity_tests.operators._harness.conventions_page import as_html
 from parity_tests.operators._harness.grid import Outcome, check
@@ -33,12 +35,17 @@ from parity_tests.site.api import table as markdown_table
 
 
 TABLE = ROOT / "parity_tests" / "tables" / "conventions.tsv"
+OLDER_TORCH = {  # before this version of torch, the rows of these operators replace the others
+    "2.15": TABLE.with_stem("conventions_torch_before_2_15"),
+    "2.14": TABLE.with_stem("conventions_torch_before_2_14"),
+}
 OLDER = {(0, 10, 1): TABLE.with_stem("conventions_jax_before_0_10_1")}  # before this version of JAX
 NEWER = {  # from this version of JAX on, the rows of these operators replace the earlier ones
     (0, 11): TABLE.with_stem("conventions_jax_0_11"),
     (0, 12): TABLE.with_stem("conventions_jax_0_12"),
 }
 PAGE = ROOT / "docs" / "operators.md"
+TORCH = convention()
 COMMAND = "python -m parity_tests --conventions {} --markdown docs/operators.md"
 MANY = 20  # operators; with fewer, starting another process costs more than it saves
 POINTS = 3  # points shown in one line
@@ -57,7 +64,7 @@ def main(
     After Ctrl-C the operators that are measured are written, and the rows of the others stay.
     """
     known = load()
-    offered = [record for record in known.values() if not record.too_new]
+    offered = [record for record in known.values() if not record.too_new and not record.is_removed]
     chosen = [record for record in offered if _matches(record, patterns)]
     if not chosen:
         print(f"no operator matches {' '.join(patterns)}", file=sys.stderr)
@@ -78,23 +85,23 @@ def main(
         print(f"interrupted: {len(outcomes)} of {len(names)} operators {place}", file=sys.stderr)
         if not outcomes:
             return 130
-    kept = [row for row in read() if row.operator in known and row.operator not in outcomes]
-    rows = merged(kept, outcomes.values())
-    if markdown and (tables := _tables()):
-        tables[-1].write_text(as_table(rows_that_differ(outcomes)), encoding="utf-8")
-        print(
-            f"{tables[-1].name} is written; the page shows the rows for the JAX of Python 3.11",
-            file=sys.stderr,
-        )
-        markdown = None
+    names = list(outcomes)
+    targets = {name: (_tables(name) or [TABLE])[-1] for name in names}
+    measured = {name: outcomes[name] for name in names if targets[name] == TABLE}
+    kept = [row for row in read() if row.operator in known and row.operator not in measured]
+    rows = merged(kept, measured.values())
     if markdown:
         TABLE.write_text(as_table(rows), encoding="utf-8")
+        for path in {*targets.values()} - {TABLE}:
+            there = {name: outcomes[name] for name in names if targets[name] == path}
+            path.write_text(as_table(rows_that_differ(there)), encoding="utf-8")
+            print(f"{path.name} is written; the page has other versions' rows", file=sys.stderr)
     for path, text in ((markdown, as_markdown(rows)), (page, as_html(united(rows)))):
         if path:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
     if not markdown and not page:
-        print(as_table(row for row in rows if row.operator in outcomes), end="")
+        print(as_table(merged((), outcomes.values())), end="")
     for name, outcome in outcomes.items():
         for problem in outcome.problems:
             print(f"{name}: {problem}", file=sys.stderr)
@@ -140,14 +147,20 @@ def read(path: pathlib.Path = TABLE) -> list[ConventionRow]:
 
 
 def pinned() -> list[ConventionRow]:
-    """Return the rows for the installed JAX; the page has those for the JAX of Python 3.11."""
+    """Return the rows for the installed versions of torch and JAX."""
     return _replaced(_tables())
 
 
-def _tables() -> list[pathlib.Path]:
-    """Return the tables of changes that hold for the installed JAX."""
+def _tables(operator: str | None = None) -> list[pathlib.Path]:
+    """Return the tables of changes that hold for the installed versions, for one operator or all.
+
+    The rows of an operator depend on torch only if a newer version has changed the operator.
+    """
+    moved = {c.since for c in CHANGES if operator is None or operator in c.operators}
+    torch = [path for v, path in OLDER_TORCH.items() if v in moved and not at_least(TORCH, v)]
     older = [path for version, path in OLDER.items() if jax.__version_info__ < version]
-    return older + [path for version, path in NEWER.items() if jax.__version_info__ >= version]
+    newer = [path for version, path in NEWER.items() if jax.__version_info__ >= version]
+    return torch + older + newer
 
 
 def _replaced(tables: Iterable[pathlib.Path]) -> list[ConventionRow]:
@@ -160,11 +173,11 @@ def _replaced(tables: Iterable[pathlib.Path]) -> list[ConventionRow]:
 
 
 def rows_that_differ(outcomes: Mapping[str, Outcome]) -> list[ConventionRow]:
-    """Return all rows of the operators whose rows the last table of changes must hold.
+    """Return all rows that the last table of changes of these operators must hold.
 
     A row with an empty `form` represents an operator that has no rows there.
     """
-    *others, last = _tables()
+    *others, last = _tables(next(iter(outcomes)))
     base = dict(_operators(merged(_replaced(others), ())))
     rows_by_name = {name: rows for name, rows in _operators(read(last)) if name not in outcomes}
     for name, outcome in outcomes.items():

@@ -14,7 +14,7 @@ import torch
 from jaxgrad import functional
 from jaxgrad.parity import interop
 from parity_tests.audits.version_changes import Change, applying
-from parity_tests.operators import Operator, here, jax_side, load, torch_side
+from parity_tests.operators import Operator, jax_side, load, torch_side
 from parity_tests.operators._harness.conventions import COMMAND, pinned
 from parity_tests.operators._harness.grid import check
 from parity_tests.operators._harness.jobs import jobs
@@ -41,7 +41,7 @@ def agreement_test(room: str) -> Callable[..., None]:
         if change := changes.get(record.name):
             still_differs(record, change)
             return
-        if record.removed and here(record.removed):
+        if record.is_removed:
             both_refuse(record)
             return
         outcome = check(record, EVERY)

@@ -12,7 +12,7 @@ from parity_tests.operators._harness.grid import Outcome
 
 
 ABS = load()["abs"]
-CHANGE = Change("torch", ">=2.11", "abs", "another gradient at 0")
+CHANGE = Change("torch", "2.99", "abs", "another gradient at 0")
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def changed(monkeypatch):
 def test_a_change_that_torch_does_not_have_fails(changed):
     """`abs` has torch's gradient: the message says which line is wrong, and in which file."""
     words = (
-        "abs passes with torch .*version_changes.tsv says that it differs .*another gradient at 0"
+        "abs passes with torch .*listed with a difference .another gradient at 0.*torch_versions.py"
     )
     with pytest.raises(AssertionError, match=words):
         suite.agreement_test("pointwise")(ABS)
@@ -60,9 +60,9 @@ def test_another_error_is_not_taken_for_a_difference(changed, monkeypatch):
 
 
 def test_a_change_of_other_versions_is_ignored(monkeypatch):
-    """A row for a newer torch than the installed one does not apply: the operator must agree."""
-    later = CHANGE._replace(versions=">=99.0")
-    monkeypatch.setattr(version_changes, "changes", lambda: [later])
+    """A change that the installed torch has does not apply: the operator must agree."""
+    earlier = CHANGE._replace(since="2.0")
+    monkeypatch.setattr(version_changes, "changes", lambda: [earlier])
     suite.agreement_test("pointwise")(ABS)
 
 
@@ -70,3 +70,14 @@ def test_an_operator_that_this_torch_lacks_is_skipped():
     """It is not counted among those that differ."""
     with pytest.raises(pytest.skip.Exception, match="which torch 99.0 introduced"):
         suite.agreement_test("pointwise")(dataclasses.replace(ABS, since="99.0"))
+
+
+@pytest.mark.filterwarnings("ignore:torch.qr is deprecated")
+def test_an_operator_that_torch_removed_is_refused_by_both():
+    """`torch.qr` is removed in 2.14; the test fails where one of the two still works."""
+    removed = load()["qr"]
+    if removed.is_removed:
+        suite.both_refuse(removed)
+        return
+    with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
+        suite.both_refuse(removed)
