@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -12,13 +12,14 @@ import numpy as np
 
 from jaxgrad._core import compat, paths
 from jaxgrad._core.jaxpr import live_inputs
+from jaxgrad._core.torch_versions import convention, supported
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.lint.report import LintReport, Warned
-from jaxgrad.parity.lint.rules import DEEP, RULES, Rule
+from jaxgrad.parity.lint.rules import DEEP, Rule, rules_of
 from jaxgrad.parity.lint.walking import Visit, Walk
 
 
-def lint(fn: Callable[..., PyTree], *args: PyTree) -> LintReport:
+def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> LintReport:
     """Report where torch's gradient differs from JAX's at these values.
 
     `fn` runs once, equation by equation. Only equations between a floating point input and a
@@ -30,6 +31,8 @@ def lint(fn: Callable[..., PyTree], *args: PyTree) -> LintReport:
     Args:
         fn: A function of pytrees of arrays: a loss, a model, a training step.
         *args: The arguments of `fn`. Their values matter: `abs` is a finding at 0 only.
+        torch: The version whose conventions are stated, such as `"2.13"`. The default is the
+            installed torch, or without one the newest that jaxgrad knows.
 
     Returns:
         A report: each finding has `file:line`, name stack, primitive, number of elements, both
@@ -38,6 +41,7 @@ def lint(fn: Callable[..., PyTree], *args: PyTree) -> LintReport:
     Raises:
         TypeError: `lint` was called under `jit`, `grad` or `vmap`, where arguments have no values.
         NotImplementedError: `fn` contains a primitive that runs a program jaxgrad does not know.
+        ValueError: `torch` is not a version that jaxgrad knows.
 
     Example:
         >>> import jax.numpy as jnp
@@ -49,8 +53,9 @@ def lint(fn: Callable[..., PyTree], *args: PyTree) -> LintReport:
         >>> lint(lambda x: jnp.sum(jnp.abs(x)), jnp.array([1.0, -2.0])).findings
         ()
 
-    Torch: none; its conventions are those of `jaxgrad.functional`.
+    Torch: none; its conventions are those of `jaxgrad.functional.at(torch)`.
     """
+    version = supported(torch) if torch else convention()
     leaves, treedef = jax.tree.flatten(args)
     if any(compat.is_traced(x) for x in leaves):
         raise TypeError(
@@ -68,11 +73,11 @@ def lint(fn: Callable[..., PyTree], *args: PyTree) -> LintReport:
 
     values = [jnp.asarray(leaves[i]) for i in arrays]
     traced = jax.make_jaxpr(flat)(*values)
-    watch = _Watch()
+    watch = _Watch(rules_of(version))
     Walk(watch.is_wanted, watch.show)(traced, values)
     names = [paths.of_argument(i, name) for i, x in enumerate(args) for name, _ in paths.named(x)]
     conjugates = _conjugates(traced, [names[i] for i in arrays], values)
-    return LintReport((*conjugates, *watch.findings()), watch.count)
+    return LintReport((*conjugates, *watch.findings()), watch.count, version)
 
 
 def _is_array(x: Any) -> bool:
@@ -82,18 +87,19 @@ def _is_array(x: Any) -> bool:
 class _Watch:
     """Collect the findings of each equation over all iterations of its enclosing loops."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Mapping[str, tuple[Rule, ...]]) -> None:
+        self.rules = rules
         self.count = 0
         self.warnings: dict[tuple, Warned] = {}
 
     def is_wanted(self, name: str) -> bool:
-        return name in RULES
+        return name in self.rules
 
     def show(self, visit: Visit) -> None:
         if visit.library and visit.name not in DEEP:
             return
         self.count += 1
-        for i, rule in enumerate(RULES[visit.name]):
+        for i, rule in enumerate(self.rules[visit.name]):
             mask = rule.place(visit)
             if mask is None:
                 continue

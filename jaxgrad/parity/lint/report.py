@@ -24,11 +24,16 @@ class Warned:
     remedy: str
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, version: str = "") -> str:
+        """Return the finding as three lines, with the version of torch if it is given."""
         at = " ".join(filter(None, (self.line or "(no line)", self.name_stack)))
         loops = f", in {self.turns} iterations" if self.turns > 1 else ""
+        torch = f"torch {version}".rstrip()
         return (
             f"{at}  {self.primitive}: {self.elements} of {self.of} {self.where}{loops}\n"
-            f"    gradient in torch: {self.torch}; in JAX: {self.jax}\n"
+            f"    gradient in {torch}: {self.torch}; in JAX: {self.jax}\n"
             f"    remedy: {self.remedy}"
         )
 
@@ -39,6 +44,7 @@ class LintReport:
 
     findings: tuple[Warned, ...]
     equations: int  # checked equations, counted once per loop iteration
+    torch: str  # the version of torch whose conventions are stated, as `2.13`
 
     def check(self) -> LintReport:
         """Return the report itself if it has no findings.
@@ -65,7 +71,10 @@ class LintReport:
     def __str__(self) -> str:
         if not self.findings:
             plural = "s" * (self.equations != 1)
-            return f"torch's conventions hold at these values ({self.equations} equation{plural})"
+            return (
+                f"the conventions of torch {self.torch} hold at these values "
+                f"({self.equations} equation{plural})"
+            )
         count = len(self.findings)
-        head = f"{count} place{'s' * (count > 1)} where torch's gradient differs"
-        return "\n".join([head, *map(str, self.findings)])
+        head = f"{count} place{'s' * (count > 1)} where the gradient of torch {self.torch} differs"
+        return "\n".join([head, *(finding.text(self.torch) for finding in self.findings)])

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jaxgrad._core.torch_versions import BOUND_OF_CLAMP, NEWEST, TIES_OF_FMAX, Change
 from jaxgrad.parity.lint import places as at
 from jaxgrad.parity.lint.places import Place
 
@@ -20,14 +21,39 @@ class Rule(NamedTuple):
     torch: str  # torch's gradient at these elements
     jax: str
     remedy: str
+    since: Change | None = None  # the rule holds for the versions of torch with this change
+    before: Change | None = None  # or for those without it; its remedy is then in `functional.at`
+
+    def holds(self, torch: str) -> bool:
+        """Return whether the rule is about a version of torch."""
+        if self.since is not None:
+            return self.since.holds(torch)
+        return self.before is None or not self.before.holds(torch)
 
 
 _MAX_TIES, _MIN_TIES = "where the maximum is tied", "where the minimum is tied"
 _RAISES = "an error"
 _NO_GRADIENT = "that torch cannot differentiate"
 _INDEX = "with an index out of range"
-_BY_HAND = "jaxgrad.functional.relu (0 at the bound) or clamp (1)"
 _CLAMP = "jaxgrad.functional.clamp"
+_AT_A_CONSTANT = (
+    Rule(
+        at.at_a_constant,
+        "at a constant",
+        "0 in relu and clamp",
+        "0.5",
+        "jaxgrad.functional.relu or clamp",
+        since=BOUND_OF_CLAMP,
+    ),
+    Rule(
+        at.at_a_constant,
+        "at a constant",
+        "0 in relu and 1 in clamp",
+        "0.5",
+        "jaxgrad.functional.relu (0 at the bound) or clamp (1)",
+        before=BOUND_OF_CLAMP,
+    ),
+)
 _OVERLOAD = "jaxgrad.functional.max(x, dim) or min(x, dim); amax and amin split ties as JAX does"
 _STOP = "jax.lax.stop_gradient, because no gradient is intended"
 _CHECK = "check the indices (jaxgrad.functional.gather and take_along_dim raise as torch does)"
@@ -60,10 +86,13 @@ _OUTSIDE = {
 # `name` is a primitive; `name()` is one of JAX's own functions, whose body is then skipped.
 RULES: dict[str, tuple[Rule, ...]] = {
     "abs": (Rule(at.real_zero, "at 0", "0", "1", "jaxgrad.functional.abs"),),
-    "max": (Rule(at.at_a_constant, "at a constant", "0 or 1", "0.5", _BY_HAND),),
-    "min": (Rule(at.at_a_constant, "at a constant", "0 or 1", "0.5", _BY_HAND),),
-    "clamp": (Rule(at.at_a_bound(1), "at a bound", "1", "0", _CLAMP),),
-    "clip()": (Rule(at.at_a_bound(0), "at a bound", "1", "0.5", _CLAMP),),
+    "max": _AT_A_CONSTANT,
+    "min": _AT_A_CONSTANT,
+    "clamp": (Rule(at.at_a_bound(1), "at a bound", "1", "0", _CLAMP, before=BOUND_OF_CLAMP),),
+    "clip()": (
+        Rule(at.at_a_bound(0), "at a bound", "0", "0.5", _CLAMP, since=BOUND_OF_CLAMP),
+        Rule(at.at_a_bound(0), "at a bound", "1", "0.5", _CLAMP, before=BOUND_OF_CLAMP),
+    ),
     "reduce_max": (Rule(at.tied_in_one_axis, _MAX_TIES, "all to one", "split evenly", _OVERLOAD),),
     "reduce_min": (Rule(at.tied_in_one_axis, _MIN_TIES, "all to one", "split evenly", _OVERLOAD),),
     "cummax": (
@@ -173,12 +202,16 @@ RULES: dict[str, tuple[Rule, ...]] = {
             "jaxgrad.functional.hardtanh",
         ),
     ),
-    "fmax()": (
-        Rule(at.equal, "that tie", "to the first", "to the second", "jaxgrad.functional.fmax"),
-    ),
-    "fmin()": (
-        Rule(at.equal, "that tie", "to the first", "to the second", "jaxgrad.functional.fmin"),
-    ),
+    **{
+        f"{name}()": tuple(
+            Rule(at.equal, "that tie", torch, "to the second", f"jaxgrad.functional.{name}", *when)
+            for torch, *when in (
+                ("half to each", TIES_OF_FMAX),
+                ("to the first", None, TIES_OF_FMAX),
+            )
+        )
+        for name in ("fmax", "fmin")
+    },
     "copysign()": (
         Rule(
             at.if_active(0, at.where(at.is_zero)),
@@ -233,6 +266,24 @@ RULES["scatter"] += (
         "jaxgrad.functional.scatter; or make the indices unique",
     ),
 )
+
+
+def rules_of(torch: str) -> dict[str, tuple[Rule, ...]]:
+    """Return the rules for a supported version of torch, with remedies that follow it."""
+    older = "" if torch == NEWEST else f'.at("{torch}")'
+
+    def following(rule: Rule) -> Rule:
+        if rule.before is None or not older:
+            return rule
+        remedy = rule.remedy.replace("jaxgrad.functional", f"jaxgrad.functional{older}")
+        return rule._replace(remedy=remedy)
+
+    chosen = {
+        name: tuple(following(rule) for rule in rules if rule.holds(torch))
+        for name, rules in RULES.items()
+    }
+    return {name: rules for name, rules in chosen.items() if rules}
+
 
 # These are checked inside JAX's own functions as well.
 DEEP = (*_OUTSIDE, "rev", *(f"{name}()" for name in ("solve", "inv")))

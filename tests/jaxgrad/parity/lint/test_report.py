@@ -19,15 +19,15 @@ def test_a_finding_has_line_name_stack_and_text():
             y = jnp.clip(x, 0.0, 1.0)  # the reported line
         return jnp.sum(y)
 
-    report = lint(model, jnp.array([0.0, 0.5, 1.0]))
+    report = lint(model, jnp.array([0.0, 0.5, 1.0]), torch="2.15")
     (finding,) = report.findings
     line = model.__code__.co_firstlineno + 2
     assert finding.line == f"test_report.py:{line}"
     assert finding.name_stack == "block"
     assert str(report) == (
-        "1 place where torch's gradient differs\n"
+        "1 place where the gradient of torch 2.15 differs\n"
         f"test_report.py:{line} block  clip(): 2 of 3 at a bound\n"
-        "    gradient in torch: 1; in JAX: 0.5\n"
+        "    gradient in torch 2.15: 0; in JAX: 0.5\n"
         "    remedy: jaxgrad.functional.clamp"
     )
     assert json.loads(report.to_json())["findings"][0]["elements"] == 2
@@ -37,7 +37,11 @@ def test_a_finding_has_line_name_stack_and_text():
 
 def test_a_report_without_findings(tmp_path):
     """A report without findings passes `check()` and has an empty list in its JSON."""
-    report = lint(jnp.sin, jnp.ones(2)).check()
-    assert str(report) == "torch's conventions hold at these values (0 equations)"
+    report = lint(jnp.sin, jnp.ones(2), torch="2.13").check()
+    assert str(report) == ("the conventions of torch 2.13 hold at these values (0 equations)")
     report.to_json(tmp_path / "lint.json")
-    assert json.loads((tmp_path / "lint.json").read_text()) == {"findings": [], "equations": 0}
+    assert json.loads((tmp_path / "lint.json").read_text()) == {
+        "findings": [],
+        "equations": 0,
+        "torch": "2.13",
+    }

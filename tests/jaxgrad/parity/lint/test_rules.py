@@ -14,9 +14,12 @@ import torch
 from jax import lax
 from torch.nn import functional as F  # noqa: N812
 
+import jaxgrad
 from jaxgrad import functional
+from jaxgrad._core.torch_versions import NEWEST, SUPPORTED
+from jaxgrad._core.torch_versions import convention as convention_of
 from jaxgrad.parity import lint
-from jaxgrad.parity.lint.rules import RULES
+from jaxgrad.parity.lint.rules import RULES, rules_of
 
 
 NAN = float("nan")
@@ -237,6 +240,10 @@ IDS = [f"{i}-{r.rule}" for i, r in enumerate(CONVENTIONS)]
 def test_a_convention_is_reported_exactly_where_it_differs(case: Convention):
     """`lint` reports both gradients where they differ, and nothing at the ordinary point."""
     by_torch, by_jax = gradients(case, case.point)
+    if case.rule not in rules_of(convention_of()):  # this torch has JAX's gradient
+        assert same(by_torch, by_jax)
+        lint(case.jax, *(np.asarray(p, float) for p in case.point)).check()
+        return
     agree_since = {"lgamma": "JAX 0.11", "hypot()": "JAX 0.12"}
     if case.rule in agree_since and same(by_torch, by_jax):
         lint(case.jax, *(np.asarray(p, float) for p in case.point)).check()
@@ -261,6 +268,45 @@ def test_every_rule_is_run():
     promoted = {"add", "sub", "mul", "div"}
     missing = set(RULES) - {r.rule for r in CONVENTIONS} - promoted - {"sign", "scatter_add"}
     assert not missing, f"rules that test_rules.py does not run: {sorted(missing)}"
+
+
+@pytest.mark.parametrize("version", SUPPORTED)
+def test_one_rule_holds_for_each_version_and_place(version):
+    """A convention that moved has one rule before and one after; never both, and never a gap."""
+    for name, rules in rules_of(version).items():
+        places = [rule.where for rule in rules if rule.since or rule.before]
+        assert len(set(places)) == len(places), name
+    gone = RULES.keys() - rules_of(version).keys()
+    assert gone == ({"clamp"} if version >= "2.14" else set())
+
+
+@pytest.mark.parametrize(
+    ("version", "slope", "remedy"),
+    [
+        ("2.13", "1", 'jaxgrad.functional.at("2.13").clamp'),
+        ("2.14", "0", "jaxgrad.functional.clamp"),
+        (NEWEST, "0", "jaxgrad.functional.clamp"),
+    ],
+)
+def test_a_finding_is_that_of_the_version(version, slope, remedy):
+    """The gradient at the bound of a clamp is 1 up to torch 2.13, and 0 since 2.14."""
+    report = lint(lambda x: jnp.clip(x, -1, 1), jnp.array([1.0, 0.5]), torch=version)
+
+    (finding,) = report.findings
+    assert (finding.torch, finding.remedy, report.torch) == (slope, remedy, version)
+    assert f"gradient in torch {version}: {slope}; in JAX: 0.5" in str(report)
+
+
+def test_a_remedy_has_the_gradient_of_its_version():
+    for version in SUPPORTED:
+        (finding,) = lint(lambda x: jnp.clip(x, -1, 1), jnp.ones(1), torch=version).findings
+        clamp = eval(finding.remedy, {"jaxgrad": jaxgrad})
+        assert jax.grad(lambda x, f=clamp: f(x, -1.0, 1.0))(1.0) == float(finding.torch)
+
+
+def test_an_unknown_version_raises():
+    with pytest.raises(ValueError, match="not of torch 1.9"):
+        lint(jnp.abs, 0.0, torch="1.9")
 
 
 def test_remedies_exist():
