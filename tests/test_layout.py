@@ -20,6 +20,7 @@ FUNCTIONAL = (
     {"nn"},
     {"loss", "indexing"},
     {"fft", "distributions"},
+    {"_versions"},
     {"__init__"},
 )
 PORT = (

@@ -37,6 +37,7 @@ This package imports flax; `import jaxgrad` does not.
 | `parametrizations.py`      | spectral_norm and weight_norm                                    |
 | `init.py`                  | torch's initialisers                                             |
 | `loading.py`               | loading and saving torch state dicts                             |
+| `versions.py`              | the layers with the gradients of another version of torch        |
 """
 
 try:
@@ -192,3 +193,4 @@ from jaxgrad.nnx.transformers import TransformerEncoder as TransformerEncoder
 from jaxgrad.nnx.unpooling import MaxUnpool1d as MaxUnpool1d
 from jaxgrad.nnx.unpooling import MaxUnpool2d as MaxUnpool2d
 from jaxgrad.nnx.unpooling import MaxUnpool3d as MaxUnpool3d
+from jaxgrad.nnx.versions import at as at

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from jaxgrad import functional
+from jaxgrad._core.torch_versions import NEWEST, supported
 from jaxgrad.nnx.module import Array, Layer, value
 
 
@@ -133,6 +134,7 @@ class HingeEmbeddingLoss(Layer):
     Args:
         margin: The input that costs nothing if the target is -1.
         reduction: "mean", "sum" or "none".
+        torch: Version whose gradient is computed; it changed in 2.14 at the margin.
 
     Example:
         >>> import jax.numpy as jnp
@@ -142,11 +144,13 @@ class HingeEmbeddingLoss(Layer):
     Torch: `torch.nn.HingeEmbeddingLoss`.
     """
 
-    def __init__(self, margin: float = 1.0, *, reduction: str = "mean") -> None:
+    def __init__(
+        self, margin: float = 1.0, *, reduction: str = "mean", torch: str = NEWEST
+    ) -> None:
         super().__init__()
-        self.margin, self.reduction = margin, reduction
+        self.margin, self.reduction, self.torch = margin, reduction, supported(torch)
 
     def __call__(self, input: Array, target: Array) -> Array:
         return functional.hinge_embedding_loss(
-            input, target, margin=self.margin, reduction=self.reduction
+            input, target, margin=self.margin, reduction=self.reduction, torch=self.torch
         )

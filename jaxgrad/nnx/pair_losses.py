@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from jaxgrad import functional
+from jaxgrad._core.torch_versions import NEWEST, supported
 from jaxgrad.nnx.module import Array, Layer
 
 
@@ -13,12 +14,14 @@ class _PairLoss(Layer):
 
     _fun: Callable[..., Array]
 
-    def __init__(self, margin: float = 0.0, *, reduction: str = "mean") -> None:
+    def __init__(
+        self, margin: float = 0.0, *, reduction: str = "mean", torch: str = NEWEST
+    ) -> None:
         super().__init__()
-        self.margin, self.reduction = margin, reduction
+        self.margin, self.reduction, self.torch = margin, reduction, supported(torch)
 
     def __call__(self, input1: Array, input2: Array, target: Array) -> Array:
-        options = {"margin": self.margin, "reduction": self.reduction}
+        options = {"margin": self.margin, "reduction": self.reduction, "torch": self.torch}
         return self._fun(input1, input2, target, **options)
 
 
@@ -28,13 +31,14 @@ class _TripletLoss(Layer):
     _fun: Callable[..., Array]
     _options: tuple[str, ...]  # the arguments of the function that are attributes
 
-    def __init__(self, margin: float, swap: bool, reduction: str) -> None:
+    def __init__(self, margin: float, swap: bool, reduction: str, torch: str) -> None:
         super().__init__()
         if margin <= 0:
             raise ValueError(
                 f"{type(self).__name__}: expected margin to be greater than 0, got {margin} instead"
             )
         self.margin, self.swap, self.reduction = margin, swap, reduction
+        self.torch = supported(torch)
 
     def __call__(self, anchor: Array, positive: Array, negative: Array) -> Array:
         options = {name: getattr(self, name) for name in self._options}
@@ -47,6 +51,7 @@ class MarginRankingLoss(_PairLoss):
     Args:
         margin: The margin that costs nothing.
         reduction: "mean", "sum" or "none".
+        torch: Version whose gradient is computed; it changed in 2.14 at the margin.
 
     Example:
         >>> import jax.numpy as jnp
@@ -65,6 +70,7 @@ class CosineEmbeddingLoss(_PairLoss):
     Args:
         margin: The cosine that costs nothing if the target is -1.
         reduction: "mean", "sum" or "none".
+        torch: Version whose gradient is computed; it changed in 2.14 at the margin.
 
     Example:
         >>> import jax.numpy as jnp
@@ -87,6 +93,7 @@ class TripletMarginLoss(_TripletLoss):
         eps: Is added to the difference.
         swap: Whether to use the distance of the positive to the negative if it is smaller.
         reduction: "mean", "sum" or "none".
+        torch: Version whose gradient is computed; it changed in 2.14 at the margin.
 
     Raises:
         ValueError: `margin` is not positive.
@@ -101,7 +108,7 @@ class TripletMarginLoss(_TripletLoss):
     """
 
     _fun = staticmethod(functional.triplet_margin_loss)
-    _options = ("margin", "p", "eps", "swap", "reduction")
+    _options = ("margin", "p", "eps", "swap", "reduction", "torch")
 
     def __init__(
         self,
@@ -111,8 +118,9 @@ class TripletMarginLoss(_TripletLoss):
         swap: bool = False,
         *,
         reduction: str = "mean",
+        torch: str = NEWEST,
     ) -> None:
-        super().__init__(margin, swap, reduction)
+        super().__init__(margin, swap, reduction, torch)
         self.p, self.eps = p, eps
 
 
@@ -124,6 +132,7 @@ class TripletMarginWithDistanceLoss(_TripletLoss):
         margin: The margin that costs nothing.
         swap: Whether to use the distance of the positive to the negative if it is smaller.
         reduction: "mean", "sum" or "none".
+        torch: Version whose gradient is computed; it changed in 2.14 at the margin.
 
     Raises:
         ValueError: `margin` is not positive.
@@ -138,7 +147,7 @@ class TripletMarginWithDistanceLoss(_TripletLoss):
     """
 
     _fun = staticmethod(functional.triplet_margin_with_distance_loss)
-    _options = ("distance_function", "margin", "swap", "reduction")
+    _options = ("distance_function", "margin", "swap", "reduction", "torch")
 
     def __init__(
         self,
@@ -147,6 +156,7 @@ class TripletMarginWithDistanceLoss(_TripletLoss):
         margin: float = 1.0,
         swap: bool = False,
         reduction: str = "mean",
+        torch: str = NEWEST,
     ) -> None:
-        super().__init__(margin, swap, reduction)
+        super().__init__(margin, swap, reduction, torch)
         self.distance_function = distance_function

@@ -78,8 +78,6 @@ def main(
         interrupted = True
     outcomes = {name: finished[name] for name in names if name in finished}
     if interrupted:
-        if markdown and _tables():  # which would lose the rows of the other operators
-            markdown = None
         written = ", ".join(path for path in (markdown, page) if path and outcomes)
         place = f"are in {written}" if written else "are measured"
         print(f"interrupted: {len(outcomes)} of {len(names)} operators {place}", file=sys.stderr)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+import torch
+
+from jaxgrad._core.torch_versions import convention
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
@@ -20,7 +23,7 @@ STATE = "A function that changes buffers returns (output, updated p)."
 KEY = "`rng` is a key of jax.random; train mode draws from it, eval mode needs none."
 KEY_ALWAYS = "`rng` is a key of jax.random."
 OPERATORS = (
-    "`F` is jaxgrad.functional, whose gradients are torch's where those of jax.numpy differ."
+    "`F` has torch's operators, with the gradients of torch {}; those of jax.numpy differ at kinks."
 )
 CONJUGATE = (
     "jax.grad gives the conjugate of torch's .grad for complex parameters ({});\n"
@@ -60,7 +63,7 @@ def conventions(
     if any(map(draws.is_key, names | parameters)):
         lines.append(KEY_ALWAYS if draws_in_eval else KEY)
     if "F" in names:
-        lines.append(OPERATORS)
+        lines.append(OPERATORS.format(convention(torch.__version__)))
     if complex_parameters:
         lines.append(conjugates(complex_parameters))
     return "\n".join(lines)

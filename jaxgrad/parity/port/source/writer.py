@@ -10,8 +10,10 @@ import re
 import textwrap
 from collections.abc import Sequence
 
+import torch
 from torch import nn
 
+from jaxgrad._core.torch_versions import convention
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.line_breaks import WIDTH, fit
 from jaxgrad.parity.port.source.source import is_torch
@@ -28,7 +30,7 @@ _IMPORTS = (
     ("np", "import numpy as np"),
     ("nnx", "from flax import nnx"),
     ("lax", "from jax import lax"),
-    ("F", "from jaxgrad import functional as F"),
+    ("F", "from jaxgrad import functional"),
     ("optim", "from jaxgrad import optim"),
 )
 _STANDARD = ("import math", "from functools import partial")
@@ -47,7 +49,8 @@ def title_of(module: nn.Module) -> str:
     except (OSError, TypeError):  # a class of a notebook, or of a module that is not imported
         file = inspect.unwrap(kind.forward).__code__.co_filename
     place = kind.__module__ if is_torch(kind) else short_path(file)
-    return f"JAX port of {kind.__name__} ({place}), written by jaxgrad.port."
+    version = convention(torch.__version__)
+    return f"JAX port of {kind.__name__} ({place}), written by jaxgrad.port for torch {version}."
 
 
 def write_file(
@@ -83,7 +86,8 @@ def write_file(
     if layers:
         others += _layers_import(layers)
     blocks = ["\n".join(block) for block in (standard, others) if block]
-    head = [_header(title, assumptions, notes, deviations), *blocks, *_constants(nodes)]
+    operators = [f'F = functional.at("{convention(torch.__version__)}")'] if "F" in used else []
+    head = [_header(title, assumptions, notes, deviations), *blocks, *operators, *_constants(nodes)]
     return "\n\n".join(head) + "\n\n\n" + "\n\n\n".join(bodies) + "\n"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxgrad._core import source
+from jaxgrad._core.torch_versions import convention
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.gates import Gate
 from jaxgrad.parity.prove.surfaces import hook_causes, infinite_derivatives, straight_through
@@ -166,10 +167,12 @@ def _ties(case: Case) -> Explanation | None:
         if kept:
             key = kept[0][0].path, 0
             name = case.evidence.port.program.equations[key[0]].primitive.name
+            version = convention(case.evidence.torch_side.versions["torch"])
             text = (
                 f"the operands of {name}imum are equal in some elements: JAX passes half of the "
-                f"gradient to each, torch passes {torchs} of it here (rerunning JAX so, "
-                f"{case.names(fixed)}); `jaxgrad.parity.lint` names the remedy"
+                f"gradient to each, torch {version} passes {torchs} of it here (rerunning JAX so, "
+                f'{case.names(fixed)}); `jaxgrad.parity.lint(..., torch="{version}")` names the '
+                "remedy"
             )
             gates_ = [gate for group in kept for gate in group]
             settings = dict.fromkeys(gates_, number)
