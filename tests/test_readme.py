@@ -92,7 +92,9 @@ def test_a_block_prints_the_text_under_it(block, text, capsys, tmp_path):
     _run(block, tmp_path)
     printed = re.sub(r"\n+[\d.]+ s: .*\n$", "\n", capsys.readouterr().out)
 
-    assert NUMBER.sub("#", text) == NUMBER.sub("#", printed), f"copy into the README:\n{printed}"
+    # With an older torch, the remedy of `lint` names its version.
+    same = NUMBER.sub("#", printed).replace('.at("#")', "")
+    assert NUMBER.sub("#", text) == same, f"copy into the README:\n{printed}"
 
 
 @pytest.fixture(scope="module")

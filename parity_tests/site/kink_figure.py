@@ -1,6 +1,8 @@
 """Draw the figure of docs/kinks.md: `python -m parity_tests.site.kink_figure`.
 
-It shows the slope of `clamp` to [-1, 1] in torch and in JAX, with the numbers of a run.
+It shows the slope of `clamp` to [-1, 1] in JAX and in the newest torch that jaxgrad knows. The
+slopes of torch are those of `jaxgrad.functional`, so that every supported torch draws one figure;
+a test compares them with the torch that is installed.
 """
 
 import pathlib
@@ -8,7 +10,9 @@ from collections.abc import Sequence
 
 import jax
 import jax.numpy as jnp
-import torch
+
+from jaxgrad import functional
+from jaxgrad._core.torch_versions import NEWEST
 
 
 PATH = pathlib.Path(__file__).resolve().parents[2] / "docs" / "_static" / "clamp_slope.svg"
@@ -28,14 +32,14 @@ text.torch, text.jax { stroke: none }
 }"""
 
 
-def slopes(at: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Return the derivatives of torch's `clamp` and of `jnp.clip` at some points."""
-    x = torch.tensor(at, requires_grad=True)
-    x.clamp(-BOUND, BOUND).sum().backward()
-    assert x.grad is not None
-    return x.grad.tolist(), jax.vmap(jax.grad(lambda x: jnp.clip(x, -BOUND, BOUND)))(
-        jnp.array(at, jnp.float32)
-    ).tolist()
+def slopes(at: Sequence[float], version: str = NEWEST) -> tuple[list[float], list[float]]:
+    """Return the derivatives of the `clamp` of a version of torch and of `jnp.clip`."""
+    functions = functional.at(version).clamp, jnp.clip
+    of_torch, of_jax = (
+        jax.vmap(jax.grad(lambda x, f=f: f(x, -BOUND, BOUND)))(jnp.array(at, jnp.float32)).tolist()
+        for f in functions
+    )
+    return of_torch, of_jax
 
 
 def figure() -> str:
@@ -64,7 +68,7 @@ def figure() -> str:
         _label("torch", f"torch: {in_torch[1]:g}", in_torch[1]),
         _label("jax", f"JAX: {in_jax[1]:g}", in_jax[1]),
     ]
-    title = "The slope of clamp to [-1, 1]: at a bound it is 1 in torch and 0.5 in JAX"
+    title = f"The slope of clamp to [-1, 1]: at a bound it is 0 in torch {NEWEST} and 0.5 in JAX"
     axes = f'<path d="M{_x(-END)} {_y(1) - 12}V{BOTTOM}H{_x(END)}"/>'
     both = f'<text class="middle" x="{_x(0)}" y="{_y(1) - 12}">grey: torch and JAX</text>'
     return (

@@ -8,11 +8,11 @@ This file needs only the standard library, because `make matrix` runs it outside
 
 import collections
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from parity_tests.audits.environments import ROOT
-from parity_tests.audits.version_changes import applying, changes
+from parity_tests.audits.version_changes import JAX, applying, torch_changes
 from parity_tests.audits.version_matrix import ENTRIES, RUNS, read, records_in
 
 
@@ -27,7 +27,12 @@ UNITS = {
 }
 BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"
 CHANGES = "<!-- changes:begin -->", "<!-- changes:end -->"
-NAMES = {"torch": "torch", "jax": "JAX"}
+IN_JAXGRAD = {  # what `jaxgrad.functional` does about a change of each kind
+    "gradient": "the version in `torch=` decides",
+    "pinned": "one of the two; the record of the operator has both",
+    "listed": "always the newer; the operator's test asserts that older versions differ",
+    "removed": "raises as torch does; works in `functional.at` of an older version",
+}
 HEAD = (
     *("entry", "result", "Python", "JAX", "torch", "flax", "optax", "device", "commit", "date"),
     "command",
@@ -43,17 +48,25 @@ def table() -> str:
 
 
 def changed() -> str:
-    """Return the table of the operators that other versions of torch and JAX change."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for change in sorted(changes(), key=lambda c: (c.package != "torch", c.versions)):
-        where = f"{NAMES[change.package]} {_in_words(change.versions)}"
-        found.setdefault((where, change.difference), []).append(f"`{change.operator}`")
-    rows = [f"| {where} | {has} | {', '.join(names)} |" for (where, has), names in found.items()]
-    return "\n".join(["| versions | what they have | operators |", "|---|---|---|", *rows])
+    """Return the table of what versions of torch and JAX changed, the newest first."""
+    found = sorted(torch_changes(), key=lambda change: change.since, reverse=True)
+    rows = [
+        (f"torch {c.since}", _listing(c.operators), c.now, c.before, IN_JAXGRAD[c.kind])
+        for c in found
+    ]
+    rows += [
+        (f"JAX {c.since}", f"`{c.operator}`", "as in torch", c.difference, IN_JAXGRAD["listed"])
+        for c in JAX
+    ]
+    head = ("since", "operators", "now", "before", "in `jaxgrad.functional`")
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 
-def _in_words(versions: str) -> str:
-    return f"{versions[2:]} and newer" if versions.startswith(">=") else f"before {versions[1:]}"
+def _listing(operators: Sequence[str]) -> str:
+    """Return the names of operators; those of one namespace are joined."""
+    plain = [f"`{name}`" for name in operators if not name.startswith("distributions.")]
+    joined = len(operators) - len(plain)
+    return ", ".join(plain) + (f", and {joined} of `distributions`" if joined else "")
 
 
 def not_run() -> str:

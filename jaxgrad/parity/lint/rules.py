@@ -36,23 +36,12 @@ _RAISES = "an error"
 _NO_GRADIENT = "that torch cannot differentiate"
 _INDEX = "with an index out of range"
 _CLAMP = "jaxgrad.functional.clamp"
-_AT_A_CONSTANT = (
-    Rule(
-        at.at_a_constant,
-        "at a constant",
-        "0 in relu and clamp",
-        "0.5",
-        "jaxgrad.functional.relu or clamp",
-        since=BOUND_OF_CLAMP,
-    ),
-    Rule(
-        at.at_a_constant,
-        "at a constant",
-        "0 in relu and 1 in clamp",
-        "0.5",
-        "jaxgrad.functional.relu (0 at the bound) or clamp (1)",
-        before=BOUND_OF_CLAMP,
-    ),
+_AT_A_CONSTANT = tuple(
+    Rule(at.at_a_constant, "at a constant", torch, "0.5", "jaxgrad.functional.relu or clamp", *when)
+    for torch, *when in (
+        ("relu 0, clamp 0", BOUND_OF_CLAMP),
+        ("relu 0, clamp 1", None, BOUND_OF_CLAMP),
+    )
 )
 _OVERLOAD = "jaxgrad.functional.max(x, dim) or min(x, dim); amax and amin split ties as JAX does"
 _STOP = "jax.lax.stop_gradient, because no gradient is intended"

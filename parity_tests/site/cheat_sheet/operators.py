@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from jaxgrad._core.torch_versions import BOUND_OF_CLAMP
 from parity_tests.site.cheat_sheet.row import Row, array
 
 
@@ -19,12 +20,13 @@ ROWS = (
     ),
     Row(
         name="`clamp` at a bound",
-        torch="x.clamp(-1, 1)",
-        jax="y = lax.stop_gradient(jnp.clip(x, -1, 1))\njnp.where(x == y, x, y)",
-        jaxgrad="functional.clamp(x, -1, 1)",
-        wrong="jnp.clip(x, -1, 1)",
-        trap="`clip` gives half of the gradient at a bound.",
-        given={"x": array(-1.0, 0.5, 2.0)},
+        torch="x.clamp(0, 1)",
+        jax="y = lax.stop_gradient(jnp.clip(x, 0, 1))\njnp.where((x > 0) & (x < 1), x, y)",
+        jaxgrad="functional.clamp(x, 0, 1)",
+        since=BOUND_OF_CLAMP,
+        wrong="jnp.clip(x, 0, 1)",
+        trap="`clip` gives half of the gradient at a bound, torch none (up to torch 2.13: all).",
+        given={"x": array(0.0, 0.5, 2.0)},
     ),
     Row(
         name="`abs` at 0",

@@ -19,6 +19,7 @@ from torch import nn
 
 import jaxgrad
 from jaxgrad import functional, optim
+from jaxgrad._core.torch_versions import Change, convention
 
 
 RTOL = 1e-5  # in float32, which every row uses
@@ -45,6 +46,8 @@ class Row:
         jax_before: Code that runs before each JAX program and is not shown.
         read: Expressions for the result in torch and in JAX; None for the gradient of the last
             line.
+        since: The change of torch with which the row holds. With an older torch only `jaxgrad` has
+            torch's result, because it follows the version.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Row:
     torch_before: str = ""
     jax_before: str = ""
     read: tuple[str, str] | None = None
+    since: Change | None = None
 
     @property
     def programs(self) -> list[str]:
@@ -88,7 +92,8 @@ def torch_run(row: Row) -> tuple[Any, dict[str, Any]]:
 def jax_result(row: Row, code: str) -> Any:
     """Run a JAX program of a row and return its result as numpy arrays."""
     names: dict[str, Any] = {"jax": jax, "jnp": jnp, "lax": lax, "optax": optax, "np": np}
-    names |= {"jaxgrad": jaxgrad, "functional": functional, "optim": optim, "train": _train_jax}
+    operators = functional.at(convention())
+    names |= {"jaxgrad": jaxgrad, "functional": operators, "optim": optim, "train": _train_jax}
     names |= {name: jnp.asarray(value) for name, value in row.given.items()}
     exec(row.jax_before, names)
     if row.read is None:

@@ -10,7 +10,8 @@ KINKS = (
     ),
     from_row(
         "`clamp` at a bound",
-        training="A weight that was clipped to the bound takes half a step of SGD away from it.",
+        training="A weight that was clipped to the bound takes half a step of SGD away from it; in "
+        "torch it stays.",
     ),
     from_row(
         "`abs` at 0",

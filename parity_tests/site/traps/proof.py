@@ -16,6 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 import torch
 
+from jaxgrad import functional
+from jaxgrad._core.torch_versions import convention
 from jaxgrad.parity import LintReport, Report, Training, lint, prove
 from parity_tests.site.traps.card import IMPORTS, SIMPLE, Card
 
@@ -53,6 +55,7 @@ def files(card: Card) -> Iterator[Files]:
     with tempfile.TemporaryDirectory() as folder:
         names: dict[str, Any] = {}
         exec(IMPORTS, names)
+        names["functional"] = functional.at(convention())  # the gradients of the installed torch
         simple = vars(_load(pathlib.Path(folder, "simple.py"), SIMPLE, names))
         simple = {name: simple[name] for name in ("Model", "port", "inputs")}
         model = _load(pathlib.Path(folder, "model.py"), card.torch, names | simple)

@@ -14,7 +14,9 @@ from jaxgrad.parity.port.nnx.layers import _AS_FUNCTIONS
 OLDER = layers.at("2.13")
 CLASSES = {n: v for n, v in vars(layers).items() if inspect.isclass(v) and n[0].isupper()}
 VERSIONED = {
-    name for name, layer in CLASSES.items() if "torch" in inspect.signature(layer.__init__).parameters
+    name
+    for name, layer in CLASSES.items()
+    if "torch" in inspect.signature(layer.__init__).parameters
 }
 
 

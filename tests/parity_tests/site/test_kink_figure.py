@@ -2,6 +2,9 @@
 
 import re
 
+import torch
+
+from jaxgrad._core.torch_versions import convention
 from parity_tests.runner.settings import ROOT
 from parity_tests.site import kink_figure
 
@@ -13,12 +16,21 @@ def test_the_figure_is_current():
 
 
 def test_the_frameworks_differ_at_the_bounds_alone():
-    """At a bound torch's slope is 1 and JAX's a half; beside it both have the same."""
+    """At a bound torch's slope is 0 and JAX's a half; beside it both have the same."""
     at_bounds = kink_figure.slopes([-1.0, 1.0])
     torch, jax = kink_figure.slopes([-1.5, -0.9, 0.0, 0.9, 1.5])
 
-    assert at_bounds == ([1.0, 1.0], [0.5, 0.5])
+    assert at_bounds == ([0.0, 0.0], [0.5, 0.5])
     assert torch == jax == [0.0, 1.0, 1.0, 1.0, 0.0]
+
+
+def test_the_slopes_are_those_of_the_installed_torch():
+    """The figure has the newest version; an older torch has the slopes of its own version."""
+    points = [-1.5, -1.0, 0.0, 1.0, 1.5]
+    x = torch.tensor(points, requires_grad=True)
+    x.clamp(-1, 1).sum().backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == kink_figure.slopes(points, convention())[0]
 
 
 def test_a_dot_is_drawn_at_each_slope():
@@ -27,4 +39,4 @@ def test_a_dot_is_drawn_at_each_slope():
     heights = {(name, int(y)) for name, _, y in dots}
 
     assert len(dots) == 4
-    assert heights == {("torch", kink_figure._y(1.0)), ("jax", kink_figure._y(0.5))}
+    assert heights == {("torch", kink_figure._y(0.0)), ("jax", kink_figure._y(0.5))}

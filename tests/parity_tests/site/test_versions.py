@@ -94,10 +94,15 @@ def test_a_run_on_a_tpu_changes_the_page(monkeypatch, tmp_path):
 
 
 def test_the_page_has_the_operators_that_other_versions_change():
-    """The page lists each operator of the table beside the versions and the difference."""
+    """The page lists each change with both sides, the newest version first."""
     text = versions.PAGE.read_text(encoding="utf-8")
     begin, end = versions.CHANGES
     shown = text.split(begin)[1].split(end)[0].strip()
 
     assert shown == versions.changed(), "run python -m parity_tests.site.versions"
-    assert "| torch before 2.13 | an error in float16 and bfloat16 | `trace` |" in shown
+    assert (
+        "| torch 2.13 | `trace` | float16 and bfloat16 work | float16 and bfloat16 raise |" in shown
+    )
+    assert (
+        shown.index("| torch 2.15 |") < shown.index("| torch 2.14 |") < shown.index("| JAX 0.9 |")
+    )

@@ -25,9 +25,15 @@ def test_a_card_holds_and_the_page_is_current(card):
     # The last digits depend on how XLA compiles.
     (room,) = (room for room, cards in page.ROOMS.items() if card in cards)
     shown = (page.PATH.parent / page.path(room)).read_text()
-    assert NUMBER.sub("#", page.section(card, run)) in NUMBER.sub("#", shown), "run: make pages"
+    assert _comparable(page.section(card, run)) in _comparable(shown), "run: make pages"
     seen = page.PATH.read_text().partition(f"## {symptom(run).rstrip('.')}")[2]
     assert f"[{card.name}](" in seen.partition("\n## ")[0], "run: make pages"
+
+
+def _comparable(text: str) -> str:
+    """Return a text without numbers, and without what torch 2.14 changed at the bound of clamp."""
+    text = re.sub(r"passes (?:none|all) of it", "passes # of it", NUMBER.sub("#", text))
+    return text.replace('.at("#")', "")
 
 
 def test_paths_become_names_of_files():
