@@ -42,8 +42,10 @@ def _bound(function: Callable[..., Any], torch: str) -> Callable[..., Any]:
     if "torch" not in _parameters(function):
         return function
     bound = functools.partial(function, torch=torch)
-    functools.update_wrapper(bound, function, updated=())
-    del bound.__wrapped__  # the signature has the bound version as the default
+    # Without `__wrapped__`, so that the signature has the bound version as the default.
+    for name in functools.WRAPPER_ASSIGNMENTS:
+        if hasattr(function, name):
+            setattr(bound, name, getattr(function, name))
     return bound
 
 
