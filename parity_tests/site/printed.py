@@ -19,6 +19,11 @@ BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL
 TIMES = re.compile(r"^[\d.]+ s: .*\n", re.MULTILINE)  # the last line of a report
 
 
+def of_any_torch(text: str) -> str:
+    """Return a text without the version of torch, and with the remedies of the newest version."""
+    return re.sub(r"torch 2\.\d+", "torch #", re.sub(r'\.at\("[\d.]+"\)', "", text))
+
+
 def script(page: str) -> str:
     """Return the blocks of a page as one program."""
     return "\n".join(block for block, _ in BLOCK.findall(page))

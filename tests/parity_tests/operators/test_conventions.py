@@ -85,7 +85,7 @@ def test_help_names_the_page_and_the_docs_show_the_rows():
     assert f"    Torch: `torch.clamp`. {POINTER}" in text
     assert re.search(
         r"^Measured against `jnp\.clip\(x, low, high\)`:\n"
-        r"    at \(1, -1, 1\).*: torch 1, JAX 0\.5\n",
+        r"    at \(1, -1, 1\).*: torch 0, JAX 0\.5\n",
         conventions.summary(functional.clamp),
         re.MULTILINE,
     )
@@ -123,7 +123,7 @@ def test_measuring_one_operator_leaves_the_others():
 
 @pytest.mark.parametrize("table", ["", "newer"])
 def test_ctrl_c_writes_the_measured_operators(monkeypatch, tmp_path, capsys, table):
-    """The rows of the others stay; a table of changes only would lose them, so it is kept."""
+    """The rows of the others stay, in the page's table and in a table of changes."""
     names = [name for name, record in conventions.load().items() if not record.too_new][:3]
 
     def check(name):
@@ -134,17 +134,16 @@ def test_ctrl_c_writes_the_measured_operators(monkeypatch, tmp_path, capsys, tab
     other, page = tmp_path / f"{table}.tsv", tmp_path / "operators.md"
     monkeypatch.setattr(conventions, "_check", check)
     monkeypatch.setattr(conventions, "TABLE", tmp_path / "table.tsv")
-    monkeypatch.setattr(conventions, "_tables", lambda: [other] if table else [])
-    monkeypatch.setattr(conventions, "read", lambda: [_row(name=names[0]), _row(name=names[2])])
+    monkeypatch.setattr(conventions, "_tables", lambda *_: [other] if table else [])
+    before = [_row("7", name=names[0]), _row("7", name=names[2])]
+    monkeypatch.setattr(conventions, "read", lambda *_: before)
 
     assert conventions.main(names, str(page), None, 1) == 130
-    place = "are measured" if table else f"are in {page}"
-    assert f"interrupted: 2 of 3 operators {place}\n" in capsys.readouterr().err
-    if table:
-        assert not other.exists() and not page.exists()
-        return
-    written = (tmp_path / "table.tsv").read_text()
-    assert [line.split("\t")[0] for line in written.splitlines()[-3:]] == sorted(names)
+    assert f"interrupted: 2 of 3 operators are in {page}\n" in capsys.readouterr().err
+    written = (other if table else tmp_path / "table.tsv").read_text()
+    rows = [line.split("\t") for line in written.splitlines()]
+    assert [row[0] for row in rows] == sorted(names)
+    assert {row[0] for row in rows if row[3] == "7"} == {names[2]}, "the one that was not measured"
 
 
 def test_rows_with_the_same_gradients_are_joined():
@@ -256,6 +255,7 @@ def test_an_older_jax_has_rows_of_its_own(monkeypatch):
     tables = {conventions.TABLE: [row], older: [row._replace(jax="9")]}
     monkeypatch.setattr(conventions, "read", lambda path=conventions.TABLE: tables[path])
     monkeypatch.setattr(conventions, "NEWER", {})
+    monkeypatch.setattr(conventions, "OLDER_TORCH", {})
 
     monkeypatch.setattr(conventions, "OLDER", {(99, 0): older})
     assert conventions.pinned() == [row._replace(jax="9")]
@@ -272,6 +272,7 @@ def test_the_table_of_a_newer_jax_holds_only_changes(monkeypatch):
     newer = {(0, 1): first, (0, 2): second, (99, 0): later}  # the last is not installed yet
     monkeypatch.setattr(conventions, "NEWER", newer)
     monkeypatch.setattr(conventions, "OLDER", {})
+    monkeypatch.setattr(conventions, "OLDER_TORCH", {})
     same, gone = Outcome([], [known[0]._replace(jax="9")], 0, 0), Outcome([], [], 0, 0)
     assert conventions.pinned() == [known[1], known[0]._replace(jax="9")]
 
@@ -279,3 +280,20 @@ def test_the_table_of_a_newer_jax_holds_only_changes(monkeypatch):
 
     assert [row.operator for row in tables[second]] == ["exp"]
     assert conventions.pinned() == [known[0]._replace(jax="9")]
+
+
+def test_an_older_torch_has_rows_of_its_own(monkeypatch):
+    """The rows of an operator that a newer torch changed are in a table of older versions."""
+    clamp, exp = ROWS[0]._replace(operator="clamp"), ROWS[0]._replace(operator="exp")
+    older = conventions.TABLE.with_stem("older")
+    tables = {conventions.TABLE: [clamp, exp], older: [clamp._replace(torch="9")]}
+    monkeypatch.setattr(conventions, "read", lambda path=conventions.TABLE: tables[path])
+    for name in ("NEWER", "OLDER"):
+        monkeypatch.setattr(conventions, name, {})
+    monkeypatch.setattr(conventions, "OLDER_TORCH", {"2.14": older})
+
+    monkeypatch.setattr(conventions, "TORCH", "2.13")
+    assert conventions.pinned() == [exp, clamp._replace(torch="9")]
+    assert conventions._tables("clamp") == [older] and conventions._tables("exp") == []
+    monkeypatch.setattr(conventions, "TORCH", "2.14")
+    assert conventions.pinned() == [clamp, exp]

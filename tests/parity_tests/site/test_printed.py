@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from parity_tests.runner.settings import ROOT
-from parity_tests.site.printed import BLOCK, filled, outputs, script
+from parity_tests.site.printed import BLOCK, filled, of_any_torch, outputs, script
 from tests._helpers import has_page_release, page_release
 
 
@@ -44,7 +44,7 @@ def test_a_page_names_the_release_whose_program_it_shows():
 def _comparable(page: str) -> str:
     """Return a page without digits; under another release, without what that prints differently."""
     same = has_page_release()
-    return NUMBER.sub("#", page if same else RELEASE.sub("(of JAX)\n", page))
+    return NUMBER.sub("#", of_any_torch(page if same else RELEASE.sub("(of JAX)\n", page)))
 
 
 def test_the_blocks_of_a_page_are_one_script():
