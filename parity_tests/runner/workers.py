@@ -168,10 +168,11 @@ def pool(workers: int) -> Iterator[concurrent.futures.ProcessPoolExecutor]:
     try:
         yield executor
     finally:
-        executor.shutdown(wait=False, cancel_futures=True)
         for process in multiprocessing.active_children():  # an orderly exit takes seconds
             process.terminate()
-        executor.shutdown()
+        # Only a single call with `wait` joins the executor's thread. The thread must not outlive the
+        # executor: if it drops the last reference, Python 3.13 waits for a lock for ever.
+        executor.shutdown(wait=True, cancel_futures=True)
 
 
 def _start() -> None:
