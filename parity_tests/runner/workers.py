@@ -170,7 +170,7 @@ def pool(workers: int) -> Iterator[concurrent.futures.ProcessPoolExecutor]:
     finally:
         for process in multiprocessing.active_children():  # an orderly exit takes seconds
             process.terminate()
-        # Only a single call with `wait` joins the executor's thread. The thread must not outlive the
+        # Only a single call with `wait` joins the executor's thread, which must not outlive the
         # executor: if it drops the last reference, Python 3.13 waits for a lock for ever.
         executor.shutdown(wait=True, cancel_futures=True)
 
