@@ -225,14 +225,13 @@ def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Varia
 
 def distinct(evidence: Evidence, found: Sequence[Variant], steps: int) -> list[Variant]:
     """Leave out schedules whose learning rates are those of an earlier one in the whole run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some schedulers are stepped before the optimizer
+        ranges = [_range(evidence, x.training, steps)[0] for x in found if x.schedule]
+    total = max(ranges, default=steps)
     kept: list[tuple[Variant, Any]] = []
     for variant in found:
-        rates = None
-        if variant.schedule:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # some schedulers are stepped before the optimizer
-                total = _range(evidence, variant.training, steps)[0]
-            rates = _rates(evidence, variant.training, total)
+        rates = _rates(evidence, variant.training, total) if variant.schedule else None
         if rates is None or not any(_same(rates, other) for _, other in kept):
             kept.append((variant, rates))
     return [variant for variant, _ in kept]

@@ -76,9 +76,10 @@ class Search:
             variant = first.variant
             found, _ = self._accepted(variant.training, variant.clip, first.paths, first.step)
             found = schedules.distinct(self.evidence, found, self.last)
-            pairs += [f"{variant.text}, and from step {first.step} on {x.text}" for x in found]
+            texts = _different([x.text for x in found])
+            pairs += [f"{variant.text}, and from step {first.step} on {text}" for text in texts]
         if pairs:
-            cause, confirmed = settled(_different(pairs), TESTED)
+            cause, confirmed = settled(pairs, TESTED)
             return cause.replace("with this change", "with both changes"), confirmed
         if len(partial) != 1:
             return "", False

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from jaxgrad.parity import Report, prove
+from jaxgrad.parity import Report, Training, prove
 from parity_tests.audits.optimizers import ELEMENTWISE, OPTIMIZERS
 from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
 
@@ -141,3 +141,34 @@ def test_the_momentum_of_a_batch_norm_is_named():
     report: Any = prove(module, apply, params, (draw(8, 3),), has_state=True)
     assert report.verdict == "fail", report
     assert "the momentum is 0.01, torch uses 0.1" in report.first.cause
+
+
+def test_two_mistakes_are_found_one_after_the_other(arguments):
+    """The momentum shows in the second step, the missing schedule in the third one."""
+    training = Training(
+        lambda p: torch.optim.SGD(p, 0.1, momentum=0.9),
+        optax.sgd(0.1, momentum=0.8),
+        scheduler=lambda opt: torch.optim.lr_scheduler.MultiStepLR(opt, [2], 0.5),
+    )
+    report = proved(arguments, optimizer=training, steps=4)
+    assert report.first.tested and report.first.text.startswith("the weight's change after step 2")
+    assert report.first.cause == (
+        "momentum is 0.8, torch uses 0.9, and from step 3 on the schedule is missing (rerunning "
+        "torch with both changes reproduces JAX's weights)"
+    )
+
+
+def test_a_change_is_not_blamed_for_a_difference_that_it_hides(arguments):
+    """The schedules are equal, and the clipping differs by torch's 1e-6 (newcomer_1.py)."""
+    schedule = optax.cosine_decay_schedule(1e-2, 10)
+    training = Training(
+        lambda p: torch.optim.AdamW(p, lr=1e-2, weight_decay=0.05),
+        optax.chain(optax.clip_by_global_norm(0.3), optax.adamw(schedule, weight_decay=0.05)),
+        scheduler=lambda opt: torch.optim.lr_scheduler.CosineAnnealingLR(opt, 10),
+        schedule=schedule,
+        clip=0.3,
+    )
+    report = proved(arguments, optimizer=training, steps=3)
+    assert report.verdict == "fail"
+    right = "optax.clip_by_global_norm lacks the 1e-6 that torch adds to the norm"
+    assert report.first.cause.startswith(right) or not report.first.cause, report
