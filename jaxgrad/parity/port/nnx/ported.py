@@ -99,6 +99,10 @@ class PortedModel(Ported):
             order=self._order_of(state_dict),
         )
 
+    def _parameter_names(self) -> dict[int, str]:
+        """Return torch's first name of each parameter, as in `torch_names`, by its `id`."""
+        return {id(p): name for name, p in self.layout.module.named_parameters()}
+
     def step_functions(self, seed: int) -> StepFunctions:
         """Return the functions of the training step over a tree of the model's variables."""
         model = self.model(self.layout.module.state_dict(), rngs=nnx.Rngs(seed))

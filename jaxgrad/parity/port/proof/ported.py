@@ -117,9 +117,12 @@ class Ported:
         )
 
     def _order_of(self, optimizer: Any) -> Any:
-        """Return the module of an optimizer, or the names of the parameters in a state_dict."""
+        """Return the names of the parameters of an optimizer, or of those in its state_dict."""
         if hasattr(optimizer, "param_groups"):
-            return self.layout.module
+            module, names = self.layout.module, self._parameter_names()
+            parameters = [p for group in optimizer.param_groups for p in group["params"]]
+            known = all(id(p) in names for p in parameters)
+            return [names[id(p)] for p in parameters] if known else module  # which is refused
         sizes = [len(group["params"]) for group in optimizer["param_groups"]]
         wanted = [len(group) for group in self.order]
         if sizes != wanted:
@@ -129,6 +132,11 @@ class Ported:
                 "opt_state(optimizer), or port the module with this optimizer"
             )
         return [name for group in self.order for name in group]
+
+    def _parameter_names(self) -> dict[int, str]:
+        """Return the name in `order` of each parameter of the module, by its `id`."""
+        named = self.layout.module.named_parameters()
+        return {id(p): name for name, p in named} | self.layout.names()
 
     def step_functions(self, seed: int) -> StepFunctions:
         """Return the functions of the training step, as the proof calls them."""

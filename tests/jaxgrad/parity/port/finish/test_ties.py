@@ -1,5 +1,7 @@
 """A port with tied weights returns the tree of params that it is given."""
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -98,11 +100,19 @@ def test_a_layer_whose_buffers_change_under_two_names_is_refused():
 
 def test_a_layer_that_is_used_under_its_second_name_is_trained_under_it():
     """torch's optimizer knows the parameters by their first names."""
-    module = Shared(both=False)
-    ported = port(
-        module, (X,), optimizer=lambda p: torch.optim.SGD(p, 0.1), loss=nn.MSELoss(), targets=(X,),
-        prove=False,
+    module: Any = Shared(both=False)
+    ported: Any = port(
+        module, (X,), optimizer=lambda p: torch.optim.SGD(p, 0.1, momentum=0.9),
+        loss=nn.MSELoss(), targets=(X,), prove=False,
     )  # fmt: skip
 
     names = ("again.norm.weight", "again.norm.bias", "fc.weight", "fc.bias")
     assert ported.order == (names,)
+
+    optimizer = torch.optim.SGD(module.parameters(), 0.1, momentum=0.9)
+    module(torch.tensor(X)).square().sum().backward()
+    optimizer.step()
+    for saved in (optimizer, optimizer.state_dict()):  # by identity, and in the order of `names`
+        buffer = ported.opt_state(saved).momentum_buffer["again"]["norm"]["weight"]
+        expected = optimizer.state[module.norm.weight]["momentum_buffer"]
+        np.testing.assert_array_equal(buffer, expected.numpy())
