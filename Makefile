@@ -23,7 +23,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT="$(CONSTRAINTS)" "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity behaviours test test-all bench bits fuzz operator operators mutants mutants-sample kill-table kill-sample port-collection port-kill-table port-speed port-torchax deltas exports device lint matrix release-check notebooks pages docs docs-test clean
+.PHONY: help parity behaviours test test-all bench bits fuzz operator operators scripts mutants mutants-sample kill-table kill-sample port-collection port-kill-table port-speed port-torchax deltas exports device lint matrix release-check notebooks pages docs docs-test clean
 
 help: ## show this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2] [SHARD=1/3]"
@@ -60,6 +60,9 @@ operator: $(STAMP) ## run one operator's record and update the tables of its gra
 
 operators: $(STAMP) ## compare every operator with torch; SEED=7 draws other calls
 	@OMP_NUM_THREADS=1 OPERATOR_SEED=$(SEED) "$(BIN)" -m pytest -n $(WORKERS) tests/jaxgrad/functional -k test_operator $(ARGS)
+
+scripts: $(STAMP) ## run the programs of the README, the docs and the docstrings with what is installed
+	@TEST_ALL=1 OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) jaxgrad tests/test_readme.py tests/parity_tests/site/test_printed.py tests/parity_tests/site/cheat_sheet tests/parity_tests/site/traps $(ARGS)
 
 mutants: $(STAMP) ## remove each piece of the code in turn; a test must fail
 	@"$(BIN)" -m parity_tests.audits.mutants $(ARGS)

@@ -179,6 +179,29 @@ LABELS = Change(
 CHANGES = tuple(value for value in dict(globals()).values() if isinstance(value, Change))
 
 
+class Proposal(NamedTuple):
+    """An open change of torch: when a release has it, it becomes a `Change`."""
+
+    pulls: tuple[int, ...]  # of pytorch/pytorch
+    names: tuple[str, ...]  # in `jaxgrad`
+    then: str
+
+
+PROPOSALS = (
+    Proposal(
+        (189045, 196170),
+        ("functional.multi_head_attention_forward",),
+        "rows in which every key is masked have the weights 0, and no longer NaN, with "
+        "`need_weights=True`",
+    ),
+    Proposal(
+        (195566,),
+        ("optim.muon",),
+        "matrices of one shape are orthogonalized in one batch (`foreach`), which rounds otherwise",
+    ),
+)
+
+
 @functools.cache
 def release(version: str) -> tuple[int, int]:
     """Return `(2, 15)` for `"2.15"`, `"2.15.0"` or `"2.15.0+cu132"`.

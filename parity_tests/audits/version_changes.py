@@ -39,9 +39,14 @@ JAX = (
 )
 
 
+def torch_versions() -> dict[str, Any]:
+    """Return the names of `jaxgrad/_core/torch_versions.py`, without importing jaxgrad and JAX."""
+    return runpy.run_path(str(ROOT / "jaxgrad" / "_core" / "torch_versions.py"))
+
+
 def torch_changes() -> tuple[Any, ...]:
-    """Return the table of `jaxgrad/_core/torch_versions.py`, without importing jaxgrad and JAX."""
-    return runpy.run_path(str(ROOT / "jaxgrad" / "_core" / "torch_versions.py"))["CHANGES"]
+    """Return the changes of torch, in the order of the file."""
+    return torch_versions()["CHANGES"]
 
 
 def changes() -> list[Change]:

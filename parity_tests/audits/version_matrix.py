@@ -1,8 +1,8 @@
-"""Run every cell and every operator on each supported version of Python, JAX, flax and torch.
+"""Run the cells, operators and scripts on each supported version of Python, JAX, flax and torch.
 
     make matrix                            every entry but the nightly builds
     make matrix ARGS='floor newest'        some entries
-    make matrix ARGS='floor --run parity'  without the operators
+    make matrix ARGS='floor --run parity'  only the cells
 
 Each entry is installed under .cache/matrix and leaves a record in benchmarks/versions, from which
 docs/versions.md is written. A run that has a record of this commit is skipped, so an interrupted
@@ -29,7 +29,11 @@ from parity_tests.audits.environments import ROOT, InstallError, install, make, 
 
 
 RECORDS = ROOT / "benchmarks" / "versions"
-RUNS = {"parity": "cells", "operators": "operators"}  # targets of the Makefile, and their units
+RUNS = {  # targets of the Makefile, and their units
+    "parity": "cells",
+    "operators": "operators",
+    "scripts": "scripts of README and docs",
+}
 NIGHTLY = {
     "PIP_PRE": "1",
     "PIP_EXTRA_INDEX_URL": (
@@ -47,10 +51,11 @@ class Entry:
     python: str
     allowed: str  # "floor", "pins" or "newest"
     env: dict[str, str] = dataclasses.field(default_factory=dict)
+    runs: tuple[str, ...] = tuple(RUNS)
 
 
 ENTRIES = {
-    "floor": Entry("3.11", "floor"),
+    "floor": Entry("3.11", "floor", runs=("parity", "operators")),
     "pins-3.11": Entry("3.11", "pins"),
     "pins-3.12": Entry("3.12", "pins"),
     "pins-3.13": Entry("3.13", "pins"),
@@ -194,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the entries of the command line and return the exit status."""
     parser = argparse.ArgumentParser(prog="make matrix", description=(__doc__ or "").split("\n")[0])
     parser.add_argument("entries", nargs="*", metavar="ENTRY", help=" ".join(ENTRIES))
-    parser.add_argument("--run", nargs="+", choices=RUNS, default=list(RUNS), help="targets")
+    parser.add_argument("--run", nargs="+", choices=RUNS, help="targets, all by default")
     parser.add_argument(
         "--keep", action="store_true", help="keep the environments (1 to 7 GB each)"
     )
@@ -210,7 +215,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"{name}: {python} is not on the PATH; install it and run make matrix again")
             status = 1
             continue
-        for record in run(name, options.run, options.torch_index, options.keep):
+        targets = options.run or ENTRIES[name].runs
+        for record in run(name, targets, options.torch_index, options.keep):
             print(name, record["target"], record.get("error") or outcome(record), flush=True)
             status |= not succeeded(record)
     return status

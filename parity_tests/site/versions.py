@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from parity_tests.audits.environments import ROOT
-from parity_tests.audits.version_changes import JAX, applying, torch_changes
+from parity_tests.audits.version_changes import JAX, applying, torch_changes, torch_versions
 from parity_tests.audits.version_matrix import ENTRIES, RUNS, read, records_in
 
 
@@ -27,6 +27,7 @@ UNITS = {
 }
 BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"
 CHANGES = "<!-- changes:begin -->", "<!-- changes:end -->"
+PROPOSED = "<!-- proposed:begin -->", "<!-- proposed:end -->"
 IN_JAXGRAD = {  # what `jaxgrad.functional` does about a change of each kind
     "gradient": "the version in `torch=` decides",
     "pinned": "one of the two; the record of the operator has both",
@@ -62,6 +63,20 @@ def changed() -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
 
 
+def proposed() -> str:
+    """Return the table of torch's open changes."""
+    rows = [
+        (
+            ", ".join(f"[#{n}](https://github.com/pytorch/pytorch/pull/{n})" for n in p.pulls),
+            ", ".join(f"`{name}`" for name in p.names),
+            p.then,
+        )
+        for p in torch_versions()["PROPOSALS"]
+    ]
+    head = ("pull request", "in jaxgrad", "what would change")
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+
+
 def _listing(operators: Sequence[str]) -> str:
     """Return the names of operators; those of one namespace are joined."""
     plain = [f"`{name}`" for name in operators if not name.startswith("distributions.")]
@@ -73,13 +88,16 @@ def not_run() -> str:
     """Say which runs of the matrix have no record."""
     done = {(n, r["target"]) for n in ENTRIES for r in read(n) if "error" not in r}
     lacking = {
-        name: [UNITS[target] for target in RUNS if (name, target) not in done] for name in ENTRIES
+        name: [UNITS[target] for target in entry.runs if (name, target) not in done]
+        for name, entry in ENTRIES.items()
     }
-    never = [f"`{name}`" for name, units in lacking.items() if len(units) == len(RUNS)]
+    never = [
+        f"`{name}`" for name, units in lacking.items() if len(units) == len(ENTRIES[name].runs)
+    ]
     partly = [
-        f"the {units[0]} on `{name}`"
+        f"the {' and the '.join(units)} on `{name}`"
         for name, units in lacking.items()
-        if 0 < len(units) < len(RUNS)
+        if 0 < len(units) < len(ENTRIES[name].runs)
     ]
     missing = "; ".join([*never, *partly])
     return f"No record yet: {missing}." if missing else "Every entry has its records."
@@ -88,7 +106,8 @@ def not_run() -> str:
 def write() -> None:
     """Replace the tables between the markers of the page, and the results of the devices."""
     text = PAGE.read_text(encoding="utf-8")
-    for (begin, end), content in (((BEGIN, END), table()), (CHANGES, changed())):
+    tables = {(BEGIN, END): table(), CHANGES: changed(), PROPOSED: proposed()}
+    for (begin, end), content in tables.items():
         head, rest = text.split(begin)
         text = f"{head}{begin}\n{content}\n{end}{rest.split(end)[1]}"
     PAGE.write_text(with_devices(text), encoding="utf-8")

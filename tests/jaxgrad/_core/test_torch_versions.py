@@ -6,12 +6,14 @@ import operator
 
 import pytest
 
+import jaxgrad
 from jaxgrad import functional
 from jaxgrad._core import torch_versions
 from jaxgrad._core.torch_versions import (
     BOUND_OF_CLAMP,
     CHANGES,
     NEWEST,
+    PROPOSALS,
     SUPPORTED,
     at_least,
     convention,
@@ -75,3 +77,12 @@ def test_exactly_the_operators_that_changed_take_the_version():
     takes = {n for n in load() if "torch" in inspect.signature(_function(n)).parameters}
 
     assert takes == listed
+
+
+@pytest.mark.parametrize("proposal", PROPOSALS, ids=lambda p: p.names[0])
+def test_a_proposal_names_what_it_would_change(proposal):
+    """An open change of torch names functions of jaxgrad, and is not a change yet."""
+    for name in proposal.names:
+        assert callable(operator.attrgetter(name)(jaxgrad))
+        assert not any(name.removeprefix("functional.") in c.operators for c in CHANGES)
+    assert proposal.pulls and proposal.then

@@ -81,3 +81,16 @@ def test_an_operator_that_torch_removed_is_refused_by_both():
         return
     with pytest.raises(pytest.fail.Exception, match="DID NOT RAISE"):
         suite.both_refuse(removed)
+
+
+def test_a_difference_with_a_newer_torch_says_what_to_write(monkeypatch):
+    """With a torch that jaxgrad does not know, a failing operator asks for a line of the table."""
+    broken = Outcome(["point (0): gradient 0, expected 1"], [], 1, 1)
+    monkeypatch.setattr(suite, "check", lambda *_: broken)
+    monkeypatch.setitem(suite.INSTALLED, "torch", "2.99.0.dev1")
+    words = "torch 2.99.0.dev1 is newer than .*add its version to SUPPORTED and a Change"
+    with pytest.raises(AssertionError, match=words):
+        suite.agreement_test("pointwise")(ABS)
+
+    monkeypatch.setitem(suite.INSTALLED, "torch", "2.13.0")
+    assert suite.unknown_torch() == []

@@ -57,7 +57,7 @@ def test_the_behaviours_that_a_gpu_does_not_run_are_counted():
 def test_a_run_without_a_record_is_named(monkeypatch):
     """The page names the entries that never ran, and the runs that an entry lacks."""
     records = {"floor": [{**RECORD, "target": "parity"}], "newest": [{"target": "parity"}]}
-    records["newest"] += [{"target": "operators"}]
+    records["newest"] += [{"target": "operators"}, {"target": "scripts"}]
     failed = {"pins-3.12": [{"target": "install", "error": "no torch"}]}
     monkeypatch.setattr(versions, "read", lambda name: (records | failed).get(name, []))
 
