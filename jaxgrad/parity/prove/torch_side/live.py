@@ -284,7 +284,10 @@ class Live:
             return torch_run.run(self.module, self.inputs, self.pick, self.loss, watch=False,
                                  attach=self._attaches, noise=(), salt=0)  # fmt: skip
 
-        return left_behind.Trials(self.module, lambda: self._load(draw.state), call, left).unread()
+        trials = left_behind.Trials(
+            self.module, lambda: self._load(draw.state), call, draw.state, left
+        )
+        return trials.unread()
 
     def _options(self, draw: Draw) -> dict[str, Any]:
         """Return the options of a run: its random numbers, and whether inputs have gradients."""
