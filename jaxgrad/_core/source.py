@@ -120,6 +120,15 @@ def own_name(eqn: jex_core.JaxprEqn) -> str:
     return info.func_name
 
 
+def own_operator(eqn: jex_core.JaxprEqn) -> str:
+    """Return the name of the kernel of `jaxgrad.functional` whose rule an equation has, or ""."""
+    inner = open_jaxpr(eqn.params.get("jaxpr", eqn.params.get("call_jaxpr")))[0]
+    info = getattr(inner, "debug_info", None)
+    if info is None or not (info.func_filename or "").startswith(_OWN):
+        return ""
+    return info.func_name
+
+
 def body_line(eqn: jex_core.JaxprEqn) -> str:
     """Return `file:line` of the user's function inside an equation, or else its `short_line`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -24,9 +25,10 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
 
     `fn` runs once, equation by equation. Only equations between a floating point input and a
     floating point output are checked: not those in `stop_gradient`, and not those of a custom
-    rule (`jax.nn.relu`, everything in `jaxgrad.functional`). Only conventions of derivatives are
-    checked; other defaults (`jnp.std` divides by N) change the output, and `prove` finds them.
-    Each equation is checked alone; later equations may cancel the difference (a factor of 0).
+    rule (such as `jax.nn.relu`). An operator of `jaxgrad.functional` is a finding where it follows
+    another version of torch. Only conventions of derivatives are checked; other defaults
+    (`jnp.std` divides by N) change the output, and `prove` finds them. Each equation is checked
+    alone; later equations may cancel the difference (a factor of 0).
 
     Args:
         fn: A function of pytrees of arrays: a loss, a model, a training step.
@@ -117,7 +119,9 @@ class _Watch:
 
 
 def _none_yet(visit: Visit, rule: Rule) -> Warned:
-    place = {"line": visit.line, "name_stack": visit.stack, "primitive": visit.name}
+    # The kernels of one operator for different versions, such as `functional._full_clamp`.
+    name = re.sub(r"^functional\._(?:full_|first_)?", "functional.", visit.name)
+    place = {"line": visit.line, "name_stack": visit.stack, "primitive": name}
     sides = {"where": rule.where, "torch": rule.torch, "jax": rule.jax, "remedy": rule.remedy}
     return Warned(**place, **sides, elements=0, of=0, turns=0)
 

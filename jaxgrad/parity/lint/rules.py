@@ -257,6 +257,27 @@ RULES["scatter"] += (
 )
 
 
+def _of_versions(
+    change: Change, place: Place, where: str, now: str, before: str
+) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    """Return the rules for the kernels of an operator with a change, and without it."""
+    remedy = "jaxgrad.functional"
+    newer = Rule(place, where, before, now, remedy, before=change)
+    older = Rule(place, where, now, before, remedy, since=change)
+    return (newer,), (older,)
+
+
+# `functional._clamp` is the kernel of `functional.clamp`, and another version has another kernel.
+for _name in ("clamp", "clamp_min", "clamp_max"):
+    RULES[f"functional._{_name}"], RULES[f"functional._full_{_name}"] = _of_versions(
+        BOUND_OF_CLAMP, at.at_a_bound(0), "at a bound", "0", "1"
+    )
+for _name in ("fmax", "fmin"):
+    RULES[f"functional._{_name}"], RULES[f"functional._first_{_name}"] = _of_versions(
+        TIES_OF_FMAX, at.equal, "that tie", "half to each", "to the first"
+    )
+
+
 def rules_of(torch: str) -> dict[str, tuple[Rule, ...]]:
     """Return the rules for a supported version of torch, with remedies that follow it."""
     older = "" if torch == NEWEST else f'.at("{torch}")'

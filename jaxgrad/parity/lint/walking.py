@@ -82,7 +82,8 @@ class Walk(NamedTuple):
                 else:
                     outs = compat.bind(eqn, ins)
                     flags = [any(active) and eqn.primitive.name != "stop_gradient"] * len(outs)
-            if any(active) and any(lives) and self.is_wanted(name_of(eqn)) and not here.own:
+            wanted = self.is_wanted(name_of(eqn)) and not (here.own and not is_operator(eqn))
+            if any(active) and any(lives) and wanted:
                 visit = Visit(
                     eqn,
                     here.path,
@@ -192,8 +193,19 @@ class Where(NamedTuple):
 _OPAQUE = ("custom_jvp_call", "custom_vjp_call", "shard_map", "custom_vmap_call")
 
 
+def is_operator(eqn: jex_core.JaxprEqn) -> bool:
+    """Return whether an equation is the rule of an operator of `jaxgrad.functional`."""
+    return eqn.primitive.name == "custom_jvp_call" and bool(source.own_operator(eqn))
+
+
 def name_of(eqn: jex_core.JaxprEqn) -> str:
-    """Return `clip()` for JAX's own function of this name, else the primitive's name."""
+    """Return a name for the table of rules.
+
+    It is `clip()` for JAX's own function of this name, `functional._clamp` for a kernel of
+    `jaxgrad.functional`, and else the primitive's name.
+    """
+    if is_operator(eqn):
+        return f"functional.{source.own_operator(eqn)}"
     name = own_function(eqn)
     return f"{name}()" if name else eqn.primitive.name
 

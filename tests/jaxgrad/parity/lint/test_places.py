@@ -11,12 +11,14 @@ import torch
 from jax import lax
 
 from jaxgrad import functional
+from jaxgrad._core.torch_versions import convention
 from jaxgrad.parity import lint
 
 
 INF = float("inf")
 
 
+OPERATORS = functional.at(convention())
 SILENT = {
     "maximum of two variables": (jnp.maximum, ([1.0], [1.0])),
     "max over everything": (jnp.max, (np.ones((2, 2)),)),
@@ -36,7 +38,7 @@ SILENT = {
     "argmax": (lambda x: x[jnp.argmax(x)], ([1.0, 1],)),
     "stop_gradient": (lambda x: x * lax.stop_gradient(jnp.abs(x)), ([0.0],)),
     "only counted": (lambda x: x * jnp.sum(jnp.abs(x) > 0), ([0.0],)),
-    "functional": (lambda x: functional.clamp(functional.abs(x), 0, 1), ([0.0, 1],)),
+    "functional": (lambda x: OPERATORS.clamp(OPERATORS.abs(x), 0, 1), ([0.0, 1],)),
     "functional inlined": (lambda x: functional.max(x, 0).values, ([1.0, 1],)),
     "an unused branch": (lambda x: lax.cond(True, jnp.sin, jnp.abs, x), (0.0,)),
     "std of one": (lambda x: jnp.std(x, ddof=1), ([1.0],)),

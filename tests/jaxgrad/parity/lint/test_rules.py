@@ -266,7 +266,8 @@ def test_a_convention_is_reported_exactly_where_it_differs(case: Convention):
 def test_every_rule_is_run():
     """Every rule of the table appears in CONVENTIONS, apart from four tested elsewhere."""
     promoted = {"add", "sub", "mul", "div"}
-    missing = set(RULES) - {r.rule for r in CONVENTIONS} - promoted - {"sign", "scatter_add"}
+    own = {name for name in RULES if name.startswith("functional.")}
+    missing = set(RULES) - {r.rule for r in CONVENTIONS} - promoted - own - {"sign", "scatter_add"}
     assert not missing, f"rules that test_rules.py does not run: {sorted(missing)}"
 
 
@@ -277,7 +278,8 @@ def test_one_rule_holds_for_each_version_and_place(version):
         places = [rule.where for rule in rules if rule.since or rule.before]
         assert len(set(places)) == len(places), name
     gone = RULES.keys() - rules_of(version).keys()
-    assert gone == ({"clamp"} if version >= "2.14" else set())
+    of_jax = {name for name in gone if not name.startswith("functional.")}
+    assert of_jax == ({"clamp"} if version >= "2.14" else set())
 
 
 @pytest.mark.parametrize(
@@ -302,6 +304,30 @@ def test_a_remedy_has_the_gradient_of_its_version():
         (finding,) = lint(lambda x: jnp.clip(x, -1, 1), jnp.ones(1), torch=version).findings
         clamp = eval(finding.remedy, {"jaxgrad": jaxgrad})
         assert jax.grad(lambda x, f=clamp: f(x, -1.0, 1.0))(1.0) == float(finding.torch)
+
+
+@pytest.mark.parametrize(
+    ("operators", "version", "sides"),
+    [
+        (functional, "2.13", ("1", "0", 'jaxgrad.functional.at("2.13")')),
+        (functional.at("2.13"), "2.15", ("0", "1", "jaxgrad.functional")),
+        (functional, "2.15", None),
+        (functional.at("2.13"), "2.13", None),
+    ],
+)
+def test_an_operator_of_another_version_is_a_finding(operators, version, sides):
+    """`functional.clamp` has the newest gradient, so with an older torch `lint` names its bound."""
+    x = jnp.array([-1.0, 0.5, 1.0])
+    programs = {
+        "clamp": lambda x: operators.clamp(x, -1.0, 1.0),
+        "clamp_min": lambda x: operators.hinge_embedding_loss(1.0 - x, -jnp.ones(3), margin=0.0),
+    }
+    for name, program in programs.items():
+        found = [
+            (f.primitive, f.torch, f.jax, f.remedy)
+            for f in lint(program, x, torch=version).findings
+        ]
+        assert found == ([(f"functional.{name}", *sides)] if sides else [])
 
 
 def test_an_unknown_version_raises():
