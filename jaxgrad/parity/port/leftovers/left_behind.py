@@ -105,9 +105,9 @@ class _Arguments:
     """The tensors that a module is given, and their values before it runs."""
 
     def __init__(self, module: nn.Module, example: Any) -> None:
-        names = list(inspect.signature(module.forward).parameters)
         keyed = isinstance(example, Mapping)
-        names = [*(example if keyed else names), *(f"argument {n}" for n in range(len(example)))]
+        names = [*(example if keyed else _names(module))]
+        names += [f"argument {n}" for n in range(len(names), len(example))]
         parts = example.values() if keyed else example
         self.before = [
             (name, x, x.detach().clone())
@@ -121,6 +121,13 @@ class _Arguments:
         for name, x, value in self.before:
             if not same(x.detach(), value):
                 yield Difference(name, None, "argument")
+
+
+def _names(module: nn.Module) -> list[str]:
+    try:
+        return list(inspect.signature(module.forward).parameters)
+    except (TypeError, ValueError):  # a setting has a default, and arguments after it have none
+        return []
 
 
 def _changes(before: Snapshot, seen: _Arguments, module: nn.Module) -> Iterator[Difference]:

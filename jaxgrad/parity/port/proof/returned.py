@@ -48,6 +48,6 @@ def _require(
         raise PortError(
             f"torch changes {change.path!r} while the module runs{mode}, and the port does not "
             f"return it; change it by a statement of its own, such as "
-            f"`self.{change.name}.copy_(new)`",
+            f"`self.{change.path}.copy_(new)`",
             left.line(change),
         )
