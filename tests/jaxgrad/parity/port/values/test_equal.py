@@ -32,3 +32,10 @@ def test_sparse_tensors_are_compared_as_dense_ones():
     dense = torch.eye(2)
 
     assert same(dense.to_sparse(), dense)
+
+
+def test_numbers_of_eight_bits_are_compared():
+    ones = torch.ones(2).to(torch.float8_e4m3fn)
+
+    assert same(ones, ones.clone())
+    assert not same(ones, torch.zeros(2).to(torch.float8_e4m3fn))
