@@ -7,7 +7,6 @@ nothing to report, and a missing gradient would become a zero.
 from __future__ import annotations
 
 import enum
-import functools
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -31,12 +30,17 @@ ONE_OPERATION = frozenset((
     # A kernel or a program of another language, or a function of numpy.
     *("pallas_call", "cudnn_fusion", "custom_partitioning", "call_exported", "ffi_call"),
     *("pure_callback", "io_callback", "debug_callback", "debug_print", "buffer_callback"),
+    *("inspect_sharding", "schur"),
+    # The functions belong to the random number generator.
+    *("random_bits", "random_seed", "random_split", "random_fold_in", "random_gamma"),
+    *("random_wrap", "random_unwrap", "random_clone"),
 ))  # fmt: skip
 _DEEPEST = 8  # levels of containers and objects
 _JAXPRS = (jex_core.Jaxpr, jex_core.ClosedJaxpr)
 _PLAIN = (
     *(str, bytes, int, float, complex, type(None), type, types.ModuleType),
-    *(enum.Enum, np.dtype, np.generic, np.ndarray, jex_core.Primitive, jax.Array),
+    *(enum.Enum, np.dtype, np.generic, np.ndarray, jex_core.Primitive),
+    *(jax.sharding.Sharding, jax.sharding.Mesh, jax.sharding.AbstractMesh, jax.Array),
 )
 
 
@@ -45,12 +49,12 @@ def refuse_unknown(eqn: jex_core.JaxprEqn) -> None:
 
     Raises:
         NotImplementedError: The primitive is not in `ONE_OPERATION`, and one of its parameters
-            holds a jaxpr, or it is one of JAX's high-level primitives.
+            holds a jaxpr or a function, or it is one of JAX's high-level primitives.
     """
     name = eqn.primitive.name
     if name in ONE_OPERATION or hijax.is_renamed(eqn):
         return
-    if not (hijax.is_high(eqn) or holds_jaxpr(eqn.params)):
+    if not (hijax.is_high(eqn) or holds_program(eqn.params)):
         return
     kind = hijax.class_name(eqn)
     flags = hijax.flags(eqn)
@@ -72,12 +76,12 @@ def refuse_unknown(eqn: jex_core.JaxprEqn) -> None:
     )
 
 
-def holds_jaxpr(value: Any) -> bool:
-    """Return whether a value is a jaxpr, or a container, object or function that holds one."""
+def holds_program(value: Any) -> bool:
+    """Return whether a value is a jaxpr or a function, or a container or object that holds one."""
     level, seen = [value], {}
     for _ in range(_DEEPEST):
-        level = [x for x in level if not isinstance(x, _PLAIN)]
-        if any(isinstance(x, _JAXPRS) for x in level):
+        level = [x for x in level if not isinstance(x, _PLAIN) and not _is_key_dtype(x)]
+        if any(isinstance(x, _JAXPRS) or callable(x) for x in level):
             return True
         if not level:
             return False
@@ -87,21 +91,19 @@ def holds_jaxpr(value: Any) -> bool:
     return False
 
 
+def _is_key_dtype(value: Any) -> bool:
+    """Return whether a value is the dtype of random keys, which refers to their generator."""
+    kind = getattr(value, "type", None)
+    return isinstance(kind, type) and issubclass(kind, jax.dtypes.extended)
+
+
 def _parts(value: Any) -> Iterable[Any]:
-    """Return the values that a container, an object or a function refers to."""
+    """Return the values that a container or an object refers to."""
     if isinstance(value, dict):
         return value.values()
     if isinstance(value, tuple | list | set | frozenset):
         return value
-    if isinstance(value, functools.partial):
-        return (value.func, *value.args, *value.keywords.values())
-    parts = [getattr(value, "__self__", None), getattr(value, "__wrapped__", None)]
-    for cell in getattr(value, "__closure__", None) or ():
-        try:
-            parts.append(cell.cell_contents)
-        except ValueError:  # a variable that has no value yet
-            continue
-    parts += getattr(value, "__dict__", {}).values()
+    parts = [*getattr(value, "__dict__", {}).values()]
     for kind in type(value).__mro__:
         slots = kind.__dict__.get("__slots__", ())
         names = (slots,) if isinstance(slots, str) else slots

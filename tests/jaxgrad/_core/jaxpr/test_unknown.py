@@ -12,11 +12,12 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
+from jax import lax
 from jax.extend import core as jex_core
 from jax.interpreters import ad, mlir
 
 import jaxgrad
-from jaxgrad._core.jaxpr.unknown import holds_jaxpr
+from jaxgrad._core.jaxpr.unknown import holds_program
 from jaxgrad.parity import lint, prove
 
 
@@ -55,28 +56,31 @@ HOLDERS: dict[str, Callable[[Any], Any]] = {
     "a dataclass": Held,
     "slots": Slotted,
     "a method": lambda program: Slotted(program).method,
-    "a closure": closure,
+    "a function": closure,
+    "a function without a jaxpr": lambda _: jnp.sin,
     "a partial": lambda program: functools.partial(print, program),
-    "an object in a closure in a tuple": lambda program: (closure(Held(program)),),
+    "a function in a tuple": lambda program: (closure(Held(program)),),
     "a traced function": lambda program: jax.jit(jex_core.jaxpr_as_fun(program)).trace(X),
 }
 
 
 @pytest.mark.parametrize("holder", HOLDERS)
 def test_a_parameter_with_a_program_is_found(holder: str) -> None:
-    """It does not matter in which container, object or function a parameter keeps its jaxpr."""
-    assert holds_jaxpr(HOLDERS[holder](JAXPR))
+    """It does not matter in which container or object a parameter keeps a jaxpr or a function."""
+    assert holds_program(HOLDERS[holder](JAXPR))
 
 
 def test_other_parameters_hold_no_program() -> None:
-    """Numbers, dtypes, shardings, modules and functions without a jaxpr are not programs."""
+    """Numbers, dtypes, primitives, shardings and modules are not programs."""
     sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
     cyclic: list[Any] = []
     cyclic.append(cyclic)
     mesh = jax.make_mesh((1,), ("i",))
+    named = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("i"))
+    kinds = (np.dtype("float32"), jnp.float32, jax.random.key(0).dtype, lax.Precision.HIGH)
 
-    for value in (1, "sum", np.dtype("float32"), X, sharding, mesh, np, jnp.sin, cyclic, None):
-        assert not holds_jaxpr(value)
+    for value in (1, "sum", *kinds, X, mystery_p, sharding, mesh, named, np, cyclic, None):
+        assert not holds_program(value)
 
 
 mystery_p = jex_core.Primitive("mystery")
@@ -127,7 +131,7 @@ TOOLS: dict[str, Callable[[], Any]] = {
     "graph": lambda: jaxgrad.graph.backward_graph(loss, X),
     "in a checkpoint": lambda: jaxgrad.depends_on(jax.checkpoint(loss), X),
     "in a scan": lambda: lint(
-        lambda x: jax.lax.scan(lambda c, row: (c + loss(row), None), 0.0, x)[0], jnp.ones((2, 3))
+        lambda x: lax.scan(lambda c, row: (c + loss(row), None), 0.0, x)[0], jnp.ones((2, 3))
     ),
 }
 
@@ -162,7 +166,10 @@ def test_gradients_without_an_analysis_are_computed() -> None:
 
 def test_a_primitive_that_counts_as_one_operation_is_not_refused() -> None:
     """A linear solve has jaxprs, but its own rule gives each input a derivative."""
-    solve = lambda x: jax.lax.custom_linear_solve(jnp.negative, x, lambda _, b: -b)  # noqa: E731
+    solve = lambda x: lax.custom_linear_solve(jnp.negative, x, lambda _, b: -b)  # noqa: E731
 
     assert jaxgrad.depends_on(solve, X)
     assert jaxgrad.depends_on(lambda x: x.at[0].add(x[1]), X)
+    key = jax.random.key(0)
+    assert jaxgrad.depends_on(lambda x: x * jax.random.permutation(key, X), X)
+    assert jaxgrad.depends_on(lambda x: jax.random.gamma(key, x), X)
