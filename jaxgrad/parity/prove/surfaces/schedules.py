@@ -10,7 +10,7 @@ import contextlib
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -281,8 +281,7 @@ def replay(
     """
     port, draw = evidence.port, evidence.draws[0]
     given = evidence.jax_gradients[0].leaves[: len(port.program.param_paths)]
-    named = port.weights.to_torch(given)
-    trained = {n: g for n, g in named.items() if evidence.runs[0].grads.get(n) is not None}
+    trained = _gradients(evidence)
     jax_loop = Loop(port, training, draw, evidence.trainable)
     before: tuple[Any, Any] = (draw.state, draw.state)
     apart = port.weights.not_one_to_one
@@ -292,11 +291,7 @@ def replay(
         if name not in apart and not evidence.waivers.names("updates", name)
     ]
     largest = dict.fromkeys(names, 0.0)
-    scaled = (
-        {name: None if g is None else g * _factor(step) for name, g in trained.items()}
-        for step in range(1, total + 1)
-    )
-    steps = evidence.torch_side.replay(training, draw, scaled)
+    steps = evidence.torch_side.replay(training, draw, _scaled(trained, total))
     for step, (rates, expected) in enumerate(steps, 1):
         leaves = [None if g is None else g * _factor(step) for g in given]
         jax_loop.step(lambda *_, leaves=leaves: Gradients([], leaves, {}))
@@ -319,6 +314,45 @@ def replay(
             return Divergence(step, name, rates, wrong[name], known[0] if same else None)
         before = expected, actual
     return None
+
+
+def _gradients(evidence: Evidence) -> dict[str, Any]:
+    """Return the port's first gradients by torch's names, for the weights that torch trains."""
+    port = evidence.port
+    given = evidence.jax_gradients[0].leaves[: len(port.program.param_paths)]
+    named = port.weights.to_torch(given)
+    return {n: g for n, g in named.items() if evidence.runs[0].grads.get(n) is not None}
+
+
+def _scaled(gradients: Mapping[str, Any], total: int) -> Iterator[dict[str, Any]]:
+    """Yield the gradients of each step."""
+    for step in range(1, total + 1):
+        yield {n: None if g is None else g * _factor(step) for n, g in gradients.items()}
+
+
+def trains_alike(evidence: Evidence, one: Variant, other: Variant, steps: int = 8) -> bool:
+    """Return whether two changes of torch are one change, which two texts describe.
+
+    They are if torch then makes the same steps with other gradients too.
+    """
+    from jaxgrad.parity.prove.torch_side.variants import clipping_by
+
+    if one.training.ema is not other.training.ema:
+        return False
+    weights, gradients = [], _gradients(evidence)
+    for variant in (one, other):
+        with clipping_by(variant.clip), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scaled = _scaled(gradients, steps)
+            taken = evidence.torch_side.replay(variant.training, evidence.draws[0], scaled)
+            weights.append([state for _, state in taken])
+    before = evidence.draws[0].state
+    for x, y in zip(*weights, strict=True):
+        for name in gradients:
+            allowed = 1e-12 * _size(x[name]) + 1e-9 * _size(x[name] - before[name])
+            if not _size(x[name] - y[name]) <= allowed:
+                return False
+    return True
 
 
 def _factor(step: int) -> float:

@@ -114,8 +114,8 @@ def _correlation(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> flo
 
 def _numbers(x: np.ndarray) -> np.ndarray:
     """Return the elements of an array as real numbers in one dimension."""
-    flat = np.ravel(x)
-    parts = [flat.real, flat.imag] if np.iscomplexobj(flat) else [flat]
+    flat: np.ndarray = np.ravel(x)
+    parts = [np.real(flat), np.imag(flat)] if np.iscomplexobj(flat) else [flat]
     return np.concatenate(parts).astype(np.float64)
 
 

@@ -68,15 +68,13 @@ class Search:
     def _tested(self) -> tuple[str, bool]:
         found, partial = self._accepted(self.training, None, self.paths, self.step)
         if found:
-            found = schedules.distinct(self.evidence, found, self.last)
-            return settled(_different([variant.text for variant in found]), TESTED)
+            return settled(self._texts(found), TESTED)
         partial = list({_setting(p.variant.text): p for p in partial}.values())
         pairs = []
         for first in partial[:_PAIRS]:
             variant = first.variant
             found, _ = self._accepted(variant.training, variant.clip, first.paths, first.step)
-            found = schedules.distinct(self.evidence, found, self.last)
-            texts = _different([x.text for x in found])
+            texts = self._texts(found)
             pairs += [f"{variant.text}, and from step {first.step} on {text}" for text in texts]
         if pairs:
             cause, confirmed = settled(pairs, TESTED)
@@ -86,6 +84,15 @@ class Search:
         variant, _, step = partial[0]
         until = f"up to step {step - 1}, and step {step} still differs"
         return f"{variant.text} (with this change torch gives JAX's weights {until})", False
+
+    def _texts(self, found: Sequence[Variant]) -> list[str]:
+        """Return the texts of different changes, each of which explains the difference."""
+        kept: list[Variant] = []
+        for variant in schedules.distinct(self.evidence, found, self.last):
+            pairs = ((variant, other) for other in kept if not (variant.schedule or other.schedule))
+            if not any(schedules.trains_alike(self.evidence, *pair) for pair in pairs):
+                kept.append(variant)
+        return _different([variant.text for variant in kept])
 
     def _accepted(
         self, training: Training, clip: Any, paths: Trajectories, step: int

@@ -168,6 +168,36 @@ RIGHT = {
 }
 
 
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize(
+    ("factory", "tx", "cause"),
+    [
+        (lambda p: torch.optim.RMSprop(p, 1e-3), optax.rmsprop(1e-3, eps_in_sqrt=False),
+         "the decay is 0.9, unlike torch's RMSprop"),
+        (lambda p: torch.optim.RMSprop(p, 1e-3), optax.rmsprop(1e-3, decay=0.99),
+         "eps is inside the square root, unlike torch's RMSprop"),
+    ],
+)  # fmt: skip
+def test_one_change_with_two_descriptions_is_one_cause(evidence: Evidence, factory, tx, cause):
+    """Two changes with which torch trains alike on other gradients too are the same."""
+    (finding,) = updated(evidence, (factory, tx), 3).findings
+    assert finding.tested and finding.cause.startswith(cause), finding
+
+
+def test_two_changes_that_only_the_compared_steps_do_not_tell_apart_are_named(evidence: Evidence):
+    """In its first step, Nesterov's momentum is a learning rate 1.9 times as large."""
+    tx = optax.sgd(0.1, momentum=0.9, nesterov=True)
+    pair = (lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), tx)
+    (finding,) = updated(evidence, pair, 1).findings
+    assert not finding.tested
+    assert finding.cause == (
+        "either the learning rate is 1.9 times torch's, or nesterov is inverted (rerunning torch "
+        "with either of these changes reproduces JAX's weights)"
+    )
+    (finding,) = updated(evidence, pair, 2).findings
+    assert finding.tested and finding.cause.startswith("nesterov is inverted (")
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("factory", "tx"), RIGHT.values(), ids=RIGHT)
 def test_the_mended_optimizer_passes(evidence: Evidence, factory: Any, tx: Any):
@@ -308,6 +338,7 @@ def searched(
     step = next(c.step for c in judged(taken) if c.verdict == "fail")
     search = Search(proof, "own", taken, judged, step)  # pyright: ignore[reportArgumentType]
     monkeypatch.setattr(update_causes, "_observed", lambda *_: "what was observed")
+    monkeypatch.setattr(update_causes.schedules, "trains_alike", lambda *_: False)
     return search.guess("w"), torch_loop.tried
 
 
