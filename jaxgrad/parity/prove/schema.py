@@ -102,7 +102,9 @@ REPORT_SCHEMA: dict[str, Any] = {
         {
             "verdict": {"enum": ["pass", "fail", "inconclusive", "error"]},
             "name": _described(_TEXT, "the torch module and the port"),
-            "text": _described(_TEXT, "the message of an error, which says what to change"),
+            "text": _described(
+                _TEXT, "what to change after an error, or what a time limit left unjudged"
+            ),
             "first": _described(
                 {"anyOf": [{"type": "null"}, _FINDING]},
                 "the first place where the programs differ: mend this, then prove again",
