@@ -378,6 +378,6 @@ trapz = trapezoid
 
 
 def __dir__() -> list[str]:
-    """List the operators and the namespaces without the rooms that define them."""
+    """List the operators, the namespaces and `at` without the rooms that define them."""
     names = [name for name, value in globals().items() if callable(value) and name[0] != "_"]
     return [*names, "distributions", "fft", "linalg", "special"]

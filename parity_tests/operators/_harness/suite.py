@@ -27,6 +27,7 @@ from parity_tests.operators._harness.rows import ConventionRow
 EVERY = 1 if {"TEST_ALL", "OPERATOR_SEED"} & set(os.environ) else 32
 INSTALLED = {"torch": torch.__version__, "jax": jax.__version__}
 NAMESPACES = ("distributions", "fft", "linalg", "special")
+OTHERS = {"at"}  # functions of `jaxgrad.functional` that are not operators
 
 
 def agreement_test(room: str) -> Callable[..., None]:
@@ -103,4 +104,5 @@ def public_functions() -> dict[str, Any]:
         for prefix, namespace in namespaces.items()
         for name, value in vars(namespace).items()
         if not name.startswith("_") and callable(value) and not inspect.isclass(value)
+        if name not in OTHERS
     }
