@@ -13,7 +13,7 @@ from jaxgrad.parity.prove import checks, pairing, tables
 from jaxgrad.parity.prove.adapters import JaxFunction, ProofError, as_function, trainable_mask
 from jaxgrad.parity.prove.align.align import Alignment
 from jaxgrad.parity.prove.alignments import aligned
-from jaxgrad.parity.prove.clock import SEARCH, Clock
+from jaxgrad.parity.prove.clock import SEARCH, Clock, TimeLimit
 from jaxgrad.parity.prove.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_of
 from jaxgrad.parity.prove.jax_side.inject import inject
@@ -149,11 +149,13 @@ class Evidence:
     def locate(self, find: Callable[[], T], otherwise: T) -> tuple[T, tuple[str, ...]]:
         """Return the location of a failure, and a note if the search for it raised.
 
-        A verdict holds even if the failure cannot be located.
+        A verdict holds even if the failure cannot be located, or not in time.
         """
         try:
             with self.clock(SEARCH):
                 return find(), ()
+        except TimeLimit:  # the next step raises it again
+            return otherwise, ()
         except Exception as error:
             fault = f"{type(error).__name__}: {error}"
             note = f"the first place could not be located because of a bug in jaxgrad: {fault}"

@@ -19,6 +19,7 @@ from torch import nn
 
 import jaxgrad
 from jaxgrad.parity import Finding, Report, Surface, prove
+from jaxgrad.parity.prove import clock as clocks
 from jaxgrad.parity.prove import evidence
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.request import Request
@@ -567,13 +568,38 @@ def test_a_time_limit_ends_a_proof(arguments, monkeypatch, step, changes, verdic
 
 
 def test_a_time_limit_keeps_a_failure(arguments, monkeypatch):
-    """The verdict is "fail" if a surface failed, though its cause was not found in time."""
+    """A surface that failed stays so, though its cause was not found in time."""
     hands = Hands("locate")
     monkeypatch.setattr(proving, "Clock", functools.partial(proving.Clock, now=hands))
-    report = proved(arguments, fn=functools.partial(port, stop=lax.stop_gradient),
-                    progress=hands.show, time_limit=60)  # fmt: skip
+    pair = (lambda p: torch.optim.SGD(p, 0.1), optax.sgd(0.1, momentum=0.5))
+    report = proved(arguments, optimizer=pair, steps=2, progress=hands.show, time_limit=60)
 
-    assert report.verdict in ("fail", "inconclusive") and "time limit" in report.text
+    assert report.verdict == "fail" and report.surfaces["updates"].verdict == "fail"
+    assert report.first is not None and report.first.torch == "inner.weight"
+    assert report.text == "The time limit of 60 s ended the proof before precision was judged."
+    wrong = proved(arguments, fn=functools.partial(port, eps=1e-3), progress=hands.show,
+                   time_limit=60)  # fmt: skip
+    assert wrong.verdict == "fail" and wrong.first.surface == "forward"
+
+
+def test_a_search_that_takes_too_long_is_stopped_and_noted(arguments, monkeypatch):
+    """The report has the place of the difference, and says that the search for causes ended."""
+    monkeypatch.setattr(clocks, "LEAST", 10.0)
+    hands, tried = Hands(""), []
+
+    def show(name: str) -> None:
+        if name.startswith("locate: "):
+            tried.append(name)
+            hands.time += 6.0
+
+    monkeypatch.setattr(proving, "Clock", functools.partial(proving.Clock, computed=hands))
+    pair = (lambda p: torch.optim.SGD(p, 0.1), optax.sgd(0.1, momentum=0.5))
+    report = proved(arguments, optimizer=pair, steps=2, progress=show)
+
+    assert report.verdict == "fail" and report.first is not None and len(tried) == 2
+    assert report.first.text.startswith("the weight's change after step 2 is off by")
+    assert report.first.torch == "inner.weight" and not report.first.tested
+    assert report.notes[-1].startswith("the search for causes was stopped after 12 s of computing")
 
 
 RUNS: list[int] = []  # the numbers of the runs that are left; a proof rewinds the module itself
