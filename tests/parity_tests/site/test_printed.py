@@ -1,5 +1,6 @@
 """The pages with programs print what stands under each block."""
 
+import inspect
 import re
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 
+from jaxgrad.parity import Training, prove
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.printed import BLOCK, filled, of_any_torch, outputs, script
 from tests._helpers import has_page_release, page_release
@@ -17,12 +19,13 @@ from tests._helpers import has_page_release, page_release
 NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
 # What other releases of JAX print differently: a jaxpr, and the residuals of its VJP.
 RELEASE = re.compile(r"\{ lambda .*?\}\n|^JAX   \[[^\n]*\]\n", re.DOTALL | re.MULTILINE)
-PAGES = ("tape_or_transform", "prove", "real_questions", "kinks", "weights")
+PAGES = ("tape_or_transform", "prove", "training_step", "real_questions", "kinks", "weights")
+SLOW = ("training_step", "real_questions")
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch.func.jvp calls it
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if n == "real_questions" else n for n in PAGES]
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in PAGES]
 )
 def test_a_page_prints_what_is_written(name):
     """Each block of a page prints the text under it, except for digits."""
@@ -30,6 +33,46 @@ def test_a_page_prints_what_is_written(name):
 
     assert BLOCK.findall(page)
     assert _comparable(filled(page, f"{name}.py")) == _comparable(page), "run: make pages"
+
+
+def test_the_training_step_is_proved_in_nnx():
+    """The first proof of docs/training_step.md passes and prints the report under it."""
+    page = (ROOT / "docs" / "training_step.md").read_text()
+    first = page.partition("\n## The arguments\n")[0]
+
+    assert "PASS  Learner | NnxLearner" in first
+    assert _comparable(filled(first, "training_step.py")) == _comparable(first), "run: make pages"
+
+
+@pytest.mark.slow
+def test_a_bias_before_batch_norm_is_undecided():
+    """docs/training_step.md says why `l1` has no bias: with one the verdict is inconclusive."""
+    page = (ROOT / "docs" / "training_step.md").read_text()
+    first = script(page.partition("\n## The arguments\n")[0])
+    assert first.count("bias=False") == 2
+    biased = first.replace(", bias=False", "").partition("print(paths)")[0]
+    names: dict[str, Any] = {"__name__": "__main__"}
+    exec(f"{biased}report = prove(learner, port, None, inputs, optimizer=training, "
+         "trainable=paths, steps=2)", names)  # fmt: skip
+
+    assert names["report"].verdict == "inconclusive"
+    text = names["report"].surfaces["updates"].text
+    assert "target.l1.bias after step 1: rounding alone changes its update too much" in text
+
+
+def test_every_argument_on_the_page_of_a_training_step_is_explained():
+    """The two tables of docs/training_step.md explain each argument that the page uses."""
+    page = (ROOT / "docs" / "training_step.md").read_text()
+    explained = re.findall(r"^\| `(\w+)`(?:, `(\w+)`)? \|", page, re.MULTILINE)
+    names = {name for pair in explained for name in pair if name}
+    calls = re.findall(
+        r"\b(?:prove|Training)\(\n(.*?)^\s*\)", script(page), re.MULTILINE | re.DOTALL
+    )
+    used = set(re.findall(r"^\s*(\w+)=", "".join(calls), re.MULTILINE))
+
+    assert {"weights", "has_state", "trainable", "after", "clip", "schedule"} <= used <= names
+    assert set(inspect.signature(Training).parameters) <= names
+    assert names <= {*inspect.signature(prove).parameters, *inspect.signature(Training).parameters}
 
 
 def test_a_page_names_the_release_whose_program_it_shows():
