@@ -113,10 +113,10 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.w = nn.Parameter(torch.tensor([1.0, -2.0, 3.0]))
-        self.b = nn.Parameter(torch.tensor(4.0))
+        self.b = nn.Parameter(torch.tensor([4.0, 1.0]))
 
     def forward(self, x):
-        return ((x @ self.w + self.b) ** 2).mean()
+        return (((x @ self.w)[:, None] + self.b) ** 2).mean()
 
 
 def optimizer(params):
@@ -125,13 +125,13 @@ def optimizer(params):
     return torch.optim.AdamW(groups, lr=0.1, weight_decay=0.1)""",
         wrong="""\
 def port(params, x):
-    return ((x @ params["w"] + params["b"]) ** 2).mean()
+    return (((x @ params["w"])[:, None] + params["b"]) ** 2).mean()
 
 
 tx = optax.adamw(0.1, weight_decay=0.1)""",
         right="""\
 def port(params, x):
-    return ((x @ params["w"] + params["b"]) ** 2).mean()
+    return (((x @ params["w"])[:, None] + params["b"]) ** 2).mean()
 
 
 tx = optax.adamw(0.1, weight_decay=0.1, mask={"w": True, "b": False})""",
