@@ -45,7 +45,7 @@ def paired(torch: Values, jax: Values) -> Pairs:
                 pairs[name] = path
     left = [path for path in jax if path not in pairs.values()]
     fits = {
-        name: tuple(path for path in left if _same_size(values, jax[path]))
+        name: tuple(path for path in left if _may_be_one(values, jax[path]))
         for name, values in torch.items()
         if name not in pairs
     }
@@ -72,7 +72,7 @@ def _equal(torch: Values, jax: Values) -> Iterator[tuple[str, str]]:
         (-likeness(name, path), natural(name), natural(path), name, path)
         for name, left in torch.items()
         for path, right in jax.items()
-        if _same_size(left, right) and all(map(near, left, right))
+        if _may_be_one(left, right) and all(map(near, left, right))
     ]
     yield from ((name, path) for *_, name, path in sorted(equal))
 
@@ -83,7 +83,7 @@ def _named(torch: Values, jax: Values) -> Iterator[tuple[str, str]]:
         (-likeness(name, path), natural(name), natural(path), name, path)
         for name, left in torch.items()
         for path, right in jax.items()
-        if re.search("[a-zA-Z]", path) and _same_size(left, right)
+        if re.search("[a-zA-Z]", path) and _may_be_one(left, right)
     ]
     yield from ((name, path) for *_, name, path in sorted(scored))
 
@@ -94,7 +94,7 @@ def _correlated(torch: Values, jax: Values) -> Iterator[tuple[str, str]]:
         (name, path): _correlation(left, right)
         for name, left in torch.items()
         for path, right in jax.items()
-        if _same_size(left, right)
+        if _may_be_one(left, right)
     }
     for (name, path), best in found.items():
         others = [x for key, x in found.items() if (key[0] == name) != (key[1] == path)]
@@ -119,5 +119,12 @@ def _numbers(x: np.ndarray) -> np.ndarray:
     return np.concatenate(parts).astype(np.float64)
 
 
-def _same_size(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> bool:
-    return all(np.size(x) == np.size(y) for x, y in zip(left, right, strict=True))
+def _may_be_one(left: Sequence[np.ndarray], right: Sequence[np.ndarray]) -> bool:
+    """Return whether two values have the same size, and are both flags or both numbers.
+
+    A port's state may hold flags of its own, such as the mode of an equinox dropout.
+    """
+    return all(
+        np.size(x) == np.size(y) and (np.asarray(x).dtype == bool) == (np.asarray(y).dtype == bool)
+        for x, y in zip(left, right, strict=True)
+    )

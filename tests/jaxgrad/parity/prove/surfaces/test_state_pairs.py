@@ -81,3 +81,15 @@ def test_sizes_must_agree():
     assert paired(left, right).paths == {"a": "1", "b": "0"}
     flags = {"a": [np.array([True, False])] * 2, "b": [np.array([False, True])] * 2}
     assert paired(flags, {"0": flags["b"], "1": flags["a"]}).paths == {"a": "1", "b": "0"}
+
+
+def test_a_flag_is_not_paired_with_a_number():
+    """The mode of an equinox dropout is a bool of the port's state, and no counter of torch."""
+    torch = {"num_batches_tracked": [np.array(1), np.array(1)]}
+    flag = {"drop/inference": [np.array(True), np.array(True)]}
+
+    assert paired(torch, flag) == ({}, {})
+    assert paired(torch, {**flag, "count": torch["num_batches_tracked"]}).paths == {
+        "num_batches_tracked": "count"
+    }
+    assert paired({"seen": flag["drop/inference"]}, flag).paths == {"seen": "drop/inference"}
