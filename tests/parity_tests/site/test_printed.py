@@ -1,5 +1,6 @@
 """The pages with programs print what stands under each block."""
 
+import ast
 import inspect
 import re
 from typing import Any
@@ -19,8 +20,16 @@ from tests._helpers import has_page_release, page_release
 NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
 # What other releases of JAX print differently: a jaxpr, and the residuals of its VJP.
 RELEASE = re.compile(r"\{ lambda .*?\}\n|^JAX   \[[^\n]*\]\n", re.DOTALL | re.MULTILINE)
-PAGES = ("tape_or_transform", "prove", "training_step", "real_questions", "kinks", "weights")
-SLOW = ("training_step", "real_questions")
+PAGES = (
+    "tape_or_transform",
+    "prove",
+    "training_step",
+    "worked_port",
+    "real_questions",
+    "kinks",
+    "weights",
+)
+SLOW = ("training_step", "worked_port", "real_questions")
 
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script`")  # torch.func.jvp calls it
@@ -125,6 +134,47 @@ def test_the_page_of_questions_names_its_script():
     assert "one script with nine questions, `real_questions.py`" in " ".join(page.split())
     assert page.count("\n## ") == 9
     assert set(re.findall(r"\w+\.py", page)) == {"real_questions.py"}
+
+
+def test_the_first_mistake_of_the_worked_port():
+    """docs/worked_port.md prints the first report of its script, in which torch's training ran."""
+    page = (ROOT / "docs" / "worked_port.md").read_text()
+    beginning, mark, _ = page.partition("**Mistake 1")
+
+    assert mark
+    assert _comparable(filled(beginning, "worked_port.py")) == _comparable(beginning)
+
+
+def test_the_finished_script_consists_of_the_parts_of_the_worked_port():
+    """The last program has the functions that the parts end with, and does not import torch."""
+    page = (ROOT / "docs" / "worked_port.md").read_text()
+    parts, _, rest = page.partition("\n## The finished script")
+    (finished, _), *_ = BLOCK.findall(rest)
+    before, after = (_definitions(text) for text in (script(parts), finished))
+
+    assert set(after) - set(before) == {"train_step", "jax_main"}
+    assert {name: code for name, code in after.items() if name in before} == {
+        name: code for name, code in before.items() if name in after
+    }
+    assert "torch" not in re.findall(r"^(?:import|from) (\w+)", finished, re.MULTILINE)
+
+
+def test_the_worked_port_has_as_many_mistakes_as_it_says():
+    """Each of the eight mistakes follows a report that prints a first difference."""
+    page = (ROOT / "docs" / "worked_port.md").read_text()
+    before = page.split("**Mistake ")
+
+    assert "we make eight mistakes" in " ".join(page.split())
+    assert [int(part.partition(":")[0]) for part in before[1:]] == list(range(1, 9))
+    for part in before[:-1]:
+        (_, report) = BLOCK.findall(part)[-1]
+        assert "fail" in report and "torch gives" in report
+
+
+def _definitions(code: str) -> dict[str, str]:
+    """Return the last definition of each function of a script."""
+    nodes = ast.parse(code).body
+    return {node.name: ast.unparse(node) for node in nodes if isinstance(node, ast.FunctionDef)}
 
 
 def test_the_logit_at_which_the_gradient_vanishes():
