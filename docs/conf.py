@@ -60,6 +60,7 @@ WITH_CONTENTS = [
     *("api/*", "operators/*"),
     *("changelog", "contributing", "conventions", "deviations", "distributed"),
     *(
+        "assessment_key",
         "course",
         "real_questions",
         "kinks",
@@ -68,6 +69,7 @@ WITH_CONTENTS = [
         "report_json",
         "tape_or_transform",
         "teachers",
+        "worked_port",
     ),
 ]
 

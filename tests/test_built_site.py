@@ -6,6 +6,7 @@ Without the environment variable SITE, which names the built folder, nothing run
 import io
 import os
 import pathlib
+import re
 
 import pytest
 
@@ -26,6 +27,7 @@ def names() -> list[str]:
 
 
 PAGES = names()
+A4 = (595, 842)  # in points
 pytestmark = pytest.mark.skipif("SITE" not in os.environ, reason="make docs-test sets SITE")
 
 
@@ -206,3 +208,32 @@ def test_every_page_is_reachable():
     assert alone == []
     assert [path.name for path, text in texts.items() if "TypeAliasForwardRef" in text] == []
     assert [path.name for path, text in texts.items() if 'href="file:line"' in text] == []
+
+
+@pytest.mark.parametrize(("name", "count"), [("worksheet", 10), ("assessment", 6)])
+def test_a_worksheet_is_printed_on_upright_pages(open_page, name, count):
+    """A lesson has two pages; there is neither an empty page nor one across."""
+    if name not in PAGES:
+        pytest.skip("the site has no such page")
+    tab = open_page(name, 1200)
+    printed = tab.pdf(prefer_css_page_size=True)
+    tab.close()
+    sizes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)", printed)
+
+    assert [(round(float(w)), round(float(h))) for w, h in sizes] == [A4] * count
+
+
+@pytest.mark.parametrize("name", ["worksheet", "assessment"])
+def test_a_printed_worksheet_has_no_navigation(open_page, name):
+    """Sidebars, buttons and the note for teachers are hidden on paper."""
+    if name not in PAGES:
+        pytest.skip("the site has no such page")
+    tab = open_page(name, 1200)
+    tab.emulate_media(media="print")
+    shown = tab.eval_on_selector_all(
+        ".screen-only, .bd-sidebar-primary, .bd-header-article, .prev-next-footer, .copybtn",
+        "nodes => nodes.filter(node => node.offsetParent !== null).map(node => node.className)",
+    )
+    tab.close()
+
+    assert shown == []

@@ -36,6 +36,10 @@ correcting the idea helps longer than correcting the answer.
 **How to use it.** Ask for a written prediction before anyone runs the cell, and for a reason. Where
 the class disagrees, let two students argue before you unfold the answer. An exercise is solved when
 its program runs and its numbers agree with torch's; other solutions than the model answer are fine.
+
+**To print.** The [worksheet](worksheet.md) has the questions and exercises of the first lessons,
+with lines to write on. The [assessment](assessment.md) is a written test for the end of the course;
+its [key](assessment_key.md) has the answers and the marking.
 """
 FOLDER = ROOT / "notebooks"
 CALL = re.compile(r'(?:question|exercise)\("([^"]+)"')

@@ -1,0 +1,361 @@
+"""The questions of the assessment: programs that run, with points and marking.
+
+Each function is a program; its docstring is the task. A student sees the program with `line`
+replaced by `wrong`: a mistake to find, or dots for a line to write. The key has the program as it
+is here, and what it prints.
+"""
+
+# pyright: reportOptionalMemberAccess=false, reportArgumentType=false
+# optax types what `apply_updates` returns as any tree.
+
+import dataclasses
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import optax
+import torch
+from jax import lax
+
+import jaxgrad
+
+
+BLANK = "..."
+
+
+@dataclasses.dataclass(frozen=True)
+class Question:
+    """A question with its answer.
+
+    Attributes:
+        program: The program of the answer; its docstring is the task.
+        taught: The page that teaches it, as a link from docs/.
+        because: The reason for the answer.
+        expect: A wrong answer to expect.
+        thinks: The idea behind the wrong answer.
+        line: The line that the student corrects or writes; empty where the output is predicted.
+        wrong: The text that the student sees in place of `line`; it ends with dots where a line is
+            to be written.
+    """
+
+    program: Callable[[], None]
+    taught: str
+    because: str
+    expect: str
+    thinks: str
+    line: str = ""
+    wrong: str = ""
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """Questions of one kind, which have the same points.
+
+    Attributes:
+        title: The heading.
+        task: The task of every question.
+        points: The points of each question.
+        marking: How the points are given.
+        lines: The number of lines to write on.
+        questions: The questions.
+    """
+
+    title: str
+    task: str
+    points: int
+    marking: str
+    lines: int
+    questions: tuple[Question, ...]
+
+
+def through_a_detach():
+    """`y` is used twice, once detached."""
+    x = torch.tensor(2.0, requires_grad=True)
+    y = x**2
+    z = y.detach() * x + y
+    z.backward()
+    print(x.grad.item())
+
+
+def number_zero_none():
+    """The same loss in both frameworks. It does not use `c`."""
+    a, b, c = (torch.tensor(3.0, requires_grad=True) for _ in range(3))
+    (a**2 + 0 * b).backward()
+    print(a.grad, b.grad, c.grad)
+
+    def loss(params):
+        return params["a"] ** 2 + 0 * params["b"]
+
+    grads = jax.grad(loss)({"a": 3.0, "b": 3.0, "c": 3.0})
+    print(float(grads["a"]), float(grads["b"]), float(grads["c"]))
+
+
+def decay_without_a_gradient():
+    """SGD with weight decay. Only `p` has a gradient."""
+    p, q = (torch.nn.Parameter(torch.tensor(1.0)) for _ in range(2))
+    optimizer = torch.optim.SGD([p, q], lr=0.1, weight_decay=0.5)
+    p.grad = torch.tensor(0.0)
+    optimizer.step()
+    print(round(p.item(), 2), round(q.item(), 2))
+
+
+def hook_on_two_uses():
+    """A hook limits the gradient of `h` to 5. `h` is used twice."""
+    x = torch.tensor(1.0, requires_grad=True)
+    h = 3 * x
+    h.register_hook(lambda grad: grad.clamp(max=5.0))
+    (2 * h + 4 * h).backward()
+    print(x.grad.item())
+
+
+def clipped_by_its_norm():
+    """The program prints two things: what `clip_grad_norm_` returns, and the gradient after it."""
+    p = torch.nn.Parameter(torch.zeros(2))
+    p.grad = torch.tensor([6.0, 8.0])
+    norm = torch.nn.utils.clip_grad_norm_([p], 5.0)
+    print(norm.item(), [round(g, 3) for g in p.grad.tolist()])
+
+
+def policy_gradient():
+    """`w` belongs to a policy, and `v` is its critic."""
+    w, v = (torch.tensor(value, requires_grad=True) for value in (0.5, 2.0))
+    advantage = 5 - v
+    (-(3 * w) * advantage.detach() + advantage**2).backward()
+    print("torch:", w.grad.item(), v.grad.item())
+
+    def loss(w, v):
+        advantage = 5 - v
+        return -(3 * w) * lax.stop_gradient(advantage) + advantage**2
+
+    for_w, for_v = jax.grad(loss, argnums=(0, 1))(0.5, 2.0)
+    print("JAX:", for_w.item(), for_v.item())
+
+
+def default_of_weight_decay():
+    """One step of AdamW."""
+    w = torch.nn.Parameter(torch.tensor(1.0))
+    w.grad = torch.tensor(1.0)
+    torch.optim.AdamW([w], lr=0.1).step()
+    print("torch:", round(w.item(), 5))
+
+    tx = optax.adamw(0.1, weight_decay=0.01)
+    param = jnp.array(1.0)
+    updates, _ = tx.update(jnp.array(1.0), tx.init(param), param)
+    print("JAX:", round(float(optax.apply_updates(param, updates)), 5))
+
+
+def relu_at_zero():
+    """The first element of the input is padding, and so exactly 0."""
+    x = torch.tensor([0.0, 2.0], requires_grad=True)
+    torch.relu(x).sum().backward()
+    print("torch:", x.grad.tolist())
+
+    def loss(x):
+        return jnp.sum(jax.nn.relu(x))
+
+    print("JAX:", jax.grad(loss)(jnp.array([0.0, 2.0])).tolist())
+
+
+def divided_by_the_deviation():
+    """The last input is divided by the standard deviation of all inputs."""
+    x = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    (x[2] / x.std()).backward()
+    print("torch:", [round(g, 3) for g in x.grad.tolist()])
+
+    def ratio(x):
+        return x[2] / x.std(ddof=1)
+
+    grad = jax.grad(ratio)(jnp.array([1.0, 2.0, 3.0]))
+    print("JAX:", [round(g, 3) for g in grad.tolist()])
+
+
+def straight_through():
+    """A rounded value whose gradient is that of the value before rounding."""
+    x = torch.tensor(1.4, requires_grad=True)
+    y = x + (x.round() - x).detach()
+    (y**2).backward()
+    print("torch:", y.item(), x.grad.item())
+
+    def rounded(x):
+        return x + lax.stop_gradient(jnp.round(x) - x)
+
+    grad = jax.grad(lambda x: rounded(x) ** 2)(1.4)
+    print("JAX:", rounded(1.4).item(), grad.item())
+
+
+def slower_gradient():
+    """A hook makes the gradient of `h` ten times smaller. The value of `h` stays as it is."""
+    x = torch.tensor(3.0, requires_grad=True)
+    h = 2 * x
+    h.register_hook(lambda grad: 0.1 * grad)
+    (h**2).backward()
+    print("torch:", round(x.grad.item(), 4))
+
+    def loss(x):
+        h = jaxgrad.hook(2 * x, lambda grad: 0.1 * grad)
+        return h**2
+
+    print("JAX:", round(jax.grad(loss)(3.0).item(), 4))
+
+
+def two_batches():
+    """torch calls `backward` for two batches and clears nothing between them."""
+    w = torch.tensor(1.0, requires_grad=True)
+    b = torch.tensor(0.0, requires_grad=True)
+    for x in (1.0, 3.0):
+        ((w * x + b) ** 2).backward()
+    print("torch:", {"b": b.grad.item(), "w": w.grad.item()})
+
+    def loss(params, x):
+        return (params["w"] * x + params["b"]) ** 2
+
+    params = {"w": 1.0, "b": 0.0}
+    first, second = jax.grad(loss)(params, 1.0), jax.grad(loss)(params, 3.0)
+    total = jax.tree.map(jnp.add, first, second)
+    print("JAX:", {name: grad.item() for name, grad in total.items()})
+
+
+PARTS = (
+    Part(
+        "Part A: predict",
+        "What does the program print? Give a reason in one sentence.",
+        3,
+        "2 points for the result, 1 for the reason. A slip in the arithmetic with the right reason"
+        " still gets 2.",
+        3,
+        (
+            Question(
+                through_a_detach,
+                "../notebooks/grad_modes.ipynb",
+                "`y.detach()` is the constant 4. So the derivative of `4 * x + x**2` is 4 + 2x, "
+                "which is 8 at x = 2.",
+                "16",
+                "`detach` was ignored, which gives 3x² + 2x. Ask what `y.detach()` depends on.",
+            ),
+            Question(
+                number_zero_none,
+                "../notebooks/none_or_zero.ipynb",
+                "torch has a path from the loss to `b`, with a derivative of zero, and no path to "
+                "`c`. `jax.grad` returns an array for every parameter.",
+                "`None` for `b` too, as it has no influence",
+                "The size of a derivative is confused with the existence of a path.",
+            ),
+            Question(
+                decay_without_a_gradient,
+                "../notebooks/none_or_zero.ipynb",
+                "Weight decay applies even if the gradient is zero: 1 − 0.1 · 0.5 = 0.95. torch "
+                "skips a parameter whose gradient is `None`.",
+                "1.0 and 1.0",
+                "Weight decay is thought to need a slope of the loss. The optimizer adds it to "
+                "every gradient, and zero is one.",
+            ),
+            Question(
+                hook_on_two_uses,
+                "../notebooks/hooks.ipynb",
+                "torch first adds the gradients of both uses, 2 + 4 = 6. The hook runs once and "
+                "makes 5 of it, and `3 * x` multiplies it by 3.",
+                "18",
+                "The hook is thought to run once for each use, where neither 2 nor 4 exceeds 5.",
+            ),
+            Question(
+                clipped_by_its_norm,
+                "../notebooks/clipping.ipynb",
+                "The norm of [6, 8] is 10, and the function returns the norm before clipping. The "
+                "whole gradient is multiplied by 5 / 10.",
+                "5.0 [5.0, 5.0]",
+                "Clipping by norm is confused with clipping each value.",
+            ),
+        ),
+    ),
+    Part(
+        "Part B: find the mistake",
+        "The JAX program is a port of the torch program, but the two print different numbers, "
+        "shown below the program. Mark the wrong line, say what torch does there, and write the "
+        "correct line.",
+        5,
+        "1 point for the line, 2 for the explanation, 2 for the correct line. Any line that gives "
+        "torch's numbers is correct.",
+        4,
+        (
+            Question(
+                policy_gradient,
+                "../notebooks/actor_critic.ipynb",
+                "torch detaches the advantage in the first term, so that term does not train the "
+                "critic. In the JAX program both terms do.",
+                "`stop_gradient` around `5 - v`",
+                "This stops the advantage in the second term too, so the critic does not learn.",
+                "return -(3 * w) * lax.stop_gradient(advantage) + advantage**2",
+                "return -(3 * w) * advantage + advantage**2",
+            ),
+            Question(
+                default_of_weight_decay,
+                "../notebooks/optimizers.ipynb",
+                "The default of `weight_decay` is 0.01 in torch's AdamW and 0.0001 in optax's.",
+                "a larger learning rate",
+                "It gives the right number for this weight and gradient, and wrong ones for "
+                "others.",
+                "tx = optax.adamw(0.1, weight_decay=0.01)",
+                "tx = optax.adamw(0.1)",
+            ),
+            Question(
+                relu_at_zero,
+                "kinks.md",
+                "At 0 both arguments of `jnp.maximum` are equal, and JAX gives each of them half "
+                "of the gradient. The gradient of torch's `relu` there is 0, like that of "
+                "`jax.nn.relu`.",
+                "the dtype: write `jnp.maximum(x, 0.0)`",
+                "The value of the loss is right. Only the gradient at the tie differs.",
+                "return jnp.sum(jax.nn.relu(x))",
+                "return jnp.sum(jnp.maximum(x, 0))",
+            ),
+            Question(
+                divided_by_the_deviation,
+                "traps/layers_and_losses.md#var-std",
+                "torch's `std` divides by n − 1 by default, and that of JAX, like NumPy's, by n.",
+                "a missing `stop_gradient` around the deviation",
+                "The value of the ratio differs too, and `stop_gradient` never changes a value.",
+                "return x[2] / x.std(ddof=1)",
+                "return x[2] / x.std()",
+            ),
+        ),
+    ),
+    Part(
+        "Part C: write a line",
+        "Write the missing line of the JAX program. What the complete program prints is below it.",
+        5,
+        "5 points for any line that gives torch's numbers, even if it uses other functions than "
+        "the model answer. 3 points if only a name or a bracket is wrong. 2 points if the idea is "
+        "right, but the line computes something else.",
+        3,
+        (
+            Question(
+                straight_through,
+                "../notebooks/custom.ipynb",
+                "The stopped difference adds its value and has no gradient, as in torch.",
+                "`return lax.stop_gradient(jnp.round(x))`",
+                "The value is right, but the gradient is 0.",
+                "return x + lax.stop_gradient(jnp.round(x) - x)",
+                f"return {BLANK}",
+            ),
+            Question(
+                slower_gradient,
+                "../notebooks/hooks.ipynb",
+                "`jaxgrad.hook` is the identity and applies the function to the gradient. Without "
+                "jaxgrad: `h = 0.2 * x + lax.stop_gradient(1.8 * x)`.",
+                "`h = 0.1 * 2 * x`",
+                "This changes the value of `h` as well.",
+                "h = jaxgrad.hook(2 * x, lambda grad: 0.1 * grad)",
+                f"h = {BLANK}",
+            ),
+            Question(
+                two_batches,
+                "../notebooks/00_ten_minutes.ipynb",
+                "torch adds to `.grad`. In JAX you add the two trees.",
+                "`total = first + second`",
+                "Dictionaries cannot be added. `jax.tree.map` adds them leaf by leaf.",
+                "total = jax.tree.map(jnp.add, first, second)",
+                f"total = {BLANK}",
+            ),
+        ),
+    ),
+)

@@ -1,0 +1,77 @@
+"""The worksheet has the questions and exercises of the first lessons, on pages to print."""
+
+import json
+
+import pytest
+
+from parity_tests.notebook import course
+from parity_tests.notebook.teachers import FOLDER, practice
+from parity_tests.notebook.worksheet import (
+    LESSONS,
+    PATH,
+    entries,
+    page,
+    page_break,
+    without_imports,
+    write,
+)
+from parity_tests.runner.settings import ROOT
+
+
+PAGE = PATH.read_text(encoding="utf-8")
+CSS = (ROOT / "docs" / "_static" / "jaxgrad.css").read_text(encoding="utf-8")
+
+
+def test_the_page_is_current():
+    """The committed page is what `make pages` writes."""
+    assert page() == PAGE, "run `make pages`"
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.notebook)
+def test_a_lesson_has_every_question_and_exercise_of_its_notebook(lesson):
+    """The questions of the course's session on the stepper follow those of the notebook."""
+    book = json.loads((FOLDER / f"{lesson.notebook}.ipynb").read_text(encoding="utf-8"))
+    _, _, rest = PAGE.partition(f"({FOLDER.name}/{lesson.notebook}.ipynb)".replace("(", "(../"))
+    part = rest.split("\n## ")[0]
+    texts = [text for _, _, text, _ in practice(book)]
+    stepper = [one.asks for one in course.PREDICTIONS[lesson.session]] if lesson.session else []
+
+    assert texts and all(part.count(text) == 1 for text in [*texts, *stepper])
+    assert part.count("I expect") == sum(e.kind == "Predict" for e in entries(book)) + len(stepper)
+    assert part.count("My solution") == sum(e.kind == "Exercise" for e in entries(book))
+
+
+def test_the_course_is_covered():
+    """Each session of the course has a lesson with its questions on the stepper."""
+    assert [one.session for one in LESSONS if one.session] == list(course.PREDICTIONS)
+
+
+def test_a_lesson_is_a_double_page():
+    """Each lesson begins on a right-hand page and its exercises on the next page."""
+    assert PAGE.count(page_break("right")) == len(LESSONS) - 1
+    assert PAGE.count(page_break()) == PAGE.count("### Exercises") == len(LESSONS)
+
+
+def test_an_exercise_has_the_code_of_its_notebook_without_the_imports():
+    """The code is that of the cell for the answer, and an entry names its section."""
+    shown = {"text/plain": "Exercise. Mend it.\n  4"}
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title\n", "text\n", "## Part"]},
+        {"cell_type": "code", "source": 'exercise("a/b")', "outputs": [{"data": shown}]},
+        {"cell_type": "code", "source": "# Your answer\nimport jax\n\n\ny = jax.grad\n"},
+    ]
+
+    (entry,) = entries({"cells": cells})
+
+    assert entry == ("Exercise", "Part", "Mend it.", "y = jax.grad")
+    assert without_imports("x = 1\nimport a\n") == "x = 1\nimport a"
+
+
+def test_the_style_sheet_prints_what_the_page_uses():
+    """Lines, page breaks and text for the screen alone have rules for print."""
+    _, _, after = CSS.partition("/* The worksheet and the assessment")
+    _, _, printed = after.partition("@media print")
+
+    for name in ("write", "break-page", "break-right", "screen-only"):
+        assert f'class="{name}"' in PAGE and f".{name}" in printed
+    assert write("Name", 2) == '<div class="write">Name<hr><hr></div>\n'
