@@ -62,7 +62,7 @@ operators: $(STAMP) ## compare every operator with torch; SEED=7 draws other cal
 	@OMP_NUM_THREADS=1 OPERATOR_SEED=$(SEED) "$(BIN)" -m pytest -n $(WORKERS) tests/jaxgrad/functional -k test_operator $(ARGS)
 
 scripts: $(STAMP) ## run the programs of the README, the docs and the docstrings with what is installed
-	@TEST_ALL=1 OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) jaxgrad tests/test_readme.py tests/parity_tests/site/test_printed.py tests/parity_tests/site/cheat_sheet tests/parity_tests/site/traps $(ARGS)
+	@TEST_ALL=1 OMP_NUM_THREADS=1 "$(BIN)" -m pytest -n $(WORKERS) jaxgrad tests/test_readme.py tests/parity_tests/site/test_printed.py tests/parity_tests/site/cheat_sheet tests/parity_tests/site/traps tests/parity_tests/notebook/test_assessment.py $(ARGS)
 
 mutants: $(STAMP) ## remove each piece of the code in turn; a test must fail
 	@"$(BIN)" -m parity_tests.audits.mutants $(ARGS)
