@@ -250,6 +250,12 @@ def installed() -> str | None:
         return None
 
 
+def newer_than_known() -> str:
+    """Return the version of the installed torch if it is newer than `NEWEST`, else ""."""
+    version = installed()
+    return version if version and not at_least(NEWEST, version) else ""
+
+
 def convention(version: str | None = None) -> str:
     """Return the version whose conventions hold: of the given or installed torch, or the newest."""
     version = version or installed()

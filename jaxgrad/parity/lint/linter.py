@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxgrad._core import compat, paths
 from jaxgrad._core.jaxpr import live_inputs
-from jaxgrad._core.torch_versions import convention, supported
+from jaxgrad._core.torch_versions import convention, newer_than_known, supported
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.lint.report import LintReport, Warned
 from jaxgrad.parity.lint.rules import DEEP, Rule, rules_of
@@ -58,6 +58,7 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
     Torch: none; its conventions are those of `jaxgrad.functional.at(torch)`.
     """
     version = supported(torch) if torch else convention()
+    newer = "" if torch else newer_than_known()
     leaves, treedef = jax.tree.flatten(args)
     if any(compat.is_traced(x) for x in leaves):
         raise TypeError(
@@ -79,7 +80,7 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
     Walk(watch.is_wanted, watch.show)(traced, values)
     names = [paths.of_argument(i, name) for i, x in enumerate(args) for name, _ in paths.named(x)]
     conjugates = _conjugates(traced, [names[i] for i in arrays], values)
-    return LintReport((*conjugates, *watch.findings()), watch.count, version)
+    return LintReport((*conjugates, *watch.findings()), watch.count, version, newer)
 
 
 def _is_array(x: Any) -> bool:

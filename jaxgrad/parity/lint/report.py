@@ -45,6 +45,7 @@ class LintReport:
     findings: tuple[Warned, ...]
     equations: int  # checked equations, counted once per loop iteration
     torch: str  # the version of torch whose conventions are stated, as `2.13`
+    newer: str = ""  # the installed torch, if it is newer than every version that jaxgrad knows
 
     def check(self) -> LintReport:
         """Return the report itself if it has no findings.
@@ -71,10 +72,15 @@ class LintReport:
     def __str__(self) -> str:
         if not self.findings:
             plural = "s" * (self.equations != 1)
-            return (
-                f"the conventions of torch {self.torch} hold at these values "
-                f"({self.equations} equation{plural})"
-            )
+            text = f"the conventions of torch {self.torch} hold at these values"
+            return self._noted(f"{text} ({self.equations} equation{plural})")
         count = len(self.findings)
         head = f"{count} place{'s' * (count > 1)} where the gradient of torch {self.torch} differs"
-        return "\n".join([head, *(finding.text(self.torch) for finding in self.findings)])
+        findings = (finding.text(self.torch) for finding in self.findings)
+        return self._noted("\n".join([head, *findings]))
+
+    def _noted(self, text: str) -> str:
+        """Return the text with a line about an installed torch whose changes are not known."""
+        if not self.newer:
+            return text
+        return f"{text}\nnote: torch {self.newer} is installed; what it changed is not known here"

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from jaxgrad._core import torch_versions
 from jaxgrad.parity import lint
 
 
@@ -44,4 +45,16 @@ def test_a_report_without_findings(tmp_path):
         "findings": [],
         "equations": 0,
         "torch": "2.13",
+        "newer": "",
     }
+
+
+def test_a_torch_that_is_not_known_is_named(monkeypatch):
+    """With a newer torch than every known one, the report says whose conventions it states."""
+    monkeypatch.setattr(torch_versions, "installed", lambda: "2.99.0.dev1")
+    clean, found = lint(jnp.sin, jnp.ones(2)), lint(jnp.abs, jnp.zeros(2))
+    note = "note: torch 2.99.0.dev1 is installed; what it changed is not known here"
+
+    assert clean.torch == found.torch == torch_versions.NEWEST
+    assert str(clean).splitlines()[1] == str(found).splitlines()[-1] == note
+    assert note not in str(lint(jnp.sin, jnp.ones(2), torch="2.13"))
