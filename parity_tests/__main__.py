@@ -180,7 +180,7 @@ def _draw(case: "Case", path: str | None) -> int:
 
 @dataclasses.dataclass
 class _Run:
-    """The state of a run, which an interruption leaves as it is."""
+    """The cells of a run and the results so far, which remain usable after an interruption."""
 
     cells: "list[Cell]"
     finished: "dict[int, Result]" = dataclasses.field(default_factory=dict)  # by index of the cell

@@ -183,7 +183,7 @@ def test_the_list_of_themes_is_current():
     text = (ROOT / "README.md").read_text().split(begin)[1].split(end)[0]
     page = (ROOT / "docs" / "behaviours.md").read_text()
 
-    # The verdicts, after the colon, are those of a run.
+    # The counts after the colon come from a run, so only the text before it is compared.
     assert text.partition(":")[0] == theme_counts(CASES.values(), ()).partition(":")[0]
     assert markdown(CASES.values(), ()).split("\n\n")[1] in page
 

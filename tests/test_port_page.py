@@ -15,7 +15,7 @@ from parity_tests.runner.settings import ROOT
 from tests.jaxgrad.parity.port._ports import source
 
 
-# The page shows ports that were written with the newest torch.
+# The page was written with the newest torch; replace its version by the installed one's.
 PAGE = (ROOT / "docs" / "port.md").read_text().replace(f'at("{NEWEST}")', f'at("{convention()}")')
 PAIRS = re.findall(
     r"```python\n([^`]*)```\n\nThe port, after its docstring:\n\n```python\n([^`]*)```", PAGE

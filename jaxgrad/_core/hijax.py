@@ -1,4 +1,4 @@
-"""JAX's high-level primitives ("hijax"), read as the equations that JAX has without them.
+"""Read JAX's high-level primitives ("hijax") as the equations that JAX would use without them.
 
 With the flags `jax_remat3`, `jax_custom_vjp3`, `jax_custom_jvp3` and `jax_scan3`, a checkpoint, a
 custom rule or a scan is an equation of the primitive `call_hi_primitive`. Its only parameter is an
@@ -26,14 +26,14 @@ _PARAMS = Mapping[str, Any]
 
 
 class _Meaning(NamedTuple):
-    """The equation that JAX has without the high-level primitive."""
+    """The equation that JAX would use without the high-level primitive."""
 
     name: str
-    params: Callable[[jex_core.JaxprEqn, Any], _PARAMS]  # of an equation and its object
+    params: Callable[[jex_core.JaxprEqn, Any], _PARAMS]  # takes the equation and its object
 
 
 class RenamedPrimitive(jex_core.Primitive):
-    """A primitive with the name of an older one; `bind` runs the high-level equation."""
+    """A high-level primitive under its older name; `bind` still runs the original equation."""
 
     multiple_results = True
 
@@ -49,7 +49,7 @@ class RenamedPrimitive(jex_core.Primitive):
 def classic(jaxpr: Any) -> Any:
     """Return an open jaxpr in which each known high-level equation has its older name and params.
 
-    The variables stay the same, and so does the returned object if it is asked for again.
+    The variables are unchanged. A second call with the same jaxpr returns the same object.
     """
     if not any(eqn.primitive.name.startswith(CALL) for eqn in jaxpr.eqns):
         return jaxpr
@@ -103,7 +103,7 @@ def _meaning(eqn: jex_core.JaxprEqn) -> _Meaning | None:
 
 
 def _unbatched(prim: Any) -> Any:
-    """Return the object that was given to `vmap`, which JAX 0.10 wraps in another one."""
+    """Return the object inside the wrapper that JAX 0.10 adds under `vmap`."""
     while type(prim).__name__ == "VmapOf":
         prim = prim.prim
     return prim

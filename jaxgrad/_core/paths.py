@@ -21,7 +21,7 @@ _MARKS = "./*?[]'\""  # what surrounds a word in globs and in tests such as star
 
 
 def text(keys: Sequence[Any]) -> str:
-    """Return a key path as text; the keys are those outside and inside of an nnx.Variable."""
+    """Return a key path as text, including the keys inside an `nnx.Variable`."""
     return jax.tree_util.keystr(tuple(keys), simple=True, separator="/")
 
 
@@ -46,7 +46,7 @@ def map_named(
 
 
 def of_argument(number: int, path: str) -> str:
-    """Name a leaf of a function's argument."""
+    """Describe a leaf of a function's argument, for an error message."""
     return f"{path!r} of argument {number}" if path else f"argument {number}"
 
 

@@ -73,10 +73,10 @@ TIES_OF_FMAX = Change(
 SELECTED_QUANTILES = Change(
     "2.14",
     ("quantile", "nanquantile"),
-    "the weight of a float32 quantile has no rounding error; among equal elements any may get the "
+    "the interpolation weight in float32 is exact; among equal elements, any one may get the "
     "gradient",
-    "the weight of a float32 quantile is rounded to a multiple of the rank's last digit; among "
-    "equal elements the first in the order of a sort gets the gradient",
+    "the interpolation weight in float32 has the rank's rounding error; among equal elements, the "
+    "first in sorted order gets the gradient",
     "gradient",
 )
 POWER_OF_LDEXP = Change(
@@ -180,7 +180,7 @@ CHANGES = tuple(value for value in dict(globals()).values() if isinstance(value,
 
 
 class Proposal(NamedTuple):
-    """An open change of torch: when a release has it, it becomes a `Change`."""
+    """An open pull request of torch. It becomes a `Change` when a release contains it."""
 
     pulls: tuple[int, ...]  # of pytorch/pytorch
     names: tuple[str, ...]  # in `jaxgrad`

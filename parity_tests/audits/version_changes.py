@@ -1,8 +1,8 @@
-"""The operators that older versions of torch or JAX lack or compute otherwise.
+"""List the operators that older versions of torch or JAX lack or compute differently.
 
-jaxgrad computes the newest convention there always, and the test of such an operator asserts that
-it still differs. Changes that `jaxgrad.functional` can follow are in
-`jaxgrad/_core/torch_versions.py` as well; there is no difference to list for them.
+jaxgrad always computes the newest convention for them, and the test of such an operator asserts
+that the older version still differs. `jaxgrad/_core/torch_versions.py` also contains changes that
+`jaxgrad.functional` can follow, which are not listed here.
 
 This file needs only the standard library, because `make matrix` runs it outside of any environment.
 """
@@ -22,7 +22,7 @@ class Change(NamedTuple):
     package: str  # "torch" or "jax"
     since: str  # the first version that agrees with jaxgrad
     operator: str
-    difference: str  # what older versions have
+    difference: str  # the behaviour of older versions
 
     def applies(self, version: str) -> bool:
         """Return whether a version of the package, such as `2.15.0+cpu`, is an older one."""
@@ -40,7 +40,7 @@ JAX = (
 
 
 def torch_versions() -> dict[str, Any]:
-    """Return the names of `jaxgrad/_core/torch_versions.py`, without importing jaxgrad and JAX."""
+    """Return the globals of `jaxgrad/_core/torch_versions.py` without importing jaxgrad or JAX."""
     return runpy.run_path(str(ROOT / "jaxgrad" / "_core" / "torch_versions.py"))
 
 
@@ -50,7 +50,7 @@ def torch_changes() -> tuple[Any, ...]:
 
 
 def changes() -> list[Change]:
-    """Return the differences that an older torch or JAX has and jaxgrad does not follow."""
+    """Return the behaviours of an older torch or JAX that jaxgrad does not reproduce."""
     listed = [change for change in torch_changes() if change.kind == "listed"]
     return [Change("torch", c.since, op, c.before) for c in listed for op in c.operators] + [*JAX]
 

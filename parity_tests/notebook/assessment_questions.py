@@ -246,8 +246,8 @@ PARTS = (
                 "Weight decay applies even if the gradient is zero: 1 − 0.1 · 0.5 = 0.95. torch "
                 "skips a parameter whose gradient is `None`.",
                 "1.0 and 1.0",
-                "Weight decay is thought to need a slope of the loss. The optimizer adds it to "
-                "every gradient, and zero is one.",
+                "Weight decay is thought to need a nonzero gradient. The optimizer adds it to "
+                "every gradient, even to zero.",
             ),
             Question(
                 hook_on_two_uses,

@@ -170,8 +170,8 @@ def pool(workers: int) -> Iterator[concurrent.futures.ProcessPoolExecutor]:
     finally:
         for process in multiprocessing.active_children():  # an orderly exit takes seconds
             process.terminate()
-        # Only a single call with `wait` joins the executor's thread, which must not outlive the
-        # executor: if it drops the last reference, Python 3.13 waits for a lock for ever.
+        # Call `shutdown` once, with `wait=True`: only then is the executor's thread joined. If the
+        # thread outlives the executor and drops the last reference to it, Python 3.13 deadlocks.
         executor.shutdown(wait=True, cancel_futures=True)
 
 

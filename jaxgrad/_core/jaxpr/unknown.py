@@ -18,7 +18,7 @@ from jax.extend import core as jex_core
 from jaxgrad._core import hijax, source
 
 
-# Primitives with a function or a jaxpr among their parameters that count as one operation.
+# Primitives that count as one operation although a parameter is a function or a jaxpr.
 ONE_OPERATION = frozenset((
     # The jaxpr combines two numbers.
     *("reduce", "reduce_window", "select_and_scatter"),

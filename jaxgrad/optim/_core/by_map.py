@@ -88,7 +88,10 @@ class ByMap:
 
 
 def _assumed(weights: Any, optimizer: TorchOptimizer) -> tuple[str, ...]:
-    """Return the names of a single group, which is in the order of `model.parameters()`."""
+    """Return the parameter names of an optimizer with one group that stores no names.
+
+    Its parameters are assumed to be in the order of `model.parameters()`.
+    """
     names, count = tuple(weights.parameters), len(optimizer.indices)
     if len(optimizer.groups) > 1:
         raise ValueError(

@@ -201,8 +201,8 @@ def _check_positions(params: PyTree, optimizer: TorchOptimizer, count: int) -> N
         )
     if not _is_sequence(params):
         raise ValueError(
-            "the list of parameters contains a tree that is not a list, whose leaves have another "
-            f"order than torch's parameters: give names=, and {optimizer.remedy}"
+            "the list of parameters contains a tree that is not a list, so its leaves may not "
+            f"be in the order of torch's parameters: give names=, and {optimizer.remedy}"
         )
     if count != len(optimizer.indices):
         raise ValueError(

@@ -25,7 +25,7 @@ class Rule(NamedTuple):
     before: Change | None = None  # or for those without it; its remedy is then in `functional.at`
 
     def holds(self, torch: str) -> bool:
-        """Return whether the rule is about a version of torch."""
+        """Return whether the rule applies to a version of torch."""
         if self.since is not None:
             return self.since.holds(torch)
         return self.before is None or not self.before.holds(torch)

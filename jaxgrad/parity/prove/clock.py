@@ -12,11 +12,11 @@ from jaxgrad.parity.prove import users
 
 SEARCH = "locate"  # the step that looks for the place and the cause of a difference
 LEAST = 10.0  # seconds of computing that all searches together may take, even in a short proof
-_LONG = 1.0  # seconds: a step of a large proof, which frees much memory
+_LONG = 1.0  # seconds; a longer step belongs to a large proof and frees much memory
 
 
 class TimeLimit(BaseException):
-    """The time limit of a proof has passed. No handler of `Exception` may swallow it."""
+    """Raised when a proof's time limit has passed; `except Exception` must not catch it."""
 
 
 class Clock:
@@ -26,8 +26,8 @@ class Clock:
         progress: Function that is called with the name of each step as it begins.
         limit: Number of seconds after which the next step raises `TimeLimit`.
         now: The clock to read.
-        computed: The seconds of computing so far, which count for a search: another program on the
-            same machine must not end it.
+        computed: Returns the CPU seconds used so far. Searches are limited by CPU time, so that
+            another program on the same machine cannot end them.
     """
 
     def __init__(
@@ -85,10 +85,10 @@ class Clock:
             raise TimeLimit
 
     def may_search(self, what: str = "") -> bool:
-        """Report what a search tries next, and return whether it may.
+        """Report what a search tries next, and return whether it may go on.
 
-        All searches together may compute as long as the rest of the proof did so far, or `LEAST`
-        seconds.
+        All searches together may compute as long as the rest of the proof did so far, and at least
+        `LEAST` seconds.
         """
         self.check()
         self._count()
@@ -100,7 +100,7 @@ class Clock:
         return True
 
     def notes(self) -> tuple[str, ...]:
-        """Return the note that a search was stopped, if one was."""
+        """Return a note if a search was stopped, or else an empty tuple."""
         if self.stopped is None:
             return ()
         return (

@@ -135,7 +135,7 @@ class Evidence:
 
     @functools.cached_property
     def native_program(self) -> JaxProgram | Exception:
-        """The port's program in the dtypes of its own params, or why it cannot be traced so."""
+        """The port's program in the dtypes of its own params, or the error if tracing fails."""
         try:
             return retraced(self.port.program, self.native.working)
         except Exception as error:
@@ -162,13 +162,14 @@ class Evidence:
             return otherwise, (note,)
 
     def may_search(self, what: str = "") -> bool:
-        """Whether a search for a cause has time left; `what` it tries next is reported."""
+        """Report `what` a search for a cause tries next, and return whether it has time left."""
         return self.clock.may_search(what)
 
     def unread(self, names: Sequence[str]) -> Mapping[str, bool]:
-        """Return those of the values that torch's first run changed that no further call reads.
+        """Return the values that torch's first run changed and that no further call reads.
 
-        True if a layer of `torch.nn` has the value, as a batch norm has a counter.
+        The mapping gives True for a value that belongs to a layer of `torch.nn`, such as the
+        counter of a batch norm.
         """
         left = changes(self.runs[0], self.draws[0].state)
         new = {n: left[n].after for n in names if n in left and n not in self._tested}
@@ -180,7 +181,7 @@ class Evidence:
 
     @functools.cached_property
     def _tested(self) -> dict[str, bool | None]:
-        """The values that `unread` has tested; None if a further call reads one."""
+        """The values that `unread` has tested; None marks a value that a further call reads."""
         return {}
 
     # -- forward

@@ -1,4 +1,4 @@
-"""Programs with each of JAX's constructs that a flag turns into a high-level primitive.
+"""Programs that use the JAX constructs which a flag turns into high-level primitives.
 
 `python -m tests.jaxgrad._core.flag_programs` runs each one and prints what it returned as JSON.
 """
@@ -205,7 +205,7 @@ def proved_stopped() -> Any:
 
 
 TOOLS = (gradients, autocast, saved, graph, linted, packed, retained, paths)
-PROVED = ("ruled", "looped")  # the losses that `prove` sees, because it takes seconds
+PROVED = ("ruled", "looped")  # the only losses passed to `prove`, because it takes seconds
 
 
 def outcome(run: Callable[..., Any], *args: Any) -> Any:
@@ -217,7 +217,7 @@ def outcome(run: Callable[..., Any], *args: Any) -> Any:
 
 
 def main() -> dict[str, Any]:
-    """Return for each program the result of JAX itself, and that of each tool."""
+    """Return the results of JAX itself and of each tool, keyed by program."""
     both = {"a": X, "b": X}
     results: dict[str, Any] = {
         "stopped": {

@@ -1,4 +1,4 @@
-"""With JAX's flags for its next autodiff, each tool returns the same or refuses the program."""
+"""Under JAX's flags for its next autodiff, each tool gives the same result or raises an error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from jaxgrad.parity import lint
 
 ROOT = pathlib.Path(__file__).parents[3]
 FLAGS = ("jax_remat3", "jax_custom_vjp3", "jax_custom_jvp3", "jax_scan3")
-# The tools that need more of JAX than the gradient.
+# The tools that need `jax.linearize` to work under a flag; the others need only `jax.grad`.
 NEEDS = {"packed": "linearized", "linearized": "linearized"}
 X = jnp.asarray([0.5, 1.0, 2.0], jnp.float32)
 
@@ -48,7 +48,7 @@ def failed(result: Any) -> bool:
 
 
 def test_the_programs_use_what_the_flags_change() -> None:
-    """Without a flag no program fails, and each one has something that a tool could overlook."""
+    """Without a flag no program fails, and each result has something that a flag could hide."""
     without = results()
 
     assert not [x for tools in without.values() for x in tools.values() if failed(x)]
@@ -61,9 +61,10 @@ def test_the_programs_use_what_the_flags_change() -> None:
 
 @pytest.mark.parametrize("flag", FLAGS)
 def test_a_flag_changes_no_result(flag: str) -> None:
-    """Every tool returns what it does without the flag; where JAX itself fails, it raises.
+    """Every tool returns the same result with and without the flag; if JAX fails, it raises.
 
-    If JAX has no gradient of the program, the tools that look into it name the flag.
+    If JAX cannot differentiate the program, the error of a tool that reads the jaxpr names the
+    flag.
     """
     if not hasattr(jax.config, flag):
         pytest.skip(f"JAX {jax.__version__} has no flag {flag}")
@@ -90,7 +91,7 @@ def _remat3() -> Iterator[None]:
 
 @pytest.mark.usefixtures("_remat3")
 def test_a_high_level_equation_has_its_older_name_and_runs_as_before() -> None:
-    """The view of a jaxpr is made once, names the older primitive, and binds the new one."""
+    """The renamed jaxpr is built once, names the older primitive, and binds the new one."""
     jaxpr = jax.make_jaxpr(jax.checkpoint(jnp.sin))(X)
     (opened, consts), (again, _) = compat.open_jaxpr(jaxpr), compat.open_jaxpr(jaxpr)
     (eqn,) = opened.eqns

@@ -36,7 +36,7 @@ def test_exactly_the_layers_of_changed_operators_take_the_version():
 
 
 def test_a_port_writes_every_versioned_layer_as_a_function():
-    """A written port names the version once, in `functional.at`; its layers have none."""
+    """A written port names torch's version once, in `functional.at`, and not in its layers."""
     assert all(_AS_FUNCTIONS.fullmatch(name) for name in VERSIONED)
 
 

@@ -1,4 +1,4 @@
-"""The operators that older versions of torch and JAX compute otherwise."""
+"""The operators that older versions of torch and JAX compute differently."""
 
 import re
 

@@ -36,7 +36,7 @@ def test_the_pages_are_current(outputs):
 
 @pytest.mark.parametrize("question", WITH_LINE, ids=name)
 def test_the_right_line_gives_the_numbers_of_torch(outputs, question):
-    """The program of an answer prints the same numbers for both frameworks."""
+    """With the corrected line, a program prints the same numbers for both frameworks."""
     torch, jax = outputs[name(question)].splitlines()
 
     assert torch.removeprefix("torch: ") == jax.removeprefix("JAX: ") != jax

@@ -29,7 +29,7 @@ def test_the_page_is_current():
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.notebook)
 def test_a_lesson_has_every_question_and_exercise_of_its_notebook(lesson):
-    """The questions of the course's session on the stepper follow those of the notebook."""
+    """A lesson has the questions of its notebook, then those of the course on the stepper."""
     book = json.loads((FOLDER / f"{lesson.notebook}.ipynb").read_text(encoding="utf-8"))
     _, _, rest = PAGE.partition(f"({FOLDER.name}/{lesson.notebook}.ipynb)".replace("(", "(../"))
     part = rest.split("\n## ")[0]
@@ -42,7 +42,7 @@ def test_a_lesson_has_every_question_and_exercise_of_its_notebook(lesson):
 
 
 def test_the_course_is_covered():
-    """Each session of the course has a lesson with its questions on the stepper."""
+    """Each course session with questions on the stepper has a lesson in the worksheet."""
     assert [one.session for one in LESSONS if one.session] == list(course.PREDICTIONS)
 
 
@@ -53,7 +53,7 @@ def test_a_lesson_is_a_double_page():
 
 
 def test_an_exercise_has_the_code_of_its_notebook_without_the_imports():
-    """The code is that of the cell for the answer, and an entry names its section."""
+    """The code is taken from the answer's cell, and the entry names its section."""
     shown = {"text/plain": "Exercise. Mend it.\n  4"}
     cells = [
         {"cell_type": "markdown", "source": ["# Title\n", "text\n", "## Part"]},
@@ -68,7 +68,7 @@ def test_an_exercise_has_the_code_of_its_notebook_without_the_imports():
 
 
 def test_the_style_sheet_prints_what_the_page_uses():
-    """Lines, page breaks and text for the screen alone have rules for print."""
+    """Write-in lines, page breaks and screen-only text have CSS rules for print."""
     _, _, after = CSS.partition("/* The worksheet and the assessment")
     _, _, printed = after.partition("@media print")
 

@@ -123,7 +123,7 @@ def test_measuring_one_operator_leaves_the_others():
 
 @pytest.mark.parametrize("table", ["", "newer"])
 def test_ctrl_c_writes_the_measured_operators(monkeypatch, tmp_path, capsys, table):
-    """The rows of the others stay, in the page's table and in a table of changes."""
+    """Ctrl-C updates the rows of measured operators and keeps the other rows of the table."""
     names = [name for name, record in conventions.load().items() if not record.too_new][:3]
 
     def check(name):

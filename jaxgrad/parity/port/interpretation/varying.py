@@ -38,18 +38,18 @@ def varying_chunks(module: nn.Module, inputs: PyTree) -> frozenset[Line]:
 
 
 def _differ(sizes: list[int], others: list[int]) -> bool:
-    """Return whether the first calls of a line, as many as both runs make, split other sizes."""
+    """Return whether two runs split axes of different sizes in the calls that both of them make."""
     return any(a != b for a, b in zip(sizes, others, strict=False))
 
 
 def _sizes(module: nn.Module, inputs: PyTree) -> dict[Line, list[int]]:
-    """Return the sizes of the axes that `chunk` splits in one run, by the line of the call."""
+    """Run the module, and return the sizes of the axes that each line splits with `chunk`."""
     seen = _Chunks()
     borrowed = Borrowed(module)
     try:
         with (
             borrowed.in_dtype(None), torch.random.fork_rng(devices=[]), torch.no_grad(),
-            contextlib.suppress(Exception), seen,  # torch may refuse another size, after some calls
+            contextlib.suppress(Exception), seen,  # torch may refuse another size after some calls
         ):  # fmt: skip
             example = tensors(inputs, module)
             module(**example) if isinstance(example, Mapping) else module(*example)

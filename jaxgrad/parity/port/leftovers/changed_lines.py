@@ -22,14 +22,14 @@ _PYTHON = sysconfig.get_path("stdlib")
 
 
 def line_of(run: Callable[[], Any], is_changed: Callable[[], bool]) -> Place | None:
-    """Return the line of the user's program after which something has changed.
+    """Return the first line of the user's program after which `is_changed` returns true.
 
     Args:
         run: Runs the program.
-        is_changed: Whether it has changed by now.
+        is_changed: Returns whether the value has changed since the start of the run.
 
     Returns:
-        The line; None if nothing changes, or if it changes outside of the user's program.
+        The line; None if the value does not change, or changes outside of the user's program.
     """
     last: list[Place] = []
     found: list[Place] = []

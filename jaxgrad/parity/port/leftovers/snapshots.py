@@ -22,14 +22,14 @@ _LIBRARIES = ("torch", "numpy", "jax", "jaxlib", "builtins")
 
 @dataclasses.dataclass(frozen=True)
 class Difference:
-    """What differs between two snapshots of a module.
+    """A difference between two snapshots of a module.
 
     Attributes:
-        path: Its name, as in `blocks.0.attn.scale`.
-        owner: The module or the object whose attribute it is.
+        path: The path of the value that differs, as in `blocks.0.attn.scale`.
+        owner: The module or object that has the value as an attribute.
         kind: "tensor" for the values of a parameter or buffer, "flag" for its `requires_grad`,
-            "mode" for `training`, "set" for an attribute that has another object, "changed" for an
-            object that was changed in place, "argument" for a tensor that the module was given.
+            "mode" for `training`, "set" for an attribute that was assigned, "changed" for an object
+            that was changed in place, "argument" for a tensor that was passed to the module.
     """
 
     path: str
@@ -44,7 +44,7 @@ class Difference:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What a module and its submodules held at one time, by path."""
+    """The values that a module and its submodules held at one time, keyed by path."""
 
     tensors: Mapping[str, torch.Tensor]
     flags: Mapping[str, bool]
@@ -53,7 +53,7 @@ class Snapshot:
 
     @classmethod
     def of(cls, module: nn.Module) -> Snapshot:
-        """Take a snapshot of a module; a tensor with several names has each of them."""
+        """Take a snapshot of a module; a tensor with several names is listed under each of them."""
         tensors, flags, attributes, owners = {}, {}, {}, {}
         for prefix, child in module.named_modules(remove_duplicate=False):
             start = f"{prefix}." if prefix else ""
@@ -69,7 +69,7 @@ class Snapshot:
         return cls(tensors, flags, attributes, owners)
 
     def differences(self, after: Snapshot) -> Iterator[Difference]:
-        """Yield what differs in a later snapshot of the module."""
+        """Yield the differences between this snapshot and a later one of the same module."""
         owners = {**self.owners, **after.owners}
         for path in dict.fromkeys([*self.tensors, *after.tensors]):
             old, new = self.tensors.get(path), after.tensors.get(path)
@@ -94,7 +94,7 @@ _SIMPLE = (bool, int, float, complex, str, bytes, tuple, frozenset, type(None))
 def _attributes(
     owner: Any, own: Mapping[str, Any], start: str, known: set[int]
 ) -> Iterator[tuple[str, Any, Any]]:
-    """Yield the path, owner and value of each attribute, and of those of the objects in it."""
+    """Yield the path, owner and value of each attribute, including those of held objects."""
     for name, x in own.items():
         yield start + name, owner, x
         for path, held in _objects(x, start + name, 0):
@@ -116,7 +116,7 @@ def _objects(x: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
 
 
 def _is_object(x: Any) -> bool:
-    """Return whether a value is an object of the user's program: no module, and no function."""
+    """Return whether a value is an object of the user's program, not a module or a function."""
     if isinstance(x, nn.Module | type | Mapping | _CONTAINERS | tuple) or callable(x):
         return False
     is_own = type(x).__module__.partition(".")[0] not in _LIBRARIES
@@ -133,7 +133,7 @@ class _Held:
 
 
 def _frozen(x: Any, depth: int) -> Any:
-    """Return a copy of a value for a comparison; an object stands for itself."""
+    """Return a copy of a value to compare with later; other objects are returned themselves."""
     if isinstance(x, torch.Tensor):
         return x, x.detach().clone()
     if isinstance(x, np.ndarray):

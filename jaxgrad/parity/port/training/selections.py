@@ -1,4 +1,4 @@
-"""Write which leaves of the params are meant, as a short test of their paths."""
+"""Write a short test of paths that selects given leaves of the params."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _last(name: str) -> str:
 
 
 def _prefix(name: str, others: Sequence[str]) -> str:
-    """Return the shortest `a/b/` that begins this path and no other one; "" if there is none."""
+    """Return the shortest prefix `a/b/` that none of the others has; "" if there is none."""
     parts = name.split("/")
     for count in range(1, len(parts)):
         prefix = "/".join(parts[:count]) + "/"

@@ -79,12 +79,12 @@ def write_step(
 
 
 def _paths(names: Iterable[str]) -> list[str]:
-    """Return the paths of leaves in the params, which have the names of torch."""
+    """Convert torch's parameter names to paths in the params."""
     return [name.replace(".", "/") for name in names]
 
 
 def test_of(trained: Sequence[str], others: Sequence[str]) -> str:
-    """Return an expression of `name` that is true for what is trained, the shorter of two."""
+    """Return the shorter expression in `name` that is true for the trained paths only."""
     test, positive = selection(others, trained), selection(trained, others)
     return positive if len(positive) <= len(test) else f"not ({test})"
 
@@ -96,9 +96,9 @@ def optimizer_section(
 
     Args:
         recipe: torch's training loop.
-        training: What its optimizer trains.
-        groups: The paths in the port of what each group trains; a group that trains nothing is
-            left out.
+        training: The parameters that its optimizer trains.
+        groups: The port's paths of the parameters that each group trains. A group that trains
+            nothing is left out.
         taken: Names that the functions of the port use.
     """
     section: list[Written | ast.stmt] = []

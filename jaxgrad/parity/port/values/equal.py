@@ -1,4 +1,4 @@
-"""Compare two tensors of the run."""
+"""Test whether two torch tensors are equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refuse an arm of a branch that changes a tensor, a list, a dict or an attribute."""
+"""Refuse a branch if an arm changes a tensor, a list, a dict or an attribute in place."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def unchanged(scope: Scope, node: ast.AST) -> Iterator[None]:
 
 
 def _attributes(run: Run) -> list[Any]:
-    """Return what the run has set so far on modules and other objects of torch's program.
+    """Return the attributes of modules and other objects that torch's program has set so far.
 
-    Two values are equal if they are one object.
+    Values are compared by identity.
     """
     stored = [(o, n, id(v)) for o, own in run.stored.items() for n, (v, _) in own.items()]
     return [len(run.settings.ever), stored]
@@ -60,7 +60,7 @@ def _containers(value: Value) -> list[Items | Fields]:
 def _contents(container: Items | Fields) -> list[tuple[Any, Value]]:
     """Return the values of a list or dict, each with its position or key.
 
-    Two values are equal if they are one object.
+    Values are compared by identity.
     """
     is_list = isinstance(container, Items)
     return list(enumerate(container.items) if is_list else container.fields.items())

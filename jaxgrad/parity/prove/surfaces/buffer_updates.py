@@ -277,7 +277,7 @@ def _unlike(name: str, torch: str, jax: str) -> Judged:
 
 
 def _unread(evidence: Evidence, wrong: Sequence[Compared]) -> Mapping[str, bool]:
-    """Return those of the wrong values that no further call of torch's module reads."""
+    """Return the wrong values that no further call of torch's module reads."""
     names = tuple(dict.fromkeys(c.judged.name for c in wrong if c.left.before is not c.left.after))
     return evidence.unread(names) if names else {}
 
@@ -285,8 +285,8 @@ def _unread(evidence: Evidence, wrong: Sequence[Compared]) -> Mapping[str, bool]
 def _is_idle(evidence: Evidence, compared: Compared, unread: Mapping[str, bool]) -> bool:
     """Return whether a value need not be compared, because nothing depends on it.
 
-    The port must return a buffer that its params hold, unless a layer of torch.nn counts there. An
-    attribute may be a cache, which the params of a port hold as it is after the first call.
+    The port must return a buffer that its params hold, unless the buffer is the counter of a layer
+    of torch.nn. An attribute may be a cache; a port's params hold its value after the first call.
     """
     name = compared.judged.name
     if not _is_wrong(compared) or name not in unread or evidence.waivers.names("updates", name):

@@ -1,4 +1,4 @@
-"""Complex parameters, whose gradient in JAX is the conjugate of torch's."""
+"""Report on complex parameters, for which JAX's gradient is the conjugate of torch's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONFIRMED = " (rerunning the port with this change gives torch's weights)"
 
 
 def statement(evidence: Evidence) -> str:
-    """Return the sentence on complex parameters for the gradients surface; empty without any."""
+    """Return the gradients surface's sentence on complex parameters; "" if there are none."""
     names = complex_parameters(evidence)
     if not names:
         return ""
@@ -53,7 +53,7 @@ def cause(
     paths: Trajectories,
     agrees: Callable[[Trajectories], bool],
 ) -> str:
-    """Return the change of the port's transformation with which it trains as torch does.
+    """Return the change of the optax transformation with which the port trains as torch does.
 
     Args:
         evidence: All runs.
@@ -76,7 +76,7 @@ def cause(
 
 
 def _variants(tx: Any) -> Iterator[tuple[str, Any]]:
-    """Yield transformations of complex gradients as torch's optimizers treat them."""
+    """Yield transformations that treat complex gradients as torch's optimizers do."""
     conjugate = optax.stateless(lambda grads, _: jax.tree.map(jnp.conj, grads))
     split = optax.contrib.split_real_and_imaginary
     gradient = "JAX's gradient of a complex parameter is the conjugate of torch's"

@@ -246,7 +246,7 @@ class Dumped:
         self.run(draw)
 
     def unread(self, left: Mapping[str, Any]) -> Mapping[str, bool]:
-        """Return those of the names on which no further call of the module depends."""
+        """Return the names of the changed values that no further call of the module reads."""
         return {name: x for name, x in self.contents.unread.items() if name in left}
 
     def single_precision(self, draw: Draw) -> list[TorchRun]:

@@ -115,16 +115,17 @@ class Trials:
     """Runs of a module that start with some of the values that an earlier run left behind."""
 
     module: nn.Module
-    reset: Callable[[], None]  # sets the weights, and everything else to what it was
+    reset: Callable[[], None]  # sets the weights and restores everything else
     call: Callable[[], TorchRun]
     state: Mapping[str, np.ndarray]  # the weights after `reset`
     left: Mapping[str, Any]  # name -> the value after a run; None if it does not exist
 
     def unread(self) -> dict[str, bool]:
-        """Return the names on which nothing depends, and whether a layer of torch.nn has them.
+        """Return the names of the values that no further call reads.
 
-        Neither the outputs of a further call depend on them nor whatever else it leaves behind, in
-        train mode or in eval mode.
+        Such a value changes neither the outputs of a call nor the other values that it leaves
+        behind, in train mode or in eval mode. The mapping gives True for a value that belongs to a
+        layer of `torch.nn`.
         """
         unread: dict[str, bool] = {}
         modes = [self._mode(flip) for flip in (False, True)]
@@ -154,7 +155,7 @@ class Trials:
         return any(self._differs(self._run(names, mode), x, names) for mode, x in usual)
 
     def _stable(self, mode: Mapping[str, bool], first: _Result) -> _Result:
-        """Leave out what differs between two equal calls, such as numbers that numpy draws."""
+        """Leave out values that differ between two equal calls, such as numbers drawn by numpy."""
         second = self._run((), mode)
         if second is None:
             return _Result({}, {})
@@ -163,7 +164,7 @@ class Trials:
         return _Result(*same)
 
     def _mode(self, flip: bool) -> dict[str, bool]:
-        """Return the mode of each part of the module: its own, or the other one for all."""
+        """Return the mode of each submodule: its own, or if `flip`, the opposite of the root's."""
         parts = self.module.named_modules()
         return {name: not self.module.training if flip else x.training for name, x in parts}
 
@@ -192,7 +193,7 @@ class Trials:
         return type(self._owner(name)[0]).__module__.startswith("torch.nn.")
 
     def _run(self, names: Sequence[str], mode: Mapping[str, bool]) -> _Result | None:
-        """Return what a call gives if it starts with the values of `names`; None if it raises."""
+        """Return the result of a call that starts with the values of `names`; None if it raises."""
         attributes_ = [self._owner(name) for name in names if not self._is_held(name)]
         with contextlib.suppress(Exception):
             self.reset()

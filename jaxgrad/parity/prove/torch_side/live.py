@@ -277,7 +277,10 @@ class Live:
         return result
 
     def unread(self, left: Mapping[str, Any]) -> Mapping[str, bool]:
-        """Return the names on which no further call depends; true if a torch.nn layer has it."""
+        """Return the names of the changed values that no further call of the module reads.
+
+        The mapping gives True for a value that belongs to a layer of `torch.nn`.
+        """
         draw = Draw(self.state, self.inputs)
 
         def call() -> TorchRun:

@@ -168,7 +168,7 @@ def settings(training: Training, module: nn.Module) -> dict[str, dict[str, Any]]
 
 
 def groups(training: Training, module: nn.Module) -> dict[str, int]:
-    """Return the number of the parameter group of each parameter in the optimizer."""
+    """Return the index of each parameter's group in the optimizer, keyed by name."""
     return _numbers(build_optimizer(training.torch, module).param_groups, module)
 
 

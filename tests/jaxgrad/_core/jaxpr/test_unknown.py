@@ -87,7 +87,7 @@ mystery_p = jex_core.Primitive("mystery")
 
 
 def mystery(x: jax.Array) -> jax.Array:
-    """Return `abs(x)`, computed by a jaxpr in an object."""
+    """Return `abs(x)`, computed by a primitive whose parameter is an object with a jaxpr."""
     return mystery_p.bind(x, held=HELD)
 
 

@@ -82,7 +82,7 @@ def test_names_that_the_map_does_not_have():
 
 
 def test_an_optimizer_of_some_parameters():
-    """A single group of another length than the module's parameters needs an order."""
+    """If the single group does not have all of the module's parameters, `order=` is needed."""
     model, adam = trained(lambda m: m[1].parameters())
     mapped = jaxgrad.parity.weight_map(model, kernels(model))
     with pytest.raises(

@@ -50,7 +50,7 @@ def test_a_report_without_findings(tmp_path):
 
 
 def test_a_torch_that_is_not_known_is_named(monkeypatch):
-    """With a newer torch than every known one, the report says whose conventions it states."""
+    """If torch is newer than every known version, a note says that its changes are not known."""
     monkeypatch.setattr(torch_versions, "installed", lambda: "2.99.0.dev1")
     clean, found = lint(jnp.sin, jnp.ones(2)), lint(jnp.abs, jnp.zeros(2))
     note = "note: torch 2.99.0.dev1 is installed; what it changed is not known here"

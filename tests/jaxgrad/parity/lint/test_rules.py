@@ -316,7 +316,7 @@ def test_a_remedy_has_the_gradient_of_its_version():
     ],
 )
 def test_an_operator_of_another_version_is_a_finding(operators, version, sides):
-    """`functional.clamp` has the newest gradient, so with an older torch `lint` names its bound."""
+    """`functional.clamp` follows the newest torch, so `lint` reports its bound for an older one."""
     x = jnp.array([-1.0, 0.5, 1.0])
     programs = {
         "clamp": lambda x: operators.clamp(x, -1.0, 1.0),

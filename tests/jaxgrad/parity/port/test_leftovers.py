@@ -1,6 +1,6 @@
-"""All that a call of a torch module can leave behind or return, and what its port does with it.
+"""A port accounts for every change that a call of a torch module makes to its state.
 
-Each kind is returned by the port, listed in the docstring of its file, or refused with its line.
+Each change is returned by the port, listed in the docstring of its file, or refused with its line.
 """
 
 import collections
@@ -33,7 +33,7 @@ class Counter:
 
 
 class Module(nn.Module):
-    """A module with something of each kind."""
+    """A module with parameters, buffers and attributes of several types."""
 
     def __init__(self):
         super().__init__()

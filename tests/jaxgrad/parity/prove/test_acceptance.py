@@ -1,4 +1,4 @@
-"""A tried change is a confirmed cause only under one rule, whatever it changes."""
+"""One rule decides whether a change that was tried is the confirmed cause of a difference."""
 
 import math
 from typing import Any
@@ -46,7 +46,7 @@ def test_a_change_that_leaves_or_makes_a_difference_is_not_confirmed(without, ch
 
 @pytest.mark.parametrize(("rest", "confirmed"), [(1e-13, True), (1.1e-13, False)])
 def test_what_remains_must_be_much_less(rest, confirmed):
-    """A difference of twice the allowed one is not explained by one of half of it."""
+    """The difference without the change must be at least ten times the one that remains."""
     without = [row(off=1e-12), row("v", "pass", 5e-13)]
     changed = [row("w", "pass", 0.0), row("v", "pass", rest)]
     assert confirms(without, changed) == confirmed
@@ -68,14 +68,14 @@ def test_values_that_any_change_could_give_confirm_nothing(wrong):
 
 
 def test_a_number_that_differs_from_step_to_step_is_not_constant():
-    """The range is that of all values that differ."""
+    """The range is taken over all values that differ."""
     one, two = row("w after step 1", low=1.0, high=1.0), row("w after step 2", low=2.0, high=2.0)
     right = [x._replace(verdict="pass", difference=0.0) for x in (one, two)]
     assert confirms([one, two], right)
 
 
 def test_an_accepted_difference_confirms_nothing_and_hinders_nothing():
-    """A difference that the user accepts may stay."""
+    """A difference that the user accepts may remain, and confirms no cause."""
     waived = row("v", "accepted", 0.5)
     assert confirms([WRONG, waived], [RIGHT, waived])
     assert not confirms([waived], [waived])
@@ -99,7 +99,7 @@ def test_the_range_of_values(values, expected):
 
 
 def test_a_comparison_is_relative_to_the_scale():
-    """The verdict and the difference are those of the judgement."""
+    """The verdict and the relative difference are copied from the judged leaf."""
     judged = judge("w", np.array([2.0, 4.0]), np.array([2.0, 5.0]))
     assert acceptance.compared(judged, (1.0, 2.0), 3) == ("w", "fail", 0.25, 1.0, 2.0, 3)
 
@@ -115,5 +115,5 @@ def test_a_comparison_is_relative_to_the_scale():
     ],
 )
 def test_two_changes_that_explain_the_same_are_not_confirmed(texts: Any, cause, confirmed):
-    """Both are printed; the same change twice is one."""
+    """Both changes are printed; the same change found twice counts as one."""
     assert settled(texts, "tried {}") == (cause, confirmed)

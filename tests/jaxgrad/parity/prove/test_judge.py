@@ -1,4 +1,4 @@
-"""Two arrays are compared with an allowance for rounding."""
+"""`judge` compares two arrays with an allowance for rounding."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_a_zero_in_one_framework_only_is_an_error():
 
 
 def test_an_array_without_dimensions_is_compared_with_its_reruns():
-    """A rerun that arithmetic made a numpy scalar is a value, not the size of a change."""
+    """A numpy scalar in `reruns` is the value of a rerun, but a Python float is a difference."""
     x = np.array(3.0)
     reruns = [x + 0.0, x * 1.0]
     assert isinstance(reruns[0], np.float64)

@@ -15,7 +15,7 @@ class Terminal(io.StringIO):
 
 
 def leave_pytest(monkeypatch: Any) -> None:
-    """Run as outside of a test: pytest sets the variable again before it calls the test."""
+    """Pretend that no test runs. Call it in the test: pytest sets the variable before each test."""
     monkeypatch.delenv("PYTEST_CURRENT_TEST")
     monkeypatch.setenv("COLUMNS", "30")
 
@@ -49,7 +49,7 @@ def test_a_stream_that_is_no_terminal_stays_empty(monkeypatch, stream):
 
 
 def test_tests_and_users_functions_get_no_line(monkeypatch):
-    """pytest -s gives tests a terminal; a function of the user takes the place of the line."""
+    """A test gets no line even under `pytest -s`; the user's function replaces the line."""
     stream = Terminal()
     with progress_line.shown(None, stream) as show:
         assert show is None

@@ -1,4 +1,4 @@
-"""A port with tied weights returns the tree of params that it is given."""
+"""A port with tied weights returns params with the tree structure of its input."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ X = np.random.default_rng(0).standard_normal((4, 3)).astype(np.float32)
 
 
 class Tied(nn.Module):
-    """The layer has a second name, in a module that has no other leaf."""
+    """A layer with two names, the second in a submodule without other parameters."""
 
     def __init__(self):
         super().__init__()
@@ -38,7 +38,7 @@ class Block(nn.Module):
 
 
 class Blocks(nn.Module):
-    """The weight has a name in each block of a list, beside leaves that are not tied."""
+    """A weight that the first layer shares with each block of a list, beside untied parameters."""
 
     def __init__(self):
         super().__init__()

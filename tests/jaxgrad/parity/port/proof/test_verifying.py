@@ -92,7 +92,7 @@ def test_a_port_without_its_proof_is_a_usage_error(folder, capsys):
 
 
 def test_an_undecided_proof_does_not_pass(folder, monkeypatch, capsys):
-    """The exit status is that of a proof which rounding leaves undecided."""
+    """An inconclusive proof has an exit status of its own, neither 0 nor 1."""
     monkeypatch.setattr(verifying, "prove", lambda *_, **__: Report("inconclusive", {}))
 
     assert main(["verify", str(folder / "tower.py")]) not in (0, 1)

@@ -121,7 +121,7 @@ def test_the_ports_own_state_is_stored():
 
 
 def test_a_trained_leaf_that_the_forward_pass_changes_is_updated_from_its_new_value():
-    """torch's optimizer also updates the value that the forward pass has left behind."""
+    """The optimizer updates the value that the forward pass has written, as in torch."""
     steps = loop(optax.sgd(0.5), has_state=True)
     steps.step(constant(2.0, outputs=[np.ones(2), np.array([7.0, 8.0])]))
 

@@ -116,7 +116,7 @@ def test_a_state_that_lacks_a_leaf_fails_with_the_nearest_paths():
 
 
 def test_running_statistics_of_stacked_layers_are_compared():
-    """A leaf that stacks the statistics of several layers is taken apart."""
+    """A leaf that stacks the statistics of several layers is split into one per layer."""
     torch.manual_seed(0)
     module = nn.Sequential(nn.BatchNorm1d(3, affine=False), nn.BatchNorm1d(3, affine=False))
     for name, x in module.named_buffers():
@@ -147,7 +147,7 @@ def test_running_statistics_of_stacked_layers_are_compared():
 
 
 def test_a_waiver_accepts_buffers_that_a_port_does_not_return():
-    """A user who does not need running statistics says so with a reason."""
+    """`accept=` waives the comparison of running statistics, with a reason."""
     module = torch_norm()
     params = {name: arrays(module)[name] for name in ("weight", "bias")}
     accept = {"updates": {"running_*": "the model is never run in eval mode"}}
@@ -328,7 +328,7 @@ class EquinoxBlocks(eqx.Module):
 
 
 def test_the_batch_norms_of_an_equinox_list_are_paired_by_their_values():
-    """The state is a flat list, whose numbers are not those of the blocks (newcomer_3.py)."""
+    """The port's state is a flat list, so the indices in its paths are not those of the blocks."""
     torch.manual_seed(0)
     module = nn.Sequential(TorchBlock(), TorchBlock())
     port, state = eqx.nn.make_with_state(EquinoxBlocks)(jax.random.key(0))
@@ -350,7 +350,7 @@ def test_the_batch_norms_of_an_equinox_list_are_paired_by_their_values():
 
 
 def test_a_leaf_that_nothing_decides_is_not_guessed():
-    """A state of equal leaves that do not change fits neither buffer."""
+    """If all leaves of the state are equal and constant, none is paired with a buffer."""
     module = torch_norm()
     state = arrays(module)
     params = {name: state[name] for name in ("weight", "bias")}

@@ -193,7 +193,7 @@ def test_a_quarter_of_the_rows_may_differ():
     ],
 )
 def test_a_relation_holds_for_all_elements(expected, actual, text):
-    """A gradient of zeros has no multiple, and a complex factor is none."""
+    """No factor is reported for a gradient of zeros, or if the factor is complex."""
     assert numbers.ratio(expected, actual) == text
 
 
@@ -210,7 +210,7 @@ def test_quarters_occur_in_any_program(x, found):
 
 
 def test_proportion_is_a_factor_other_than_one():
-    """Arrays have a proportion if they are multiples, but neither equal nor single numbers."""
+    """Arrays have a proportion if one is a multiple of the other, not equal, and not one number."""
     x = np.array([1.0, -2.0, 3.0])
     assert numbers.proportion(x, 2 * x) == pytest.approx(2)
     assert numbers.proportion(x, x) is None
@@ -225,7 +225,7 @@ def test_proportion_is_a_factor_other_than_one():
      (1 + 0.9e-6, 0.0, None), (0.0, 0.0, None), (-1.0, 0.0, -1.0)],
 )  # fmt: skip
 def test_a_proportion_is_exact_up_to_rounding(scale, off, factor):
-    """A factor differs from 1 by more than 1e-6, and the rest is below 1e-9."""
+    """The factor must differ from 1 by over 1e-6, and the relative residual be below 1e-9."""
     x, across = np.array([3.0, 4.0]), np.array([4.0, -3.0])
     expected = None if factor is None else pytest.approx(factor, rel=1e-12)
     assert numbers.proportion(x, scale * x + off * across) == expected

@@ -141,7 +141,7 @@ def test_sequences_are_shortened_with_their_masks():
 
 
 def test_an_input_without_dimensions_stays_an_array():
-    """It would reach torch as a Python number otherwise."""
+    """A 0-d array remains an array, because torch would get a Python number otherwise."""
     inputs = np.ones((2, 5), int), np.array(2.0)
     for variant in other_sizes(inputs, inputs):
         assert isinstance(variant.inputs[1], np.ndarray) and variant.inputs[1].shape == ()

@@ -235,7 +235,7 @@ def test_schedules_may_be_off_by_a_millionth_of_the_largest_rate(monkeypatch, of
 
 
 def test_a_schedule_of_groups_has_a_value_for_each(monkeypatch):
-    """The second group's rate is compared too, and one value for two rates is refused."""
+    """The rate of every group is compared; one value for two groups is refused."""
     rates = [[0.4, 9.0], [0.2, 3.0]]
     monkeypatch.setattr(loop, "learning_rates", lambda *_: rates)
     proof: Any = SimpleNamespace(torch_side=SimpleNamespace(module=None))
@@ -260,7 +260,7 @@ def test_a_schedule_of_groups_has_a_value_for_each(monkeypatch):
 
 
 def test_schedules_of_zeros_agree(monkeypatch):
-    """The allowed difference is zero then."""
+    """If all learning rates are zero, the allowed difference is zero."""
     monkeypatch.setattr(loop, "learning_rates", lambda *_: [[0.0], [0.0]])
     proof: Any = SimpleNamespace(torch_side=SimpleNamespace(module=None))
     training = Training(sgd, schedule=lambda step: 0.0)
@@ -323,7 +323,7 @@ def test_a_differing_step_is_a_learning_rate_or_an_update(monkeypatch, factor):
 def tried(
     monkeypatch: Any, worst: dict[str, float], share: float = 1e-3, left: int = 9
 ) -> tuple[tuple[str, bool], list[str]]:
-    """Search among changes, each of which leaves a largest difference; a NaN is an error."""
+    """Search for a cause, given the largest difference that each change leaves; NaN raises."""
     names: list[str] = []
     count = iter(range(left))
 
@@ -348,7 +348,7 @@ def tried(
 
 
 def test_the_only_change_with_which_all_steps_agree_is_the_cause(monkeypatch):
-    """Every change is tried, and one with which torch raises is skipped."""
+    """Every change is tried; a change that makes torch raise is skipped."""
     worst = {"1": math.nan, "22": 1e-4, "333": 1e-9, "4444": 1.0}
     cause, names = tried(monkeypatch, worst)
     assert cause == ("333 (replaying torch with this change gives JAX's weights)", True)
@@ -356,7 +356,7 @@ def test_the_only_change_with_which_all_steps_agree_is_the_cause(monkeypatch):
 
 
 def test_two_schedules_that_explain_the_difference_are_both_possible(monkeypatch):
-    """A schedule with the learning rates of an earlier one is the same."""
+    """Two changes with equal learning rates count as one, so the first one is the cause."""
     text = "either 333, or 4444 (replaying torch with either of these changes gives JAX's weights)"
     assert tried(monkeypatch, {"333": 0.0, "4444": 0.0})[0] == (text, False)
     assert tried(monkeypatch, {"333": 0.0, "444": 0.0})[0][1]
@@ -368,12 +368,12 @@ def test_two_schedules_that_explain_the_difference_are_both_possible(monkeypatch
      (math.inf, 0.0, False), (math.nan, 0.0, False)],
 )  # fmt: skip
 def test_a_change_must_remove_most_of_the_difference(monkeypatch, share, rest, confirmed):
-    """A difference of the size of the allowed one is not explained by what is allowed."""
+    """What remains must be within the tolerance and at most a tenth of the difference."""
     assert tried(monkeypatch, {"a": rest}, share)[0][1] == confirmed
 
 
 def test_a_search_ends_when_its_time_is_over(monkeypatch):
-    """The changes that were not tried are no candidates."""
+    """When its time is over, the search tries no further change and names no cause."""
     cause, names = tried(monkeypatch, {"a": 1.0, "bb": 0.0}, left=1)
     assert cause == ("", False) and names == ["a"]
 

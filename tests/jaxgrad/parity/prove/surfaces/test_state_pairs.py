@@ -27,14 +27,14 @@ def state(scale=1.0, shift=0.0):
 
 @pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (1 + 1e-8, 0.0), (0.8, 0.1), (10.0, 0.0)])
 def test_a_path_without_words_is_paired_by_values(scale, shift):
-    """The digits of an equinox state are no layer's numbers (newcomer_3.py)."""
+    """The indices in the paths of an equinox state are not layer numbers, so values decide."""
     assert paired(TORCH, state(scale, shift)) == (RIGHT, {})
     mixed = {**state(), "3/1": changed(VAR2, 0.9, 0.2)}
     assert paired(TORCH, dict(reversed(mixed.items()))) == (RIGHT, {})
 
 
 def test_words_decide_about_wrong_values():
-    """A leaf with a name holds what the name says, even if it is wrong."""
+    """A leaf is paired by its name even if its values are wrong."""
     torch = {"bn1.running_mean": MEAN, "bn2.running_mean": MEAN2}
     wrong = {"bn2/mean": changed(VAR), "bn1/mean": changed(VAR2)}
     expected = {"bn1.running_mean": "bn1/mean", "bn2.running_mean": "bn2/mean"}
@@ -54,7 +54,7 @@ def test_equal_values_are_paired_by_their_names():
 
 
 def test_what_nothing_decides_is_ambiguous():
-    """Leaves that do not change fit each buffer as well as another one."""
+    """Constant leaves are ambiguous, because they fit every buffer equally well."""
     still = [np.ones(6), np.ones(6)]
     torch = {"a.running_mean": MEAN, "b.running_mean": MEAN2, "c.scale": [np.ones(2), np.zeros(2)]}
     found = paired(torch, {"0": still, "1": still, "2": [np.ones(2), np.ones(2)]})
@@ -72,7 +72,7 @@ def test_one_draw_may_differ_where_another_one_agrees():
 
 
 def test_sizes_must_agree():
-    """A leaf of another size is no candidate; shapes may differ, imaginary parts may not."""
+    """A pair must have equal sizes and equal imaginary parts; its shapes may differ."""
     column = [x.reshape(6, 1) for x in MEAN]
     assert paired({"a": MEAN}, {"0": [np.ones(5)] * 2}) == ({}, {})
     assert paired({"a": MEAN}, {"0": [np.ones(5)] * 2, "1": column}) == ({"a": "1"}, {})
@@ -84,7 +84,7 @@ def test_sizes_must_agree():
 
 
 def test_a_flag_is_not_paired_with_a_number():
-    """The mode of an equinox dropout is a bool of the port's state, and no counter of torch."""
+    """An equinox dropout stores its mode as a bool, which must not match torch's counter."""
     torch = {"num_batches_tracked": [np.array(1), np.array(1)]}
     flag = {"drop/inference": [np.array(True), np.array(True)]}
 

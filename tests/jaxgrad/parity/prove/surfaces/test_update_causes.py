@@ -315,7 +315,7 @@ MOVE = np.array([0.5, -0.25])
 def searched(
     monkeypatch: Any, moves: dict[str, list[float]], jax_moves: list[float], left: int = 99
 ) -> tuple[tuple[str, bool], list[tuple[str, int]]]:
-    """Search for a cause, where "a+b" has the moves of both variants together."""
+    """Search for a cause; `moves` gives the updates of each variant, "a+b" those of two at once."""
     right, wrong = (
         {k: {"w": BEFORE["w"] + m * MOVE} for k, m in enumerate(np.cumsum(x), 1)}
         for x in (moves["own"], jax_moves)

@@ -118,7 +118,7 @@ def test_an_average_follows_the_weights(ema):
 
 
 def test_the_users_function_changes_the_module_after_a_step():
-    """It runs without gradients, after the optimizer and before the average."""
+    """`after=` runs without gradients, after the optimizer and before the average."""
     layer = module()
 
     def halve(m: Any) -> None:
@@ -134,13 +134,13 @@ def test_the_users_function_changes_the_module_after_a_step():
 
 
 def test_an_average_without_update_parameters_is_refused():
-    """A function that returns the module itself is no average."""
+    """`ema=` must return an object with `update_parameters`, not the module itself."""
     with pytest.raises(ProofError, match="returned Linear, which has no update_parameters"):
         Loop(Training(sgd, ema=(lambda m: m, None)), module())
 
 
 def test_moments_are_named_by_parameter():
-    """Tensors of the state are listed, numbers and weights of other modules are not."""
+    """Moments are tensors of the optimizer's state that belong to the module's parameters."""
     layer, other = module(), nn.Parameter(torch.ones(1))
     steps = Loop(Training(lambda ps: torch.optim.SGD([*ps, other], 0.1, momentum=0.9)), layer)
     other.grad = torch.ones(1)
