@@ -1,4 +1,4 @@
-"""What changed between the supported versions of torch, as data: one `Change` for each difference.
+"""List the differences between the supported versions of torch, each as a `Change`.
 
 Everything that states one of torch's conventions reads it here: `jaxgrad.functional` (which follows
 `NEWEST`, or the version in `torch=`), `jaxgrad.nnx`, `lint`, `prove`, `port`, the records of the
@@ -221,7 +221,7 @@ def at_least(version: str, other: str) -> bool:
 
 
 def supported(version: str) -> str:
-    """Return a version as `SUPPORTED` has it: `"2.13"` for `"2.13.0+cpu"`.
+    """Return a version in the form of `SUPPORTED`: `"2.13"` for `"2.13.0+cpu"`.
 
     Raises:
         ValueError: The version is not one of `SUPPORTED`.

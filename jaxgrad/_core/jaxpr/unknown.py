@@ -1,4 +1,4 @@
-"""Refuse an equation that runs a program which no function of this package can look into.
+"""Refuse an equation that runs a program which this package cannot inspect.
 
 A checkpoint that is read as an ordinary operation hides everything inside it: `lint` would find
 nothing to report, and a missing gradient would become a zero.
@@ -24,7 +24,7 @@ ONE_OPERATION = frozenset((
     *("reduce", "reduce_window", "select_and_scatter"),
     *("scatter", "scatter-add", "scatter-mul", "scatter-sub", "scatter-min", "scatter-max"),
     *("scatter_add", "scatter_mul", "scatter_sub", "scatter_min", "scatter_max"),
-    # A rule of its own gives every input a derivative.
+    # A custom rule gives every input a derivative.
     *("custom_linear_solve", "linear_call", "custom_lin", "custom_transpose_call", "remat_opt"),
     *("attach", "linear_by_transpose"),
     # A kernel or a program of another language, or a function of numpy.

@@ -163,7 +163,7 @@ def swaps_last(axes: Sequence[int]) -> bool:
 
 
 def _stored_names(groups: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Return the names in a state_dict, () if it has none."""
+    """Return the names in a state_dict, or () if it has none."""
     named = [group for group in groups if "param_names" in group]
     if not named:
         return ()
@@ -178,7 +178,7 @@ def _stored_names(groups: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def _by_identity(optimizer: Any, module: Any) -> tuple[str, ...]:
-    """Return the names of an optimizer's parameters, which are those of a module."""
+    """Return the module's names of an optimizer's parameters."""
     names = {id(p): name for name, p in module.named_parameters()}
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
     for number, p in enumerate(parameters):

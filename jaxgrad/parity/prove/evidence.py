@@ -327,7 +327,7 @@ class Evidence:
 
     @functools.cached_property
     def masks(self) -> set[str]:
-        """The inputs of zeros and ones of a module with parameters: training needs no gradient."""
+        """The inputs of only zeros and ones, whose gradient is not needed to train parameters."""
         pairs = zip(self.port.program.input_paths, flat(self.draws[0].inputs)[1], strict=True)
         used = pairs if any(self.torch_side.flags.values()) else ()
         return {f"input {path}" for path, x in used if set(np.unique(x)) == {0, 1}}

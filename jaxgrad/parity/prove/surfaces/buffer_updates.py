@@ -26,7 +26,7 @@ _ASK = "let fn return (outputs, new_state) and pass has_state=True"
 
 
 class Compared(NamedTuple):
-    """The comparison of one thing that torch's forward pass changes, or that the port changes."""
+    """The comparison of one value that the forward pass of torch or of the port changes."""
 
     left: Left
     judged: Judged
@@ -35,7 +35,7 @@ class Compared(NamedTuple):
 
 
 class New(NamedTuple):
-    """A value of the port's new state, by torch's name of it."""
+    """A value of the port's new state, with torch's name for it."""
 
     path: str
     value: np.ndarray
@@ -86,7 +86,7 @@ def _is_wrong(compared: Compared) -> bool:
 
 
 def _agree(compared: Sequence[Compared]) -> str:
-    """Count what agrees, as in "2 buffer updates agree"."""
+    """Count the comparisons that agree, as in "2 buffer updates agree"."""
     if not compared:
         return "all differences in what the forward pass changes are accepted"
     kinds = collections.Counter(c.left.kind for c in compared)
@@ -346,7 +346,7 @@ def _finding(evidence: Evidence, draw: int, compared: Compared) -> Finding:
 
 
 def _free(evidence: Evidence, draw: int, left: Left) -> list[str]:
-    """Return the leaves of the new state with the size of a value that hold nothing else."""
+    """Return the unpaired leaves of the new state that have the size of a value."""
     if not isinstance(left.after, np.ndarray):
         return []
     used = {path for c in _compared(evidence, draw) for path in c.path.split(", ")}

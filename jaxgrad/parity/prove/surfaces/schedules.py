@@ -93,7 +93,7 @@ def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
 
 
 def _values(schedule: Any, step: int, rates: list[float]) -> list[float]:
-    """Return the schedule's value for each parameter group of torch, which has these rates."""
+    """Return the schedule's value for each of torch's parameter groups, whose rates are given."""
     try:
         values = [float(x) for x in np.ravel(schedule(step))]
     except Exception as error:
@@ -114,7 +114,7 @@ def _values(schedule: Any, step: int, rates: list[float]) -> list[float]:
 
 
 def shift(expected: np.ndarray, actual: np.ndarray) -> str:
-    """Describe a schedule that is another one shifted by a step, or multiplied by a number."""
+    """Describe how a schedule differs if it is shifted by a step or multiplied by a number."""
 
     def equal(x: np.ndarray, y: np.ndarray) -> bool:
         return len(x) > 1 and bool(np.allclose(x, y, rtol=1e-6, atol=0.0)) and np.ptp(y) > 0
@@ -187,7 +187,7 @@ def cause(evidence: Evidence, training: Training, total: int, share: float) -> t
 def hypotheses(
     evidence: Evidence, training: Training, numbers: Sequence[float], steps: int
 ) -> Iterator[Variant]:
-    """Yield the changes of torch's schedule that change a learning rate of the first steps."""
+    """Yield variants of torch's schedule that change a learning rate in the first steps."""
     if training.scheduler is None:
         return
     from jaxgrad.parity.prove.torch_side import port_numbers, variants
@@ -205,7 +205,7 @@ def hypotheses(
 
 
 def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Variant]:
-    """Yield the port's schedule in the place of torch's, if the user gives it and it differs."""
+    """Yield the variant in which torch uses the port's schedule, if one is given and it differs."""
     from jaxgrad.parity.prove.torch_side import variants
 
     expected = _rates(evidence, training, steps)
@@ -224,7 +224,7 @@ def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Varia
 
 
 def distinct(evidence: Evidence, found: Sequence[Variant], steps: int) -> list[Variant]:
-    """Leave out schedules whose learning rates are those of an earlier one in the whole run."""
+    """Drop schedules whose learning rates equal those of an earlier one in the whole run."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some schedulers are stepped before the optimizer
         ranges = [_range(evidence, x.training, steps)[0] for x in found if x.schedule]
@@ -331,9 +331,9 @@ def _scaled(gradients: Mapping[str, Any], total: int) -> Iterator[dict[str, Any]
 
 
 def trains_alike(evidence: Evidence, one: Variant, other: Variant, steps: int = 8) -> bool:
-    """Return whether two changes of torch are one change, which two texts describe.
+    """Return whether two variants are the same change of torch with two descriptions.
 
-    They are if torch then makes the same steps with other gradients too.
+    They are if torch makes the same steps with both, even on other gradients.
     """
     from jaxgrad.parity.prove.torch_side.variants import clipping_by
 

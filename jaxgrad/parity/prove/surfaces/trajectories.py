@@ -30,7 +30,7 @@ class Trajectories(NamedTuple):
     perturbed: Mapping[int, State] | None = None  # torch's weights of which `reruns` are reruns
 
     def with_torch(self, taken: Steps) -> Trajectories:
-        """Return the same port beside other steps of torch, which round as much."""
+        """Replace torch's steps by others, and keep the port's steps and the rounding errors."""
         rounding = self.moment_reruns
         if self.perturbed is None:
             rounding = moments.rounding(self.moments, self.moment_reruns)

@@ -1,4 +1,4 @@
-"""Record what a forward pass leaves behind in a module, and find what a further call reads of it.
+"""Record the changes that a call makes to a module, and find those that the next call reads.
 
 A module may change its buffers, its parameters and its attributes: numbers, tensors, and what is in
 lists, dicts and objects.
@@ -185,7 +185,7 @@ class Trials:
         return parts[path], path, words[len(path.split(".")) if path else 0]
 
     def _is_held(self, name: str) -> bool:
-        """Whether a name is that of a parameter or a buffer."""
+        """Return whether a name belongs to a parameter or a buffer."""
         owner, _, key = self._owner(name)
         return key in owner._parameters or key in owner._buffers
 
@@ -227,7 +227,7 @@ class Trials:
             tensor.data.copy_(torch.tensor(x))
 
     def _differs(self, actual: _Result | None, expected: _Result, names: Sequence[str]) -> bool:
-        """Return whether outputs differ, or anything else than `names` that is left behind."""
+        """Return whether the outputs differ, or any value left behind except `names`."""
         if actual is None:
             return True
         owners = (self._owner(name) for name in names)
@@ -252,7 +252,7 @@ class _Result(NamedTuple):
 
 
 def _copied(x: Any, memo: dict[int, Any]) -> Any:
-    """Copy the tensors, containers and objects of an attribute; `memo` has what is shared."""
+    """Copy the tensors, containers and objects in an attribute; `memo` holds the shared objects."""
     if id(x) in memo or isinstance(x, LEFT_ALONE):
         return memo.get(id(x), x)
     if isinstance(x, Tensor):

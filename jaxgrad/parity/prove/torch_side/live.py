@@ -98,7 +98,7 @@ class Live:
         return other
 
     def close(self) -> None:
-        """Give the user's module back as it was."""
+        """Restore the user's module."""
         self._borrowed.give_back()
 
     @property
@@ -119,7 +119,7 @@ class Live:
                 _ = self.module  # a search repeats calls without asking for the module
 
     def _load(self, state: State) -> None:
-        """Set the weights, and everything else to what it was before the first run."""
+        """Set the weights, and restore everything else to its value before the first run."""
         self._borrowed.widen()
         self._borrowed.rewind()
         torch_tables.set_attributes(self.module, self._attributes)

@@ -118,7 +118,7 @@ def add_gradients(module: nn.Module, gradients: Mapping[str, np.ndarray | None])
 
 
 def range_of(training: Training, module: nn.Module, least: int) -> tuple[int, bool]:
-    """Return the number of steps over which a schedule is compared, and whether that is all.
+    """Return the number of steps in which a schedule is compared, and whether they cover it.
 
     An optimizer without a scheduler keeps its learning rate, so that any number of steps is right.
     """
@@ -179,7 +179,7 @@ def _numbers(built: Sequence[Mapping[str, Any]], module: nn.Module) -> dict[str,
 
 
 def length(scheduler: Any) -> int | None:
-    """Return the number of steps after which a scheduler has done all, or None if unknown.
+    """Return the number of steps that a scheduler takes to finish, or None if it is not known.
 
     Beyond them a correct port may differ: torch's cosine, for example, rises again.
     """

@@ -165,7 +165,7 @@ def a_plain_tensor_in_place(self, x):
     return y
 
 
-# The line without which the port leaves the value behind.
+# The line of the port whose removal loses the value.
 RETURNED = {
     a_float_buffer: 'p["mean"] = F.lerp(p["mean"], lax.stop_gradient(y).mean(axis=0), 0.1)',
     a_float_buffer_without_dimensions: 'p["zero"] = p["zero"] + 1',
@@ -197,7 +197,7 @@ def test_what_the_port_returns_is_proved(forward):
     assert {report.verdict for report in ported.reports.values()} == {"pass"}
 
 
-# What stands in the place of the line in a port that leaves the value behind; else nothing does.
+# The line that replaces it in a port that loses the value; by default it is only removed.
 INSTEAD = {
     a_layer_in_one_arm: "p",
     a_statistic_of_train_mode: 'x, _, p["running_var"] = F.batch_norm(',
@@ -206,7 +206,7 @@ UNSEEN = (a_plain_tensor_in_place,)  # by `prove`, which does not know the attri
 
 
 def without(ported: Ported, forward: Callable[..., Any]) -> Ported:
-    """Return a port that leaves behind what it should return."""
+    """Return a port that drops the value that it should return."""
     line = RETURNED[forward]
     assert line in ported.source, ported.source
     source = ported.source.replace(line, INSTEAD.get(forward, "pass"))
@@ -216,7 +216,7 @@ def without(ported: Ported, forward: Callable[..., Any]) -> Ported:
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("forward", RETURNED, ids=lambda x: x.__name__)
 def test_a_port_that_leaves_out_what_it_returns_is_refused(forward):
-    """torch's own run says what changes, so that no proof is needed for it."""
+    """Running torch shows what changes, so a lost change is found without a proof."""
     broken = without(port(module(forward), (X,), prove=False), forward)
 
     with pytest.raises(PortError, match="and the port does not return it"):
@@ -236,7 +236,7 @@ def test_a_port_that_leaves_out_what_it_returns_is_not_proved(forward):
 
 
 def test_what_only_the_other_arm_changes_is_written():
-    """The example's values do not take this arm; others do."""
+    """A change in an arm that the example does not take is written into the port."""
     torch_module = module(a_buffer_in_the_arm_that_is_not_taken)
     ported = port(torch_module, (X,))
     params = ported.params(torch_module.state_dict())
@@ -568,7 +568,7 @@ def test_what_a_module_returns_is_returned_and_proved(forward):
 
 
 def test_an_array_without_dimensions_stays_an_array():
-    """It stays one in the params and among the outputs, with its dtype."""
+    """A 0-d array keeps its type and dtype in the params and among the outputs."""
     torch_module = module(constants_without_dimensions)
     ported = port(torch_module, (X,), prove=False)
 

@@ -120,7 +120,7 @@ def same(x: object) -> object:
     ],
 )
 def test_a_wrong_argument_is_named(options, words):
-    """The sentence has the argument's name and what it needs."""
+    """The error names the argument and says what it needs."""
     with pytest.raises(ProofError, match=words):
         checks.check_arguments(Request(None, None, **options))
 
@@ -146,7 +146,7 @@ def test_right_arguments_are_accepted(options):
 
 @pytest.mark.parametrize("limit", [True, 0, -1.0, "5", float("nan")])
 def test_a_time_limit_is_a_positive_number(limit):
-    """The error shows the value; None is no limit."""
+    """The error shows the value; None means no limit."""
     with pytest.raises(ProofError, match="time_limit= needs a positive number of seconds, got"):
         checks.as_limit(limit)
     assert checks.as_limit(None) is None
@@ -170,7 +170,7 @@ X = np.ones((2, 3))
     ],
 )
 def test_further_inputs_are_like_the_first(inputs, also, words):
-    """The number, the names and the kind of the inputs are the same."""
+    """Each entry of `also=` must have as many inputs as `inputs=`, with the same names."""
     with pytest.raises(ProofError, match=words):
         checks.further_inputs(Request(None, None, None, inputs, also))
 
@@ -203,7 +203,7 @@ def test_inputs_must_be_arrays_of_numbers(inputs, words):
 
 @pytest.mark.parametrize("inputs", [(X,), [X], {"x": X}, X])
 def test_inputs_may_be_given_in_several_ways(inputs):
-    """A list becomes a tuple, and so does a single array; a dict stays one."""
+    """A list or a single array becomes a tuple; a dict stays a dict."""
     converted = checks.as_arrays(inputs)
 
     assert type(converted) is (dict if isinstance(inputs, dict) else tuple)
@@ -217,7 +217,7 @@ def test_inputs_may_be_given_in_several_ways(inputs):
     [(None, "fn returns no floating output"), (same, "outputs=: jax_pick returns no floating")],
 )
 def test_a_port_without_a_floating_output_is_refused(pick, words):
-    """One floating output among several is enough."""
+    """A port needs at least one floating output."""
     model = as_function(lambda p, x: (x > 0, x), {})
     request = Request(None, None, outputs=(None, pick))
     with pytest.raises(ProofError, match=words):
@@ -228,13 +228,13 @@ def test_a_port_without_a_floating_output_is_refused(pick, words):
 
 
 def test_the_inputs_of_a_failed_call_are_counted():
-    """The sentence says with how many arrays fn was called."""
+    """The error says with how many arrays `fn` was called."""
     with pytest.raises(ProofError, match="JAX: fn called with 2 inputs raised KeyError"):
         checks.guarded(_run_key, (X, X))
 
 
 def test_a_leaked_tracer_is_named():
-    """A port that adds up traced values in a list is not pure."""
+    """The error says that a port which collects traced values in a list is not pure."""
     kept = []
     jax.jit(kept.append)(1.0)
     with pytest.raises(ProofError, match="fn is not pure: it keeps a traced value after tracing"):

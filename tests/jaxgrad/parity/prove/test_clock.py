@@ -26,7 +26,7 @@ def hands(monkeypatch: Any) -> Hands:
 
 
 def test_the_seconds_of_a_step_are_added(hands):
-    """A step that runs twice, or raises, is timed, and its name is passed on."""
+    """A step that runs twice or raises is timed, and its name is passed to `progress=`."""
     names: list[str] = []
     clock = Clock(names.append, now=hands)
     with clock("torch"):
@@ -50,7 +50,7 @@ def test_the_seconds_of_an_inner_step_are_not_counted_twice(hands):
 
 
 def test_a_step_after_the_time_limit_does_not_begin(hands):
-    """The limit counts from the start of the proof, and no handler of errors swallows it."""
+    """The limit counts from the start of the proof, and `except Exception` does not catch it."""
     clock = Clock(limit=3.0, now=hands)
     hands.time = 3.0
     with clock("torch"):

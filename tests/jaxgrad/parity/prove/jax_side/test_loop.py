@@ -1,4 +1,4 @@
-"""The port's training loop makes the usual optax step, on a made port of two leaves."""
+"""The port's training loop runs the usual optax step, on a small port with two leaves."""
 
 from typing import Any
 
@@ -40,7 +40,7 @@ def loop(tx: Any, *, trainable: Any = None, has_state: bool = False, **options: 
 
 
 def constant(*values: Any, outputs: Any = ()) -> Any:
-    """Return a backward pass whose gradient is a number, for each micro-batch; None has none."""
+    """Return a backward pass with one constant gradient per micro-batch; None gives no gradient."""
 
     def backward(number: int, params: list[Any]) -> Gradients:
         g = values[number]
@@ -51,7 +51,7 @@ def constant(*values: Any, outputs: Any = ()) -> Any:
 
 
 def test_a_step_moves_all_floating_leaves():
-    """The update is optax's, and integers stay."""
+    """Floating leaves get optax's update, and integers do not change."""
     steps = loop(optax.sgd(0.5))
     steps.step(constant(2.0))
 
@@ -62,7 +62,7 @@ def test_a_step_moves_all_floating_leaves():
 
 
 def test_a_leaf_without_a_gradient_gets_zeros():
-    """optax's decay moves it all the same."""
+    """optax's weight decay still applies to a leaf without a gradient."""
     steps = loop(optax.sgd(0.5))
     steps.step(constant(None))
     np.testing.assert_array_equal(steps.parameters()["w"], [1.0, 2.0])
@@ -100,7 +100,7 @@ def test_the_transformation_is_called_for_each_micro_batch():
     ids=["function", "optax", "jaxgrad"],
 )
 def test_the_average_follows_the_weights(average, expected):
-    """A function, optax's and jaxgrad's average are read in their own ways."""
+    """The average may be a function, optax's or jaxgrad's."""
     steps = loop(optax.sgd(0.5), trainable=[True, False, True], ema=(0.75, average))
     steps.step(constant(2.0))
 
@@ -109,7 +109,7 @@ def test_the_average_follows_the_weights(average, expected):
 
 
 def test_the_ports_own_state_is_stored():
-    """The new state replaces the leaf that it is the state of."""
+    """The new state replaces the corresponding leaf."""
     steps = loop(optax.sgd(0.5), trainable=[True, False, True], has_state=True)
     steps.step(constant(2.0, outputs=[np.ones(2), np.array([7.0, 8.0])]))
 
@@ -129,7 +129,7 @@ def test_a_trained_leaf_that_the_forward_pass_changes_is_updated_from_its_new_va
 
 
 def test_a_schedule_in_float32_is_lifted():
-    """The rounding of a schedule is not counted as the port's; the rounding of an update is."""
+    """float32 rounding of a schedule does not count as the port's error; that of an update does."""
     steps = loop(optax.sgd(lambda step: jnp.float32(0.1)))
     steps.step(constant(1.0))
     np.testing.assert_allclose(steps.parameters()["w"], STATE["w"] - 0.1, rtol=1e-15)
@@ -154,7 +154,7 @@ def test_a_schedule_in_float32_is_lifted():
     ids=["number", "init"],
 )  # fmt: skip
 def test_a_wrong_transformation_is_one_sentence(tx, words):
-    """What is not a transformation, or raises, is named."""
+    """The error names an argument that raises or is not a transformation."""
     with pytest.raises(ProofError, match=words):
         loop(tx)
 
@@ -180,14 +180,14 @@ def test_an_optimizer_with_half_of_the_functions_is_named(name):
 
 @pytest.mark.parametrize(("off", "near"), [(0.9e-4, True), (1.1e-4, False), (1.9e-4, False)])
 def test_an_update_may_be_rounded_by_a_ten_thousandth_of_its_scale(off, near):
-    """The scale is the largest number of each leaf, and an empty leaf is equal."""
+    """The tolerance is relative to the largest number of a leaf; an empty leaf is always equal."""
     lifted = {"a": np.array([1.0, 0.0]), "b": np.ones(0)}
     given = {"a": np.array([1.0, off]), "b": np.ones(0)}
     assert _nearly_equal(given, lifted) is near
 
 
 def test_the_users_function_changes_weights_after_a_step():
-    """It gets all params, trained or not, and the average follows what it returns."""
+    """`after=` gets all params, trained or not, and the average uses the params that it returns."""
     average = (None, lambda average, params: params)
     steps = loop(
         optax.sgd(0.5), trainable=[False, False, True], ema=average,
@@ -217,7 +217,7 @@ def test_a_wrong_change_of_the_params_is_one_sentence(function, words):
 
 
 def test_numbers_are_exact_or_rounded():
-    """A number of float32 has few decimals; a number of float64 counts as it is, too."""
+    """A float32 number is tried as a short decimal; a float64 number, also as it is."""
     changed: Any = lambda grads: [x * np.float32(0.93) + 1 / 3 for x in grads]  # noqa: E731
     with adapters.float64_on_cpu():
         steps = loop(optax.sgd(0.5))

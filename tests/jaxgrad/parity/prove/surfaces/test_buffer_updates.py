@@ -158,7 +158,7 @@ def test_a_waiver_accepts_buffers_that_a_port_does_not_return():
 
 
 def test_unchanged_buffers_are_not_mentioned():
-    """A module in eval mode changes no buffer, so nothing is compared and nothing noted."""
+    """A module in eval mode changes no buffer, so the report mentions none."""
     module = torch_norm().eval()
 
     class Still(Norm):
@@ -186,7 +186,7 @@ def test_a_pair_of_a_function_is_preferred_to_the_state_of_its_module():
 
 
 class Centred(nn.Module):
-    """A scale of the distance from a running mean."""
+    """Subtract a running mean and scale the result."""
 
     mean: torch.Tensor
 
@@ -202,7 +202,7 @@ class Centred(nn.Module):
 
 
 class EquinoxCentred(eqx.Module):
-    """The same, with the mean in the state that is an argument."""
+    """`Centred` in equinox, which takes and returns the mean as a state."""
 
     scale: Any
     index: eqx.nn.StateIndex
@@ -239,7 +239,7 @@ def test_the_state_of_equinox_is_compared(asked):
 
 
 def test_an_equinox_module_with_state_needs_a_function():
-    """A module whose state is an argument is an error that says what to write."""
+    """A module that takes its state as an argument raises an error that says what to write."""
     module, state = eqx.nn.make_with_state(EquinoxCentred)()
 
     for report in (prove(Centred(), module, None, (X,)), prove(Centred(), module, state, (X,))):
@@ -247,7 +247,7 @@ def test_an_equinox_module_with_state_needs_a_function():
 
 
 class TwoNorms(nn.Module):
-    """Two running means, whose names in the inner module end alike."""
+    """Two running means whose paths, `norm.mean` and `inner.norm.mean`, end alike."""
 
     def __init__(self):
         super().__init__()
@@ -260,7 +260,7 @@ class TwoNorms(nn.Module):
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("rate, verdict", [(0.1, "pass"), (0.2, "fail")])
 def test_a_path_that_ends_another_path_names_its_own_leaf(rate, verdict):
-    """`norm/mean` of the new state is not taken for `inner/norm/mean`."""
+    """The leaf `norm/mean` of the new state is not mistaken for `inner/norm/mean`."""
     module = TwoNorms()
     params = {"norm": arrays(Centred()), "inner": {"norm": arrays(Centred())}}
 

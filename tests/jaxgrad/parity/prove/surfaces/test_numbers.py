@@ -62,7 +62,7 @@ def test_a_conjugated_gradient_is_described():
 
 
 def test_a_value_is_found_in_program_order():
-    """The first equal value is found; constants identify nothing, single numbers may."""
+    """The first equal value is found. A constant array does not identify a value; a number may."""
     x = np.arange(4.0)
     prints = np.stack([fingerprint(y) for y in (x + 1, x, x[::-1], np.ones(4), np.full(1, 0.3))])
 
@@ -73,7 +73,7 @@ def test_a_value_is_found_in_program_order():
 
 
 def test_the_largest_element_is_found():
-    """NaN is not the largest, and an empty array has no element."""
+    """NaN is not the largest element, and an empty array has no largest element."""
     assert numbers.largest(np.array([[1.0, -3.0], [np.nan, 2.0]])) == (0, 1)
     assert numbers.largest(np.array(2.0)) == () == numbers.largest(np.zeros(0))
 
@@ -87,7 +87,7 @@ def test_values_are_equal_if_their_elements_are_in_the_same_order():
 
 
 def test_elements_that_are_not_finite_in_one_framework_are_described():
-    """The sentence names the framework with NaN; NaN in both is no difference."""
+    """The sentence names the framework that gives NaN; NaN in both is not a difference."""
     good, bad = np.array([1.0, 2.0]), np.array([1.0, np.nan])
 
     text, index = numbers.not_finite(good, bad)

@@ -42,7 +42,7 @@ def by_lambda(optimizer: Any) -> Any:
 
 
 def hidden(parameters: Any) -> Any:
-    """Return an optimizer whose scheduler `prove` is not told about."""
+    """Return an optimizer that steps a scheduler of its own, unknown to `prove`."""
     optimizer = sgd(parameters)
     scheduler = lr_scheduler.CosineAnnealingLR(optimizer, 5)
     optimizer.register_step_post_hook(lambda *_: scheduler.step())
@@ -50,7 +50,7 @@ def hidden(parameters: Any) -> Any:
 
 
 def frozen(step: Any) -> Any:
-    """Return the rate of this scheduler in the first three steps, and then the third one."""
+    """Return the rate of a cosine decay that stays at its third value."""
     return optax.cosine_decay_schedule(0.1, 5)(jnp.minimum(step, 2))
 
 
@@ -159,7 +159,7 @@ def test_a_schedule_that_raises_is_an_error(arguments: dict[str, Any]):
 
 
 def test_shifted_and_scaled_schedules_are_described():
-    """A schedule that is another one shifted by a step or multiplied by a number is named."""
+    """The text says if one schedule is the other shifted by a step or multiplied by a number."""
     rates = np.array([0.1, 0.4, 0.3, 0.7, 0.2])
     assert "one step ahead" in shift(rates, np.array([0.4, 0.3, 0.7, 0.2, 0.9]))
     assert "one step behind" in shift(rates, np.array([0.9, 0.1, 0.4, 0.3, 0.7]))
@@ -169,7 +169,7 @@ def test_shifted_and_scaled_schedules_are_described():
 
 
 def test_a_dump_has_no_later_steps():
-    """Only a module can be rerun."""
+    """Steps after those in a dump are not compared, because a dump cannot be rerun."""
     text = schedules.surface(SimpleNamespace(rerunnable=False), Training(sgd), 3).text  # pyright: ignore[reportArgumentType]
     assert text == "later steps are not compared, because a dump cannot be rerun"
 
@@ -188,7 +188,7 @@ def test_a_dump_has_no_later_steps():
     ],
 )  # fmt: skip
 def test_the_text_says_which_steps_are_not_compared(monkeypatch, steps, schedule, verdicts, text):
-    """Steps are replayed unless the schedules differ already."""
+    """Steps are replayed unless the schedules already differ."""
     found = iter(verdicts.split())
 
     def part(word: str) -> Any:
@@ -268,7 +268,7 @@ def test_schedules_of_zeros_agree(monkeypatch):
 
 
 def test_a_constant_schedule_is_not_shifted():
-    """Two equal numbers agree in any order, and so does a single one."""
+    """Equal values agree however they are shifted, so a shift is not reported."""
     assert shift(np.array([0.5, 0.1, 0.1]), np.array([0.1, 0.1, 0.7])) == ""
     assert shift(np.array([0.7, 0.1, 0.1]), np.array([0.1, 0.1, 0.3])) == ""
     assert shift(np.array([0.1, 0.2]), np.array([0.2, 0.4])).endswith("is 2 times torch's")
@@ -402,7 +402,7 @@ def test_only_a_schedule_with_other_learning_rates_is_blamed():
 
 
 def test_the_ports_own_schedule_is_a_cause():
-    """The schedule that the user gives takes the place of torch's, if its values differ."""
+    """The port's schedule is tried in torch if its values differ from those of torch's."""
     training = Training(sgd, scheduler=milestone(2), schedule=lambda step: 0.1 / (1 + step // 3))
     found = hypotheses(training)
     text = (
@@ -415,7 +415,7 @@ def test_the_ports_own_schedule_is_a_cause():
 
 
 def test_the_first_step_that_differs_has_a_schedule_as_its_cause_however_many_steps_there_are():
-    """With more steps, the report says no less (newcomer_2.py)."""
+    """The report names the schedule even if training reaches the step that differs."""
     module = torch.nn.Linear(3, 2)
     training = Training(
         sgd, optax.sgd(optax.cosine_decay_schedule(0.1, 3)), total=6,

@@ -1,4 +1,4 @@
-"""The mistakes that people make with optimizers are named, each after torch was run with them."""
+"""A frequent mistake with optimizers is named after rerunning torch with it confirms it."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -31,7 +31,7 @@ def adamw(parameters: Any) -> Any:
 
 
 def matrices_decayed(module: Any) -> Any:
-    """Return AdamW that decays matrices alone, as language models are trained."""
+    """Return AdamW with weight decay for matrices only, as is usual for language models."""
     parameters = list(module.parameters())
     groups = [
         {"params": [p for p in parameters if p.ndim > 1]},
@@ -179,13 +179,13 @@ RIGHT = {
     ],
 )  # fmt: skip
 def test_one_change_with_two_descriptions_is_one_cause(evidence: Evidence, factory, tx, cause):
-    """Two changes with which torch trains alike on other gradients too are the same."""
+    """Two changes are the same if torch trains alike with both, even on other gradients."""
     (finding,) = updated(evidence, (factory, tx), 3).findings
     assert finding.tested and finding.cause.startswith(cause), finding
 
 
 def test_two_changes_that_only_the_compared_steps_do_not_tell_apart_are_named(evidence: Evidence):
-    """In its first step, Nesterov's momentum is a learning rate 1.9 times as large."""
+    """The first step with Nesterov's momentum equals one with 1.9 times the learning rate."""
     tx = optax.sgd(0.1, momentum=0.9, nesterov=True)
     pair = (lambda p: torch.optim.SGD(p, 0.1, momentum=0.9), tx)
     (finding,) = updated(evidence, pair, 1).findings
@@ -201,7 +201,7 @@ def test_two_changes_that_only_the_compared_steps_do_not_tell_apart_are_named(ev
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("factory", "tx"), RIGHT.values(), ids=RIGHT)
 def test_the_mended_optimizer_passes(evidence: Evidence, factory: Any, tx: Any):
-    """Each of these mistakes passes once it is mended."""
+    """The port passes once the mistake is corrected."""
     assert updated(evidence, (factory, tx), 2).verdict == "pass"
 
 
@@ -250,7 +250,7 @@ OWN = {"a": 0.01, "b": 0.01, "n": 0.0, "m": 0.0}
     ids=range(16),
 )  # fmt: skip
 def test_weight_decays_are_described_together(own, decays, text):
-    """One value for all decayed weights, or for all weights, is said in one clause."""
+    """A weight decay that is equal for all (decayed) weights is described in one clause."""
     values = dict(zip(own, map(float, decays.split()), strict=True))
     assert update_causes._decay_text(own, values) == f"the weight decay {text}"
 
@@ -295,7 +295,7 @@ def judged(paths: Trajectories) -> list[Compared]:
 
 
 class Torch:
-    """A training loop whose moves in each step are set by the variants that were applied."""
+    """A training loop whose updates depend on the variants that were applied."""
 
     def __init__(self, moves: dict[str, list[float]]):
         self.moves, self.tried = moves, []
@@ -355,20 +355,20 @@ def test_a_change_that_explains_every_step_is_the_cause(monkeypatch):
 
 
 def test_two_changes_that_explain_every_step_are_both_possible(monkeypatch):
-    """Neither of them is confirmed."""
+    """If two changes explain every step, neither is confirmed."""
     moves: dict[str, Any] = {"own": [1, 1, 1], "a": [1, 2, 2], "b": [1, 2, 2], "c": [1, 1, 2]}
     text = "either a, or b (rerunning torch with either of these changes reproduces JAX's weights)"
     assert searched(monkeypatch, moves, [1, 2, 2])[0] == (text, False)
 
 
 def test_a_change_without_an_effect_explains_nothing(monkeypatch):
-    """A change must remove the difference, not only be small itself."""
+    """A change that leaves the difference is not its cause."""
     moves: dict[str, Any] = {"own": [1, 1, 1], "a": [1, 1, 1 + 1e-13]}
     assert searched(monkeypatch, moves, [1, 1, 1.5])[0] == ("what was observed", False)
 
 
 def test_a_second_mistake_is_found_after_the_first(monkeypatch):
-    """The first change explains the steps before the second difference, the second one the rest."""
+    """One change explains the steps before the second difference, and both explain the rest."""
     moves: dict[str, Any] = {"own": [1, 1, 1], "a": [2, 2, 1], "b": [1, 1, 3], "a+b": [2, 2, 3]}
     cause, tried = searched(monkeypatch, moves, [2, 2, 3])
 
@@ -387,7 +387,7 @@ def test_a_change_that_explains_the_first_steps_alone_is_not_confirmed(monkeypat
 
 
 def test_one_setting_with_two_texts_is_one_cause(monkeypatch):
-    """A number may come from the list of defaults and from the port's program."""
+    """The same value may be tried as a default and as a constant of the port's program."""
     moves: dict[str, Any] = {
         "own": [1, 1, 1], "eps is 1e-08": [1, 2, 2], "eps is 1e-08, torch uses 1e-05": [1, 2, 2],
     }  # fmt: skip
@@ -398,7 +398,7 @@ def test_one_setting_with_two_texts_is_one_cause(monkeypatch):
 
 
 def test_a_search_ends_when_its_time_is_over(monkeypatch):
-    """The changes that were not tried are no candidates."""
+    """When its time is over, the search tries no further change."""
     moves: dict[str, Any] = {"own": [1, 1, 1], "a": [1, 3, 1], "b": [1, 2, 2]}
     cause, tried = searched(monkeypatch, moves, [1, 2, 2], left=1)
     assert cause == ("what was observed", False) and tried == [("a", 2)]
@@ -414,14 +414,14 @@ def test_a_search_ends_when_its_time_is_over(monkeypatch):
     ],
 )
 def test_an_unexplained_difference_is_described(taken, training, text):
-    """A dump cannot be trained again, but its first step may be a multiple."""
+    """A dump cannot be rerun, but a first step that is a multiple of torch's is described."""
     proof: Any = SimpleNamespace(rerunnable=False)
     cause, confirmed = Search(proof, training, taken, judged, 1).guess("w")
     assert cause.startswith(text) and bool(cause) == bool(text) and not confirmed
 
 
 def test_micro_batches_are_counted_in_the_state_of_multi_steps():
-    """A state that counts them needs no other transformation."""
+    """If the optimizer state has a counter of micro-batches, no other change is suggested."""
     params = np.ones(2)
     counts = update_causes._counts_micro_batches
     assert counts(optax.MultiSteps(optax.sgd(0.1), 2).init(params))
@@ -445,7 +445,7 @@ def test_micro_batches_are_counted_in_the_state_of_multi_steps():
     ],
 )
 def test_one_factor_of_all_first_steps_is_a_learning_rate(moves, text):
-    """A weight that does not move, or that the port lacks, is left out."""
+    """A weight that does not change, or that the port lacks, is ignored."""
     move = np.array([0.5, -0.25])
     names = "ab"
     before = {n: np.array([1.0, 2.0]) for n in names}

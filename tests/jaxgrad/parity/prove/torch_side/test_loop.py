@@ -1,4 +1,4 @@
-"""torch's training loop makes each part of a step, and knows how long a schedule runs."""
+"""torch's training loop runs each part of a step, and finds the length of a schedule."""
 
 from typing import Any
 
@@ -26,7 +26,7 @@ def sgd(parameters: Any) -> Any:
 
 
 def constant(layer: nn.Module, *gradients: float) -> Any:
-    """Return a backward pass whose gradient is a number for each micro-batch."""
+    """Return a backward pass with one constant gradient per micro-batch."""
 
     def backward(number: int) -> float:
         loop.add_gradients(layer, {"weight": np.full((1, 2), gradients[number])})
@@ -63,7 +63,7 @@ def test_micro_batches_are_averaged(gradients, mean):
     "clip", [1.0, lambda parameters: nn.utils.clip_grad_norm_(parameters, 1.0)]
 )
 def test_gradients_are_clipped_by_a_norm_or_a_function(clip):
-    """Clipping by a norm and by a function both have torch's 1e-6 in the divisor."""
+    """Clipping to a norm and by a function both add torch's 1e-6 to the divisor."""
     layer = module()
     Loop(Training(sgd, clip=clip), layer).step(constant(layer, 4.0))
 
@@ -73,7 +73,7 @@ def test_gradients_are_clipped_by_a_norm_or_a_function(clip):
 
 
 def test_a_scheduler_is_stepped_after_the_optimizer():
-    """The rate of a step is the one before the scheduler's step."""
+    """A step uses the learning rate from before the scheduler's step."""
     layer = module()
     training = Training(sgd, scheduler=lambda opt: lr_scheduler.ExponentialLR(opt, 0.5))
     steps = Loop(training, layer)
@@ -98,7 +98,7 @@ def test_a_plateau_gets_the_last_loss():
 
 
 def test_a_schedulers_own_errors_are_one_sentence():
-    """A factory that returns no scheduler, or raises, is named."""
+    """The error names a factory that raises or does not return a scheduler."""
     with pytest.raises(ProofError, match="returned int, which is not a scheduler of torch.optim"):
         Loop(Training(sgd, scheduler=lambda opt: 3), module())
     with pytest.raises(ProofError, match=r"Training\(scheduler=\) raised ZeroDivisionError"):
@@ -154,7 +154,7 @@ def test_moments_are_named_by_parameter():
 @pytest.mark.parametrize(("dtypes", "default"), [([torch.float64], torch.float64),
     ([torch.float32, torch.float64], torch.float64), ([torch.float32], torch.float32)])  # fmt: skip
 def test_the_optimizer_runs_in_the_modules_precision(dtypes, default):
-    """Numbers that an optimizer keeps are float64 if the module is, and the default comes back."""
+    """torch's default dtype is the module's while the optimizer is built, and is then restored."""
     layer = nn.ParameterList([nn.Parameter(torch.ones(1, dtype=dtype)) for dtype in dtypes])
     built = []
 
@@ -232,12 +232,12 @@ def scheduled(make: Any) -> Any:
 )
 @pytest.mark.filterwarnings("ignore")
 def test_a_schedule_has_a_length(make, steps):
-    """A scheduler says after how many steps it has done all that it does."""
+    """The length of a scheduler is the number of steps after which it has finished."""
     assert loop.length(scheduled(make)) == steps
 
 
 def attached(parameters: Any) -> Any:
-    """Return an optimizer whose hook steps a scheduler that nobody else knows."""
+    """Return an optimizer whose hook steps a scheduler that is not passed to `prove`."""
     optimizer = torch.optim.SGD(parameters, 0.5)
     scheduler = lr_scheduler.StepLR(optimizer, 60)
     optimizer.register_step_post_hook(lambda *_: scheduler.step())
@@ -245,7 +245,7 @@ def attached(parameters: Any) -> Any:
 
 
 def hidden(parameters: Any) -> Any:
-    """Return an optimizer that a scheduler has wrapped, and that forgets the scheduler."""
+    """Return an optimizer wrapped by a scheduler to which it keeps no reference."""
     optimizer = torch.optim.SGD(parameters, 0.5)
     lr_scheduler.StepLR(optimizer, 60)
     return optimizer
@@ -265,7 +265,7 @@ def hidden(parameters: Any) -> Any:
     ids=["total", "none", "long", "short", "unknown", "hook", "hidden"],
 )
 def test_a_schedule_is_compared_over_its_range(training, expected):
-    """At least the ten steps of the proof, and all that is known about the schedule."""
+    """The range covers at least the ten steps of the proof and the known length of the schedule."""
     assert loop.range_of(training, module(), 10) == expected
 
 
@@ -275,7 +275,7 @@ def test_at_least_the_proofs_steps_are_compared():
 
 
 def test_the_settings_of_each_parameter_are_its_groups():
-    """Weights that are not the module's are left out."""
+    """Parameters that do not belong to the module are left out."""
     layer, other = module(), nn.Parameter(torch.ones(1))
     training = Training(
         lambda ps: torch.optim.SGD([{"params": ps, "momentum": 0.5}, {"params": [other]}], 0.1)
@@ -298,13 +298,13 @@ def test_the_settings_of_each_parameter_are_its_groups():
     ids=["missing", "number", "raises", "returns a number", "returns a scheduler"],
 )
 def test_a_wrong_factory_is_one_sentence(factory, text):
-    """A factory that is missing, raises, or returns something else is named."""
+    """The error names a factory that is missing, raises, or does not return an optimizer."""
     with pytest.raises(ProofError, match=text):
         loop.build_optimizer(factory, module())
 
 
 def test_an_optimizer_of_another_copy_of_the_module_is_refused():
-    """A factory that ignores its argument may train another module, whose shapes agree."""
+    """A factory that ignores its argument and trains another module of equal shapes is an error."""
     outer, copy = nn.Sequential(nn.Linear(2, 2)), nn.Sequential(nn.Linear(2, 2))
 
     def factory(_):
