@@ -87,8 +87,8 @@ class Clock:
     def may_search(self, what: str = "") -> bool:
         """Report what a search tries next, and return whether it may go on.
 
-        All searches together may compute as long as the rest of the proof did so far, and at least
-        `LEAST` seconds.
+        All searches together may compute as long as the rest of the proof did so far, or `LEAST`
+        seconds if that is longer.
         """
         self.check()
         self._count()

@@ -111,7 +111,7 @@ class TorchSide(Protocol):
         ...
 
     def close(self) -> None:
-        """Give the user's module back as it was."""
+        """Restore the user's module."""
         ...
 
     def idle(self) -> contextlib.AbstractContextManager[None]:

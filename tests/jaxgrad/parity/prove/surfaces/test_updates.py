@@ -63,7 +63,7 @@ def scheduled(parameters: Any) -> Any:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("rate", [0.9, 0.901])
 def test_a_schedule_in_float32_is_lifted(arguments, rate):
-    """The rounding of a schedule is not counted as the port's; the rounding of an update is."""
+    """float32 rounding of a schedule does not count as the port's error; that of an update does."""
     tx = optax.sgd(optax.exponential_decay(1e-3, 1, rate))
     report = proved(arguments, optimizer=(scheduled, tx), steps=3)
     assert (report.verdict == "pass") == (rate == 0.9), report
