@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.jaxpr import Path, abstract, is_inexact
-from jaxgrad.parity.compiling import quick_jit
+from jaxgrad.parity.compiling import differentiates_a_maximum, quick_jit
 from jaxgrad.parity.prove.jax_side import evaluation, lifting
 from jaxgrad.parity.prove.jax_side.evaluation import scale_cotangent
 from jaxgrad.parity.prove.jax_side.flow import Flow
@@ -177,7 +177,12 @@ class Gated:
 
             return jax.grad(objective, argnums=(0, 1), has_aux=True)(floats, slots)
 
-        return quick_jit(run, program.equations.values(), differentiates=True)
+        return quick_jit(
+            run,
+            program.equations.values(),
+            differentiates=True,
+            compares=differentiates_a_maximum(program.jaxpr),
+        )
 
 
 def _scale(gate: Gate, ins: Sequence[Any], number: Any) -> Any:

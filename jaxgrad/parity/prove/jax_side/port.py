@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.jaxpr import Path, abstract
-from jaxgrad.parity.compiling import quick_jit
+from jaxgrad.parity.compiling import differentiates_a_maximum, quick_jit
 from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.jax_side import evaluation
@@ -192,7 +192,9 @@ class Port:
             return jax.grad(objective, (0, 1), has_aux=True)(floats, slots)
 
         donate = (1,)  # the gradients take it
-        return quick_jit(run, self.program.equations.values(), donate, differentiates=True)
+        compares = differentiates_a_maximum(self.program.jaxpr)
+        equations = self.program.equations.values()
+        return quick_jit(run, equations, donate, differentiates=True, compares=compares)
 
     def gradients(
         self,

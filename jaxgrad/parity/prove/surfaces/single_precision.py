@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad.parity.compiling import quick_jit
+from jaxgrad.parity.compiling import differentiates_a_maximum, quick_jit
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import native as jax_native
@@ -184,7 +184,10 @@ def _in_float32(evidence: Evidence) -> tuple[list[Any], list[np.ndarray]]:
         leaves = [x if f else jnp.asarray(x) for x, f in zip(leaves, floating, strict=True)]
         floats = [x if f else None for x, f in zip(leaves, floating, strict=True)]
         differentiate = quick_jit(
-            jax.grad(objective, has_aux=True), port.program.equations.values(), differentiates=True
+            jax.grad(objective, has_aux=True),
+            port.program.equations.values(),
+            differentiates=True,
+            compares=differentiates_a_maximum(port.program.jaxpr),
         )
         grads, outputs = differentiate(floats)
         leaves = [None if g is None else np.conj(wide(g)) for g in grads]
