@@ -131,7 +131,8 @@ def _run(options: argparse.Namespace) -> int:
             return USAGE
     cells = grid(chosen, options.dtype, options.mode, options.device)
     if not cells:
-        asked = f"--dtype {','.join(options.dtype)} --mode {','.join(options.mode)}"
+        given = {"--dtype": options.dtype, "--mode": options.mode}
+        asked = " ".join(f"{name} {','.join(values)}" for name, values in given.items() if values)
         print(f"none of the {len(chosen)} selected cases runs with {asked}", file=sys.stderr)
         return NOTHING
     return _report(options, chosen, cells, old)

@@ -209,7 +209,7 @@ def release(version: str) -> tuple[int, int]:
     Raises:
         ValueError: The text is not a version.
     """
-    match = re.match(r"(\d+)\.(\d+)", version)
+    match = re.match(r"(\d+)\.(\d+)", version) if isinstance(version, str) else None
     if match is None:
         raise ValueError(f"{version!r} is not a version of torch; write it as {NEWEST!r}")
     return int(match[1]), int(match[2])

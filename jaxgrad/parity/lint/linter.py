@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -41,7 +41,8 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
         gradients and a remedy. `str`, `check()` and `to_json()` present it.
 
     Raises:
-        TypeError: `lint` was called under `jit`, `grad` or `vmap`, where arguments have no values.
+        TypeError: `lint` was called under `jit`, `grad` or `vmap`, where arguments have no values,
+            or on a torch tensor.
         NotImplementedError: `fn` contains a primitive that runs a program jaxgrad does not know.
         ValueError: `torch` is not a version that jaxgrad knows.
 
@@ -72,8 +73,10 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
         for i, x in zip(arrays, values, strict=True):
             full[i] = x
         out = jax.tree.leaves(fn(*jax.tree.unflatten(treedef, full)))
+        _reject_tensors(out)
         return [jnp.asarray(x) for x in out if _is_array(x) or isinstance(x, jax.Array)]
 
+    _reject_tensors(leaves)
     values = [jnp.asarray(leaves[i]) for i in arrays]
     traced = jax.make_jaxpr(flat)(*values)
     watch = _Watch(rules_of(version))
@@ -81,6 +84,16 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
     names = [paths.of_argument(i, name) for i, x in enumerate(args) for name, _ in paths.named(x)]
     conjugates = _conjugates(traced, [names[i] for i in arrays], values)
     return LintReport((*conjugates, *watch.findings()), watch.count, version, newer)
+
+
+def _reject_tensors(leaves: Sequence[Any]) -> None:
+    """Raise if a leaf is a torch tensor, through which JAX sees nothing."""
+    for x in leaves:
+        if type(x).__module__.partition(".")[0] == "torch":
+            raise TypeError(
+                f"lint runs a JAX function on JAX arrays, but there is a torch {type(x).__name__} "
+                "among its arguments or results; pass the JAX port and jnp.asarray(tensor)"
+            )
 
 
 def _is_array(x: Any) -> bool:

@@ -42,9 +42,11 @@ def test_an_unknown_version_raises_and_names_the_known_ones(version):
         BOUND_OF_CLAMP.holds(version)
 
 
-def test_a_text_that_is_no_version_raises():
-    with pytest.raises(ValueError, match="'newest' is not a version of torch; write it as '2.15'"):
-        supported("newest")
+@pytest.mark.parametrize("version", ["newest", 2.13])
+def test_what_is_no_version_raises(version):
+    words = f"{version!r} is not a version of torch; write it as '2.15'"
+    with pytest.raises(ValueError, match=words):
+        supported(version)
 
 
 def test_the_conventions_of_an_unknown_version_are_those_of_the_nearest(monkeypatch):

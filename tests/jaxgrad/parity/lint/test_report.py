@@ -7,6 +7,7 @@ import json
 import jax
 import jax.numpy as jnp
 import pytest
+import torch
 
 from jaxgrad._core import torch_versions
 from jaxgrad.parity import lint
@@ -58,3 +59,16 @@ def test_a_torch_that_is_not_known_is_named(monkeypatch):
     assert clean.torch == found.torch == torch_versions.NEWEST
     assert str(clean).splitlines()[1] == str(found).splitlines()[-1] == note
     assert note not in str(lint(jnp.sin, jnp.ones(2), torch="2.13"))
+
+
+@pytest.mark.parametrize(
+    ("program", "x"),
+    [
+        (torch.nn.Hardtanh(), torch.tensor([1.0, -1.0])),
+        (lambda x: torch.tensor(1.0), jnp.ones(2)),
+    ],
+)
+def test_a_torch_program_is_refused(program, x):
+    """JAX sees nothing of a torch function, so that a report about it would be empty."""
+    with pytest.raises(TypeError, match="there is a torch .*; pass the JAX port and jnp.asarray"):
+        lint(program, x)
