@@ -5,6 +5,7 @@ import itertools
 import math
 import os
 import shutil
+import signal
 from collections.abc import Iterator
 
 import jax
@@ -17,6 +18,9 @@ from parity_tests.runner.settings import compile_with, configure
 if mutant := os.environ.get(mutants.VARIABLE):
     mutants.install(mutant)
 configure()
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # A background job of a shell ignores Ctrl-C, and so would the programs that the tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 gc.disable()  # until the tests are collected: nothing of them is garbage
 if "TEST_ALL" not in os.environ:
     from jaxgrad.parity.compiling import QUICK  # late: a mutant of jaxgrad is installed first

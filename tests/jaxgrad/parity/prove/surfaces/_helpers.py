@@ -20,6 +20,7 @@ class Made(Case):
             runs=[None],
             draws=[None],
             may_search=lambda: True,
+            torch_side=SimpleNamespace(versions={"torch": "2.13.0+cpu"}),
             port=SimpleNamespace(
                 program=SimpleNamespace(
                     equations={g: SimpleNamespace(primitive=SimpleNamespace(name=g)) for g in "abc"}
