@@ -5,7 +5,7 @@ The programs of the key run in a plain session. `make pages` writes the pages.
 
 import inspect
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from parity_tests.notebook.assessment_questions import BLANK, PARTS, Part, Question
 from parity_tests.notebook.plain_session import printed
@@ -17,6 +17,7 @@ from parity_tests.runner.settings import ROOT
 
 PATH = ROOT / "docs" / "assessment.md"
 KEY = ROOT / "docs" / "assessment_key.md"
+COURSE = ROOT / "docs" / "course.md"
 TOTAL = sum(part.points * len(part.questions) for part in PARTS)
 HEAD = f"""\
 <!-- written by `make pages` -->
@@ -25,8 +26,10 @@ HEAD = f"""\
 <div class="screen-only">
 
 *For teachers:* a written test after the [course](course.md). Print this page from the browser; this
-paragraph is not printed. The answers are in the [key](assessment_key.md). It also says where each
-question is taught, so that you can leave out what you have not reached.
+paragraph is not printed. The answers are in the [key](assessment_key.md). The three sessions teach
+questions {{sessions}} ({{points}} points). The others need further notebooks or pages, most of them
+listed under [If there is more time](course.md#if-there-is-more-time); the key names the page for
+each question. Leave out what you have not reached.
 
 </div>
 
@@ -42,7 +45,8 @@ KEY_HEAD = f"""\
 
 Every answer was run in a plain session, in float32, and the text under it is what it printed. A
 wrong answer to expect is in quotes, and the sentence after it says what is behind it. There are
-{TOTAL} points; we suggest {TOTAL // 2} to pass.
+{TOTAL} points. To pass, we suggest half of the points of the questions that you set: {TOTAL // 2}
+for all, {{half}} for those that the three sessions teach ({{sessions}}).
 
 This key is public. If the marks count, change the numbers in the programs, which are in
 `parity_tests/notebook/assessment_questions.py`. Then run `python -m
@@ -77,6 +81,22 @@ def numbered() -> Iterator[tuple[int, Part, Question]]:
         yield number, part, question
 
 
+def in_sessions() -> tuple[list[int], int]:
+    """Return the numbers of the questions that the three sessions teach, and their points.
+
+    A question counts if docs/course.md links to its page or notebook above "If there is more time".
+    """
+    sessions = COURSE.read_text(encoding="utf-8").partition("\n## If there is more time\n")[0]
+    taught = [(n, part.points) for n, part, q in numbered() if f"({q.taught}" in sessions]
+    return [number for number, _ in taught], sum(points for _, points in taught)
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """Return numbers as a list in a sentence."""
+    *first, last = map(str, numbers)
+    return f"{', '.join(first)} and {last}"
+
+
 def shown(question: Question) -> str:
     """Return the program that a student sees.
 
@@ -97,7 +117,8 @@ def page(outputs: Mapping[str, str]) -> str:
     Args:
         outputs: What each of the `programs` prints.
     """
-    parts = [HEAD.format(count=len(list(numbered())))]
+    numbers, points = in_sessions()
+    parts = [HEAD.format(count=len(list(numbered())), sessions=listed(numbers), points=points)]
     for number, part, question in numbered():
         if question is part.questions[0]:
             parts += ["" if part is PARTS[0] else page_break(), f"## {part.title}\n"]
@@ -117,7 +138,8 @@ def key(outputs: Mapping[str, str]) -> str:
     Args:
         outputs: What each of the `programs` prints.
     """
-    parts = [KEY_HEAD]
+    numbers, points = in_sessions()
+    parts = [KEY_HEAD.format(sessions=listed(numbers), half=f"{points / 2:g}")]
     for number, part, question in numbered():
         if question is part.questions[0]:
             parts.append(f"## {part.title}\n")

@@ -274,7 +274,8 @@ PARTS = (
         "correct line.",
         5,
         "1 point for the line, 2 for the explanation, 2 for the correct line. Any line that gives "
-        "torch's numbers is correct.",
+        "torch's numbers for these and for other inputs is correct. Try a second input: `v` = 3 in "
+        "question 6, a weight of 2 in 7, [0, −1, 2] in 8 and [1, 2, 6] in 9.",
         4,
         (
             Question(
@@ -292,8 +293,8 @@ PARTS = (
                 "../notebooks/optimizers.ipynb",
                 "The default of `weight_decay` is 0.01 in torch's AdamW and 0.0001 in optax's.",
                 "a larger learning rate",
-                "It gives the right number for this weight and gradient, and wrong ones for "
-                "others.",
+                "A rate of 0.10099 gives the right number for this weight, and a wrong one for a "
+                "weight of 2: 1.89899, where torch has 1.898.",
                 "tx = optax.adamw(0.1, weight_decay=0.01)",
                 "tx = optax.adamw(0.1)",
             ),
@@ -323,9 +324,10 @@ PARTS = (
         "Part C: write a line",
         "Write the missing line of the JAX program. What the complete program prints is below it.",
         5,
-        "5 points for any line that gives torch's numbers, even if it uses other functions than "
-        "the model answer. 3 points if only a name or a bracket is wrong. 2 points if the idea is "
-        "right, but the line computes something else.",
+        "5 points for any line that gives torch's numbers for these and for other inputs (a second "
+        "input: x = 2.6 in question 10, x = −1 in 11, the batches 2 and 3 in 12), even if it uses "
+        "other functions than the model answer. 3 points if only a name or a bracket is wrong. "
+        "2 points if the idea is right, but the line computes something else.",
         3,
         (
             Question(

@@ -6,8 +6,10 @@ from parity_tests.notebook.assessment import (
     KEY,
     PATH,
     TOTAL,
+    in_sessions,
     is_mistake,
     key,
+    listed,
     name,
     numbered,
     page,
@@ -75,6 +77,28 @@ def test_the_points_and_the_kinds():
         {"predict" if not q.line else "find" if is_mistake(q) else "write" for q in part.questions}
         for part in PARTS
     ] == [{"predict"}, {"find"}, {"write"}]
+
+
+def test_the_questions_of_the_three_sessions():
+    """The sessions teach five questions with 19 points, and both pages name them."""
+    assert in_sessions() == ([1, 2, 3, 8, 12], 19)
+    assert listed([1, 2, 3]) == "1, 2 and 3"
+    assert "questions 1, 2, 3, 8 and 12 (19 points)" in PATH.read_text(encoding="utf-8")
+    assert "9.5 for those that the three sessions teach" in KEY.read_text(encoding="utf-8")
+
+
+def test_a_second_input_refutes_a_larger_learning_rate():
+    """A larger rate gives torch's number in question 7, but not for another weight."""
+    question = next(q for q in QUESTIONS if q.expect == "a larger learning rate")
+    larger = shown(question).replace(question.wrong, "tx = optax.adamw(0.10099)")
+    second = larger.replace("torch.tensor(1.0))", "torch.tensor(2.0))", 1)
+    second = second.replace("param = jnp.array(1.0)", "param = jnp.array(2.0)")
+    right = second.replace("optax.adamw(0.10099)", "optax.adamw(0.1, weight_decay=0.01)")
+
+    outputs = printed({"first": larger, "second": second, "right": right})
+    assert outputs["first"] == "torch: 0.899\nJAX: 0.899\n"
+    assert outputs["second"] == "torch: 1.898\nJAX: 1.89899\n"
+    assert outputs["right"] == "torch: 1.898\nJAX: 1.898\n"
 
 
 def test_the_line_to_find_occurs_once():
