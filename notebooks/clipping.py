@@ -103,9 +103,10 @@ show("clipping/clip_grad_norm_at_max", asked=True)
 # norm is less than max_norm - 1e-6. Above the bound the clipped norm is slightly smaller than
 # max_norm; the first table rounds it to 1.
 #
-# All of this is float64. In float32 the sum norm + 1e-6 is rounded: from a norm of 32 on it is the
-# norm itself, so a gradient with the norm 40 at the bound 40 is not shortened, and a clipped norm
-# can be rounded to a value above the bound.
+# All of this is float64. In float32 the factor is rounded. At a bound up to 12 it is below 1.
+# At a larger bound it can be 1, so a gradient with the norm 40 at the bound 40 is not shortened
+# (nor is 31 at the bound 31), while 41 at the bound 41 becomes shorter in its last digit. A clipped
+# norm can also be rounded to a value above the bound.
 
 # %%
 plain("clip_grad_norm")
@@ -394,7 +395,7 @@ check("clipping/each_its_own", clip_each)
 # %% [markdown]
 # ## What to take away
 #
-# - torch divides by norm + 1e-6, so the clipped norm is a little below the bound. In float32 this
-#   holds for norms below 32; for longer gradients 1e-6 is rounded away.
+# - torch divides by norm + 1e-6, so the clipped norm is a little below the bound. In float32
+#   rounding can hide this if the norm is above 12.
 # - Clipping by norm keeps the direction of the gradient; clipping by value in general does not.
 # - The scaler's state is an argument and a return value, and a step is skipped on the device.

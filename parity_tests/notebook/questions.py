@@ -79,8 +79,8 @@ QUESTIONS = {
     "clipping/clip_grad_norm_at_max": Question(
         "A gradient has exactly the norm `max_norm`. Does torch make it shorter?",
         "shorter",
-        "The factor is max_norm / (norm + 1e-6), which is less than 1 (in float32 only while 1e-6 "
-        "is not rounded away: not for norms from 32 on).",
+        "The factor is max_norm / (norm + 1e-6), which is less than 1. In float32 it can be "
+        "rounded to 1 if the norm is above 12: at the norms 31 and 40 it is, at 30 and 41 not.",
     ),
     "clipping/clip_grad_value": Question(
         "Large gradients are clipped to the value 0.5. What does a clipped gradient look like?",

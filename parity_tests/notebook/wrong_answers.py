@@ -173,8 +173,8 @@ EXERCISES = {
     ),
     "control_flow/branch_on_a_value": WrongAnswer(
         "`if` inside of `jit`, or `jnp.where` without a reason",
-        "The `if` raises. `jnp.where` works here, and fails where the other branch is NaN or "
-        "infinite.",
+        "The `if` raises. `jnp.where` works here. It fails where the slope of the branch that is "
+        "not chosen is infinite or NaN, as that of `sqrt` at 0 is, because 0 · ∞ is NaN.",
     ),
     "control_flow/terms_until_small": WrongAnswer(
         "`lax.while_loop`",
