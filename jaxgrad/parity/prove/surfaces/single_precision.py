@@ -180,6 +180,7 @@ def _in_float32(evidence: Evidence) -> tuple[list[Any], list[np.ndarray]]:
         outputs = port.program.fun(*values)
         return port.objective(outputs, cotangents), outputs
 
+    compares = differentiates_a_maximum(port.program.jaxpr)  # which is a program in float64
     with jax.enable_x64(False):
         leaves = [x if f else jnp.asarray(x) for x, f in zip(leaves, floating, strict=True)]
         floats = [x if f else None for x, f in zip(leaves, floating, strict=True)]
@@ -187,7 +188,7 @@ def _in_float32(evidence: Evidence) -> tuple[list[Any], list[np.ndarray]]:
             jax.grad(objective, has_aux=True),
             port.program.equations.values(),
             differentiates=True,
-            compares=differentiates_a_maximum(port.program.jaxpr),
+            compares=compares,
         )
         grads, outputs = differentiate(floats)
         leaves = [None if g is None else np.conj(wide(g)) for g in grads]
