@@ -113,18 +113,19 @@ def file_of(eqns: Iterable[jex_core.JaxprEqn], line: str) -> str:
 
 def own_name(eqn: jex_core.JaxprEqn) -> str:
     """Return the name of the JAX function inside a `jit` or custom rule, such as `clip`, or ""."""
-    inner = open_jaxpr(eqn.params.get("jaxpr", eqn.params.get("call_jaxpr")))[0]
-    info = getattr(inner, "debug_info", None)
-    if info is None or not (info.func_filename or "").startswith(_JAX):
-        return ""
-    return info.func_name
+    return _inner_function(eqn, _JAX)
 
 
 def own_operator(eqn: jex_core.JaxprEqn) -> str:
     """Return the name of the kernel of `jaxgrad.functional` whose rule an equation has, or ""."""
+    return _inner_function(eqn, _OWN)
+
+
+def _inner_function(eqn: jex_core.JaxprEqn, folder: str) -> str:
+    """Return the name of the function inside an equation if it is defined in a folder, else ""."""
     inner = open_jaxpr(eqn.params.get("jaxpr", eqn.params.get("call_jaxpr")))[0]
     info = getattr(inner, "debug_info", None)
-    if info is None or not (info.func_filename or "").startswith(_OWN):
+    if info is None or not (info.func_filename or "").startswith(folder):
         return ""
     return info.func_name
 

@@ -82,8 +82,7 @@ class Walk(NamedTuple):
                 else:
                     outs = compat.bind(eqn, ins)
                     flags = [any(active) and eqn.primitive.name != "stop_gradient"] * len(outs)
-            wanted = self.is_wanted(name_of(eqn)) and not (here.own and not is_operator(eqn))
-            if any(active) and any(lives) and wanted:
+            if any(active) and any(lives) and self.shows(eqn, here.own):
                 visit = Visit(
                     eqn,
                     here.path,
@@ -101,6 +100,10 @@ class Walk(NamedTuple):
             varied.update(v for v, f in zip(eqn.outvars, flags, strict=True) if f and is_inexact(v))
             defined_by.update(dict.fromkeys(eqn.outvars, eqn))
         return [value(v) for v in jaxpr.outvars], [flag(v) for v in jaxpr.outvars]
+
+    def shows(self, eqn: jex_core.JaxprEqn, own: bool) -> bool:
+        """Return whether to show an equation; jaxgrad's own code shows only operator rules."""
+        return self.is_wanted(name_of(eqn)) and (not own or bool(operator_of(eqn)))
 
     def enters(self, eqn: jex_core.JaxprEqn) -> bool:
         """Return whether to enter an equation: it has no custom rule and contains a wanted one."""
@@ -193,9 +196,9 @@ class Where(NamedTuple):
 _OPAQUE = ("custom_jvp_call", "custom_vjp_call", "shard_map", "custom_vmap_call")
 
 
-def is_operator(eqn: jex_core.JaxprEqn) -> bool:
-    """Return whether an equation is the rule of an operator of `jaxgrad.functional`."""
-    return eqn.primitive.name == "custom_jvp_call" and bool(source.own_operator(eqn))
+def operator_of(eqn: jex_core.JaxprEqn) -> str:
+    """Return the kernel of `jaxgrad.functional` whose rule an equation has, or ""."""
+    return source.own_operator(eqn) if eqn.primitive.name == "custom_jvp_call" else ""
 
 
 def name_of(eqn: jex_core.JaxprEqn) -> str:
@@ -204,8 +207,8 @@ def name_of(eqn: jex_core.JaxprEqn) -> str:
     It is `clip()` for JAX's own function of this name, `functional._clamp` for a kernel of
     `jaxgrad.functional`, and else the primitive's name.
     """
-    if is_operator(eqn):
-        return f"functional.{source.own_operator(eqn)}"
+    if operator := operator_of(eqn):
+        return f"functional.{operator}"
     name = own_function(eqn)
     return f"{name}()" if name else eqn.primitive.name
 

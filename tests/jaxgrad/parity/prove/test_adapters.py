@@ -193,7 +193,7 @@ class Averaging(nnx.Module):
 
 
 def test_the_params_that_an_nnx_module_changes_are_its_state():
-    """Params that a call leaves as they are are not returned."""
+    """A port does not return the params that a call leaves unchanged."""
     model = as_function(Averaging(), None)
     held = model.fn(model.params, X)
 
