@@ -94,7 +94,7 @@ def _is_number(value: Value) -> bool:
 
 
 def _note_change(owner: Value, name: str, new: Any, scope: Scope, node: ast.AST) -> None:
-    """Record that an attribute changes; the port leaves the change out unless something reads it."""
+    """Record that an attribute changes, which the port leaves out unless something reads it."""
     if not is_same(getattr(owner.real, name, None), new):
         stored = f"`{name}` of {type(owner.real).__name__}"
         scope.run.unread[id(owner.real), name] = Assumption(scope.place(node), stored)
