@@ -2,6 +2,7 @@
 
 python -m parity_tests.audits.planted_bugs               every bug of every port
 python -m parity_tests.audits.planted_bugs --sample 12   a fixed sample
+python -m parity_tests.audits.planted_bugs --goldens     write the reports to tests/goldens/prove
 python -m parity_tests.audits.planted_bugs gpt2 --correct --seeds 0 1 2 --wraps jit --workers 2
 """
 
@@ -23,7 +24,7 @@ from flax import nnx
 
 from jaxgrad.parity import Report, files, prove
 from jaxgrad.parity.prove import adapters
-from parity_tests.audits import common_checks
+from parity_tests.audits import common_checks, report_goldens
 from parity_tests.ports.bug import Bug
 from parity_tests.runner.settings import ROOT, configure
 
@@ -49,6 +50,7 @@ class BugResult(NamedTuple):
     cause: str
     seconds: float
     checks: dict[str, bool]  # for each common check, whether it found the bug
+    golden: report_goldens.Golden  # the report, without what differs between machines
 
 
 def names() -> list[str]:
@@ -109,6 +111,7 @@ def judge(name: str, bug: Bug, *, checks: bool = True) -> BugResult:
         cause=first.cause if first else "",
         seconds=seconds,
         checks=common_checks.run_checks(pair) if checks else {},
+        golden=report_goldens.golden(report),
     )
 
 
@@ -226,6 +229,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-checks", action="store_true", help="skip the common checks")
     text = "take the common checks from an earlier run; they do not depend on `prove`"
     parser.add_argument("--checks-from", type=pathlib.Path, metavar="JSON", help=text)
+    text = "write each report to its golden, instead of comparing it"
+    parser.add_argument("--goldens", action="store_true", help=text)
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="use N processes")
     parser.add_argument("--json", type=pathlib.Path)
     parser.add_argument("--markdown", type=pathlib.Path)
@@ -248,6 +253,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name, bug in chosen
     ]
     rows: list[BugResult] = []
+    changed = 0
     interrupted = False
     results = each(judge_named, tasks, options.workers)
     try:
@@ -263,11 +269,17 @@ def main(argv: Sequence[str] | None = None) -> int:
                 f"{row.seconds:.1f} s",
                 flush=True,
             )
+            if options.goldens:
+                report_goldens.write(name, {bug.name: row.golden})
+            elif diff := report_goldens.difference(name, bug.name, row.golden):
+                print(diff, flush=True)
+                changed += 1
     except KeyboardInterrupt:
         interrupted = True
     print("\n".join(summary(rows)))
     if options.json and rows:
-        results = {"summary": summary(rows), "bugs": [row._asdict() for row in rows]}
+        fields = [row._replace(golden={})._asdict() for row in rows]
+        results = {"summary": summary(rows), "bugs": fields}
         content = {
             "versions": adapters.versions(),
             "interrupted": interrupted,
@@ -283,9 +295,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         options.markdown.write_text("\n\n".join(["\n".join(summary(rows)), table(rows)]) + "\n")
     missed = [row for row in rows if not row.found]
     print(f"{len(rows) - len(missed)} passed, {len(missed)} failed")
+    if changed:
+        print(f"{changed} reports differ from their goldens; `make goldens` writes them again")
     if interrupted:
         return 130
-    return 1 if missed or not rows else 0
+    return 1 if missed or changed or not rows else 0
 
 
 if __name__ == "__main__":
