@@ -57,8 +57,8 @@ def confirms(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:
 
     Returns:
         True if everything agrees with the change and something differs without it, by at least
-        `MARGIN` times the largest difference that remains. The values that differ must be finite.
-        They must not all be the same number, because many changes can give one number.
+        `MARGIN` times the largest difference that remains. With the change, JAX's values must be
+        finite. They must not all be the same number, because many changes can give one number.
     """
     wrong = [c for c in without if c.verdict == "fail"]
     after = {c.name: c for c in changed}
@@ -66,11 +66,12 @@ def confirms(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:
         return False
     if any(c.verdict == "fail" for c in changed):
         return False
-    if any(after[c.name].verdict not in ("pass", "accepted") for c in wrong):
+    right = [after[c.name] for c in wrong]
+    if any(c.verdict not in ("pass", "accepted") for c in right):
         return False
-    if not all(math.isfinite(x) for c in wrong for x in (c.difference, c.low, c.high)):
+    if not all(math.isfinite(x) for c in right for x in (c.difference, c.low, c.high)):
         return False
-    if min(c.low for c in wrong) == max(c.high for c in wrong):
+    if min(c.low for c in right) == max(c.high for c in right):
         return False
     rest = max((c.difference for c in changed if c.verdict == "pass"), default=0.0)
     return max(c.difference for c in wrong) >= MARGIN * rest
@@ -93,9 +94,17 @@ def settled(texts: Sequence[str], tested: str) -> tuple[str, bool]:
         False
     """
     different = list(dict.fromkeys(texts))
-    if not different:
-        return "", False
-    if len(different) == 1:
-        return f"{different[0]} ({tested.format('this change')})", True
-    either = "either of these changes" if len(different) == 2 else "any of these changes"
-    return f"either {', or '.join(different)} ({tested.format(either)})", False
+    many = "either of these changes" if len(different) == 2 else "any of these changes"
+    change = "this change" if len(different) == 1 else many
+    return (f"{either(texts)} ({tested.format(change)})" if texts else ""), len(different) == 1
+
+
+def either(texts: Sequence[str]) -> str:
+    """Join the mistakes that explain the same difference.
+
+    Example:
+        >>> either(["eps is 1e-06", "beta2 is 0.9", "eps is 1e-06"])
+        'either eps is 1e-06, or beta2 is 0.9'
+    """
+    different = list(dict.fromkeys(texts))
+    return f"either {', or '.join(different)}" if len(different) > 1 else "".join(different)

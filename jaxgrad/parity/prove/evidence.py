@@ -24,7 +24,7 @@ from jaxgrad.parity.prove.judge import Judged, judge, one_sided
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import compared, locate_forward
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
-from jaxgrad.parity.prove.torch_side.values import Native, TorchRun, changes
+from jaxgrad.parity.prove.torch_side.values import Change, Native, TorchRun, changes
 from jaxgrad.parity.prove.tracing import traced
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers
 from jaxgrad.parity.prove.weights.resolve import weight_map
@@ -117,6 +117,7 @@ class Evidence:
     clock: Clock
     waivers: Waivers
     opened: bool = False  # whether torch computes attention and recurrent layers step by step
+    mistakes: tuple[tuple[Change, ...], ...] = ()  # of the port that torch makes too
 
     @property
     def draws(self) -> list[Draw]:

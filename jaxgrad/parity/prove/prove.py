@@ -8,6 +8,7 @@ Neither model is edited: intermediate values are matched by their numbers.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import pathlib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -309,12 +310,7 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
     judgements["structure"] = structure.surface(evidence, has_optimizer=has_optimizer)
     judgements["forward"] = forward.surface(evidence)
     if judgements["forward"].surface.verdict == "fail":
-        texts = dict.fromkeys(SURFACES[2:], "the forward pass already differs")
-        if request.optimizer is None and not request.has_state:
-            texts["updates"] = updates.NO_OPTIMIZER
-        judgements |= {
-            name: Judgement(Surface(name, "not judged", text)) for name, text in texts.items()
-        }
+        judgements |= _after_mistakes(evidence, request, judgements)
         return
     judgements["forward"] = idle_bounds.noted(evidence, judgements["forward"])
     why, notes = None, ()
@@ -334,3 +330,64 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
         judgements["updates"] = updates.surface(evidence, request)
     with evidence.clock("precision"):
         judgements["precision"] = precision.surface(evidence, request)
+
+
+_MADE = "once torch makes the same mistake in its forward pass"
+
+
+def _after_mistakes(
+    evidence: Evidence, request: Request, earlier: Mapping[str, Judgement]
+) -> dict[str, Judgement]:
+    """Judge the surfaces after a forward pass that differs.
+
+    If its mistakes are known, they are judged on a torch that makes them too.
+
+    Args:
+        evidence: All runs.
+        request: The arguments of the proof.
+        earlier: The structure and the forward surface.
+    """
+    from jaxgrad.parity.prove.surfaces import (
+        backward,
+        gradient_causes,
+        gradients,
+        structure,
+        updates,
+    )
+
+    texts = dict.fromkeys(SURFACES[2:], "the forward pass already differs")
+    has_updates = request.optimizer is not None or request.has_state
+    if not has_updates:
+        texts["updates"] = updates.NO_OPTIMIZER
+    judgements = {n: Judgement(Surface(n, "not judged", text)) for n, text in texts.items()}
+    mistakes = earlier["forward"].mistakes
+    made = None
+    if mistakes is not None and evidence.may_search("the surfaces after the forward pass"):
+        from jaxgrad.parity.prove.surfaces import opening
+
+        made, _ = evidence.locate(lambda: opening.making(evidence, mistakes), None)
+    if made is None:
+        return judgements
+    why, notes = None, ()
+    if made.failed_gradient_draw is not None or earlier["structure"].surface.findings:
+        why, notes = made.locate(lambda: gradient_causes.explain(made), None)
+    judged = gradients.surface(made, why)
+    found = {
+        "gradients": judged._replace(notes=(*judged.notes, *notes)),
+        "backward": backward.surface(made, why),
+    }
+    if has_updates:
+        with made.clock("updates"):
+            found["updates"] = updates.surface(made, request)
+    judgements |= {name: _made(judgement) for name, judgement in found.items()}
+    known = structure.explained(earlier["structure"], evidence.port.program, why)
+    return judgements | {"structure": known}
+
+
+def _made(judgement: Judgement) -> Judgement:
+    """Say that torch made the mistakes of the forward pass when a surface was judged."""
+    surface = judgement.surface
+    if surface.verdict == "not judged":
+        return judgement
+    text = f"{surface.text}; {_MADE}"
+    return judgement._replace(surface=dataclasses.replace(surface, text=text))

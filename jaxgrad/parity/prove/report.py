@@ -14,6 +14,7 @@ import numpy as np
 from jaxgrad.parity.prove import page
 from jaxgrad.parity.prove.edits import Edit
 from jaxgrad.parity.prove.listings import Listing
+from jaxgrad.parity.prove.torch_side.values import Mistakes
 
 
 SURFACES = ("structure", "forward", "backward", "gradients", "updates", "precision")
@@ -51,11 +52,17 @@ class Finding:
         return "likely cause" if self.tested else "observation"
 
     def __str__(self) -> str:
-        torch = ", ".join(filter(None, (self.where, self.torch_line)))
-        lines = [
+        return self.headed(
             f"first divergence: {self.surface}, originates here"
             if self.originates
-            else f"difference: {self.surface}, {page.FOLLOWS}",
+            else f"difference: {self.surface}, {page.FOLLOWS}"
+        )
+
+    def headed(self, title: str) -> str:
+        """Return the finding as text, under a title."""
+        torch = ", ".join(filter(None, (self.where, self.torch_line)))
+        lines = [
+            title,
             f"  torch: {torch} | jax: {self.jax}",
             f"  {self.text}",
         ]
@@ -90,6 +97,7 @@ class Judgement(NamedTuple):
 
     surface: Surface
     notes: tuple[str, ...] = ()
+    mistakes: Mistakes | None = None  # with which torch agrees with JAX on this surface
 
 
 @dataclasses.dataclass(frozen=True)
@@ -116,6 +124,17 @@ class Report:
         """Return the report of a proof that could not be run."""
         surfaces = {surface: Surface(surface, "not judged", "") for surface in SURFACES}
         return cls("error", surfaces, text=text, name=name, seconds=seconds or {})
+
+    @property
+    def further(self) -> tuple[Finding, ...]:
+        """The places of other mistakes than the first, each with a cause that was confirmed."""
+        findings = [f for surface in self.surfaces.values() for f in surface.findings]
+        found: dict[str, Finding] = {}
+        for finding in findings:
+            if finding.originates and finding.tested:
+                found.setdefault(finding.cause, finding)
+        known = self.first.cause if self.first is not None else ""
+        return tuple(finding for cause, finding in found.items() if cause != known)
 
     def check(self) -> Report:
         """Return the report itself if the proof holds.
@@ -183,6 +202,8 @@ class Report:
                 lines.append(f"  {'':<10} {'':<12} negative control: {surface.control}")
         if self.first is not None:
             lines += ["", str(self.first)]
+        for finding in self.further:
+            lines += ["", finding.headed(f"next divergence: {finding.surface}")]
         if self.not_visible:
             shown = ", ".join(self.not_visible[:8])
             more = len(self.not_visible) - 8

@@ -51,7 +51,7 @@ class Waivers:
         }
 
     def _settled(self, judgement: Judgement, reasons: Mapping[str, str]) -> Judgement:
-        surface, notes = judgement
+        surface, notes, mistakes = judgement
         listed = surface.findings if surface.name in _LISTED else ()
         waived = [f for f in listed if any(fits(pattern, f.torch) for pattern in reasons)]
         left = tuple(f for f in surface.findings if f not in waived)
@@ -75,7 +75,7 @@ class Waivers:
                     text=f"{surface.text}; accept= is out of date",
                     findings=(*surface.findings, _pointless(surface.name, pattern, surface.rows)),
                 )
-        return Judgement(surface, notes)
+        return Judgement(surface, notes, mistakes)
 
 
 def as_waivers(accept: Any) -> Waivers:

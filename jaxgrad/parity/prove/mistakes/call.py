@@ -20,7 +20,8 @@ class TorchCall(NamedTuple):
     setting: str = "this change"  # the change with which torch is rerun
     partial: bool = False  # whether a correct port may compute the result as an intermediate value
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
-    numbers: tuple[float, ...] = ()  # in the JAX program, which torch's calls do not contain
+    numbers: tuple[float, ...] = ()  # in the JAX program, first those that torch does not have
+    general: bool = False  # whether it describes what other mistakes of the call explain
     reorders: bool = False  # whether the result has the same elements in another order
 
     @property

@@ -13,7 +13,6 @@ from torch.nn import functional
 from jaxgrad.parity.prove.mistakes.call import Mistakes, TorchCall, tensors
 
 
-_EPS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-12, 0.0)
 ACTIVATIONS = (
     "relu", "silu", "tanh", "sigmoid", "gelu", "relu6", "leaky_relu", "elu", "softplus", "mish",
     "selu", "hardswish", "hardsigmoid", "hardtanh", "logsigmoid", "softsign",
@@ -34,8 +33,8 @@ BINARY = (
 def eps(call: TorchCall) -> Mistakes:
     """Use another eps."""
     used = call.bound.get("eps")
-    for wrong in _EPS if used is not None else ():
-        if wrong != used:
+    for wrong in (*call.numbers, 0.0) if used is not None else ():
+        if wrong != used and wrong >= 0:
             text = f"eps is {wrong:g}, torch uses {used:g}"
             yield call.replaced(text, f"{wrong:g}", eps=wrong).fixed(f"{wrong:g}", f"{used:g}")
 
@@ -74,12 +73,12 @@ def unary(call: TorchCall) -> Mistakes:
 
 
 def binary(call: TorchCall) -> Mistakes:
-    """Use another eps, another operation or the operands in the other order."""
+    """Add another number, use another operation or the operands in the other order."""
     if len(call.args) < 2:
         return
     x, y = call.args[:2]
-    for other in _EPS if call.op in ("add", "radd") and isinstance(y, float) else ():
-        if other != y:
+    for other in call.numbers if call.op in ("add", "radd") and isinstance(y, float) else ():
+        if other not in (y, 0.0):
             text = f"{other:g} is added, torch adds {y:g}"
             yield call.called(text, x, other).fixed(f"{other:g}", f"{y:g}")
     name = call.op.removeprefix("r").removeprefix("true")
@@ -89,9 +88,9 @@ def binary(call: TorchCall) -> Mistakes:
         if other != name:
             x_, y_ = (v if isinstance(v, Tensor) else torch.tensor(v) for v in (x, y))
             wrong = call.by(f"JAX {verb}, torch {done}", getattr(torch, other), x_, y_)
-            picks = other in ("maximum", "minimum") and any(
+            picks = any(
                 v.shape == wrong.result.shape and torch.equal(v, wrong.result) for v in (x_, y_)
-            )  # a mask of zeros and ones: not a minimum, but one of the operands
+            )  # the minimum with a mask of zeros and ones, a product with 1: the other operand
             missing = wrong._replace(mistake=f"torch's {call.op} is missing", setting="skip")
             yield missing if picks else wrong
     for n, mask in enumerate((x, y) if name == "mul" else ()):
@@ -168,7 +167,7 @@ def masked(call: TorchCall) -> Mistakes:
     """Use another value for masked elements, or invert the mask."""
     x, mask, *value = call.args
     if isinstance(mask, Tensor):
-        for fill in (-1.0, -1e4, -1e9, -100.0, 0.0, float("-inf")):
+        for fill in (*call.numbers, 0.0, float("-inf")):
             if [fill] != value:
                 text = f"masked elements are {fill:g}"
                 yield call.called(text, x, mask, fill)
@@ -213,7 +212,7 @@ def slope(call: TorchCall) -> Mistakes:
     names = ("negative_slope", "alpha")
     name = next((key for key in names if key in call.kwargs), names[call.op == "elu"])
     used = call.kwargs.get(name, rest[0] if rest else (0.01, 1.0)[call.op == "elu"])
-    for other in (0.01, 0.1, 0.2, 0.3, 1.0):
+    for other in call.numbers:
         if other != used:
             text = f"{name} is {other:g}, torch uses {used:g}"
             wrong = call.called(text, x, **{name: other})._replace(setting=f"{other:g}")
@@ -224,8 +223,10 @@ def scaled(call: TorchCall) -> Mistakes:
     """Multiply the result by a half, by two, or by the length of an axis."""
     sizes = {n for x in tensors((call.args, call.kwargs))[:1] for n in (*x.shape, x.numel())}
     for n in sorted(({2} | sizes) - {0, 1}):
-        yield call.then(f"JAX's value is torch's times {n}", lambda out, n=n: out * n)
-        yield call.then(f"JAX's value is torch's times 1/{n}", lambda out, n=n: out / n)
+        for written, factor in ((n, n), (f"1/{n}", 1 / n)):
+            text = f"JAX's value is torch's times {written}"
+            times = call.then(text, lambda out, factor=factor: out * factor)
+            yield times._replace(general=True)
 
 
 def losses(call: TorchCall) -> Mistakes:
@@ -286,19 +287,20 @@ def _bounds(low: float | None, high: float | None) -> str:
 
 
 def other_numbers(call: TorchCall) -> Mistakes:
-    """Use a number that only the JAX program contains: applies to every call."""
+    """Use a number that the JAX program contains: applies to every call."""
     named = {name: x for name, x in call.kwargs.items() if isinstance(x, float)}
     scalars = (float, int) if call.op in BINARY else float  # an int may be a size or an axis
     for n, used in enumerate(call.args):
         for number in call.numbers if isinstance(used, scalars) else ():
             args = [number if k == n else x for k, x in enumerate(call.args)]
             wrong = call.called(_number(call.op, number, used), *args, **call.kwargs)
-            yield wrong.fixed(f"{number:g}", f"{used:g}")
+            yield wrong.fixed(f"{number:g}", f"{used:g}")._replace(general=True)
     for name, used in named.items():
         for number in call.numbers:
             text = f"{name} is {number:g}, torch uses {used:g}"
             wrong = call.called(text, *call.args, **{**call.kwargs, name: number})
-            yield wrong._replace(setting=f"{number:g}").fixed(f"{number:g}", f"{used:g}")
+            wrong = wrong._replace(setting=f"{number:g}", general=True)
+            yield wrong.fixed(f"{number:g}", f"{used:g}")
 
 
 def _number(op: str, number: float, used: float) -> str:
@@ -319,4 +321,5 @@ def every(call: TorchCall) -> Mistakes:
     if isinstance(out, Tensor) and out.is_complex():
         yield call.then(f"the result of {call.op} is conjugated", torch.conj)
     if isinstance(out, Tensor) and call.op not in ("neg", "sub", "rsub"):
-        yield call.then(f"the sign of torch's {call.op} is flipped", torch.neg)
+        text = f"the sign of torch's {call.op} is flipped"
+        yield call.then(text, torch.neg)._replace(general=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -11,9 +11,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from jaxgrad.parity.prove.mistakes.call import Mistakes, TorchCall
-
-
-_RATES = (0.01, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.9)
 
 
 def linear(call: TorchCall) -> Mistakes:
@@ -186,7 +183,7 @@ def dropout(call: TorchCall) -> Mistakes:
         names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
         given, key = {**dict(zip(names, call.args, strict=False)), **call.kwargs}, "dropout_p"
     rate = given.get(key) or 0.0
-    for other in _RATES if rate else ():
+    for other in _rates(call.numbers) if rate else ():
         if not math.isclose(other, rate):
             text = f"the dropout rate is {other:g}, torch uses {rate:g}"
             yield call.called(text, **{**given, key: other}).fixed(other, f"{rate:g}")
@@ -194,6 +191,16 @@ def dropout(call: TorchCall) -> Mistakes:
         text = f"values that are kept are not divided by 1 - {rate:g}"
         yield call.then(text, lambda y: y * (1 - rate))
         yield from _shared_masks(call)
+
+
+def _rates(numbers: Sequence[float]) -> list[float]:
+    """Return the rates of a dropout that a program with these numbers can have.
+
+    It may contain the probability to keep a value, or its inverse.
+    """
+    shares = [1 / x if x > 1 else x for x in numbers if x > 0]
+    rates = [round(p, 12) for share in shares for p in (share, 1 - share)]
+    return [p for p in dict.fromkeys(rates) if 0 < p < 1]
 
 
 def _shared_masks(call: TorchCall) -> Mistakes:
@@ -241,7 +248,7 @@ def attention(call: TorchCall) -> Mistakes:
         yield call.called("the attention mask is missing", q, k, v, **bare)
     if not given.get("is_causal"):
         yield call.called("there is a causal mask", q, k, v, **bare, is_causal=True)
-    for text, mask in _masks(given, q, k) if masked else ():
+    for text, mask in _masks(given, q, k, call.numbers) if masked else ():
         yield call.called(text, q, k, v, **bare, attn_mask=mask)
     orders = {"q and k": (k, q, v), "k and v": (q, v, k), "q and v": (v, k, q)}
     orders |= {"q, k and v": (k, v, q), "k, v and q": (v, q, k)}
@@ -259,7 +266,9 @@ def attention(call: TorchCall) -> Mistakes:
     yield call.by(text, lambda: torch.softmax(scores + bias, -2) @ v)._replace(args=(), kwargs={})
 
 
-def _masks(given: dict[str, Any], q: Tensor, k: Tensor) -> Iterator[tuple[str, Tensor]]:
+def _masks(
+    given: dict[str, Any], q: Tensor, k: Tensor, numbers: Sequence[float]
+) -> Iterator[tuple[str, Tensor]]:
     """Yield wrong masks for a call that has one."""
     bias = _bias(given, q, k)
     seen = torch.isfinite(bias) & (bias > -1e4)
@@ -270,7 +279,7 @@ def _masks(given: dict[str, Any], q: Tensor, k: Tensor) -> Iterator[tuple[str, T
     for wrong in (-1.0, 1.0):
         text = f"the mask adds {wrong:g}, torch removes the masked keys"
         yield text, torch.where(seen if wrong > 0 else ~seen, wrong, 0.0).to(q.dtype)
-    for weak in (-1e4, -100.0, -10.0):
+    for weak in (x for x in numbers if x < 0):
         yield f"masked scores are lowered by {weak:g}", torch.where(seen, 0.0, weak).to(q.dtype)
 
 

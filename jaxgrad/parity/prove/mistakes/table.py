@@ -56,7 +56,15 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
 
 
 def variants(call: TorchCall) -> Iterator[TorchCall]:
-    """Yield the call with each mistake that applies to it, always in the same order."""
+    """Yield the call with each mistake that applies to it, each text once."""
+    found: set[str] = set()
+    for wrong in _variants(call):
+        if wrong.mistake not in found:
+            found.add(wrong.mistake)
+            yield wrong
+
+
+def _variants(call: TorchCall) -> Iterator[TorchCall]:
     named = _TABLE.get(call.op, ())
     last = () if call.op in views.MOVES else (general.every,)
     for mistakes in (general.eps, general.left_out, *named, general.other_numbers, *last):
@@ -66,9 +74,9 @@ def variants(call: TorchCall) -> Iterator[TorchCall]:
             continue
 
 
-def results(call: TorchCall) -> Iterator[tuple[int, TorchCall, np.ndarray]]:
-    """Yield the number of each mistake, the changed call and its result."""
-    for n, wrong in enumerate(variants(call)):
+def results(call: TorchCall) -> Iterator[tuple[TorchCall, np.ndarray]]:
+    """Yield the call with each mistake, and its result."""
+    for wrong in variants(call):
         try:
             with torch.no_grad():
                 out = wrong.result
@@ -76,4 +84,4 @@ def results(call: TorchCall) -> Iterator[tuple[int, TorchCall, np.ndarray]]:
             continue
         out = out[0] if isinstance(out, tuple | list) and out else out
         if isinstance(out, Tensor) and (out.is_floating_point() or out.is_complex()):
-            yield n, wrong, to_numpy(out)
+            yield wrong, to_numpy(out)

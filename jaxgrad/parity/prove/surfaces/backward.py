@@ -48,11 +48,21 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     value = run.values[inside[-1]]
     text = f"the gradient flowing into {wrong_cotangent.described(run, inside[-1])} differs"
     plain = Finding("backward", value.module or ROOT, "not located", text, op=value.op)
+    last = _last(evidence, why)
     finding, notes = evidence.locate(
-        lambda: wrong_cotangent.locate(evidence, draw, inside[-1], why), plain
+        lambda: wrong_cotangent.locate(evidence, draw, inside[-1], last), plain
     )
     text = f"{len(inside)} of {count} intermediate cotangents differ"
     return Judgement(Surface("backward", "fail", text, rows, (finding,)), notes)
+
+
+def _last(evidence: Evidence, why: Explanation | None) -> Explanation | None:
+    """Return the explanation whose place comes last in the program, where gradients start."""
+    if why is None or not why.rest:
+        return why
+    order = evidence.flow.order
+    placed = {order.get(e.key, -1): e for e in (why, *why.rest) if e.key is not None}
+    return placed[max(placed)] if placed else why
 
 
 def _rows(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
-from typing import TYPE_CHECKING
+import dataclasses
+from collections.abc import Iterator, Sequence, Set
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from jaxgrad.parity.prove.align.align import Alignment
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.lines import quoted
+from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import (
@@ -21,11 +23,15 @@ from jaxgrad.parity.prove.surfaces import (
     numbers,
     swapped_weights,
 )
-from jaxgrad.parity.prove.torch_side.values import TorchRun
+from jaxgrad.parity.prove.surfaces.locate_forward import LostRegion
+from jaxgrad.parity.prove.torch_side.values import Change, Mistakes, TorchRun
 
 
 if TYPE_CHECKING:
     from jaxgrad.parity.prove.surfaces.forward_causes import Guess, Origins
+
+
+MOST_MISTAKES = 3  # that are looked for, one after the other
 
 
 def surface(evidence: Evidence) -> Judgement:
@@ -40,11 +46,15 @@ def _judged(evidence: Evidence) -> Judgement:
     rows = tuple(j.row() for j in judged)
     if draw is not None:
         wrong = [j for j in judged if j.verdict == "fail"]
-        finding, notes = evidence.locate(lambda: _locate(evidence, draw, wrong), _plain(wrong[0]))
+        located, notes = evidence.locate(
+            lambda: _locate(evidence, draw, wrong), Located((_plain(wrong[0]),))
+        )
         text = f"{wrong[0].name} is off by {wrong[0].share:.2g} (relative to its scale)"
         if draw:
             text += " with redrawn weights and inputs, but not with the given ones"
-        return Judgement(Surface("forward", "fail", text, rows, (finding,)), notes)
+        return Judgement(
+            Surface("forward", "fail", text, rows, located.findings), notes, located.mistakes
+        )
     every = [evidence.judge_outputs(k, run.outputs) for k, run in enumerate(evidence.jax_runs)]
     noisy = next(((k, j) for k, each in enumerate(every) for j in each
                   if j.verdict == "inconclusive"), None)  # fmt: skip
@@ -65,47 +75,95 @@ def _judged(evidence: Evidence) -> Judgement:
     return Judgement(Surface("forward", "pass", text, rows, control=_control(evidence)))
 
 
-def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
-    """Locate the first torch value that wrong outputs depend on and JAX does not compute."""
-    run, alignment, bad = evidence.runs[draw], evidence.alignments[draw], wrong[0]
-    program, weights = evidence.port.program, evidence.port.weights
+class Located(NamedTuple):
+    """The first places where the forward passes differ, one for each mistake of the port."""
+
+    findings: tuple[Finding, ...]
+    mistakes: Mistakes | None = None  # with which torch has all outputs of JAX, if they are known
+
+
+def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Located:
+    """Locate the first torch value that wrong outputs depend on and JAX does not compute.
+
+    If a mistake explains this value but not the outputs, the search goes on in a torch that makes
+    it too, and the findings of the next mistakes follow.
+    """
+    finding = _in_port(evidence, draw, wrong) if not evidence.mistakes else None
+    finding = finding or _at_end(evidence, draw, wrong)
+    if finding is not None:
+        return Located((finding,))
+    first: Finding | None = None
+    for guess, finding, used in _guesses(evidence, draw, wrong):
+        if guess is None:
+            return Located((first or finding,))
+        if guess.complete:
+            return Located((finding,), guess.mistakes(used))
+        rest = _next(used, guess.changes) if guess.changes else None
+        if rest is not None and rest.mistakes is not None:
+            if guess.changes not in rest.mistakes.changes:  # the later ones explain everything
+                return rest
+            them = "change" if len(rest.findings) == 1 else "changes"
+            cause = guess.cause(f", and with the {them} below its outputs")
+            sure = dataclasses.replace(finding, cause=cause, tested=True)
+            return Located((sure, *rest.findings), rest.mistakes)
+        if not guess.weak:
+            first = first or finding
+    return Located((first or _plain(wrong[0]),))
+
+
+def _next(evidence: Evidence, changes: Sequence[Change]) -> Located | None:
+    """Locate the next difference from a torch that makes one more mistake."""
+    if len(evidence.mistakes) >= MOST_MISTAKES - 1:
+        return None
+    from jaxgrad.parity.prove.surfaces import opening  # imports torch
+
+    changed = opening.changed(evidence, changes)
+    draw = None if changed is None else changed.failed_output_draw
+    if changed is None or draw is None:
+        return None
+    judged = changed.judge_outputs(draw, changed.jax_runs[draw].outputs)
+    return _locate(changed, draw, [j for j in judged if j.verdict == "fail"])
+
+
+def _ends(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> tuple[list[int], list[Key]]:
+    """Return the torch values and the JAX values that are wrong outputs."""
+    run = evidence.runs[draw]
     positions = {name or "output": k for k, name in enumerate(run.outputs)}
     ends = [run.output_values[positions[j.name]] for j in wrong]
-    ends = [i for i in ends if i is not None]
     outs = [key for j in wrong for key in evidence.flow.outputs[positions[j.name]]]
-    swap = swapped_weights.find(evidence, named=True)
-    if swap is not None:
-        text = f"{bad.name} is off by {bad.share:.2g} (relative to its scale)"
-        return Finding("forward", swap.torch, swap.jax, text, cause=swap.text, tested=True,
-                       **bad.worst)  # fmt: skip
-    total = collectives.wrong_sum(evidence, draw)
-    if total is not None:
-        at = run.values[ends[0]] if ends else None
-        text = f"{bad.name} is off by {bad.share:.2g} (relative to its scale)"
-        module, op = (at.module, at.op) if at is not None else ("", "")
-        return Finding("forward", module or locate_forward.ROOT, place(program, total[0]), text,
-                       op=op, cause=total[1], tested=True, **bad.worst)  # fmt: skip
-    extra = extra_masks.find(evidence, draw)
-    if extra is not None:
-        at = run.values[extra.value]
-        text = f"{bad.name} is off by {bad.share:.2g} (relative to its scale)"
-        finding = Finding("forward", at.module or locate_forward.ROOT, place(program, extra.key),
-                          text, op=at.op, cause=extra.text, tested=True,
-                          **bad.worst)  # fmt: skip
-        return quoted(finding, program, extra.key)
-    if ends and all(alignment.candidates[i] for i in ends):
-        at = run.values[ends[0]]
-        text = f"the result of torch's {at.op} occurs in the JAX program, which does not return it"
-        module = at.module or locate_forward.ROOT
-        where, cause = place(program, outs[0]), _multiple(evidence, bad.name)
-        return Finding("forward", module, where, text, op=at.op, cause=cause, **bad.worst)
+    return [i for i in ends if i is not None], outs
+
+
+def _at_end(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding | None:
+    """Return the finding of an output that JAX computes and does not return, or that is no call."""
+    run, program, bad = evidence.runs[draw], evidence.port.program, wrong[0]
+    ends, outs = _ends(evidence, draw, wrong)
     if not ends:
-        where = place(program, outs[0]) if outs else "the output"
-        return _plain(bad, where)
+        return _plain(bad, place(program, outs[0]) if outs else "the output")
+    if not all(evidence.alignments[draw].candidates[i] for i in ends):
+        return None
+    at = run.values[ends[0]]
+    text = f"the result of torch's {at.op} occurs in the JAX program, which does not return it"
+    module = at.module or locate_forward.ROOT
+    where, cause = place(program, outs[0]), _multiple(evidence, bad.name)
+    return Finding("forward", module, where, text, op=at.op, cause=cause, **bad.worst)
+
+
+def _guesses(
+    evidence: Evidence, draw: int, wrong: Sequence[Judged]
+) -> Iterator[tuple[Guess | None, Finding, Evidence]]:
+    """Yield the mistakes that may explain where the forward passes first differ, with findings.
+
+    The last one is None: its finding names the place alone. The evidence is that of a torch that
+    runs some calls step by step, if the place is inside one of them.
+    """
+    run, alignment = evidence.runs[draw], evidence.alignments[draw]
+    weights = evidence.port.weights
+    ends, outs = _ends(evidence, draw, wrong)
     lost = locate_forward.lost_in_jax(evidence.flow, alignment, outs)
     mapped = set(weights.names)
     region = locate_forward.lost_in_torch(run, alignment, ends)
-    rows = locate_forward.rows_of_scans(run, alignment, program)
+    rows = locate_forward.rows_of_scans(run, alignment, evidence.port.program)
 
     def origins(merged: Set[int]) -> list[int]:
         rest = [i for i in region if i not in merged]
@@ -114,21 +172,43 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         return locate_forward.likely(run, lost, weights, starts)
 
     starts = origins(frozenset()) or ends[:1]
-    guess = _guess(evidence, draw, origins)
+    last: Guess | None = None
+    for guess in _tried(evidence, draw, origins):
+        if guess.text:
+            yield guess, _finding(evidence, draw, wrong, lost, starts, guess), evidence
+        last = guess
+    start = starts[0] if last is None else last.value
+    deeper = _opened(evidence, run.values[start].op) if last is not None else None
+    if deeper is not None and not _at_end(deeper, draw, wrong):
+        yield from _guesses(deeper, draw, wrong)
+    else:
+        yield None, _finding(evidence, draw, wrong, lost, starts, last), evidence
+
+
+def _finding(
+    evidence: Evidence,
+    draw: int,
+    wrong: Sequence[Judged],
+    lost: LostRegion,
+    starts: Sequence[int],
+    guess: Guess | None,
+) -> Finding:
+    """Describe the place of a guess, or of the first origin."""
+    run, alignment, bad = evidence.runs[draw], evidence.alignments[draw], wrong[0]
+    program, weights = evidence.port.program, evidence.port.weights
     start = starts[0] if guess is None else guess.value
     value = run.values[start]
-    deeper = _opened(evidence, value.op) if guess is not None and not guess.text else None
-    if deeper is not None:
-        return _locate(deeper, draw, wrong)
     sure = guess is not None and (guess.text or start != starts[0])
     module = value.module if sure else locate_forward.module_of(run, starts)
     operands = locate_forward.operands(run, lost, weights, start)
-    keys = lost.first(operands) or lost.in_order() or outs
+    keys = lost.first(operands) or lost.in_order() or _ends(evidence, draw, wrong)[1]
     key = guess.key if guess is not None and guess.key is not None else next(iter(keys), None)
-    cause = guess.text if guess is not None else ""
-    if not cause:
+    partial = ", but not its outputs" if guess is not None and not guess.complete else ""
+    cause = guess.cause(partial) if guess is not None else ""
+    confirmed = guess is not None and guess.confirmed
+    if not cause and not evidence.mistakes:
         swap = swapped_weights.find(evidence, named=False)
-        cause = "" if swap is None else swap.text
+        cause, confirmed = ("", False) if swap is None else (swap.text, True)
     names = {"output": "final output", "loss": "loss"}
     finding = Finding(
         "forward",
@@ -138,12 +218,36 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         f"is off by {bad.share:.2g} (relative to its scale)",
         **bad.worst,
         cause=cause or _unused(evidence, draw, start),
-        tested=bool(cause),
+        tested=confirmed,
         op=value.part or value.op,
         torch_line=guess.line if guess is not None else "",
         ruled_out=guess.tried if guess is not None else (),
     )
     return quoted(finding, program, key, guess.fix if guess is not None else ("", ""))
+
+
+def _in_port(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding | None:
+    """Return a mistake without which the port itself has torch's outputs."""
+    run, program, bad = evidence.runs[draw], evidence.port.program, wrong[0]
+    ends, _ = _ends(evidence, draw, wrong)
+    text = f"{bad.name} is off by {bad.share:.2g} (relative to its scale)"
+    swap = swapped_weights.find(evidence, named=True)
+    if swap is not None:
+        return Finding("forward", swap.torch, swap.jax, text, cause=swap.text, tested=True,
+                       **bad.worst)  # fmt: skip
+    total = collectives.wrong_sum(evidence, draw)
+    if total is not None:
+        at = run.values[ends[0]] if ends else None
+        module, op = (at.module, at.op) if at is not None else ("", "")
+        return Finding("forward", module or locate_forward.ROOT, place(program, total[0]), text,
+                       op=op, cause=total[1], tested=True, **bad.worst)  # fmt: skip
+    extra = extra_masks.find(evidence, draw)
+    if extra is None:
+        return None
+    at = run.values[extra.value]
+    finding = Finding("forward", at.module or locate_forward.ROOT, place(program, extra.key), text,
+                      op=at.op, cause=extra.text, tested=True, **bad.worst)  # fmt: skip
+    return quoted(finding, program, extra.key)
 
 
 def _found(run: TorchRun, alignment: Alignment, start: int) -> str:
@@ -203,21 +307,21 @@ def _multiple(evidence: Evidence, name: str) -> str:
     return f"JAX's {what} is torch's times {numbers.as_written(factors[0])}, on both draws"
 
 
-def _guess(evidence: Evidence, draw: int, origins: Origins) -> Guess | None:
+def _tried(evidence: Evidence, draw: int, origins: Origins) -> Iterator[Guess]:
     """Try common porting mistakes in torch, on the last draw that fails.
 
     The user's weights may contain equal constants (a bias of zeros), but redrawn weights do not.
     """
     if not evidence.rerunnable:
-        return None
+        return
     from jaxgrad.parity.prove.surfaces import forward_causes
 
     for last in reversed(range(len(evidence.runs))):
         judged = evidence.judge_outputs(last, evidence.jax_runs[last].outputs)
         if any(j.verdict == "fail" for j in judged):
             same = evidence.alignments[last] is evidence.alignments[draw]
-            return forward_causes.guess(evidence, last if same else draw, origins)
-    return None
+            yield from forward_causes.guesses(evidence, last if same else draw, origins)
+            return
 
 
 def _control(evidence: Evidence) -> str:

@@ -4,30 +4,46 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxgrad.parity.interop import map_leaves
+from jaxgrad.parity.prove.acceptance import (
+    MARGIN,
+    UNKNOWN,
+    Compared,
+    compared,
+    confirms,
+    either,
+    range_of,
+)
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import evaluation
+from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.jax_side.program import Key, Spot, literals
 from jaxgrad.parity.prove.judge import judge, max_difference
+from jaxgrad.parity.prove.lazy import replaced
 from jaxgrad.parity.prove.mistakes.cells import GATES
 from jaxgrad.parity.prove.mistakes.views import MOVES
 from jaxgrad.parity.prove.surfaces import exchanges, trials
 from jaxgrad.parity.prove.surfaces.numbers import SAME, find, find_multiple
 from jaxgrad.parity.prove.surfaces.trials import Trial
-from jaxgrad.parity.prove.torch_side.values import Change, TorchRun, Value
+from jaxgrad.parity.prove.torch_side.values import Change, Mistakes, TorchRun, Value
 
 
 _WORK = 2e8  # recorded numbers in all reruns of torch together
 _REORDERED = ("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "sum")
 _RERUNS = 200
-_NUMBERS = 24
+_NUMBERS = 32
 _LOST = 64
 _MOVES = MOVES | set(GATES)  # calls whose result has the same elements in another order
+_ALTERNATIVES = 3  # mistakes that explain the same difference
+_ROUNDING = 1e-14  # relative to the scale
+_LARGER = 4.0  # times the numbers of a draw
 _CALLS = 64  # of one function, which are changed together
 
 
@@ -40,9 +56,36 @@ class Guess(NamedTuple):
     value: int  # index of the torch value
     key: Key | None  # the JAX value
     text: str = ""  # empty if no mistake explains the difference
+    tested: str = ""  # how the mistake was tested, and what agrees with it
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
     tried: tuple[str, ...] = ()  # the mistakes that do not explain the difference
     line: str = ""  # file:line of the call in torch's code
+    complete: bool = False  # whether it explains all outputs, by the rule of `acceptance`
+    needed: tuple[bool, ...] = ()  # for each earlier mistake, whether it is needed too
+    confirmed: bool = False  # whether no other mistake does
+    changes: tuple[Change, ...] = ()  # with which torch makes it too; of calls alone
+    weak: bool = False  # whether a correct port may compute what the mistake computes
+
+    def mistakes(self, evidence: Evidence) -> Mistakes | None:
+        """Return the mistakes that explain all outputs together, if they change calls alone."""
+        earlier = zip(evidence.mistakes, self.needed, strict=True)
+        every = (*(changes for changes, needed in earlier if needed), self.changes)
+        return Mistakes(every, evidence.opened) if self.changes else None
+
+    def cause(self, rest: str = "") -> str:
+        """Return the mistake and how it was tested, with the rest of this sentence."""
+        return f"{self.text} ({self.tested}{rest})" if self.text else ""
+
+
+class Tested(NamedTuple):
+    """A mistake with which torch has a result in common with JAX."""
+
+    trial: Trial
+    changes: tuple[Change, ...]
+    result: str  # "JAX's outputs", or less
+    complete: bool  # whether it explains all outputs, by the rule of `acceptance`
+    needed: tuple[bool, ...] = ()  # for each earlier mistake, whether it is needed too
+    rest: float = 0.0  # the largest difference that remains, relative to the scale
 
 
 class Search:
@@ -51,15 +94,21 @@ class Search:
     def __init__(self, evidence: Evidence, draw: int):
         self.evidence, self.draw = evidence, draw
         self.run: TorchRun = evidence.torch_side.run(
-            evidence.draws[draw], keep=True, opened=evidence.opened
+            evidence.draws[draw],
+            keep=True,
+            opened=evidence.opened,
+            changes=_joined(evidence.mistakes),
         )
+        self.without = self._compared({})
         self.spots, prints = evaluation.spots(evidence.jax_runs[draw].prints)
         alignment = evidence.alignments[draw]
         self.visible = alignment.visible
         known = {k for i in range(len(alignment.first)) for k in alignment.matches(i)}
         self.new = np.array([k for k in range(len(self.spots)) if k not in known], np.int64)
         self.prints = prints[self.new]  # of the JAX values that do not occur in torch
-        self.numbers = _only_in_jax(evidence)
+        every = [evaluation.spots(run.prints)[1] for run in evidence.jax_runs]
+        self.prints_of = [rows[self.new] for rows in every]  # the same on each draw
+        self.numbers = _numbers(evidence)
         size = sum(float(value.print[0]) for value in self.run.values)
         self.left = int(min(_RERUNS, max(8.0, _WORK / max(size, 1.0))))
         self.tried: dict[str, None] = {}
@@ -87,7 +136,7 @@ class Search:
         yield from trials.reordered(self.run, i) if partial else ()
         yield from partial
         multiple = self.multiple(i)
-        if multiple is not None and not self.confirmed(multiple):
+        if multiple is not None and self.tested(multiple) is None:
             self.merged.add(i)
 
     def rewired(self, numbers: Iterable[int]) -> Iterator[Trial]:
@@ -155,64 +204,195 @@ class Search:
             near |= {i for i, value in enumerate(self.run.values) if near & set(value.inputs)}
         return sorted(near - set(starts) - self.merged)[:limit]
 
-    def confirmed(self, trial: Trial) -> str:
-        """Rerun torch with a mistake, and describe what it then has in common with JAX, or "".
+    def tested(self, trial: Trial) -> Tested | None:
+        """Rerun torch with a mistake, and say what it then has in common with JAX.
 
-        A later value or the outputs must agree too: a correct port may well compute what a
+        If the outputs do not agree, a later value must: a correct port may well compute what a
         mistake computes (a product without its bias) on the way to the right result.
         """
-        rerun = self._rerun(trial.changes, trial.exchanged)
+        rerun = self._rerun(self.draw, trial.changes, trial.exchanged)
         if rerun is None:
-            return ""
-        if self._outputs_agree(rerun):
-            return "JAX's outputs"
-        if len(rerun.values) == len(self.run.values) and self._advances(trial, rerun):
-            return "JAX's value"
-        ops = [v.op for v in self.run.values]
-        op = self.run.values[trial.value if trial.changed < 0 else trial.changed].op
-        changes = trial.everywhere() if 1 < ops.count(op) <= _CALLS else ()
-        rerun = self._rerun(changes) if changes else None
-        if rerun is not None and self._outputs_agree(rerun):
-            return f"JAX's outputs if all {ops.count(op)} calls of {op} are changed"
+            return None
+        rest = self._remaining(rerun, trial.changes, trial.exchanged)
+        if rest is not None:
+            needed = self._needed(trial.changes, trial.exchanged)
+            return Tested(trial, trial.changes, "JAX's outputs", True, needed, rest)
+        if self._changes_nothing(rerun):
+            if trial.row is not None:
+                self.merged.add(trial.value)
+            return None
+        for changes, calls in self._repeated(trial):
+            again = self._rerun(self.draw, changes)
+            rest = None if again is None else self._remaining(again, changes)
+            if rest is not None:
+                text = f"JAX's outputs if {calls} are changed"
+                return Tested(trial, changes, text, True, self._needed(changes, ()), rest)
+        if self._advances(trial, rerun, self.draw) and all(
+            self._advances(trial, self._rerun(draw, trial.changes, trial.exchanged), draw)
+            for draw in range(len(self.evidence.draws))
+            if draw != self.draw
+        ):
+            return Tested(trial, trial.changes, "JAX's value here", False)
+        return None
+
+    def _repeated(self, trial: Trial) -> Iterator[tuple[tuple[Change, ...], str]]:
+        """Yield the changes that make a mistake in several calls of one function, and name these.
+
+        They are the calls of one line of the user's code, all calls, or those where the programs
+        first differ.
+        """
+        value = self.run.values[trial.value if trial.changed < 0 else trial.changed]
+        alike = [v for v in self.run.values if v.op == value.op]
+        if not 1 < len(alike) <= _CALLS:
+            return
+        changes = trial.everywhere()
         first = {self.run.values[i].call_number for i in self.starts}
-        some = [change for change in changes if change.number in first]
-        rerun = self._rerun(some) if 1 < len(some) < len(changes) else None
-        if rerun is not None and self._outputs_agree(rerun):
-            return f"JAX's outputs if {len(some)} of {ops.count(op)} calls of {op} are changed"
-        return ""
+        line = {v.call_number for v in alike if value.line and v.line == value.line}
+        tried: list[set[int]] = []
+        ways = [(line, f"calls at {value.line}")]
+        if not trial.partial:
+            ways.append(({change.number for change in changes}, f"calls of {value.op}"))
+            ways.append((first, f"of {len(alike)} calls of {value.op}"))
+        for numbers, where in ways:
+            chosen = tuple(change for change in changes if change.number in numbers)
+            if len(chosen) > 1 and {change.number for change in chosen} not in tried:
+                tried.append({change.number for change in chosen})
+                count = f"all {len(chosen)}" if numbers is not first else str(len(chosen))
+                yield chosen, f"{count} {where}"
 
     def _rerun(
-        self, changes: Sequence[Change], exchanged: Sequence[tuple[str, str]] = ()
+        self,
+        draw: int | Draw,
+        changes: Sequence[Change],
+        exchanged: Sequence[tuple[str, str]] = (),
+        earlier: Sequence[Change] | None = None,
     ) -> TorchRun | None:
-        """Rerun torch with some calls or weights changed, or return None if that is impossible."""
+        """Rerun torch with some calls or weights changed, or return None if that is impossible.
+
+        Args:
+            draw: The weights and inputs, or the number of a draw.
+            changes: The changes of calls.
+            exchanged: The weights that take each other's place.
+            earlier: The mistakes that torch makes too; by default those that were found before.
+        """
         if self.left <= 0:
             return None
         self.left -= 1
-        draw, opened = self.evidence.draws[self.draw], self.evidence.opened
+        evidence = self.evidence
+        given = evidence.draws[draw] if isinstance(draw, int) else draw
+        earlier = _joined(evidence.mistakes) if earlier is None else earlier
         if exchanged:
-            state = dict(draw.state)
+            state = dict(given.state)
             for a, b in exchanged:
-                state[a], state[b] = draw.state[b], draw.state[a]
-            draw = dataclasses.replace(draw, state=state)
+                state[a], state[b] = given.state[b], given.state[a]
+            given = dataclasses.replace(given, state=state)
+        options: dict[str, Any] = dict(forward=True, opened=evidence.opened)
         try:
-            return self.evidence.torch_side.run(draw, changes=changes, forward=True, opened=opened)
+            return evidence.torch_side.run(given, changes=(*earlier, *changes), **options)
         except Exception:  # the mistake makes a later call impossible
             return None
 
-    def _outputs_agree(self, rerun: TorchRun) -> bool:
-        drawn = self.evidence.drawn[self.draw]
-        outputs = self.evidence.jax_runs[self.draw].outputs
-        for (name, x), y in zip(rerun.outputs.items(), outputs, strict=False):
-            if np.size(x) != np.size(y):
-                return False
-            expected = drawn.run.outputs[name]
-            noise = [max_difference(expected, near.outputs[name]) for near in drawn.reruns]
-            if judge(name, x, np.reshape(y, np.shape(x)), noise).verdict == "fail":
-                return False
-        return True
+    def _remaining(
+        self,
+        rerun: TorchRun,
+        changes: Sequence[Change],
+        exchanged: Sequence[tuple[str, str]] = (),
+    ) -> float | None:
+        """Return the largest difference from JAX's outputs that a change leaves, on all draws.
 
-    def _advances(self, trial: Trial, rerun: TorchRun) -> bool:
+        Args:
+            rerun: torch's run with the change, on the draw of the search.
+            changes: The changes of calls.
+            exchanged: The weights that take each other's place.
+
+        Returns:
+            The difference relative to the scale; None if the change does not explain all outputs.
+        """
+        if self._differs(rerun):
+            return None
+        reruns = {self.draw: rerun}
+        for draw in range(len(self.evidence.draws)):
+            again = reruns.get(draw) or self._rerun(draw, changes, exchanged)
+            if again is None:
+                return None
+            reruns[draw] = again
+        changed = self._compared(reruns)
+        if not confirms(self.without, changed):
+            return None
+        return max((c.difference for c in changed if c.verdict == "pass"), default=0.0)
+
+    def _needed(
+        self, changes: Sequence[Change], exchanged: Sequence[tuple[str, str]]
+    ) -> tuple[bool, ...]:
+        """Return for each earlier mistake whether torch differs from JAX without it."""
+        mistakes, needed = self.evidence.mistakes, []
+        for k in range(len(mistakes)):
+            others = _joined((*mistakes[:k], *mistakes[k + 1 :]))
+            rerun = self._rerun(self.draw, changes, exchanged, others)
+            needed.append(rerun is None or self._differs(rerun))
+        return tuple(needed)
+
+    def _changes_nothing(self, rerun: TorchRun) -> bool:
+        """Whether a rerun has torch's outputs: a port may mask with another large number."""
+        drawn = self.evidence.drawn[self.draw]
+        outputs = [np.asarray(x) for x in rerun.outputs.values()]
+        shapes = [np.shape(x) for x in drawn.run.outputs.values()]
+        return [x.shape for x in outputs] == shapes and drawn.agrees(outputs)
+
+    def _differs(self, rerun: TorchRun) -> bool:
+        """Whether an output of a rerun differs from JAX's."""
+        return any(c.verdict == "fail" for c in self._compared({self.draw: rerun}, [self.draw]))
+
+    def told_apart(self, found: Sequence[Tested]) -> list[Tested]:
+        """Leave out the mistakes with which torch differs from JAX on larger numbers, or by more.
+
+        A relu and a relu6 are equal on small numbers, and 1e-12 is nearly nothing.
+        """
+        least = min(tested.rest for tested in found)
+        found = [tested for tested in found if tested.rest <= max(MARGIN * least, _ROUNDING)]
+        if len(found) == 1:
+            return found
+        side, port = self.evidence.torch_side, self.evidence.port
+        larger = enlarged(self.evidence.draws[self.draw], side.flags)
+        kept = []
+        try:
+            outputs = port.watch(larger).outputs
+        except Exception:  # the port does not accept these numbers
+            return list(found)
+        for tested in found:
+            rerun = self._rerun(larger, tested.changes, tested.trial.exchanged)
+            pairs = [] if rerun is None else zip(rerun.outputs.values(), outputs, strict=False)
+            same = (np.size(x) == np.size(y) and _close(x, y) for x, y in pairs)
+            if rerun is not None and all(same):
+                kept.append(tested)
+        return kept or list(found)
+
+    def _compared(
+        self, reruns: Mapping[int, TorchRun], draws: Sequence[int] | None = None
+    ) -> list[Compared]:
+        """Compare the outputs of torch, or of its reruns, with JAX's."""
+        evidence, found = self.evidence, []
+        for draw in range(len(evidence.draws)) if draws is None else draws:
+            drawn, outputs = evidence.drawn[draw], evidence.jax_runs[draw].outputs
+            run = reruns.get(draw, drawn.run)
+            for (name, x), y in zip(run.outputs.items(), outputs, strict=False):
+                label = f"{name or 'output'} on draw {draw}"
+                if np.size(x) != np.size(y):
+                    found.append(Compared(label, "fail", math.inf, *UNKNOWN))
+                    continue
+                expected = drawn.run.outputs[name]
+                near = [r.outputs[name] for r in drawn.reruns if np.shape(x) == np.shape(expected)]
+                noise = [max_difference(expected, other) for other in near]
+                judged = judge(name or "output", x, np.reshape(y, np.shape(x)), noise)
+                (judged,) = evidence.waivers.apply("forward", [judged])
+                judged = dataclasses.replace(judged, name=label)
+                found.append(compared(judged, range_of(np.asarray(y))))
+        return found
+
+    def _advances(self, trial: Trial, rerun: TorchRun | None, draw: int) -> bool:
         """Whether a value that depends on the changed one now occurs in the JAX program."""
+        if rerun is None or len(rerun.values) != len(self.run.values):
+            return False
         start = trial.value if trial.changed < 0 else trial.changed
         changed, same = {start}, {start}
         for j, value in enumerate(rerun.values[start + 1 :], start + 1):
@@ -224,17 +404,17 @@ class Search:
                 same.add(j)  # a view or a part of the changed value
             elif trial.partial and value.op in _REORDERED:
                 continue  # a correct port may add the same terms in another order
-            elif not is_constant(value.print) and self._visible(value):
+            elif not is_constant(value.print) and self._visible(value, draw):
                 return True
         return False
 
-    def _visible(self, value: Value) -> bool:
-        off = print_distance(value.print, self.prints)
+    def _visible(self, value: Value, draw: int) -> bool:
+        off = print_distance(value.print, self.prints_of[draw])
         return bool(np.min(off, initial=np.inf) < SAME)
 
 
-def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> Guess | None:
-    """Rerun the first unmatched torch calls with mistakes until the result agrees with JAX's.
+def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> Iterator[Guess]:
+    """Rerun the first unmatched torch calls with mistakes, and yield those that agree with JAX.
 
     Args:
         evidence: All runs.
@@ -243,43 +423,77 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
             to the remaining values at which the difference may begin.
         limit: The largest number of origins that are tested.
 
-    Returns:
-        The mistake, or where the difference begins if no mistake explains it; None if torch has
-        no candidate.
+    Yields:
+        Mistakes that explain a value or all outputs; then where the difference begins, unless
+        torch has no candidate.
     """
     search = Search(evidence, draw)
     starts = search.starts
     while any(i not in starts for i in origins(search.merged)):
         fresh = [i for i in origins(search.merged) if i not in starts][:limit]
         starts += fresh
-        visible = (trial for i in fresh for trial in search.visible_trials(i))
-        for trial in _in_time(evidence, visible):
-            agrees = search.confirmed(trial)
-            if agrees:
-                return _guess(search, trial, agrees)
-            search.tried[trial.text] = None
-            if trial.partial:
-                search.merged.add(trial.value)
+        for i in fresh:
+            found = _agreeing(search, search.visible_trials(i))
+            if found:
+                yield _guess(search, found)
     del starts[limit:]
     later = search.after(starts, limit)
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
     operands = search.rewired(search.lost(starts))
     tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))
     calls = itertools.chain(*map(search.all_trials, (starts, later)))
-    rest = itertools.chain(orders, tables, search.exchanged(starts), calls, operands)
-    for trial in _in_time(evidence, rest):
-        agrees = search.confirmed(trial)
-        if agrees:
-            return _guess(search, trial, agrees)
+    multiples = filter(None, map(search.multiple, starts))
+    for trial in _in_time(
+        evidence,
+        itertools.chain(orders, tables, search.exchanged(starts), calls, operands, multiples),
+    ):
+        tested = search.tested(trial)
+        if tested is not None:
+            yield _guess(search, [tested])
         search.tried[trial.text] = None
-    for trial in _in_time(evidence, filter(None, map(search.multiple, starts))):
-        agrees = search.confirmed(trial)
-        if agrees:
-            return _guess(search, trial, agrees)
     left = origins(search.merged) or starts
-    if not left:
-        return None
-    return Guess(left[0], None, tried=tuple(search.tried), line=search.run.values[left[0]].line)
+    if left:
+        line = search.run.values[left[0]].line
+        yield Guess(left[0], None, tried=tuple(search.tried), line=line)
+
+
+def enlarged(draw: Draw, parameters: Collection[str]) -> Draw:
+    """Return a draw with larger floating inputs and parameters."""
+
+    def larger(x: Any) -> Any:
+        return x * _LARGER if isinstance(x, np.ndarray) and x.dtype.kind in "fc" else x
+
+    state = replaced(draw.state, {name: larger(draw.state[name]) for name in parameters})
+    return dataclasses.replace(draw, state=state, inputs=map_leaves(larger, draw.inputs))
+
+
+def _close(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether the finite elements of two outputs agree, of which there must be one."""
+    y = np.reshape(y, np.shape(x))
+    finite = np.isfinite(x) & np.isfinite(y)
+    return bool(finite.any()) and bool(np.allclose(x[finite], y[finite], rtol=1e-9, atol=0))
+
+
+def _agreeing(search: Search, trials: Iterable[Trial]) -> list[Tested]:
+    """Return the mistakes that explain all outputs, or else the first that explains a value."""
+    found: list[Tested] = []
+    for trial in _in_time(search.evidence, trials):
+        tested = search.tested(trial)
+        if tested is None:
+            search.tried[trial.text] = None
+            if trial.partial:
+                search.merged.add(trial.value)
+        elif tested.complete or not found:
+            found.append(tested)
+            if sum(other.complete and not other.trial.general for other in found) == _ALTERNATIVES:
+                break
+    complete = [tested for tested in found if tested.complete]
+    complete = [tested for tested in complete if not tested.trial.general] or complete
+    return search.told_apart(complete) if len(complete) > 1 else complete or found[:1]
+
+
+def _joined(mistakes: Iterable[Sequence[Change]]) -> list[Change]:
+    return [change for changes in mistakes for change in changes]
 
 
 def _in_time(evidence: Evidence, trials: Iterable[Trial]) -> Iterator[Trial]:
@@ -287,30 +501,38 @@ def _in_time(evidence: Evidence, trials: Iterable[Trial]) -> Iterator[Trial]:
     return itertools.takewhile(lambda trial: evidence.may_search(trial.text), trials)
 
 
-def _guess(search: Search, trial: Trial, agrees: str) -> Guess:
+def _guess(search: Search, found: Sequence[Tested]) -> Guess:
+    trial, changes, result, complete, needed, _ = found[0]
     key = None if trial.row is None else search.spot(trial.row).key
     value, spot = trial.value, None
-    if trial.changed not in (
-        -1,
-        trial.value,
-    ):  # a call that only moves elements, so that JAX has all of them
+    if trial.changed not in (-1, trial.value):
+        # A call that only moves elements, so that JAX has all of them.
         spot = search.evidence.alignments[search.draw].spot(trial.changed)
     if spot is not None and key is None:
         value, key = trial.changed, spot.key
-    tried = tuple(text for text in search.tried if text != trial.text)
+    texts = [tested.trial.text for tested in found]
+    tried = tuple(text for text in search.tried if text not in texts)
     line = search.run.values[trial.value if trial.changed < 0 else trial.changed].line
+    alone = len(set(texts)) == 1
+    tested = trial.tested if alone else "rerunning torch with any of these changes"
     return Guess(
         value,
         key,
-        f"{trial.text} ({trial.tested} reproduces {agrees})",
-        trial.fix,
+        either(texts),
+        f"{tested} reproduces {result}",
+        trial.fix if alone and complete else ("", ""),
         tried,
         line,
+        complete,
+        needed,
+        alone and complete,
+        changes,
+        trial.partial,
     )
 
 
-def _only_in_jax(evidence: Evidence) -> tuple[float, ...]:
-    """Return the numbers in the JAX program that torch's calls do not contain."""
+def _numbers(evidence: Evidence) -> tuple[float, ...]:
+    """Return the numbers in the JAX program, first those that torch's calls do not contain."""
     known = {abs(x) for x in evidence.port.program.numbers}
-    numbers = [x for x in literals(evidence.port.program.jaxpr) if abs(x) not in known]
-    return tuple(numbers[:_NUMBERS])
+    numbers = literals(evidence.port.program.jaxpr)
+    return tuple(sorted(numbers, key=lambda x: abs(x) in known)[:_NUMBERS])

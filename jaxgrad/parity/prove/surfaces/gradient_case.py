@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from jaxgrad.parity.prove.acceptance import Compared, compared, confirms, range_of
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import gates
 from jaxgrad.parity.prove.jax_side.flow import leaf_key, place
 from jaxgrad.parity.prove.jax_side.gates import Gate, Gated
 from jaxgrad.parity.prove.jax_side.program import Key
-from jaxgrad.parity.prove.judge import judge
+from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.surfaces import numbers
 from jaxgrad.parity.prove.surfaces.compared import stopped
 from jaxgrad.parity.prove.torch_side.values import Change, TorchRun
@@ -32,18 +35,33 @@ class Explanation(NamedTuple):
     fixed: frozenset[str]  # the gradients that agree only after the change
     complete: bool  # whether all gradients agree after it
     key: Key | None = None  # the equation in the JAX program
-    through: str = ""  # the call in the user's JAX code
+    through: tuple[str, ...] = ()  # the calls in the user's JAX code
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
     settings: Mapping[Gate, float] = {}  # the change of the JAX program
     cotangents: Mapping[Key, np.ndarray] = {}  # of the compared values, if all gradients agree
     closed: Gate | None = None  # the use that a stop_gradient would close, if there is only one
+    changes: tuple[Change, ...] = ()  # the change of torch, if it is not of the JAX program
+    confirmed: bool = False  # by the rule of `acceptance`, together with `rest`
+    rest: tuple[Explanation, ...] = ()  # of further mistakes, which explain what this one does not
+
+    @property
+    def edit(self) -> tuple[tuple[str, str], Gate | None]:
+        """The arguments of `quoted` that suggest an edit, which only a confirmed cause does."""
+        return (self.fix, self.closed) if self.confirmed else (("", ""), None)
 
 
 class Case:
-    """The gradients of one draw, which of them differ, and the gates of the JAX program."""
+    """The gradients of one draw, which of them differ, and the gates of the JAX program.
+
+    Args:
+        evidence: All runs.
+        draw: The number of a draw on which a gradient differs.
+    """
 
     def __init__(self, evidence: Evidence, draw: int):
-        self.evidence, self.draw = evidence, draw
+        self.evidence, self.draw, self.run = evidence, draw, evidence.runs[draw]
+        self.settings: Mapping[Gate, float] = {}  # of the JAX program, in every rerun
+        self.changes: tuple[Change, ...] = ()  # of torch, in every rerun
         port, flow = evidence.port, evidence.flow
         torchs = evidence.torch_gradients(evidence.runs[draw])
         actual = evidence.by_torch_name(evidence.jax_gradients[draw])
@@ -73,13 +91,59 @@ class Case:
         )
         self.left = _affordable(size)
         self.actual = self.rerun({})
-        self.wrong = self.differing(self.actual, evidence.runs[draw])
+        self.wrong = self.differing(self.actual, self.run)
+
+    def after(self, known: Explanation) -> Case:
+        """Return the case in which one program is changed as an explanation says."""
+        other = copy.copy(self)
+        if known.changes:
+            other.changes = (*self.changes, *known.changes)
+            other.run = self.torch(self.draw, other.changes)
+        else:
+            other.settings = {**self.settings, **known.settings}
+        other.actual = other.rerun({})
+        other.wrong = other.differing(other.actual, other.run)
+        return other
+
+    def confirmed_by(self, last: Case) -> bool:
+        """Whether the changes of a later case explain all gradients, on every draw."""
+        without: list[Compared] = []
+        changed: list[Compared] = []
+        for draw in range(len(self.evidence.draws)):
+            torchs = self.torch(draw, ()), self.torch(draw, last.changes)
+            jaxs, near = (self.rerun({}, draw), last.rerun({}, draw)), self.near(draw)
+            for case, rows, actual, run in zip((self, last), (without, changed), jaxs, torchs,
+                                               strict=True):  # fmt: skip
+                for j in case.judged(actual, run, near):
+                    named = dataclasses.replace(j, name=f"{j.name} on draw {draw}")
+                    stopped = run.grads.get(j.name, run) is None
+                    # Where torch has no gradient, agreement is zero, which is no coincidence here.
+                    value = (jaxs[0] if stopped else actual)[j.name]
+                    rows.append(compared(named, range_of(np.asarray(value))))
+        return confirms(without, changed)
+
+    def torch(self, draw: int, changes: Sequence[Change]) -> TorchRun:
+        """Return torch's run on a draw with some changes; with its gradients, even if dropped."""
+        evidence = self.evidence
+        run = evidence.runs[draw]
+        if changes or all(g is None for g in run.grads.values()):
+            run = evidence.torch_side.run(evidence.draws[draw], changes=tuple(changes))
+        return run
+
+    def near(self, draw: int) -> Sequence[TorchRun]:
+        """Return the runs on a draw that differ from torch's by rounding."""
+        evidence = self.evidence
+        run = evidence.runs[draw]
+        if all(g is None for g in run.grads.values()):  # they agreed, and were dropped
+            return evidence.torch_side.reruns(evidence.draws[draw], self.torch(draw, ()))
+        return evidence.drawn[draw].gradient_reruns
 
     def rerun(self, settings: Mapping[Gate, float], draw: int | None = None) -> Mapping[str, Any]:
         """Return the port's gradients by torch's names, zeros included."""
         self.left -= 1
         inputs = self.evidence.draws[self.draw if draw is None else draw]
-        return self.evidence.by_torch_name(self.gated.gradients(inputs, settings))
+        gradients = self.gated.gradients(inputs, {**self.settings, **settings})
+        return self.evidence.by_torch_name(gradients)
 
     def differing(
         self, actual: Mapping[str, Any], run: TorchRun, near: Sequence[TorchRun] | None = None
@@ -91,21 +155,27 @@ class Case:
             run: torch's run.
             near: Runs that differ from torch's by rounding; by default those of this draw.
         """
+        near = self.near(self.draw) if near is None else near
+        return frozenset(j.name for j in self.judged(actual, run, near) if j.verdict == "fail")
+
+    def judged(
+        self, actual: Mapping[str, Any], run: TorchRun, near: Sequence[TorchRun]
+    ) -> list[Judged]:
+        """Compare the port's gradients with those of a run; no gradient counts as zero."""
         expected = self.evidence.torch_gradients(run)
         scale = max((scale_of(g) for g in expected.values() if g is not None), default=0.0)
-        near = self.evidence.drawn[self.draw].gradient_reruns if near is None else near
         reruns = [self.evidence.torch_gradients(rerun) for rerun in near]
-        names = set()
+        found = []
         for name, x in expected.items():
             y = actual.get(name)
-            if y is None:
+            if y is None or name in self.evidence.masks:
                 continue
-            torchs = np.zeros_like(y) if x is None else x
             noise = [r[name] for r in reruns if r.get(name) is not None]
-            if judge(name, torchs, y, noise, tree_scale=scale).verdict == "fail":
-                names.add(name)
-        names -= self.evidence.masks
-        return frozenset(names)
+            judged = judge(name, np.zeros_like(y) if x is None else x, y, noise, tree_scale=scale)
+            if x is None and judged.verdict == "zero":
+                judged = dataclasses.replace(judged, verdict="pass")
+            found.append(judged)
+        return found
 
     def best_in_torch(
         self, trials: Iterable[tuple[T, Sequence[Change]]]
@@ -121,7 +191,8 @@ class Case:
             if not self.evidence.may_search():
                 break
             self.left -= 1
-            after = self.differing(self.actual, side.run(draw, changes=changes))
+            run = side.run(draw, changes=(*self.changes, *changes))
+            after = self.differing(self.actual, run)
             if after < left and self.holds(self.wrong - after, changes=changes):
                 best, left = (trial, self.wrong - after), after
         return best
@@ -133,13 +204,12 @@ class Case:
 
         A group is kept only if it repairs a gradient and breaks none, on every draw.
         """
-        run = self.evidence.runs[self.draw]
         kept: list[Sequence[Gate]] = []
         left = self.wrong
         trials = []
         for group in groups:
             if self.left > 0 and self.evidence.may_search():
-                after = self.differing(self.rerun(dict.fromkeys(group, number)), run)
+                after = self.differing(self.rerun(dict.fromkeys(group, number)), self.run)
                 trials += [(group, after)] if after < self.wrong else []
         for group, after in sorted(trials, key=lambda trial: (len(trial[1]), len(trial[0]))):
             settings = dict.fromkeys(group, number)
@@ -149,7 +219,7 @@ class Case:
                 kept, left = [group], after
             elif left - after:
                 joint = dict.fromkeys((g for other in (*kept, group) for g in other), number)
-                rest = self.differing(self.rerun(joint), run)
+                rest = self.differing(self.rerun(joint), self.run)
                 if rest < left and self.holds(self.wrong - rest, joint):
                     kept, left = [*kept, group], rest
         return kept, self.wrong - left
@@ -165,20 +235,12 @@ class Case:
         On one draw a change can repair gradients by coincidence: a clipped gradient stays the same
         when a part of it is dropped.
         """
-        evidence = self.evidence
-        for draw in range(len(evidence.draws)):
-            run, side = evidence.runs[draw], evidence.torch_side
-            dropped = all(g is None for g in run.grads.values())  # they agreed
-            if draw == self.draw or (dropped and not evidence.rerunnable):
+        for draw in range(len(self.evidence.draws)):
+            dropped = all(g is None for g in self.evidence.runs[draw].grads.values())
+            if draw == self.draw or (dropped and not self.evidence.rerunnable):
                 continue
-            if dropped or changes:
-                run = side.run(evidence.draws[draw], changes=changes)
-            near = (
-                side.reruns(evidence.draws[draw], run)
-                if dropped
-                else evidence.drawn[draw].gradient_reruns
-            )
-            if self.differing(self.rerun(settings, draw), run, near) & fixed:
+            run = self.torch(draw, (*self.changes, *changes))
+            if self.differing(self.rerun(settings, draw), run, self.near(draw)) & fixed:
                 return False
         return True
 

@@ -19,18 +19,36 @@ from jaxgrad.parity.prove.surfaces.gradient_case import Case, Explanation
 from jaxgrad.parity.prove.torch_side.values import Change
 
 
+MOST_MISTAKES = 3  # that are looked for, one after the other
 _CALLS = 16  # detaches of torch that are taken out, one at a time
 
 
 def explain(evidence: Evidence) -> Explanation | None:
-    """Return the change that explains most of the wrong gradients of a draw, or None."""
-    case = Case(evidence, evidence.failed_gradient_draw or 0)
-    if not case.wrong:
+    """Return the change that explains most of the wrong gradients of a draw, or None.
+
+    If it does not explain all of them, the search goes on in the programs as they are with this
+    change, and the further explanations are its `rest`.
+    """
+    first = case = Case(evidence, evidence.failed_gradient_draw or 0)
+    found: list[Explanation] = []
+    while case.wrong and len(found) < MOST_MISTAKES:
+        chosen = _chosen(case)
+        if chosen is None:
+            break
+        found.append(chosen)
+        if not (chosen.changes or chosen.settings):
+            break
+        case = case.after(chosen)
+    if not found:
         return None
-    chosen = _chosen(case)
-    if chosen is None or not (chosen.complete and chosen.settings):
+    confirmed = not case.wrong and first.confirmed_by(case)
+    found = [explanation._replace(confirmed=confirmed) for explanation in found]
+    if not confirmed:
+        return found[0]
+    chosen = found[0]._replace(rest=tuple(found[1:]))
+    if case.changes:
         return chosen
-    fixed = case.gated.gradients(evidence.draws[case.draw], chosen.settings, evidence.slots)
+    fixed = case.gated.gradients(evidence.draws[case.draw], case.settings, evidence.slots)
     return chosen._replace(cotangents=fixed.cotangents)
 
 
@@ -47,9 +65,11 @@ def _chosen(case: Case) -> Explanation | None:
     detach = _in_torch(case) if case.evidence.rerunnable else None
     if detach is not None and use is not None and len(detach.fixed) >= len(use.fixed):
         at = " at " if detach.text.endswith(straight_through.STOP) else ", at "
-        text = f"{detach.text}{at}{use.through}" if use.through else detach.text
+        through = " and at ".join(use.through)
+        alike = len(use.through) == len(detach.changes)
+        text = f"{detach.text}{at}{through}" if alike else detach.text
         closed = use.closed if detach.text.endswith(straight_through.STOP) else None
-        use = detach._replace(key=use.key, text=text, settings=use.settings, closed=closed)
+        use = use._replace(text=text, fixed=detach.fixed, complete=detach.complete, closed=closed)
     hooks = hook_causes.in_torch(case) if case.evidence.rerunnable else []
     found = [x for x in (stop, hook, *hooks, use or detach, tie) if x is not None]
     return max(found, key=lambda x: (x.complete, len(x.fixed)), default=None)
@@ -85,18 +105,20 @@ def _missing_stops(case: Case) -> Explanation | None:
     if not kept:
         return None
     closed = [gate for group in kept for gate in group]
-    where = case.place((closed[0].path, 0))
-    through = next((line for line, group in callers if group == kept[0]), where)
+    lines = {group: line for line, group in callers}
+    through = [lines.get(tuple(group), case.place((group[0].path, 0))) for group in kept]
+    through = list(dict.fromkeys(through))
+    this, there = ("this path", "there") if len(through) == 1 else ("these paths", "in each place")
     text = (
-        f"JAX's gradient also flows through {through}, torch's does not (rerunning JAX without "
-        f"this path, {case.names(fixed)}); a stop_gradient is missing there"
+        f"JAX's gradient also flows through {' and '.join(through)}, torch's does not (rerunning "
+        f"JAX without {this}, {case.names(fixed)}); a stop_gradient is missing {there}"
     )
     return Explanation(
         text,
         fixed,
         fixed == case.wrong,
         (closed[0].path, 0),
-        through=through,
+        through=tuple(through),
         settings=dict.fromkeys(closed, 0.0),
         closed=closed[0] if len(closed) == 1 else None,
     )
@@ -128,10 +150,11 @@ def _in_torch(case: Case) -> Explanation | None:
     def change(i: int) -> Change:
         return Change(run.values[i].call_number, _CHANGES[run.values[i].op])
 
-    best = case.best_in_torch((group[0], [change(i) for i in group]) for group in groups)
+    best = case.best_in_torch((group, [change(i) for i in group]) for group in groups)
     if best is None:
         return None
-    first, fixed = best
+    group, fixed = best
+    first = group[0]
     value = run.values[first]
     if value.op == "embedding":
         text = (
@@ -140,12 +163,15 @@ def _in_torch(case: Case) -> Explanation | None:
         )
     else:
         kept = evidence.torch_side.run(evidence.draws[case.draw], keep=True).values
-        line = f"{kept[first].line} " if len(kept) == len(run.values) else ""
+        lines = [f"{v.line} {v.name}" for v in kept] if len(kept) == len(run.values) else []
+        places = [lines[i] if lines else run.values[i].name for i in group]
+        it = "it" if len(group) == 1 else "these stops"
         text = (
-            f"torch stops the gradient at {line}{value.name}, JAX does not (rerunning torch "
-            f"without it, {case.names(fixed)}); {straight_through.remedy(run, first)}"
+            f"torch stops the gradient at {' and at '.join(places)}, JAX does not (rerunning torch "
+            f"without {it}, {case.names(fixed)}); {straight_through.remedy(run, first)}"
         )
-    return Explanation(text, fixed, fixed == case.wrong)
+    changes = tuple(map(change, group))
+    return Explanation(text, fixed, fixed == case.wrong, changes=changes)
 
 
 def _identity(func: Any, args: Any, kwargs: Any) -> Any:

@@ -37,8 +37,9 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         text = f"{len(wrong)} of {len(judged)} gradients differ"
         if draw:
             text += " with redrawn weights, but not with the given ones"
-        finding = _finding(evidence, draw, wrong, why)
-        return Judgement(Surface("gradients", "fail", text, rows, (finding,)))
+        causes = (None,) if why is None else (why, *why.rest)
+        findings = tuple(_finding(evidence, draw, wrong, cause) for cause in causes)
+        return Judgement(Surface("gradients", "fail", text, rows, findings))
     noisy = next(
         ((k, j) for k, each in enumerate(evidence.judged_gradients) for j in each
          if j.verdict == "inconclusive"), None,
@@ -118,8 +119,8 @@ def _finding(
         return finding
     program = evidence.port.program
     where = finding.jax if why.key is None else f"{finding.jax}, {place(program, why.key)}"
-    finding = dataclasses.replace(finding, jax=where, cause=why.text, tested=True)
-    return quoted(finding, program, why.key, why.fix, why.closed)
+    finding = dataclasses.replace(finding, jax=where, cause=why.text, tested=why.confirmed)
+    return quoted(finding, program, why.key, *why.edit)
 
 
 def _difference(evidence: Evidence, draw: int, bad: Judged) -> str:

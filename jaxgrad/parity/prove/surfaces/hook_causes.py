@@ -57,7 +57,7 @@ def _wrong_order(case: Case) -> Explanation | None:
         f"{lines}; JAX runs them in the opposite order (rerunning torch so, {case.names(fixed)}); "
         "of nested jaxgrad.hook calls, the outermost runs first"
     )
-    return Explanation(text, fixed, fixed == case.wrong)
+    return Explanation(text, fixed, fixed == case.wrong, changes=tuple(_reversed(calls)))
 
 
 def _reversed(calls: Sequence[Hook]) -> list[Change]:
@@ -82,9 +82,11 @@ def _reversed(calls: Sequence[Hook]) -> list[Change]:
 def _missing_hook(case: Case) -> Explanation | None:
     """Rerun torch without one of its hooks: its gradients should then be JAX's."""
     hooks = case.evidence.runs[case.draw].hooks[:_CALLS]
-    best = case.best_in_torch(
-        (call, [Change(call.call_number, lambda *_: _no_handle())]) for call in hooks
-    )
+
+    def without(call: Hook) -> tuple[Change, ...]:
+        return (Change(call.call_number, lambda *_: _no_handle()),)
+
+    best = case.best_in_torch((call, without(call)) for call in hooks)
     if best is None:
         return None
     call, fixed = best
@@ -92,7 +94,7 @@ def _missing_hook(case: Case) -> Explanation | None:
         f"torch runs a hook on {call.of} (registered at {call.line}), JAX does not (rerunning "
         f"torch without it, {case.names(fixed)}); wrap the value in jaxgrad.hook"
     )
-    return Explanation(text, fixed, fixed == case.wrong)
+    return Explanation(text, fixed, fixed == case.wrong, changes=without(call))
 
 
 def _no_handle() -> Any:

@@ -67,7 +67,7 @@ def surfaces(
     with evidence.clock("other inputs"):
         edges = () if evidence.port.program.layout.fixed else evidence.torch_side.edges()
         notes += filter(None, (_edge_note(evidence, *edge) for edge in edges))
-    first, rest = judged["forward"]
+    first, rest, _ = judged["forward"]
     if agreeing:
         text = f"{first.text}; outputs and gradients also agree with {' and '.join(agreeing)}"
         first = dataclasses.replace(first, text=text)

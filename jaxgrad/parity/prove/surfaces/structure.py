@@ -60,8 +60,8 @@ def explained(judgement: Judgement, program: JaxProgram, why: Explanation | None
     def with_cause(finding: Finding) -> Finding:
         if why is None or finding.torch not in why.fixed:
             return finding
-        finding = dataclasses.replace(finding, cause=why.text, tested=True)
-        return quoted(finding, program, why.key, why.fix, why.closed)
+        finding = dataclasses.replace(finding, cause=why.text, tested=why.confirmed)
+        return quoted(finding, program, why.key, *why.edit)
 
     findings = tuple(map(with_cause, judgement.surface.findings))
     return judgement._replace(surface=dataclasses.replace(judgement.surface, findings=findings))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -35,6 +34,7 @@ class Trial(NamedTuple):
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
     row: int | None = None  # the JAX value that equals the result of the changed call
     exchanged: tuple[tuple[str, str], ...] = ()  # weights that take each other's place
+    general: bool = False  # whether it describes what other mistakes of the call explain
     changed: int = -1  # the value that the changed call computes, if this is not `value`
 
 
@@ -42,23 +42,21 @@ def in_call(run: TorchRun, i: int, numbers: Numbers, shown: int = -1) -> Iterato
     """Yield the mistakes in the call that computed a value; `shown` is where they show."""
     value = run.values[i]
     if value.call is not None:
-        for n, wrong in enumerate(variants(_live(value, numbers))):
+        for wrong in variants(_live(value, numbers)):
             moves = shown < 0 or value.op in MOVES
             if moves or wrong.reorders:
-                yield _trial(run, i, n, wrong, numbers, shown if moves else -1)
+                yield _trial(run, i, wrong, numbers, shown if moves else -1)
 
 
 def with_results(run: TorchRun, i: int, numbers: Numbers) -> Iterator[tuple[Trial, np.ndarray]]:
     """Yield the mistakes in the call that computed a value, with what the call then returns."""
     value = run.values[i]
     if value.call is not None and value.data is not None and not in_place(value):
-        for n, wrong, x in results(_live(value, numbers)):
-            yield _trial(run, i, n, wrong, numbers), x
+        for wrong, x in results(_live(value, numbers)):
+            yield _trial(run, i, wrong, numbers), x
 
 
-def _trial(
-    run: TorchRun, i: int, n: int, wrong: TorchCall, numbers: Numbers, shown: int = -1
-) -> Trial:
+def _trial(run: TorchRun, i: int, wrong: TorchCall, numbers: Numbers, shown: int = -1) -> Trial:
     value = run.values[i]
     tested = f"rerunning torch with {wrong.setting}"
     if wrong.setting == "skip":
@@ -71,12 +69,13 @@ def _trial(
     return Trial(
         i if shown < 0 else shown,
         wrong.mistake,
-        (Change(value.call_number, _numbered(n, value, numbers)),),
-        tuple if wrong.partial else everywhere,
+        (Change(value.call_number, _same(wrong.mistake, value, numbers)),),
+        everywhere,
         tested,
         wrong.partial,
         wrong.fix,
         changed=i,
+        general=wrong.general,
     )
 
 
@@ -90,7 +89,8 @@ def scaled(run: TorchRun, i: int, row: int, factor: float) -> Trial:
         return func(*args, **kwargs) * factor
 
     text = f"JAX's value is torch's times {as_written(factor)}"
-    return Trial(i, text, (Change(value.call_number, call),), tested="scaling it in torch", row=row)
+    return Trial(i, text, (Change(value.call_number, call),), tested="scaling it in torch",
+                 row=row, general=True)  # fmt: skip
 
 
 def reordered(run: TorchRun, i: int) -> Iterator[Trial]:
@@ -158,14 +158,12 @@ def rewired(
             if not isinstance(out, Tensor):
                 continue
 
-            def call(
-                func: Any, args: Any, kwargs: Any, places: Any = places, other: Tensor = other
-            ) -> Any:
-                live = [other if n in places else x for n, x in enumerate(args)]
+            def call(func: Any, args: Any, kwargs: Any, read: Tensor, places: Any = places) -> Any:
+                live = [read if n in places else x for n, x in enumerate(args)]
                 return func(*live, **kwargs)
 
             text = f"JAX's {value.op} reads {_named(run, k)}, torch's reads {_named(run, old)}"
-            yield Trial(i, text, (Change(value.call_number, call),)), out.detach().numpy()
+            yield Trial(i, text, (Change(value.call_number, call, (k,)),)), out.detach().numpy()
 
 
 def _is(x: Any, value: Value) -> bool:
@@ -222,28 +220,14 @@ def _live(value: Value, numbers: Numbers) -> TorchCall:
     return TorchCall(func, args, kwargs, value.op, numbers=numbers)
 
 
-def _numbered(n: int, value: Value, numbers: Numbers) -> Callable[..., Any]:
-    """Return the function that makes a call's mistake number `n` with live operands."""
-    return _made(value, numbers, lambda live: next(itertools.islice(variants(live), n, None)))
-
-
 def _same(mistake: str, value: Value, numbers: Numbers) -> Callable[..., Any]:
-    """Return the function that makes the same mistake in another call, if it applies there."""
-
-    def choose(live: TorchCall) -> TorchCall:
-        return next((wrong for wrong in variants(live) if wrong.mistake == mistake), live)
-
-    return _made(value, numbers, choose)
-
-
-def _made(
-    value: Value, numbers: Numbers, choose: Callable[[TorchCall], TorchCall]
-) -> Callable[..., Any]:
+    """Return the function that makes a mistake in a call, if it applies there."""
     changes_operand, op = in_place(value), value.op
 
     def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         plain = _out_of_place(func) if changes_operand else func
-        out = choose(TorchCall(plain, args, kwargs, op, numbers=numbers)).result
+        live = TorchCall(plain, args, kwargs, op, numbers=numbers)
+        out = next((wrong for wrong in variants(live) if wrong.mistake == mistake), live).result
         return args[0].copy_(out) if changes_operand else out
 
     return call

@@ -60,13 +60,13 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
         in_torch,
         in_jax,
         cause=cause,
-        tested=why is not None,
+        tested=why is not None and why.confirmed,
         op=at.op,
         torch_line=at.line,
     )
     if why is None:
         return quoted(finding, port.program, key)
-    return quoted(finding, port.program, key, why.fix, why.closed)
+    return quoted(finding, port.program, key, *why.edit)
 
 
 def _culprit(

@@ -19,7 +19,15 @@ from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.torch_side import packing
 from jaxgrad.parity.prove.torch_side.draws import rounded_buffers
 from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps
-from jaxgrad.parity.prove.torch_side.values import Call, Native, Stored, TorchRun, Value, changes
+from jaxgrad.parity.prove.torch_side.values import (
+    Call,
+    Mistakes,
+    Native,
+    Stored,
+    TorchRun,
+    Value,
+    changes,
+)
 from jaxgrad.parity.prove.training import Training
 
 
@@ -240,9 +248,20 @@ class Dumped:
         del draw, options
         raise ProofError(f"{self.path.name} is a dump, so torch cannot be rerun")
 
-    def reruns(self, draw: Draw, run: TorchRun, *, forward: bool = False) -> NoReturn:
+    def reruns(
+        self, draw: Draw, run: TorchRun, *, forward: bool = False, **options: Any
+    ) -> NoReturn:
         """Raise an error, because a dump cannot run torch."""
-        del run, forward
+        del run, forward, options
+        self.run(draw)
+
+    def making(self, mistakes: Mistakes) -> NoReturn:
+        """Raise an error, because a dump cannot run torch."""
+        del mistakes
+        raise ProofError(f"{self.path.name} is a dump, so torch cannot be rerun")
+
+    def record(self, draw: Draw) -> NoReturn:
+        """Raise an error, because a dump cannot run torch."""
         self.run(draw)
 
     def unread(self, left: Mapping[str, Any]) -> Mapping[str, bool]:

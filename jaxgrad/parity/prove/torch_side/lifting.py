@@ -50,7 +50,7 @@ class Lifting(TorchFunctionMode):
         super().__init__()
         self.watcher, self.lifts = watcher, dtype == torch.float64
         self.opens = opens
-        self.changes = {change.number: change.apply for change in changes}
+        self.changes = {change.number: change for change in changes}
         self.casts: list[str] = []
         self.low = False  # whether a call casts below float32, or runs under autocast
         self.reads_dtype = False  # whether the user's code asks for the dtype of a tensor
@@ -108,10 +108,8 @@ class Lifting(TorchFunctionMode):
         if change is None:
             exact: Any = _EXACT.get(name, func) if self.lifts else func
             out = exact(*args, **kwargs)
-        elif self.randomness is None:
-            out = change(func, args, kwargs)
         else:
-            out = self.randomness.changed(func, lambda func: change(func, args, kwargs))
+            out = self._changed(change, func, args, kwargs)
         if self.watcher and self.watcher.on:
             first = len(self.watcher.values)
             if self.randomness and self.randomness.noise[drawn:]:
@@ -119,6 +117,13 @@ class Lifting(TorchFunctionMode):
             self.watcher.record(name, (args, kwargs), read, out, (func, args, kwargs))
             self.watcher.attribute((args, kwargs), first)
         return out
+
+    def _changed(self, change: Change, func: Any, args: Any, kwargs: Any) -> Any:
+        """Make a call with a change."""
+        read = [self.watcher.tensors[i] for i in change.reads] if self.watcher else []
+        if self.randomness is None:
+            return change.apply(func, args, kwargs, *read)
+        return self.randomness.changed(func, lambda f: change.apply(f, args, kwargs, *read))
 
     def _place(self) -> str:
         """Return the module that is running, and the call that it makes."""

@@ -35,7 +35,7 @@ from jaxgrad.parity.prove.torch_side.loop import Loop, add_gradients, build_opti
 from jaxgrad.parity.prove.torch_side.ranges import Ranges
 from jaxgrad.parity.prove.torch_side.redraws import Range, candidates, edges
 from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps, compared_steps
-from jaxgrad.parity.prove.torch_side.values import Native, TorchRun, differences, similar
+from jaxgrad.parity.prove.torch_side.values import Mistakes, Native, TorchRun, differences, similar
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.users import ProofError, running
 
@@ -86,6 +86,7 @@ class Live:
         self._settled: set[str] = set()  # tables whose numbers the port has too
         self._casts_low = False  # whether a run casts below float32
         self._perturbs_inputs = True  # in reruns
+        self._mistakes = Mistakes()  # that every run makes
         self.notes: list[str] = [] if self._attaches else [_DETACHED]
 
     def on(self, inputs: Any, jax_inputs: Any = None) -> Live:
@@ -95,6 +96,12 @@ class Live:
         vars(other).pop("_ranges", None)  # the cached ranges are those of the first inputs
         self._load(self.state)
         other._open()
+        return other
+
+    def making(self, mistakes: Mistakes) -> Live:
+        """Return the same module, which makes these mistakes of a port in every run."""
+        other = copy.copy(self)
+        other._mistakes = mistakes
         return other
 
     def close(self) -> None:
@@ -148,12 +155,12 @@ class Live:
         if self._borrowed.shares_memory:  # names of the same numbers were redrawn differently
             self._load(second.state)
             second = dataclasses.replace(second, state=state_of(self.module))
-        draws = [self._drawn(first)]
+        draws = [self.record(first)]
         names, leaves, fill = jax_program.flat(self.inputs)
         plans = candidates(leaves, self._ranges, rng)
         plans = [x[-1:] if name in fixed else x for name, x in zip(names, plans, strict=True)]
         try:
-            drawn = self._drawn(dataclasses.replace(second, inputs=fill([x[0] for x in plans])))
+            drawn = self.record(dataclasses.replace(second, inputs=fill([x[0] for x in plans])))
             if similar(draws[0].run, drawn.run):
                 return [*draws, drawn]
         except Exception:
@@ -174,7 +181,7 @@ class Live:
                 f"the second draw keeps the given values of input {', '.join(kept)}, because torch "
                 "rejects the redrawn ones or returns outputs of other shapes for them"
             )
-        return [*draws, self._drawn(dataclasses.replace(second, inputs=fill(chosen)))]
+        return [*draws, self.record(dataclasses.replace(second, inputs=fill(chosen)))]
 
     def _accepts(self, draw: Draw, first: TorchRun) -> bool:
         """Whether torch runs on a draw, and returns finite numbers of the same shapes."""
@@ -199,7 +206,8 @@ class Live:
             torch_run.run(self.module, self.inputs, self.pick, self.loss, watch=False)
         return watcher.found
 
-    def _drawn(self, draw: Draw) -> Drawn:
+    def record(self, draw: Draw) -> Drawn:
+        """Return torch's run on a draw, and its reruns."""
         run = self.run(draw, watched=self.flags)
         self._casts_low |= run.low
         if run.skipped and not draw.number:
@@ -215,23 +223,27 @@ class Live:
         few = self.reruns(draw, run, forward=True)
         return Drawn(draw, run, few, lambda: self.reruns(draw, run))
 
-    def reruns(self, draw: Draw, run: TorchRun, *, forward: bool = False) -> list[TorchRun]:
+    def reruns(
+        self, draw: Draw, run: TorchRun, *, forward: bool = False, **options: Any
+    ) -> list[TorchRun]:
         """Return runs that differ from `run` by rounding, with gradients stored as differences.
 
-        With `forward` they have no gradients.
+        With `forward` they have no gradients. The options are those of the run.
         """
         try:
             near = ((salt, self._perturbed(draw, salt)) for salt in (0, 1))  # one at a time
             changed = run.parameters if run.parameters or run.attributes else None
             return [
-                differences(run, self.run(x, rough=salt, forward=forward, watched=changed))
+                differences(
+                    run, self.run(x, rough=salt, forward=forward, watched=changed, **options)
+                )
                 for salt, x in near
             ]
         except ProofError:
             if not self._perturbs_inputs:
                 raise
             self._perturbs_inputs = False  # the module may check that they lie in a range
-            return self.reruns(draw, run, forward=forward)
+            return self.reruns(draw, run, forward=forward, **options)
 
     def _perturbed(self, draw: Draw, salt: int) -> Draw:
         near = perturbed(draw, self.rough, salt)
@@ -251,6 +263,7 @@ class Live:
         the attributes.
         """
         options = self._options(draw) | options
+        options["changes"] = (*self._mistakes.joined, *options.get("changes", ()))
         self._kept |= options.get("keep", False)
         self._load(draw.state)
         before = {} if watched is None else left_behind.attributes(self.module)
@@ -295,7 +308,8 @@ class Live:
     def _options(self, draw: Draw) -> dict[str, Any]:
         """Return the options of a run: its random numbers, and whether inputs have gradients."""
         noise = dict(noise=draw.noise, salt=draw.number) if self.draws_noise else {}
-        return {"attach": self._attaches, **noise}
+        changes, opened = self._mistakes.joined, self._mistakes.opened
+        return {"attach": self._attaches, "changes": changes, "opened": opened, **noise}
 
     def single_precision(self, draw: Draw) -> list[TorchRun]:
         """Run torch in float32 on a draw, and with every weight perturbed by a float32 ULP."""

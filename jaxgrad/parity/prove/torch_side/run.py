@@ -79,7 +79,7 @@ def run(
         clear: Whether to clear the gradients, before the run and after it.
         noise: Random numbers to draw in place of torch's, as far as there are any; None if the
             module is known to draw none.
-        changes: Replacements for some calls, which `watch` counts.
+        changes: Replacements for some calls; to count these, values are recorded.
         opened: Whether to compute attention and recurrent layers step by step.
         attach: Whether the inputs require gradients.
     """
@@ -89,7 +89,7 @@ def run(
         x.requires_grad_(attach)
     if clear:
         module.zero_grad()
-    watcher = Watcher(module, leaves, keep, split) if watch else None
+    watcher = Watcher(module, leaves, keep, split) if watch or changes else None
     drawn = None if noise is None else Randomness(noise)
     with (
         _settings(dtype, salt),

@@ -12,7 +12,7 @@ import numpy as np
 
 from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.judge import Judged, judge
-from jaxgrad.parity.prove.torch_side.values import Native, TorchRun
+from jaxgrad.parity.prove.torch_side.values import Mistakes, Native, TorchRun
 from jaxgrad.parity.prove.training import Training
 
 
@@ -110,6 +110,14 @@ class TorchSide(Protocol):
         """Return the same model with other inputs."""
         ...
 
+    def making(self, mistakes: Mistakes) -> TorchSide:
+        """Return the same model, which makes these mistakes of a port in every run."""
+        ...
+
+    def record(self, draw: Draw) -> Drawn:
+        """Return torch's run on a draw, and its reruns."""
+        ...
+
     def close(self) -> None:
         """Restore the user's module."""
         ...
@@ -143,10 +151,12 @@ class TorchSide(Protocol):
         """Run torch forward and backward on a draw."""
         ...
 
-    def reruns(self, draw: Draw, run: TorchRun, *, forward: bool = False) -> list[TorchRun]:
+    def reruns(
+        self, draw: Draw, run: TorchRun, *, forward: bool = False, **options: Any
+    ) -> list[TorchRun]:
         """Return runs that differ from `run` by rounding, with gradients stored as differences.
 
-        With `forward` they have no gradients.
+        With `forward` they have no gradients. The options are those of the run.
         """
         ...
 

@@ -48,7 +48,20 @@ class Change(NamedTuple):
     """A replacement for one call of torch, which tests a hypothesis about the port."""
 
     number: int  # the call's number in the watcher's count
-    apply: Callable[..., Any]  # called with the function, its args and its kwargs
+    apply: Callable[..., Any]  # called with the function, its args, its kwargs and what it reads
+    reads: tuple[int, ...] = ()  # values that were computed before the call
+
+
+class Mistakes(NamedTuple):
+    """Mistakes of the port that torch can make too, each as changes of some calls."""
+
+    changes: tuple[tuple[Change, ...], ...] = ()
+    opened: bool = False  # whether the calls are numbered in attention that runs step by step
+
+    @property
+    def joined(self) -> list[Change]:
+        """The changes of all mistakes."""
+        return [change for changes in self.changes for change in changes]
 
 
 class Hook(NamedTuple):

@@ -41,6 +41,7 @@ class Watcher:
         self.index: dict[int, int] = {}
         self._versions: dict[int, int] = {}
         self._nodes: dict[Any, int] = {}  # (autograd node, output number) -> value
+        self.tensors: list[Tensor] = []  # of the values, while torch runs forward
         self._held: list[Tensor] = []  # keeps tensors alive, so that ids stay unique
         self._stack: list[tuple[str, int, tuple[int, ...]]] = []
         self._budget = _KEPT
@@ -231,7 +232,7 @@ class Watcher:
         self.values.append(value)
         self.index[id(x)] = number
         self._versions[id(x)] = version_of(x)
-        self._held.append(x)
+        self.tensors.append(x)
         if x.grad_fn is not None:
             self._nodes[x.grad_fn, x.output_nr] = number
         if x.requires_grad:
@@ -291,10 +292,12 @@ class Watcher:
         self.on = False
         if self.split is None:
             self._held.clear()
+            self.tensors.clear()
 
     def finish(self) -> list[Value]:
         """Return the values, with their cotangents."""
         # The hooks and this object refer to each other, so memory must be freed explicitly.
         self._held.clear()
+        self.tensors.clear()
         self._nodes.clear()
         return self.values
