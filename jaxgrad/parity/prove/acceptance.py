@@ -28,10 +28,18 @@ class Compared(NamedTuple):
     low: float  # the smallest and the largest of JAX's values, NaN if one is not finite
     high: float
     step: int = 0  # the training step after which the values are compared
+    count: int = 0  # of the values
 
 
-Range = tuple[float, float]
-UNKNOWN: Range = (math.nan, math.nan)
+class Range(NamedTuple):
+    """The smallest and the largest of some values, NaN if one is not finite."""
+
+    low: float
+    high: float
+    count: int = 0
+
+
+UNKNOWN = Range(math.nan, math.nan)
 
 
 def range_of(values: np.ndarray) -> Range:
@@ -40,12 +48,20 @@ def range_of(values: np.ndarray) -> Range:
         values = np.stack([np.real(values), np.imag(values)])
     if not np.size(values) or not np.isfinite(values).all():
         return UNKNOWN
-    return float(np.min(values)), float(np.max(values))
+    return Range(float(np.min(values)), float(np.max(values)), np.size(values))
 
 
 def compared(judged: Judged, values: Range, step: int = 0) -> Compared:
     """Return the comparison of a leaf, of which JAX has values in this range."""
-    return Compared(judged.name, judged.verdict, judged.share, *values, step)
+    low, high, count = values
+    return Compared(judged.name, judged.verdict, judged.share, low, high, step, count)
+
+
+def _telling(rows: Sequence[Compared]) -> bool:
+    """Whether few changes give these values: not if they are all one number, or a simple one."""
+    if min(c.low for c in rows) != max(c.high for c in rows):
+        return True
+    return all(c.count == 1 for c in rows) and 4 * rows[0].low % 1 != 0
 
 
 def confirms(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:
@@ -58,7 +74,8 @@ def confirms(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:
     Returns:
         True if everything agrees with the change and something differs without it, by at least
         `MARGIN` times the largest difference that remains. With the change, JAX's values must be
-        finite. They must not all be the same number, because many changes can give one number.
+        finite. They must not be one constant, which many changes can give; the single number that
+        a loss is must not be a multiple of 1/4.
     """
     wrong = [c for c in without if c.verdict == "fail"]
     after = {c.name: c for c in changed}
@@ -71,7 +88,7 @@ def confirms(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:
         return False
     if not all(math.isfinite(x) for c in right for x in (c.difference, c.low, c.high)):
         return False
-    if min(c.low for c in right) == max(c.high for c in right):
+    if not _telling(right):
         return False
     rest = max((c.difference for c in changed if c.verdict == "pass"), default=0.0)
     return max(c.difference for c in wrong) >= MARGIN * rest

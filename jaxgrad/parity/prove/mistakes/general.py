@@ -90,9 +90,9 @@ def binary(call: TorchCall) -> Mistakes:
             wrong = call.by(f"JAX {verb}, torch {done}", getattr(torch, other), x_, y_)
             picks = any(
                 v.shape == wrong.result.shape and torch.equal(v, wrong.result) for v in (x_, y_)
-            )  # the minimum with a mask of zeros and ones, a product with 1: the other operand
-            missing = wrong._replace(mistake=f"torch's {call.op} is missing", setting="skip")
-            yield missing if picks else wrong
+            )  # the minimum with a mask of zeros and ones, a product with 1: torch's is missing
+            if not picks:
+                yield wrong
     for n, mask in enumerate((x, y) if name == "mul" else ()):
         if not _is_square_mask(mask):
             continue
@@ -254,8 +254,10 @@ def left_out(call: TorchCall) -> Mistakes:
     out = call.result
     out = out[0] if isinstance(out, tuple | list) and out else out
     inputs = tensors((call.args, call.kwargs))
-    for x in [x for x in inputs if isinstance(out, Tensor) and x.shape == out.shape][:2]:
+    alike = [x for x in inputs if isinstance(out, Tensor) and x.shape == out.shape][:2]
+    for which, x in zip(("first", "second"), alike, strict=False):
         text = f"torch's {call.op} is missing"
+        text += f", JAX has its {which} operand" if len(alike) == 2 else ""
         yield call.by(text, lambda *_, x=x, **__: x.clone())._replace(setting="skip", partial=True)
 
 

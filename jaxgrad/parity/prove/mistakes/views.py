@@ -63,14 +63,14 @@ def taken(call: TorchCall) -> Mistakes:
     for n, k in enumerate(indices):
         if isinstance(k, int) and not isinstance(k, bool) and k in (0, -1):
             names = ("last", "first") if k == 0 else ("first", "last")
-            text = f"the {names[0]} element is taken, torch takes the {names[1]}"
+            text = f"index {n} takes the {names[0]} element, torch the {names[1]}"
             yield call.called(text, x, _with(indices, n, -1 - k))
         elif isinstance(k, Tensor) and k.dtype == torch.int64 and k.numel():
             for name, other in (("first", 0), ("last", -1)):
-                text = f"the {name} element is taken, torch takes those in a tensor of indices"
+                text = f"index {n} takes the {name} element, torch those in a tensor of indices"
                 yield call.called(text, x, _with(indices, n, torch.full_like(k, other)))
             for by in (1, -1):
-                text = f"the indices are shifted by {by}"
+                text = f"the indices in index {n} are shifted by {by}"
                 yield call.called(text, x, _with(indices, n, k + by))
 
 

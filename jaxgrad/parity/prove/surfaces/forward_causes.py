@@ -378,7 +378,7 @@ class Search:
             for (name, x), y in zip(run.outputs.items(), outputs, strict=False):
                 label = f"{name or 'output'} on draw {draw}"
                 if np.size(x) != np.size(y):
-                    found.append(Compared(label, "fail", math.inf, *UNKNOWN))
+                    found.append(Compared(label, "fail", math.inf, *UNKNOWN[:2]))
                     continue
                 expected = drawn.run.outputs[name]
                 near = [r.outputs[name] for r in drawn.reruns if np.shape(x) == np.shape(expected)]

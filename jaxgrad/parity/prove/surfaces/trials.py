@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -97,7 +98,7 @@ def reordered(run: TorchRun, i: int) -> Iterator[Trial]:
     """Yield the trials in which a call and the next one are made in the other order."""
     first = run.values[i]
     for second in (v for v in run.values if v.inputs[:1] == (i,)):
-        pair = _pair(first, second)
+        pair = _pair(run, first, second)
         if first.op == second.op or not pair:
             continue
 
@@ -109,13 +110,13 @@ def reordered(run: TorchRun, i: int) -> Iterator[Trial]:
                 for v in run.values[w.inputs[0] : w.inputs[0] + 1]
                 if v.op == first.op
             ]
-            return [change for v, w in pairs for change in _pair(v, w)]
+            return [change for v, w in pairs for change in _pair(run, v, w)]
 
         text = f"{second.op} comes before {first.op}, torch calls {first.op} first"
         yield Trial(i, text, pair, everywhere)
 
 
-def _pair(first: Value, second: Value) -> tuple[Change, ...]:
+def _pair(run: TorchRun, first: Value, second: Value) -> tuple[Change, ...]:
     """Return the changes that exchange two calls, of which the second reads the first."""
     if first.call is None or second.call is None or first.shape != second.shape:
         return ()
@@ -124,13 +125,34 @@ def _pair(first: Value, second: Value) -> tuple[Change, ...]:
         return ()
     if not all(isinstance(v.call[1][0], Tensor) for v in (first, second) if v.call):
         return ()
+    before = [v.call_number for v in run.values].index(first.call_number)
+    return _moved(run, second, first, before), _moved(run, first, second, before)
 
-    def made(value: Value) -> Callable[..., Any]:
-        assert value.call is not None
-        func, (_, *rest), kwargs = value.call
-        return lambda _func, args, _kwargs: func(args[0], *rest, **kwargs)
 
-    return Change(first.call_number, made(second)), Change(second.call_number, made(first))
+def _moved(run: TorchRun, value: Value, to: Value, before: int) -> Change:
+    """Return the change that makes the call of a value in the place of another call.
+
+    Args:
+        run: torch's run.
+        value: The value whose call is made.
+        to: The value of the call that it replaces.
+        before: The number of values that are computed before both calls.
+    """
+    assert value.call is not None
+    func, (_, *rest), kwargs = value.call
+    found = {
+        n: k
+        for n, x in enumerate(rest)
+        for k in value.inputs
+        if k < before and _is(x, run.values[k])
+    }
+
+    def call(func: Any, args: Any, _: Any, *read: Tensor) -> Any:
+        live = dict(zip(found, read, strict=True))
+        return func(args[0], *(live.get(n, x) for n, x in enumerate(rest)), **kwargs)
+
+    plain, reads = inspect.unwrap(func), tuple(found.values())
+    return Change(to.call_number, call, reads, plain, value.call_number)
 
 
 def rewired(

@@ -121,9 +121,12 @@ class Lifting(TorchFunctionMode):
     def _changed(self, change: Change, func: Any, args: Any, kwargs: Any) -> Any:
         """Make a call with a change."""
         read = [self.watcher.tensors[i] for i in change.reads] if self.watcher else []
+        func = func if change.func is None else change.func
         if self.randomness is None:
             return change.apply(func, args, kwargs, *read)
-        return self.randomness.changed(func, lambda f: change.apply(f, args, kwargs, *read))
+        return self.randomness.changed(
+            func, lambda f: change.apply(f, args, kwargs, *read), change.draws
+        )
 
     def _place(self) -> str:
         """Return the module that is running, and the call that it makes."""

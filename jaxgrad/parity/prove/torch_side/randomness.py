@@ -50,15 +50,22 @@ class Randomness(TorchDispatchMode):
         self.noise.append(dataclasses.replace(noise, where=self.where(), call=self.call))
         return out
 
-    def changed(self, func: Callable[..., Any], change: Callable[..., Any]) -> Any:
-        """Return the result of a changed call, which draws the numbers of the call `func`."""
-        known = [noise for noise in self.replayed if noise.call == self.call]
+    def changed(self, func: Callable[..., Any], change: Callable[..., Any], draws: int = -1) -> Any:
+        """Return the result of a changed call.
+
+        Args:
+            func: The function to call; it draws the numbers that were recorded.
+            change: Called with this function, it returns the result.
+            draws: The number of the call that drew them, -1 for the one that runs.
+        """
+        own = [noise for noise in self.replayed if noise.call == self.call]
+        known = [noise for noise in self.replayed if noise.call == draws] if draws >= 0 else own
         self.on = False
         try:
             return change(replaying(func, known))
         finally:
             self.on = True
-            self.noise += known
+            self.noise += own
 
 
 def replaying(func: Callable[..., Any], noise: Sequence[Noise]) -> Callable[..., Any]:

@@ -50,6 +50,8 @@ class Change(NamedTuple):
     number: int  # the call's number in the watcher's count
     apply: Callable[..., Any]  # called with the function, its args, its kwargs and what it reads
     reads: tuple[int, ...] = ()  # values that were computed before the call
+    func: Callable[..., Any] | None = None  # called in place of the call's own function
+    draws: int = -1  # the call whose random numbers it draws, if not its own
 
 
 class Mistakes(NamedTuple):
