@@ -27,6 +27,7 @@ from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
 from jaxgrad.parity.prove.torch_side.values import Change, Native, TorchRun, changes
 from jaxgrad.parity.prove.tracing import traced
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers
+from jaxgrad.parity.prove.weights.map import WeightMap
 from jaxgrad.parity.prove.weights.resolve import weight_map
 from jaxgrad.parity.prove.weights.swaps import misnamed
 from jaxgrad.parity.ulp import scale_of
@@ -44,20 +45,54 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
         )
     with clock("weights"):
         params, weights = weight_map(side, request.fn, request.params, request.weights)
+    model = as_function(request.fn, params)
+    port, flow, notes = _ported(model, weights, request, clock, side)
+    trains = any(side.flags.values())
+    trainable = trainable_mask(request.trainable, port.program.param_paths, trains=trains)
+    with clock("torch"):
+        mapped = _mapped(port, flow, side.flags)
+        if replaced := tables.for_torch(side.tables(mapped), port.program):
+            side.replace({name: x for name, (x, _) in replaced.items()})
+        drawn = side.drawn(mapped, port.program.layout.fixed)
+    port, jax_runs, unmatched = _runs(port, flow, drawn, side, clock)
+    with clock("align"):
+        alignments = aligned(drawn, jax_runs)
+    notes = (*side.notes, *notes, *unmatched, *tables.notes(replaced, port.program))
+    notes += tuple(misnamed(port.weights))
+    waivers = as_waivers(request.accept)
+    return Evidence(
+        side, model, port, flow, trainable, drawn, jax_runs, alignments, notes, clock, waivers
+    )
+
+
+def rerun(evidence: Evidence, request: Request) -> Evidence:
+    """Return the evidence of the port as its source is now, on the same draws."""
+    side, clock = evidence.torch_side, evidence.clock
+    port, flow, _ = _ported(evidence.model, evidence.port.weights, request, clock, side)
+    port, jax_runs, _ = _runs(port, flow, evidence.drawn, side, clock)
+    alignments = aligned(evidence.drawn, jax_runs)
+    return dataclasses.replace(
+        evidence, port=port, flow=flow, jax_runs=jax_runs, alignments=alignments
+    )
+
+
+def _ported(
+    model: JaxFunction, weights: WeightMap, request: Request, clock: Clock, side: TorchSide
+) -> tuple[Port, Flow, tuple[str, ...]]:
+    """Trace the port, and return it with its data flow and notes."""
     with clock("trace"):
-        model = as_function(request.fn, params)
         program, notes = traced(model, side, request)
     program.forget({piece.leaf for piece in weights.pieces})  # the draws contain the values
     weights = dataclasses.replace(weights, leaves=tuple(program.params))
     port = Port(program, weights, side.has_loss, bool(program.state_paths), side.seed)
-    trains = any(side.flags.values())
-    trainable = trainable_mask(request.trainable, program.param_paths, trains=trains)
-    flow = Flow(program)
-    mapped = _mapped(port, flow, side.flags)
-    with clock("torch"):
-        if replaced := tables.for_torch(side.tables(mapped), program):
-            side.replace({name: x for name, (x, _) in replaced.items()})
-        drawn = side.drawn(mapped, program.layout.fixed)
+    return port, Flow(program), notes
+
+
+def _runs(
+    port: Port, flow: Flow, drawn: Sequence[Drawn], side: TorchSide, clock: Clock
+) -> tuple[Port, list[Watched], list[str]]:
+    """Run the port on all draws, with torch's random numbers, and return it and notes."""
+    program = port.program
     program.numbers = drawn[0].run.numbers
     with clock("trace"):
         unmatched = inject(port, flow, drawn[0].draw, drawn[0].distance)
@@ -71,15 +106,7 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
             port = dataclasses.replace(port)  # its compiled functions contain the old tables
             jax_runs = [_watch(port, d.draw, side, clock) for d in drawn]
     again = functools.partial(_watch, port, side=side, clock=clock)
-    jax_runs = pairing.settled(port, drawn, jax_runs, again, side)
-    with clock("align"):
-        alignments = aligned(drawn, jax_runs)
-    notes = (*side.notes, *notes, *unmatched, *tables.notes(replaced, program))
-    notes += tuple(misnamed(port.weights))
-    waivers = as_waivers(request.accept)
-    return Evidence(
-        side, model, port, flow, trainable, drawn, jax_runs, alignments, notes, clock, waivers
-    )
+    return port, pairing.settled(port, drawn, jax_runs, again, side), unmatched
 
 
 def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:

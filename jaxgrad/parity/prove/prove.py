@@ -23,6 +23,7 @@ from jaxgrad.parity.prove import (
     adapters,
     arguments,
     checks,
+    edited,
     listings,
     origins,
     progress_line,
@@ -311,6 +312,7 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
     judgements["forward"] = forward.surface(evidence)
     if judgements["forward"].surface.verdict == "fail":
         judgements |= _after_mistakes(evidence, request, judgements)
+        judgements["forward"] = edited.proved(evidence, request, judgements["forward"])
         return
     judgements["forward"] = idle_bounds.noted(evidence, judgements["forward"])
     why, notes = None, ()
@@ -330,6 +332,8 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
         judgements["updates"] = updates.surface(evidence, request)
     with evidence.clock("precision"):
         judgements["precision"] = precision.surface(evidence, request)
+    for name in ("structure", "backward", "gradients"):
+        judgements[name] = edited.proved(evidence, request, judgements[name])
 
 
 _MADE = "once torch makes the same mistake in its forward pass"
@@ -380,8 +384,8 @@ def _after_mistakes(
         with made.clock("updates"):
             found["updates"] = updates.surface(made, request)
     judgements |= {name: _made(judgement) for name, judgement in found.items()}
-    known = structure.explained(earlier["structure"], evidence.port.program, why)
-    return judgements | {"structure": known}
+    judgements["structure"] = structure.explained(earlier["structure"], made.port.program, why)
+    return {n: edited.proved(made, request, judgement) for n, judgement in judgements.items()}
 
 
 def _made(judgement: Judgement) -> Judgement:

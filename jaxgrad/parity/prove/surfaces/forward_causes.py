@@ -136,8 +136,8 @@ class Search:
         yield from trials.reordered(self.run, i) if partial else ()
         yield from partial
         multiple = self.multiple(i)
-        if multiple is not None and self.tested(multiple) is None:
-            self.merged.add(i)
+        if multiple is not None:
+            yield multiple
 
     def rewired(self, numbers: Iterable[int]) -> Iterator[Trial]:
         """Yield the calls whose result occurs in JAX if they read another value."""
@@ -442,10 +442,9 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     operands = search.rewired(search.lost(starts))
     tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))
     calls = itertools.chain(*map(search.all_trials, (starts, later)))
-    multiples = filter(None, map(search.multiple, starts))
     for trial in _in_time(
         evidence,
-        itertools.chain(orders, tables, search.exchanged(starts), calls, operands, multiples),
+        itertools.chain(orders, tables, search.exchanged(starts), calls, operands),
     ):
         tested = search.tested(trial)
         if tested is not None:

@@ -41,6 +41,7 @@ class Explanation(NamedTuple):
     cotangents: Mapping[Key, np.ndarray] = {}  # of the compared values, if all gradients agree
     closed: Gate | None = None  # the use that a stop_gradient would close, if there is only one
     changes: tuple[Change, ...] = ()  # the change of torch, if it is not of the JAX program
+    stops: bool = False  # whether a stop_gradient in JAX is the remedy
     confirmed: bool = False  # by the rule of `acceptance`, together with `rest`
     rest: tuple[Explanation, ...] = ()  # of further mistakes, which explain what this one does not
 

@@ -64,15 +64,19 @@ def _chosen(case: Case) -> Explanation | None:
     use, tie = _missing_stops(case), _ties(case)
     detach = _in_torch(case) if case.evidence.rerunnable else None
     if detach is not None and use is not None and len(detach.fixed) >= len(use.fixed):
-        at = " at " if detach.text.endswith(straight_through.STOP) else ", at "
-        through = " and at ".join(use.through)
-        alike = len(use.through) == len(detach.changes)
-        text = f"{detach.text}{at}{through}" if alike else detach.text
-        closed = use.closed if detach.text.endswith(straight_through.STOP) else None
-        use = use._replace(text=text, fixed=detach.fixed, complete=detach.complete, closed=closed)
+        use = _paired(detach, use)
     hooks = hook_causes.in_torch(case) if case.evidence.rerunnable else []
     found = [x for x in (stop, hook, *hooks, use or detach, tie) if x is not None]
     return max(found, key=lambda x: (x.complete, len(x.fixed)), default=None)
+
+
+def _paired(detach: Explanation, use: Explanation) -> Explanation:
+    """Return the explanation by stops of torch, with the places where JAX has to stop."""
+    if not detach.stops or len(use.through) != len(detach.changes):
+        return use._replace(text=detach.text, fixed=detach.fixed, complete=detach.complete,
+                            closed=None)  # fmt: skip
+    text = f"{detach.text}; add a stop_gradient at {' and at '.join(use.through)}"
+    return use._replace(text=text, fixed=detach.fixed, complete=detach.complete)
 
 
 def _superfluous_stops(case: Case) -> Explanation | None:
@@ -154,7 +158,7 @@ def _in_torch(case: Case) -> Explanation | None:
     if best is None:
         return None
     group, fixed = best
-    first = group[0]
+    first, formula = group[0], ""
     value = run.values[first]
     if value.op == "embedding":
         text = (
@@ -166,12 +170,16 @@ def _in_torch(case: Case) -> Explanation | None:
         lines = [f"{v.line} {v.name}" for v in kept] if len(kept) == len(run.values) else []
         places = [lines[i] if lines else run.values[i].name for i in group]
         it = "it" if len(group) == 1 else "these stops"
+        formula = straight_through.estimator(run, first)
+        does = "passes the gradient straight through" if formula else "stops the gradient"
         text = (
-            f"torch stops the gradient at {' and at '.join(places)}, JAX does not (rerunning torch "
-            f"without {it}, {case.names(fixed)}); {straight_through.remedy(run, first)}"
+            f"torch {does} at {' and at '.join(places)}, JAX does not (rerunning torch without "
+            f"{it}, {case.names(fixed)})"
         )
+        text += f"; write {formula}" if formula else ""
     changes = tuple(map(change, group))
-    return Explanation(text, fixed, fixed == case.wrong, changes=changes)
+    stops = value.op != "embedding" and not formula
+    return Explanation(text, fixed, fixed == case.wrong, changes=changes, stops=stops)
 
 
 def _identity(func: Any, args: Any, kwargs: Any) -> Any:

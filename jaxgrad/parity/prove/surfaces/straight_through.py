@@ -1,4 +1,4 @@
-"""Say what to write in JAX where torch detaches: a stop_gradient, or a straight-through estimator.
+"""Say what to write in JAX where torch has a straight-through estimator.
 
 `x + (y - x).detach()` has the value of y and passes the gradient to x. The sum is recognised by
 its operands and by its value, so `y.detach() + (x - x.detach())` is recognised too.
@@ -12,7 +12,6 @@ from jaxgrad.parity.prove.align.fingerprint import print_distance
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 
 
-STOP = "add a stop_gradient"
 _SUMS = {"add", "radd", "sub", "rsub"}
 _STOPS = {"detach", "data"}
 _DEPTH = 4  # nested sums and detaches
@@ -21,12 +20,15 @@ _EQUAL = 1e-10  # the relative distance of two fingerprints of one value
 Operand = int | str  # a value of the run, or the name of a parameter
 
 
-def remedy(run: TorchRun, stop: int) -> str:
-    """Return what to write for a `detach` of torch, as the end of a sentence.
+def estimator(run: TorchRun, stop: int) -> str:
+    """Return the formula of the straight-through estimator to which a `detach` of torch belongs.
 
     Args:
         run: torch's run.
         stop: The value that the `detach` returned.
+
+    Returns:
+        The formula in JAX, and what its letters are; an empty string if there is no estimator.
     """
     for total in range(stop, len(run.values)):
         if run.values[total].op not in _SUMS or stop not in _within(run, total):
@@ -37,8 +39,8 @@ def remedy(run: TorchRun, stop: int) -> str:
         for x in live:
             for y in stopped - {x}:
                 if len(live) == 1 and stopped == {x, y} and _same(run, total, y):
-                    return f"this is a straight-through estimator: write {_formula(run, x, y)}"
-    return STOP
+                    return _formula(run, x, y)
+    return ""
 
 
 def _formula(run: TorchRun, x: Operand, y: Operand) -> str:
@@ -75,9 +77,9 @@ def _operands(
 ) -> set[tuple[Operand, bool]]:
     """Return the operands of nested sums, each with whether its gradient is stopped."""
     value = run.values[number]
+    stopped = stopped or value.op in _STOPS or not value.requires_grad
     if depth == 0 or value.op not in _SUMS | _STOPS:
         return {(number, stopped)}
-    stopped = stopped or value.op in _STOPS
     rest: set[tuple[Operand, bool]] = {(name, stopped) for name in value.weights}
     return rest.union(*(_operands(run, i, stopped=stopped, depth=depth - 1) for i in value.inputs))
 

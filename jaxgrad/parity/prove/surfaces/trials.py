@@ -89,9 +89,14 @@ def scaled(run: TorchRun, i: int, row: int, factor: float) -> Trial:
             return args[0].copy_(_out_of_place(func)(*args, **kwargs) * factor)
         return func(*args, **kwargs) * factor
 
+    def everywhere() -> list[Change]:
+        alike = [v for v in run.values if v.op == value.op and v.call_number >= 0]
+        return [Change(v.call_number, call) for v in alike]
+
     text = f"JAX's value is torch's times {as_written(factor)}"
-    return Trial(i, text, (Change(value.call_number, call),), tested="scaling it in torch",
-                 row=row, general=True)  # fmt: skip
+    tested = "scaling it in torch"
+    changes = (Change(value.call_number, call),)
+    return Trial(i, text, changes, everywhere, tested, partial=True, row=row, general=True)
 
 
 def reordered(run: TorchRun, i: int) -> Iterator[Trial]:
