@@ -128,10 +128,14 @@ class Search:
         for trial, x in trials.with_results(self.run, i, self.numbers):
             row = None if np.array_equal(x, value.data) else find(x, self.prints)
             self.tried[trial.text] = None
-            if row is not None and not trial.partial:
-                yield trial._replace(row=row)
-            elif row is not None:
-                partial.append(trial._replace(row=row))
+            if row is None:
+                continue
+            operand = any(np.array_equal(x, self.run.values[k].data) for k in value.inputs)
+            found = trial._replace(row=row, partial=trial.partial or operand)
+            if found.partial:
+                partial.append(found)
+            else:
+                yield found
         yield from self.rewired([i])
         yield from trials.reordered(self.run, i) if partial else ()
         yield from partial
