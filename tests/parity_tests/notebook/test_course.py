@@ -142,7 +142,8 @@ def test_the_versions_are_those_that_pip_and_make_install():
 def test_the_pages_and_the_notebooks_print_the_stated_versions():
     """Output on a page names the newest torch, and that of a notebook the pinned one."""
     (pinned,) = re.findall(r"ran with torch (\d+\.\d+)", COURSE)
-    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md")]
+    folders = [ROOT / "docs", ROOT / "docs" / "traps"]
+    pages = [path.read_text("utf-8") for folder in folders for path in folder.glob("*.md")]
     blocks = re.findall(r"```text\n(.*?)```", "".join(pages), re.DOTALL)
     books = [path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("*.ipynb")]
 
