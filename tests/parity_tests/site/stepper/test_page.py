@@ -273,7 +273,7 @@ SHOWS = {
     "detach": "stop",
     "freeze_W2": "y",
     "hook": "1:hook",
-    "in_place": "in_place",
+    "in_place": "h",  # the node of `h` saves it
     "inference_mode": "y",
     "retain_graph": "2",
     "second_backward": "2",
