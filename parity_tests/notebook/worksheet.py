@@ -119,7 +119,6 @@ def _lesson(lesson: Lesson) -> str:
     """Return both pages of a sheet."""
     path = FOLDER / f"{lesson.notebook}.ipynb"
     book = json.loads(path.read_text(encoding="utf-8"))
-    (title, *_) = re.findall(r"^# (.+)$", "".join(book["cells"][0]["source"]), re.MULTILINE)
     both = list(entries(book))
     questions = [f"{e.text} (Section “{e.section}”)" for e in both if e.kind == "Predict"]
     tasks = [entry for entry in both if entry.kind == "Exercise"]
@@ -129,7 +128,7 @@ def _lesson(lesson: Lesson) -> str:
         tasks += [Entry("Exercise", "", text, "") for text in open_exercises(lesson.session)]
     else:
         predictions = ()
-    notebook = f"The notebook is [{title}](../notebooks/{path.name}), `{path.name}`."
+    notebook = f"The notebook is [{path.name}](../notebooks/{path.name})."
     above = [notebook, *([course.network()] if predictions else [])]
     front = _height(*above, *questions) + 2 * HEADING + LABEL * (1 + len(questions))
     surprise = [] if len(questions) > MANY else [write("What surprised me", 1)]
