@@ -67,7 +67,8 @@ class Case:
         self.unbounded = gates.unbounded(flow)[: 2 * MOST] if self.not_finite else []
         merged = [gate for group in self.repeated for gate in group]
         chosen = [*self.stops, *self.uses, *self.ties, *merged, *self.unbounded]
-        self.gated = Gated(port, chosen)
+        self.gated = Gated(port, chosen).differentiable(evidence.draws[draw])
+        self.stops = [gate for gate in self.stops if gate in self.gated.gates]
         size = sum(np.size(x) for x in port.program.leaves) + sum(
             float(value.print[0]) for value in evidence.runs[draw].values
         )

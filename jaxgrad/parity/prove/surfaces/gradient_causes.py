@@ -65,7 +65,7 @@ def _superfluous_stops(case: Case) -> Explanation | None:
         return None
     opened = [gate for group in kept for gate in group]
     places = list(dict.fromkeys(case.place((gate.path, 0)) for gate in opened))
-    them = "it" if len(opened) == 1 else "them"
+    them = "it" if len(places) == 1 else "them"
     text = (
         f"an extra stop_gradient at {' and at '.join(places[:3])} (rerunning JAX without {them}, "
         f"{case.names(fixed)})"
