@@ -206,7 +206,13 @@ class Evidence:
 
     def spots(self, number: int = 0) -> dict[int, Spot]:
         """Map each torch value to the JAX value with which its cotangent is compared."""
-        return compared.compared(self.runs[number], self.alignments[number], self.port.program)
+        run, alignment = self.runs[number], self.alignments[number]
+        return compared.compared(run, alignment, self.port.program, self.used)
+
+    @functools.cached_property
+    def used(self) -> set[Key]:
+        """The JAX values on which an output depends."""
+        return self.flow.back((key for keys in self.flow.outputs for key in keys), set())
 
     @functools.cached_property
     def slots(self) -> tuple[Key, ...]:

@@ -178,6 +178,23 @@ def test_a_stop_gradient_is_found_beside_one_that_cannot_be_opened(wrong):
     assert not [note for note in report.notes if "bug" in note]
 
 
+@jax.custom_vjp
+def bent(x: Any) -> Any:
+    return x
+
+
+bent.defvjp(lambda x: (x, x), lambda x, g: (g + 0.1 * jnp.sin(3 * x),))
+
+
+def test_the_place_of_a_wrong_cotangent_is_not_a_copy_that_nothing_uses():
+    """The maxima that `max_pool1d` computes beside their indices have no cotangent."""
+    first = pooled(act=lambda x: bent(jax.nn.silu(x))).first
+
+    assert first is not None and first.surface == "backward"
+    assert first.op == "silu", str(first)
+    assert first.jax_value != 0
+
+
 def test_the_gradient_at_a_tie_is_named():
     """`maximum` passes half of the gradient at a tie, torch's relu none of it."""
     first = two(relu=lambda x: jnp.maximum(x, 0)).first
