@@ -161,9 +161,12 @@ class Evidence:
             note = f"the first place could not be located because of a bug in jaxgrad: {fault}"
             return otherwise, (note,)
 
-    def may_search(self, what: str = "") -> bool:
-        """Report `what` a search for a cause tries next, and return whether it has time left."""
-        return self.clock.may_search(what)
+    def may_search(self, what: str = "", seconds: float = 0.0) -> bool:
+        """Report `what` a search for a cause tries next, and return whether it has time left.
+
+        It has not if the next step takes more `seconds` of CPU time than are left.
+        """
+        return self.clock.may_search(what, seconds)
 
     def unread(self, names: Sequence[str]) -> Mapping[str, bool]:
         """Return the values that torch's first run changed and that no further call reads.

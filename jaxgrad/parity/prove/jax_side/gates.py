@@ -118,8 +118,7 @@ class Gated:
                 finite, or merges hooks.
             slots: Values whose cotangents are returned too.
         """
-        opens = any(gate.kind == "stop" and on for gate, on in settings.items())
-        differentiate = self._opened if opens and self._has_maximum else self._differentiate
+        differentiate = self._opened if self._shows_maximum(settings) else self._differentiate
         arguments = self._arguments(draw, settings, slots)
         (grads, cotangents), outputs = differentiate(*arguments)
         leaves = [None if g is None else np.conj(np.asarray(g)) for g in grads]
@@ -162,9 +161,15 @@ class Gated:
             self.port.noise(draw),
         )
 
-    @property
-    def _has_maximum(self) -> bool:
-        equations = self.port.program.equations.values()
+    def compiles(self, settings: Mapping[Gate, float]) -> bool:
+        """Whether the gradients with these settings need a program that is not compiled yet."""
+        name = "_opened" if self._shows_maximum(settings) else "_differentiate"
+        return name not in vars(self)
+
+    def _shows_maximum(self, settings: Mapping[Gate, float]) -> bool:
+        """Whether a stop_gradient is opened that may hide the derivative of a maximum."""
+        opens = any(gate.kind == "stop" and on for gate, on in settings.items())
+        equations = self.port.program.equations.values() if opens else ()
         return any(eqn.primitive.name in ("reduce_max", "reduce_min") for eqn in equations)
 
     @functools.cached_property

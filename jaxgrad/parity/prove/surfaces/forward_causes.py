@@ -141,6 +141,15 @@ class Search:
             near |= {k for i in near for k in self.run.values[i].inputs}
         yield from exchanges.exchanged(self.run, self.evidence.port.weights.shapes, starts, near)
 
+    def scaled_weights(self, starts: Iterable[int]) -> Iterator[Trial]:
+        """Yield the weights of which JAX has a multiple, at the calls that read them."""
+        state = self.evidence.draws[self.draw].state
+        for i in starts:
+            for name in self.run.values[i].weights:
+                multiple = find_multiple(np.asarray(state[name]), self.prints)
+                if multiple is not None:
+                    yield trials.scaled_weight(i, name, *multiple)
+
     def _moves(self, i: int, depth: int = 4) -> list[int]:
         """Return the calls before a value that only move elements, the nearest first."""
         values, near = self.run.values, [i]
@@ -161,7 +170,7 @@ class Search:
         A later value or the outputs must agree too: a correct port may well compute what a
         mistake computes (a product without its bias) on the way to the right result.
         """
-        rerun = self._rerun(trial.changes, trial.exchanged)
+        rerun = self._rerun(trial.changes, trial.exchanged, trial.factors)
         if rerun is None:
             return ""
         if self._outputs_agree(rerun):
@@ -182,17 +191,22 @@ class Search:
         return ""
 
     def _rerun(
-        self, changes: Sequence[Change], exchanged: Sequence[tuple[str, str]] = ()
+        self,
+        changes: Sequence[Change],
+        exchanged: Sequence[tuple[str, str]] = (),
+        factors: Sequence[tuple[str, float]] = (),
     ) -> TorchRun | None:
         """Rerun torch with some calls or weights changed, or return None if that is impossible."""
         if self.left <= 0:
             return None
         self.left -= 1
         draw, opened = self.evidence.draws[self.draw], self.evidence.opened
-        if exchanged:
+        if exchanged or factors:
             state = dict(draw.state)
             for a, b in exchanged:
                 state[a], state[b] = draw.state[b], draw.state[a]
+            for name, factor in factors:
+                state[name] = draw.state[name] * factor
             draw = dataclasses.replace(draw, state=state)
         try:
             return self.evidence.torch_side.run(draw, changes=changes, forward=True, opened=opened)
@@ -261,6 +275,11 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
             if trial.partial:
                 search.merged.add(trial.value)
     del starts[limit:]
+    for trial in _in_time(evidence, search.scaled_weights(starts)):
+        agrees = search.confirmed(trial)
+        if agrees:
+            return _guess(search, trial, agrees)
+        search.tried[trial.text] = None
     later = search.after(starts, limit)
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
     operands = search.rewired(search.lost(starts))

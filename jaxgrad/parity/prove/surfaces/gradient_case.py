@@ -73,7 +73,9 @@ class Case:
             float(value.print[0]) for value in evidence.runs[draw].values
         )
         self.left = _affordable(size)
+        before = evidence.clock.searched()
         self.actual = self.rerun({})
+        self.compiling = evidence.clock.searched() - before  # CPU time in seconds
         self.wrong = self.differing(self.actual, evidence.runs[draw])
 
     def rerun(self, settings: Mapping[Gate, float], draw: int | None = None) -> Mapping[str, Any]:
@@ -139,8 +141,10 @@ class Case:
         left = self.wrong
         trials = []
         for group in groups:
-            if self.left > 0 and self.evidence.may_search():
-                after = self.differing(self.rerun(dict.fromkeys(group, number)), run)
+            settings = dict.fromkeys(group, number)
+            seconds = self.compiling if self.gated.compiles(settings) else 0.0
+            if self.left > 0 and self.evidence.may_search(seconds=seconds):
+                after = self.differing(self.rerun(settings), run)
                 trials += [(group, after)] if after < self.wrong else []
         for group, after in sorted(trials, key=lambda trial: (len(trial[1]), len(trial[0]))):
             settings = dict.fromkeys(group, number)

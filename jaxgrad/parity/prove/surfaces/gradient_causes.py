@@ -30,6 +30,8 @@ def explain(evidence: Evidence) -> Explanation | None:
     chosen = _chosen(case)
     if chosen is None or not (chosen.complete and chosen.settings):
         return chosen
+    if not evidence.may_search(seconds=case.compiling):  # the cotangents are compiled once more
+        return chosen
     fixed = case.gated.gradients(evidence.draws[case.draw], chosen.settings, evidence.slots)
     return chosen._replace(cotangents=fixed.cotangents)
 

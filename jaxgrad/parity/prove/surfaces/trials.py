@@ -35,6 +35,7 @@ class Trial(NamedTuple):
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
     row: int | None = None  # the JAX value that equals the result of the changed call
     exchanged: tuple[tuple[str, str], ...] = ()  # weights that take each other's place
+    factors: tuple[tuple[str, float], ...] = ()  # of weights that are multiplied by a number
     changed: int = -1  # the value that the changed call computes, if this is not `value`
 
 
@@ -91,6 +92,13 @@ def scaled(run: TorchRun, i: int, row: int, factor: float) -> Trial:
 
     text = f"JAX's value is torch's times {as_written(factor)}"
     return Trial(i, text, (Change(value.call_number, call),), tested="scaling it in torch", row=row)
+
+
+def scaled_weight(i: int, name: str, row: int, factor: float) -> Trial:
+    """Return the trial in which JAX multiplies a weight that a call reads by a number."""
+    text = f"JAX multiplies {name} by {as_written(factor)}, torch does not"
+    tested = "multiplying it in torch"
+    return Trial(i, text, (), tested=tested, row=row, factors=((name, factor),))
 
 
 def reordered(run: TorchRun, i: int) -> Iterator[Trial]:

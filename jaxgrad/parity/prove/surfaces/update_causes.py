@@ -120,6 +120,8 @@ class Search:
             if changed is None or not confirms(early, self.compare(changed)):
                 continue
             if step < self.last:
+                if not self.evidence.may_search(tried.text):
+                    break
                 changed = self._rerun(variant, paths, self.last)
                 if changed is None:
                     continue
