@@ -21,6 +21,7 @@ from jaxgrad.parity.prove.jax_side.native import retraced
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, flat
 from jaxgrad.parity.prove.judge import Judged, judge, one_sided
+from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import compared, locate_forward
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
@@ -349,6 +350,13 @@ class Evidence:
     def jax_place(self, name: str) -> str:
         """Return the JAX path of a torch parameter, or the name of an input."""
         return name if name.startswith("input ") else self.port.weights.place_of(name)
+
+
+def explained(evidence: Evidence, find: Callable[[], Finding], finding: Finding) -> Finding:
+    """Return a finding with its cause; if the search raised, that is its observation."""
+    result, notes = evidence.locate(find, finding)
+    cause = [x.replace("first place could not be located", "cause is not known") for x in notes]
+    return dataclasses.replace(result, cause="; ".join(cause)) if cause else result
 
 
 def _free(run: TorchRun, gradients: Gradients) -> None:

@@ -228,7 +228,7 @@ class Gated:
 
 def _openable(port: Port, draw: Draw, gates: Sequence[Gate]) -> list[Gate]:
     """Return the stop_gradients without which JAX can differentiate the port."""
-    if not gates or Gated(port, gates)._traces(draw):  # noqa: SLF001
+    if not gates or Gated(port, gates)._traces(draw):
         return list(gates)
     if len(gates) == 1:
         return []

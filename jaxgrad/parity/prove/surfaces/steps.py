@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxgrad.parity.prove import acceptance
 from jaxgrad.parity.prove.acceptance import UNKNOWN, Compared, Range
-from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.evidence import Evidence, explained
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge, max_difference
 from jaxgrad.parity.prove.report import Finding, Surface
 from jaxgrad.parity.prove.surfaces import conjugates, moments, trajectories, update_causes
@@ -197,7 +197,7 @@ def _explained(
         cause, confirmed = search.guess(finding.torch)
         return dataclasses.replace(finding, cause=cause, tested=confirmed)
 
-    return evidence.locate(find, finding)[0]
+    return explained(evidence, find, finding)
 
 
 def _all_changes(trained: Trained, paths: Trajectories) -> list[Change]:

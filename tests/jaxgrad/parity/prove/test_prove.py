@@ -23,7 +23,7 @@ from jaxgrad.parity.prove import clock as clocks
 from jaxgrad.parity.prove import evidence
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import forward, locate_forward, structure
+from jaxgrad.parity.prove.surfaces import forward, locate_forward, structure, update_causes
 from jaxgrad.parity.prove.torch_side.values import Call
 from parity_tests.audits import planted_bugs
 from parity_tests.case import identity
@@ -475,6 +475,20 @@ def test_the_verdict_survives_an_error_while_locating(arguments, monkeypatch):
         "the first place could not be located because of a bug in jaxgrad: KeyError: 'spot'",
     )
     assert "output differs" in str(report)
+
+
+def test_an_error_in_the_search_for_a_cause_of_wrong_updates_is_reported(arguments, monkeypatch):
+    """The report shows the error of the search as its observation."""
+
+    def broken(*args):
+        raise KeyError("spot")
+
+    monkeypatch.setattr(update_causes.Search, "guess", broken)
+    pair = (lambda p: torch.optim.SGD(p, 0.1), optax.sgd(0.2))
+    first = proved(arguments, optimizer=pair).first
+
+    assert first is not None and not first.tested
+    assert first.cause == "the cause is not known because of a bug in jaxgrad: KeyError: 'spot'"
 
 
 def judged_without_forward(monkeypatch: pytest.MonkeyPatch, **request: Any) -> dict[str, str]:

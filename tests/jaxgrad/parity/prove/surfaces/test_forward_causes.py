@@ -565,8 +565,8 @@ class Trying:
         return Spot((row,), 0)
 
 
-TEXTS = ["visible 3", "merged 3", "visible 4", "merged 4", "scaled", "visible 2", "merged 2", "exchanged",
-         "call 3", "call 4", "call 18", "rewired 19", "multiple 3", "multiple 4"]  # fmt: skip
+TEXTS = ["visible 3", "merged 3", "visible 4", "merged 4", "scaled", "visible 2", "merged 2",
+         "exchanged", "call 3", "call 4", "call 18", "rewired 19", "multiple 3", "multiple 4"]  # fmt: skip
 
 
 @pytest.mark.parametrize("right", [*TEXTS, "none"])
