@@ -30,6 +30,7 @@ from jaxgrad.parity.prove import (
 from jaxgrad.parity.prove.clock import Clock, TimeLimit
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.report import (
+    NO_OPTIMIZER,
     SURFACES,
     Finding,
     Judgement,
@@ -183,6 +184,8 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         side = open_torch_side(request)
     with contextlib.closing(side):
         evidence = gather(request, clock, side)
+        evidence.waivers.check("structure", evidence.torch_side.state)
+        evidence.waivers.check("gradients", evidence.torch_gradients(evidence.runs[0]))
         judgements: dict[str, Judgement] = {}
         limit = clock.limit
         try:
@@ -191,7 +194,7 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
             clock.limit = None  # to report what is known
         ended = [name for name in SURFACES if name not in judgements]
         judgements |= {name: Judgement(_unjudged(name)) for name in ended}
-        judgements = evidence.waivers.settle(judgements)
+        judgements = evidence.waivers.settle(judgements, evidence.torch_side.state)
     surfaces = {
         surface: arguments.named(judgements[surface].surface, side.module) for surface in SURFACES
     }
@@ -311,7 +314,7 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
     if judgements["forward"].surface.verdict == "fail":
         texts = dict.fromkeys(SURFACES[2:], "the forward pass already differs")
         if request.optimizer is None and not request.has_state:
-            texts["updates"] = updates.NO_OPTIMIZER
+            texts["updates"] = NO_OPTIMIZER
         judgements |= {
             name: Judgement(Surface(name, "not judged", text)) for name, text in texts.items()
         }
