@@ -77,9 +77,9 @@ class Waivers:
             failed = any(j.surface.verdict == "fail" for j in judgements.values())
             if judged is not None and reasons and judged.text == NO_OPTIMIZER and not failed:
                 raise ProofError(
-                    f"accept={{{surface!r}: ...}} names {shown(next(iter(reasons)))}, but no update "
-                    "is compared: the forward pass changes nothing, and no optimizer= was given. "
-                    "Pass optimizer=, or remove the waiver"
+                    f"accept={{{surface!r}: ...}} names {shown(next(iter(reasons)))}, but no "
+                    "update is compared: the forward pass changes nothing, and no optimizer= was "
+                    "given. Pass optimizer=, or remove the waiver"
                 )
         return {
             name: self._settled(judgement, self.reasons[name])

@@ -112,7 +112,7 @@ BAD = {
     "without inputs": (lambda g: dict(inputs=None), "inputs= is missing"),
     "inputs of another shape": (
         lambda g: dict(inputs=(np.ones((5, 3)),)),
-        "called with 1 inputs (float64[5, 3]) raised RuntimeError",
+        "called with 1 input (float64[5, 3]) raised RuntimeError",
     ),
     "NaN in the input": (lambda g: dict(inputs=(np.full((5, 6), np.nan),)), "contains 30 NaN"),
     "integer outputs": (

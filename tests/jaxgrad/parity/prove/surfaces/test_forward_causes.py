@@ -566,7 +566,8 @@ class Trying:
 
 
 TEXTS = ["visible 3", "merged 3", "visible 4", "merged 4", "scaled", "visible 2", "merged 2",
-         "exchanged", "call 3", "call 4", "call 18", "rewired 19", "multiple 3", "multiple 4"]  # fmt: skip
+         "exchanged", "call 3", "call 4",
+         "call 18", "rewired 19", "multiple 3", "multiple 4"]  # fmt: skip
 
 
 @pytest.mark.parametrize("right", [*TEXTS, "none"])
