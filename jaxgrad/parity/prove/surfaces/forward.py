@@ -59,7 +59,7 @@ def _judged(evidence: Evidence) -> Judgement:
     modules = {c.module for c in evidence.runs[0].calls if c.outputs}
     matched = len(modules) - len(evidence.not_visible)
     text = (
-        f"outputs agree within {largest:.1g} (relative to their scale); {matched} of "
+        f"outputs {numbers.agreement(largest, 'their scale')}; {matched} of "
         f"{len(modules)} torch modules have a matching JAX value"
     )
     return Judgement(Surface("forward", "pass", text, rows, control=_control(evidence)))

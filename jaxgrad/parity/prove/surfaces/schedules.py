@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _TOLERANCE = 1e-6  # of the largest learning rate or update: schedules may be computed in float32
 _REPLAYED = "replaying torch with {} gives JAX's weights"
+COUNTED = "steps count from 1"
 _SECONDS = 2.0  # that replaying may take, estimated from these:
 _PER_TENSOR, _PER_ELEMENT = 2e-4, 4e-8
 
@@ -82,7 +83,7 @@ def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
         "updates",
         "the learning rate" + (f" of group {group}" if differ.shape[1] > 1 else ""),
         name_of(training.schedule),
-        f"the schedules differ first in step {first + 1} of {total}, by "
+        f"the schedules differ first in step {first + 1} of {total} ({COUNTED}), by "
         f"{abs(actual[first] - expected[first]):.2g}",
         torch_value=float(expected[first]),
         jax_value=float(actual[first]),
@@ -98,15 +99,15 @@ def _values(schedule: Any, step: int, rates: list[float]) -> list[float]:
         values = [float(x) for x in np.ravel(schedule(step))]
     except Exception as error:
         raise ProofError(
-            f"Training(schedule=) called with the step {step} raised {type(error).__name__}: "
-            f"{error}"
+            f"Training(schedule=) called with {step}, for step {step + 1}, raised "
+            f"{type(error).__name__}: {error}"
         ) from error
     if len(values) == 1 and len(set(rates)) == 1:
         return values * len(rates)
     if len(values) != len(rates):
         count = f"{len(values)} value" + "s" * (len(values) != 1)
         raise ProofError(
-            f"Training(schedule=) returned {count}, {values}, for the step {step}, in which "
+            f"Training(schedule=) returned {count}, {values}, for step {step + 1}, in which "
             f"torch's {len(rates)} parameter groups have the learning rates {rates}: return one "
             "value for each group, in the order of torch's groups, or leave schedule= out"
         )
@@ -134,12 +135,13 @@ def _replayed(evidence: Evidence, training: Training, total: int) -> Surface:
         return Surface("updates", "pass", f"given the same gradients, {total} steps agree")
     name, rate = found.name, found.rates[_group_of(evidence, training, found.name)]
     values: dict[str, Any] = {}
+    at = f"step {found.step} of {total} ({COUNTED})"
     if found.factor is not None:
-        text = f"JAX's learning rate differs from torch's first in step {found.step} of {total}"
+        text = f"JAX's learning rate differs from torch's first in {at}"
         values = dict(torch_value=rate, jax_value=rate * found.factor)
     else:
         text = (
-            f"given the same gradients, the update in step {found.step} of {total} is off by "
+            f"given the same gradients, the update in {at} is off by "
             f"{found.share:.2g} (relative to the largest update)"
         )
     finding = Finding("updates", name, evidence.jax_place(name), text, **values)
@@ -223,8 +225,8 @@ def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Varia
     if wrong.any():
         first, group = (int(i) for i in np.argwhere(wrong)[0])
         text = (
-            f"the schedules differ first in step {first + 1}, in which torch's learning rate is "
-            f"{expected[first, group]:.6g} and JAX's is {actual[first, group]:.6g}"
+            f"the schedules differ first in step {first + 1} ({COUNTED}), in which torch's "
+            f"learning rate is {expected[first, group]:.6g} and JAX's is {actual[first, group]:.6g}"
         )
         yield variants.with_rates(text, training, actual.tolist())._replace(given=True)
 

@@ -183,6 +183,8 @@ def _observed(training: Training, paths: Trajectories, name: str) -> str:
     before, expected, actual = paths.before[name], paths.torch, paths.jax
     if all(np.array_equal(weights[name], before) for weights in expected.values()):
         return "torch skips the weight, which has no gradient, but JAX's optimizer changes it"
+    if np.array_equal(actual[1][name], before) and not np.array_equal(expected[1][name], before):
+        return "JAX's optimizer does not change the weight in step 1, torch's does"
     factor = proportion(expected[1][name] - before, actual[1][name] - before)
     if factor is not None:
         return f"the first step is {factor:.6g} times torch's"

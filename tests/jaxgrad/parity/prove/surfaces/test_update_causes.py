@@ -503,6 +503,12 @@ def test_micro_batches_are_counted_in_the_state_of_multi_steps():
     assert text == "the first step is 3 times torch's"
 
 
+def test_a_first_step_that_only_torch_makes_is_observed():
+    """A schedule that starts at zero leaves the weight as it is."""
+    text = update_causes._observed(Training(None), trained(jax_move=0.0), "w")
+    assert text == "JAX's optimizer does not change the weight in step 1, torch's does"
+
+
 @pytest.mark.parametrize(
     ("moves", "text"),
     [
