@@ -11,6 +11,7 @@ from jaxgrad.parity.prove.align.align import Alignment
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.lines import quoted
+from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import (
@@ -134,7 +135,7 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
         "forward",
         module or locate_forward.ROOT,
         "the output, a constant" if key is None else place(program, key),
-        f"{_found(run, alignment, start)} The {names.get(bad.name, f'output {bad.name!r}')} "
+        f"{_found(run, alignment, start, key)} The {names.get(bad.name, f'output {bad.name!r}')} "
         f"is off by {bad.share:.2g} (relative to its scale)",
         **bad.worst,
         cause=cause or _unused(evidence, draw, start),
@@ -146,10 +147,12 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding:
     return quoted(finding, program, key, guess.fix if guess is not None else ("", ""))
 
 
-def _found(run: TorchRun, alignment: Alignment, start: int) -> str:
-    """Say what of a torch call occurs in the JAX program."""
+def _found(run: TorchRun, alignment: Alignment, start: int, key: Key | None = None) -> str:
+    """Say what of a torch call occurs in the JAX program; `key` is the JAX value of the finding."""
     value = run.values[start]
     given = {i for i in value.inputs if run.values[i].op in ("input", *locate_forward.REPEATS)}
+    if alignment.matches(start) and key is not None and key not in alignment.known:
+        return f"the output of torch's {value.op} also occurs in JAX, which then changes it."
     if alignment.matches(start):
         return f"the elements of torch's {value.op} output occur in JAX in another order or place."
     output = f"{list(value.shape)} output"

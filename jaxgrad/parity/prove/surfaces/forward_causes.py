@@ -125,6 +125,10 @@ class Search:
         multiple = find_multiple(value.data, self.prints)
         return None if multiple is None else trials.scaled(self.run, i, *multiple)
 
+    def operands(self, starts: Iterable[int]) -> list[int]:
+        """Return the values that `starts` read, of which JAX may read a multiple."""
+        return [k for i in starts for k in self.run.values[i].inputs]
+
     def all_trials(self, starts: Sequence[int]) -> Iterator[Trial]:
         """Yield every mistake in the calls of some values, one of each call in turn."""
         streams = [trials.in_call(self.run, i, self.numbers) for i in starts]
@@ -291,7 +295,8 @@ def guess(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> G
         if agrees:
             return _guess(search, trial, agrees)
         search.tried[trial.text] = None
-    for trial in _in_time(evidence, filter(None, map(search.multiple, starts))):
+    scaled = dict.fromkeys([*starts, *search.operands(starts)])
+    for trial in _in_time(evidence, filter(None, map(search.multiple, scaled))):
         agrees = search.confirmed(trial)
         if agrees:
             return _guess(search, trial, agrees)

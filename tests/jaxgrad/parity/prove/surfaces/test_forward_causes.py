@@ -70,6 +70,27 @@ def test_a_weight_that_jax_multiplies_by_a_number_is_named(weight, factor):
     assert (first.torch, first.op) == ("out", "linear") and first.jax.endswith(" (mul)")
 
 
+def test_a_multiple_of_an_operand_is_named():
+    """JAX normalizes 1.5 times the value that torch normalizes, which eps alone tells apart."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4))
+
+    def apply(p: Any, x: Any) -> Any:
+        y = 1.5 * linear(p, "0", x)
+        mean, var = y.mean(-1, keepdims=True), y.var(-1, keepdims=True)
+        return (y - mean) / jnp.sqrt(var + 1e-5) * p["1.weight"] + p["1.bias"]
+
+    first = prove(module, apply, arrays(module), (draw(5, 3),)).first
+
+    assert first is not None and first.cause == (
+        "JAX's value is torch's times 1.5 (scaling it in torch reproduces JAX's outputs)"
+    )
+    assert first.torch == "0" and first.jax.endswith(" (mul)")
+    assert first.text.startswith(
+        "the output of torch's linear also occurs in JAX, which then changes it. The final output"
+    )
+
+
 def test_the_place_is_not_a_transpose_of_a_weight():
     """A term that JAX adds to a bias is named, and not the weight that is transposed before it."""
     torch.manual_seed(0)
@@ -542,6 +563,9 @@ class Trying:
 
     def scaled_weights(self, starts: Any) -> Any:
         return [trial("scaled")]
+
+    def operands(self, starts: Any) -> Any:
+        return []
 
     def exchanged(self, starts: Any) -> Any:
         return [trial("exchanged")]
