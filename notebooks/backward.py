@@ -9,7 +9,7 @@
 # **You will be able to** compute gradients with respect to any value of a program, of outputs that
 # are not scalars, and predict what `.grad` holds afterwards.
 #
-# **Time** 30 minutes · **Level** first steps ·
+# **Time** 50 minutes · **Level** first steps ·
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%

@@ -15,7 +15,7 @@
 # **You will be able to** choose between `detach`, `no_grad`, `inference_mode` and
 # `requires_grad_(False)`, predict which gradients each of them leaves, and write the same in JAX.
 #
-# **Time** 35 minutes · **Level** first steps ·
+# **Time** 60 minutes · **Level** first steps ·
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%

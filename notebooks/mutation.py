@@ -9,7 +9,7 @@
 # **You will be able to** explain torch's errors about in-place changes and freed graphs, and avoid
 # the leaked tracers of JAX.
 #
-# **Time** 30 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
+# **Time** 50 minutes · **Level** intermediate · **Read first:** [backward](backward.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.

@@ -9,7 +9,7 @@
 # **You will be able to** predict whether a gradient is `None`, zero or a number, say why the
 # difference matters to an optimizer, and keep it in JAX.
 #
-# **Time** 30 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
+# **Time** 50 minutes · **Level** intermediate · **Read first:** [grad_modes](grad_modes.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.

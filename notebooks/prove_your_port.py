@@ -15,7 +15,7 @@
 # **You will be able to** check your own JAX port against its torch module, and read the report when
 # they differ.
 #
-# **Time** 20 minutes · **Level** first steps ·
+# **Time** 25 minutes · **Level** first steps ·
 # **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
 
 # %%
@@ -185,7 +185,10 @@ def port_stopped(p, x):
 
 report = prove_port(port_stopped)
 predict(
-    "Which of the six surfaces differ?",
+    "A port stops the gradient of one residual branch, which torch does not stop: "
+    "`h = h + lax.stop_gradient(branch(h))`. `prove` compares structure, forward pass, backward "
+    "pass (the cotangents of intermediate values), gradients, updates and precision. Which of "
+    "these six surfaces differ?",
     {name: surface.verdict for name, surface in report.surfaces.items()},
     "The values of the forward pass do not depend on where gradients are stopped.",
 )

@@ -210,9 +210,9 @@ def test_every_page_is_reachable():
     assert [path.name for path, text in texts.items() if 'href="file:line"' in text] == []
 
 
-@pytest.mark.parametrize(("name", "count"), [("worksheet", 10), ("assessment", 6)])
+@pytest.mark.parametrize(("name", "count"), [("worksheet", 8), ("assessment", 10)])
 def test_a_worksheet_is_printed_on_upright_pages(open_page, name, count):
-    """A lesson has two pages; there is neither an empty page nor one across."""
+    """A sheet has two pages; there is neither an empty page nor one across."""
     if name not in PAGES:
         pytest.skip("the site has no such page")
     tab = open_page(name, 1200)

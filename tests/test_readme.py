@@ -5,6 +5,7 @@ import json
 import linecache
 import pathlib
 import re
+import tomllib
 from typing import Any
 
 import jax
@@ -39,6 +40,20 @@ def test_the_cpu_build_of_torch_is_named_under_install():
     install = README.partition("\n## Install\n")[2].partition("\n## ")[0]
 
     assert "`pip install torch --index-url https://download.pytorch.org/whl/cpu`" in install
+
+
+def test_an_environment_is_made_before_the_first_install():
+    """The first line of Install makes an environment, on Windows too, and each extra exists."""
+    install = README.partition("\n## Install\n")[2].partition("\n## ")[0]
+    (block,) = re.findall(r"```bash\n(.*?)```", install, re.DOTALL)
+    first, *others = block.splitlines()
+
+    assert first.startswith("python3 -m venv .venv && . .venv/bin/activate")
+    assert "Windows: py -m venv .venv" in first
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [extra for line in others for extra in re.findall(r'"\.\[(\w+)\]"', line)]
+    assert extras == ["torch", "parity", "nnx", "notebooks"]
+    assert set(extras) <= set(project["optional-dependencies"])
 
 
 def test_a_report_names_the_file_that_the_reader_is_told_to_save():

@@ -30,6 +30,12 @@ SHORT = {
 
 
 ALL = "all"  # the badge of all parameters of a lane
+_MAIN = 2  # operations that a box of several operations may name
+_MINOR = {  # operations that move or add values
+    *("add", "add_any", "broadcast_in_dim", "convert_element_type"),
+    *("reduce_sum", "reshape", "squeeze", "transpose"),
+    *("Add", "Expand", "Permute", "Sum", "T", "Transpose", "Unsqueeze", "View"),
+}
 
 
 class Box(NamedTuple):
@@ -38,6 +44,7 @@ class Box(NamedTuple):
     members: tuple[str, ...]  # names of its operations
     folded: bool
     is_relayout: bool  # it only changes a layout or dtype
+    main: str = ""  # the names of its main operations, if these are few
 
 
 class Diagram(NamedTuple):
@@ -149,6 +156,12 @@ def _boxes(indexed: list[Indexed], box_of: Mapping[Key, Key]) -> dict[Key, Box]:
     return {key: _box(key, ops, key in relayouts) for key, ops in members.items()}
 
 
+def named(diagram: Diagram) -> Diagram:
+    """Return the diagram with the names of the main operations in boxes that only count them."""
+    boxes = {key: box._replace(text=box.main or box.text) for key, box in diagram.boxes.items()}
+    return diagram._replace(boxes=boxes)
+
+
 def counted(count: int) -> str:
     """Return the text of a box that only says how many operations it has."""
     return "1 op" if count == 1 else f"{count} ops"
@@ -159,15 +172,19 @@ def _box(key: Key, ops: Mapping[Key, Op], is_relayout: bool) -> Box:
     if not isinstance(key[-2], str):  # a box of several operations
         text = ".".join(key[1]) or counted(len(ops))
         text = f".{text}" if key[1] and text.isdigit() else text
-        return Box(key[0], text, names, folded=len(ops) > 1, is_relayout=False)
+        main = distinct(_plain(op.of or op.name) for op in ops.values())
+        main = [SHORT.get(name) or name for name in main if name not in _MINOR]
+        few = ", ".join(main) if len(main) <= _MAIN and not key[1] else ""
+        return Box(key[0], text, names, folded=len(ops) > 1, is_relayout=False, main=few)
     op = ops[key]
-    text = (
-        SHORT.get(op.folded, op.folded)
-        or SHORT.get(op.name)
-        or op.name.split("::")[-1].split("Backward")[0]
-    )
+    text = SHORT.get(op.folded, op.folded) or SHORT.get(op.name) or _plain(op.name)
     folded = bool(op.folded) and not op.folded.startswith("hook")
     return Box(key[0], text, names, folded, is_relayout)
+
+
+def _plain(name: str) -> str:
+    """Return the name of a node of torch without its namespace and its ending."""
+    return name.rsplit("::", maxsplit=1)[-1].split("Backward", maxsplit=1)[0]
 
 
 def _badges(

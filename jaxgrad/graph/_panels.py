@@ -5,10 +5,10 @@ from __future__ import annotations
 import collections
 import functools
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from jaxgrad.graph._fold import Diagram, fold
+from jaxgrad.graph._fold import Diagram, fold, named
 from jaxgrad.graph._lanes import Assigned
 from jaxgrad.graph._layout import LANE_GAP, Layout, arrange
 from jaxgrad.graph._model import Graph
@@ -106,15 +106,18 @@ def _fitted(
             for graphs, diagram in zip(sides, diagrams, strict=True)
         ]
 
+    def beside_fits(panels: Sequence[Panel]) -> bool:
+        widths = [panel.width if len(panels) > 1 else panel.layout.width for panel in panels]
+        return sum(widths) + SIDE_GAP * (len(panels) - 1) <= room
+
     panels = draw(ALL)
-    widths = [panel.width if len(panels) > 1 else panel.layout.width for panel in panels]
-    if sum(widths) + SIDE_GAP * (len(panels) - 1) <= room:
-        return Panels(panels, stacked=False)
+    if beside_fits(panels):
+        return Panels(_named(panels, beside_fits), stacked=False)
     many = max(map(len, sides)) >= MANY
     for level in LESS if many and len(panels) > 1 else ():
         panels = draw(level)
-        if sum(panel.width for panel in panels) + SIDE_GAP <= room:
-            return Panels(panels, stacked=False)
+        if beside_fits(panels):
+            return Panels(_named(panels, beside_fits), stacked=False)
     for level in LESS[-2:] if many else LESS:
         panels = _aligned(draw(level))
         if _fits(panels, room):
@@ -126,7 +129,12 @@ def _fitted(
         more = _aligned(draw(level, wide | {lane}))
         if _fits(more, room):
             panels, wide = more, wide | {lane}
-    return Panels(panels, stacked=len(panels) > 1)
+
+    def aligned_fits(panels: Sequence[Panel]) -> bool:
+        return _fits(_aligned(list(panels)), room)
+
+    panels = _named(panels, aligned_fits)
+    return Panels(_aligned(panels), stacked=len(panels) > 1)
 
 
 def _panel(graphs: Mapping[str, Graph], diagram: Diagram, compared: bool) -> Panel:
@@ -140,6 +148,16 @@ def _panel(graphs: Mapping[str, Graph], diagram: Diagram, compared: bool) -> Pan
         views,
         compared,
     )
+
+
+def _named(panels: list[Panel], fits: Callable[[Sequence[Panel]], bool]) -> list[Panel]:
+    """Let boxes of several operations name the main ones, if the panels then still fit."""
+    diagrams = [named(panel.diagram) for panel in panels]
+    changed = [
+        panel._replace(diagram=diagram, layout=arrange(diagram, compared=panel.compared))
+        for panel, diagram in zip(panels, diagrams, strict=True)
+    ]
+    return changed if fits(changed) else panels
 
 
 def _fits(panels: Sequence[Panel], room: float) -> bool:

@@ -5,36 +5,39 @@ The programs of the key run in a plain session. `make pages` writes the pages.
 
 import inspect
 import pathlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-from parity_tests.notebook.assessment_questions import BLANK, PARTS, Part, Question
+from parity_tests.notebook.assessment_questions import BLANK, EXAMS, PARTS, Exam, Part, Question
 from parity_tests.notebook.plain_session import printed
 from parity_tests.notebook.practice import solution
 from parity_tests.notebook.teachers import spaced
-from parity_tests.notebook.worksheet import page_break, without_imports, write
+from parity_tests.notebook.worksheet import how_to_print, page_break, without_imports, write
 from parity_tests.runner.settings import ROOT
 
 
 PATH = ROOT / "docs" / "assessment.md"
 KEY = ROOT / "docs" / "assessment_key.md"
 COURSE = ROOT / "docs" / "course.md"
-TOTAL = sum(part.points * len(part.questions) for part in PARTS)
 HEAD = f"""\
 <!-- written by `make pages` -->
 # Assessment
 
 <div class="screen-only">
 
-*For teachers:* a written test after the [course](course.md). Print this page from the browser; this
-paragraph is not printed. The answers are in the [key](assessment_key.md). The three sessions teach
-questions {{sessions}} ({{points}} points). The others need further notebooks or pages, most of them
-listed under [If there is more time](course.md#if-there-is-more-time); the key names the page for
-each question. Leave out what you have not reached.
+*For teachers:* two written tests. The first asks what the three sessions of the
+[course](course.md) teach. The second asks for the further notebooks and pages; leave out the
+questions on what you have not reached. The answers are in the [key](assessment_key.md), which names
+the page for each question.
+
+{how_to_print("assessment")} This text is not printed.
 
 </div>
-
-{{count}} questions, {TOTAL} points, 60 minutes, without a computer. All numbers are float32. The
-usual imports are left out: `jax`, `jnp`, `lax`, `optax`, `torch` and `jaxgrad`.
+"""
+EXAM = f"""\
+{{count}} questions, {{points}} points, {{minutes}} minutes, without a computer. All numbers are
+float32. The usual imports are left out: `jax`, `jnp`, `lax`, `np`, `optax`, `torch`, `jaxgrad` and
+`prove`.
 
 {write("Name, date, points", 1)}"""
 KEY_HEAD = f"""\
@@ -44,9 +47,12 @@ KEY_HEAD = f"""\
 *For teachers: the answers to the [assessment](assessment.md), and how to mark them.*
 
 Every answer was run in a plain session, in float32, and the text under it is what it printed. A
-wrong answer to expect is in quotes, and the sentence after it says what is behind it. There are
-{TOTAL} points. To pass, we suggest half of the points of the questions that you set: {TOTAL // 2}
-for all, {{half}} for those that the three sessions teach ({{sessions}}).
+wrong answer to expect is in quotes, and the sentence after it says what is behind it.
+
+{{points}}. To pass, we suggest half of the points of the
+questions that you set.
+
+{how_to_print("assessment_key")}
 
 This key is public. If the marks count, change the numbers in the programs, which are in
 `parity_tests/notebook/assessment_questions.py`. Then run `python -m
@@ -81,20 +87,10 @@ def numbered() -> Iterator[tuple[int, Part, Question]]:
         yield number, part, question
 
 
-def in_sessions() -> tuple[list[int], int]:
-    """Return the numbers of the questions that the three sessions teach, and their points.
-
-    A question counts if docs/course.md links to its page or notebook above "If there is more time".
-    """
+def in_sessions(question: Question) -> bool:
+    """Return whether docs/course.md links to a question's page above "If there is more time"."""
     sessions = COURSE.read_text(encoding="utf-8").partition("\n## If there is more time\n")[0]
-    taught = [(n, part.points) for n, part, q in numbered() if f"({q.taught}" in sessions]
-    return [number for number, _ in taught], sum(points for _, points in taught)
-
-
-def listed(numbers: Sequence[int]) -> str:
-    """Return numbers as a list in a sentence."""
-    *first, last = map(str, numbers)
-    return f"{', '.join(first)} and {last}"
+    return f"({question.taught}" in sessions
 
 
 def shown(question: Question) -> str:
@@ -117,13 +113,16 @@ def page(outputs: Mapping[str, str]) -> str:
     Args:
         outputs: What each of the `programs` prints.
     """
-    numbers, points = in_sessions()
-    parts = [HEAD.format(count=len(list(numbered())), sessions=listed(numbers), points=points)]
+    parts = [HEAD]
     for number, part, question in numbered():
+        exam = next(exam for exam in EXAMS if part in exam.parts)
+        if part is exam.parts[0] and question is part.questions[0]:
+            parts += [] if exam is EXAMS[0] else [page_break("right")]
+            parts += [f"## {exam.title}\n", EXAM.format(**_facts(exam))]
         if question is part.questions[0]:
-            parts += ["" if part is PARTS[0] else page_break(), f"## {part.title}\n"]
+            parts += ["" if part is exam.parts[0] else page_break(), f"### {part.title}\n"]
             parts.append(f"{part.task} ({part.points} points each)\n")
-        parts.append(f"### Question {number}\n")
+        parts.append(f"#### Question {number}\n")
         parts.append(f"{_task(question)}\n\n```python\n{without_imports(shown(question))}\n```\n")
         if question.line:
             which = f"{name(question)}, wrong" if is_mistake(question) else name(question)
@@ -138,19 +137,28 @@ def key(outputs: Mapping[str, str]) -> str:
     Args:
         outputs: What each of the `programs` prints.
     """
-    numbers, points = in_sessions()
-    parts = [KEY_HEAD.format(sessions=listed(numbers), half=f"{points / 2:g}")]
+    points = " and ".join(f"the {exam.title.lower()} has {exam.points} points" for exam in EXAMS)
+    parts = [KEY_HEAD.format(points=points.capitalize())]
     for number, part, question in numbered():
+        exam = next(exam for exam in EXAMS if part in exam.parts)
+        if part is exam.parts[0] and question is part.questions[0]:
+            parts.append(f"## {exam.title}, after {exam.after}\n")
         if question is part.questions[0]:
-            parts.append(f"## {part.title}\n")
+            parts.append(f"### {part.title}\n")
             parts.append(f"**Marking**, {part.points} points each: {part.marking}\n")
         parts.append(_answer(number, question, outputs[name(question)]))
     return "\n".join(parts)
 
 
+def _facts(exam: Exam) -> dict[str, Any]:
+    """Return what the head of a test states."""
+    count = sum(len(part.questions) for part in exam.parts)
+    return {"count": count, "points": exam.points, "minutes": exam.minutes}
+
+
 def _answer(number: int, question: Question, output: str) -> str:
     """Return the answer to a question, its reason and the wrong answer to expect."""
-    lines = [f"### Answer {number}\n"]
+    lines = [f"#### Answer {number}\n"]
     if question.line:
         lines.append(f"```python\n{question.line}\n```\n\nWith this line the program prints:\n")
     else:

@@ -13,11 +13,13 @@ from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 import torch
 from jax import lax
 
 import jaxgrad
+from jaxgrad.parity import prove
 
 
 BLANK = "..."
@@ -66,6 +68,28 @@ class Part:
     marking: str
     lines: int
     questions: tuple[Question, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class Exam:
+    """A written test.
+
+    Attributes:
+        title: The heading.
+        after: The part of the course that it follows, as the end of a sentence.
+        minutes: The time that it takes.
+        parts: The parts.
+    """
+
+    title: str
+    after: str
+    minutes: int
+    parts: tuple[Part, ...]
+
+    @property
+    def points(self) -> int:
+        """The points of all questions."""
+        return sum(part.points * len(part.questions) for part in self.parts)
 
 
 def through_a_detach():
@@ -215,149 +239,424 @@ def two_batches():
     print("JAX:", {name: grad.item() for name, grad in total.items()})
 
 
-PARTS = (
-    Part(
-        "Part A: predict",
-        "What does the program print? Give a reason in one sentence.",
-        3,
-        "2 points for the result, 1 for the reason. A slip in the arithmetic with the right reason"
-        " still gets 2.",
-        3,
+def constant_inside_no_grad():
+    """The first factor is computed inside `no_grad`."""
+    x = torch.tensor(3.0, requires_grad=True)
+    with torch.no_grad():
+        a = 2 * x
+    b = 2 * x
+    (a * b).backward()
+    print(x.grad.item())
+
+
+def backward_twice():
+    """`backward()` is called twice, without `retain_graph`."""
+
+    def twice(function):
+        x = torch.tensor(3.0, requires_grad=True)
+        y = function(x)
+        y.backward()
+        try:
+            y.backward()
+            print(x.grad.item())
+        except RuntimeError:
+            print("RuntimeError")
+
+    twice(lambda x: x + 1)
+    twice(lambda x: x**2)
+
+
+def changed_in_place():
+    """The result is changed in place before `backward()`."""
+
+    def change(function):
+        x = torch.tensor(0.0, requires_grad=True)
+        y = function(x)
+        y += 1
+        try:
+            y.backward()
+            print(x.grad.item())
+        except RuntimeError:
+            print("RuntimeError")
+
+    change(lambda x: 5 * x)
+    change(torch.tanh)
+
+
+def stopped_outside():
+    """The first factor is detached. A colleague called `stop_gradient` before `jax.grad`."""
+    x = torch.tensor(3.0, requires_grad=True)
+    (x.detach() * x).backward()
+    print("torch:", x.grad.item())
+
+    def loss(x):
+        return lax.stop_gradient(x) * x
+
+    stopped = lax.stop_gradient(jnp.array(3.0))
+    print("JAX:", jax.grad(loss)(stopped).item())
+
+
+def bootstrapped_target():
+    """The value `w * now` is trained towards a target that torch detaches."""
+    w = torch.tensor(2.0, requires_grad=True)
+    now, after = 1.0, 3.0
+    target = 1 + 0.5 * (w * after).detach()
+    ((w * now - target) ** 2).backward()
+    print("torch:", w.grad.item())
+
+    def loss(w):
+        target = 1 + 0.5 * lax.stop_gradient(w * after)
+        return (w * now - target) ** 2
+
+    print("JAX:", jax.grad(loss)(2.0).item())
+
+
+def verdicts_of_a_port():
+    """`prove` compares a port with its module. Each verdict is `pass`, `fail` or `not judged`.
+    What does the program print, and why does `forward` have its verdict?"""
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+    params = {name: p.numpy() for name, p in model.state_dict().items()}
+
+    def port(p, x):
+        h = jnp.tanh(x @ p["0.weight"].T + p["0.bias"])
+        return lax.stop_gradient(h) @ p["2.weight"].T + p["2.bias"]
+
+    report = prove(model, port, params, (np.ones((5, 3)),))
+    for name in ("structure", "forward", "gradients", "updates"):
+        print(f"{name}: {report.surfaces[name].verdict}")
+
+
+def coupled_decay():
+    """`prove` also trains the layer for three steps. What the program prints is below it. Mark the
+    wrong line, and write the correct one."""
+    model = torch.nn.Linear(3, 1)
+    params = {name: p.numpy() for name, p in model.state_dict().items()}
+
+    def port(p, x):
+        return x @ p["weight"].T + p["bias"]
+
+    def torch_adamw(parameters):
+        return torch.optim.AdamW(parameters, lr=0.01, weight_decay=0.1)
+
+    tx = optax.adamw(0.01, weight_decay=0.1)
+    optimizer = (torch_adamw, tx)
+    report = prove(model, port, params, (np.ones((5, 3)),), optimizer=optimizer, steps=3)
+    for name in ("structure", "forward", "gradients", "updates"):
+        print(f"{name}: {report.surfaces[name].verdict}")
+
+
+EXAMS = (
+    Exam(
+        "First test",
+        "the three sessions of the course",
+        60,
         (
-            Question(
-                through_a_detach,
-                "../notebooks/grad_modes.ipynb",
-                "`y.detach()` is the constant 4. So the derivative of `4 * x + x**2` is 4 + 2x, "
-                "which is 8 at x = 2.",
-                "16",
-                "`detach` was ignored, which gives 3x² + 2x. Ask what `y.detach()` depends on.",
+            Part(
+                "Part A: predict",
+                "What does the program print? Give a reason in one sentence.",
+                3,
+                "2 points for the result, 1 for the reason. A slip in the arithmetic with the "
+                "right reason still gets 2.",
+                3,
+                (
+                    Question(
+                        through_a_detach,
+                        "../notebooks/grad_modes.ipynb",
+                        "`y.detach()` is the constant 4. So the derivative of `4 * x + x**2` is 4"
+                        " + 2x, "
+                        "which is 8 at x = 2.",
+                        "16",
+                        "`detach` was ignored, which gives 3x² + 2x. Ask what `y.detach()` "
+                        "depends on.",
+                    ),
+                    Question(
+                        constant_inside_no_grad,
+                        "../notebooks/grad_modes.ipynb",
+                        "Inside `no_grad` torch records nothing, so `a` is the constant 6. The "
+                        "derivative of 6 · 2x is 12.",
+                        "24",
+                        "`a` is treated as a function of x. Both factors together would be 4x², "
+                        "with the derivative 8x.",
+                    ),
+                    Question(
+                        number_zero_none,
+                        "../notebooks/none_or_zero.ipynb",
+                        "torch has a path from the loss to `b`, with a derivative of zero, and no"
+                        " path to "
+                        "`c`. `jax.grad` returns an array for every parameter.",
+                        "`None` for `b` too, as it has no influence",
+                        "The size of a derivative is confused with the existence of a path.",
+                    ),
+                    Question(
+                        decay_without_a_gradient,
+                        "../notebooks/none_or_zero.ipynb",
+                        "Weight decay applies even if the gradient is zero: 1 − 0.1 · 0.5 = 0.95."
+                        " torch "
+                        "skips a parameter whose gradient is `None`.",
+                        "1.0 and 1.0",
+                        "Weight decay is thought to need a nonzero gradient. The optimizer adds "
+                        "it to "
+                        "every gradient, even to zero.",
+                    ),
+                    Question(
+                        backward_twice,
+                        "tape_or_transform.md",
+                        "The node of a sum keeps no tensor, so its graph can be walked again, and"
+                        " torch adds 1 to `.grad` twice. The node of `x**2` keeps x, which the "
+                        "first `backward()` frees.",
+                        "RuntimeError for both",
+                        "The graph itself is not freed. Only the tensors that a node keeps are "
+                        "freed.",
+                    ),
+                    Question(
+                        changed_in_place,
+                        "tape_or_transform.md",
+                        "The product keeps the factor 5 and not its result, so a change of the "
+                        "result does no harm. The node of `tanh` keeps its result, which `y += 1`"
+                        " changes.",
+                        "5.0 and 1.0",
+                        "The derivative of `tanh` at 0 is 1, but torch computes it from the "
+                        "result that it kept. That has changed, so torch raises.",
+                    ),
+                ),
             ),
-            Question(
-                number_zero_none,
-                "../notebooks/none_or_zero.ipynb",
-                "torch has a path from the loss to `b`, with a derivative of zero, and no path to "
-                "`c`. `jax.grad` returns an array for every parameter.",
-                "`None` for `b` too, as it has no influence",
-                "The size of a derivative is confused with the existence of a path.",
+            Part(
+                "Part B: find the mistake",
+                "The JAX program is a port of the torch program, but the two print different "
+                "numbers, "
+                "shown below the program. Mark the wrong line, say what torch does there, and "
+                "write the correct line.",
+                5,
+                "1 point for the line, 2 for the explanation, 2 for the correct line. Any line "
+                "that "
+                "gives torch's numbers for these and for other inputs is correct. Try a second "
+                "input: [0, −1, 2] in question 7 and 5 in 8.",
+                4,
+                (
+                    Question(
+                        relu_at_zero,
+                        "kinks.md",
+                        "At 0 both arguments of `jnp.maximum` are equal, and JAX gives each of "
+                        "them half "
+                        "of the gradient. The gradient of torch's `relu` there is 0, like that of "
+                        "`jax.nn.relu`.",
+                        "the dtype: write `jnp.maximum(x, 0.0)`",
+                        "The value of the loss is right. Only the gradient at the tie differs.",
+                        "return jnp.sum(jax.nn.relu(x))",
+                        "return jnp.sum(jnp.maximum(x, 0))",
+                    ),
+                    Question(
+                        stopped_outside,
+                        "../notebooks/grad_modes.ipynb",
+                        "An array carries no record, so `stop_gradient` outside of the "
+                        "differentiated "
+                        "function stops nothing. In the function, torch's `detach` becomes "
+                        "`lax.stop_gradient` around the first factor.",
+                        "`jax.grad(lax.stop_gradient(loss))`",
+                        "A function has no gradient to stop. What is stopped is a value inside of"
+                        " it.",
+                        "return lax.stop_gradient(x) * x",
+                        "return x * x",
+                    ),
+                ),
             ),
-            Question(
-                decay_without_a_gradient,
-                "../notebooks/none_or_zero.ipynb",
-                "Weight decay applies even if the gradient is zero: 1 − 0.1 · 0.5 = 0.95. torch "
-                "skips a parameter whose gradient is `None`.",
-                "1.0 and 1.0",
-                "Weight decay is thought to need a nonzero gradient. The optimizer adds it to "
-                "every gradient, even to zero.",
+            Part(
+                "Part C: write a line",
+                "Write the missing line of the JAX program. What the complete program prints is "
+                "below "
+                "it.",
+                5,
+                "5 points for any line that gives torch's numbers for these and for other inputs "
+                "(a "
+                "second input: w = 4 in question 9, the batches 2 and 3 in 10), even if it uses "
+                "other functions than the model answer. "
+                "3 points if only a name or a bracket is wrong. 2 points if the idea is right, "
+                "but the line computes something else.",
+                3,
+                (
+                    Question(
+                        bootstrapped_target,
+                        "../notebooks/00_ten_minutes.ipynb",
+                        "torch detaches `w * after`. Only the value at `now` is differentiated: 2"
+                        " · (2 − 4) · 1 = −4.",
+                        "`target = lax.stop_gradient(w) * after`",
+                        "The value is wrong: the 1 and the factor 0.5 are missing. The stop alone"
+                        " is right.",
+                        "target = 1 + 0.5 * lax.stop_gradient(w * after)",
+                        f"target = {BLANK}",
+                    ),
+                    Question(
+                        two_batches,
+                        "../notebooks/00_ten_minutes.ipynb",
+                        "torch adds to `.grad`. In JAX you add the two trees.",
+                        "`total = first + second`",
+                        "Dictionaries cannot be added. `jax.tree.map` adds them leaf by leaf.",
+                        "total = jax.tree.map(jnp.add, first, second)",
+                        f"total = {BLANK}",
+                    ),
+                ),
             ),
-            Question(
-                hook_on_two_uses,
-                "../notebooks/hooks.ipynb",
-                "torch first adds the gradients of both uses, 2 + 4 = 6. The hook runs once and "
-                "makes 5 of it, and `3 * x` multiplies it by 3.",
-                "18",
-                "The hook is thought to run once for each use, where neither 2 nor 4 exceeds 5.",
-            ),
-            Question(
-                clipped_by_its_norm,
-                "../notebooks/clipping.ipynb",
-                "The norm of [6, 8] is 10, and the function returns the norm before clipping. The "
-                "whole gradient is multiplied by 5 / 10.",
-                "5.0 [5.0, 5.0]",
-                "Clipping by norm is confused with clipping each value.",
+            Part(
+                "Part D: read what `prove` says",
+                "The programs call `prove`, and print the verdicts of four surfaces. Give the "
+                "reason "
+                "for your answer.",
+                6,
+                "3 points for the verdicts (question 11) or for the correct line (12), 3 for the "
+                "reason. In question 12 any line that makes `updates` pass is correct.",
+                5,
+                (
+                    Question(
+                        verdicts_of_a_port,
+                        "../notebooks/prove_your_port.ipynb",
+                        "`stop_gradient` is the identity in the forward pass, so the outputs "
+                        "agree. The "
+                        "first layer has a gradient in torch and no path in the port, which is a "
+                        "difference in structure and in the gradients. Without `optimizer=` no "
+                        "update is "
+                        "judged.",
+                        "`forward` fails too, as a stopped layer computes something else",
+                        "The value of `stop_gradient(h)` is that of h. Only derivatives differ.",
+                    ),
+                    Question(
+                        coupled_decay,
+                        "../notebooks/prove_your_port.ipynb",
+                        "The gradients agree and the updates do not, so the mistake is in the "
+                        "optimizer. "
+                        "torch's AdamW subtracts the decay from the weight itself. The chain adds"
+                        " it to "
+                        "the gradient, which Adam then divides by its size.",
+                        "`stop_gradient` in the port",
+                        "A wrong gradient would be found on the surface `gradients`, before the "
+                        "updates.",
+                        "tx = optax.adamw(0.01, weight_decay=0.1)",
+                        "tx = optax.chain(optax.add_decayed_weights(0.1), optax.adam(0.01))",
+                    ),
+                ),
             ),
         ),
     ),
-    Part(
-        "Part B: find the mistake",
-        "The JAX program is a port of the torch program, but the two print different numbers, "
-        "shown below the program. Mark the wrong line, say what torch does there, and write the "
-        "correct line.",
-        5,
-        "1 point for the line, 2 for the explanation, 2 for the correct line. Any line that gives "
-        "torch's numbers for these and for other inputs is correct. Try a second input: `v` = 3 in "
-        "question 6, a weight of 2 in 7, [0, −1, 2] in 8 and [1, 2, 6] in 9.",
-        4,
+    Exam(
+        "Second test",
+        "the further notebooks and pages that the key names",
+        40,
         (
-            Question(
-                policy_gradient,
-                "../notebooks/actor_critic.ipynb",
-                "torch detaches the advantage in the first term, so that term does not train the "
-                "critic. In the JAX program both terms do.",
-                "`stop_gradient` around `5 - v`",
-                "This stops the advantage in the second term too, so the critic does not learn.",
-                "return -(3 * w) * lax.stop_gradient(advantage) + advantage**2",
-                "return -(3 * w) * advantage + advantage**2",
+            Part(
+                "Part E: predict",
+                "What does the program print? Give a reason in one sentence.",
+                3,
+                "2 points for the result, 1 for the reason. A slip in the arithmetic with the "
+                "right reason still gets 2.",
+                3,
+                (
+                    Question(
+                        hook_on_two_uses,
+                        "../notebooks/hooks.ipynb",
+                        "torch first adds the gradients of both uses, 2 + 4 = 6. The hook runs "
+                        "once and "
+                        "makes 5 of it, and `3 * x` multiplies it by 3.",
+                        "18",
+                        "The hook is thought to run once for each use, where neither 2 nor 4 "
+                        "exceeds 5.",
+                    ),
+                    Question(
+                        clipped_by_its_norm,
+                        "../notebooks/clipping.ipynb",
+                        "The norm of [6, 8] is 10, and the function returns the norm before "
+                        "clipping. The "
+                        "whole gradient is multiplied by 5 / 10.",
+                        "5.0 [5.0, 5.0]",
+                        "Clipping by norm is confused with clipping each value.",
+                    ),
+                ),
             ),
-            Question(
-                default_of_weight_decay,
-                "../notebooks/optimizers.ipynb",
-                "The default of `weight_decay` is 0.01 in torch's AdamW and 0.0001 in optax's.",
-                "a larger learning rate",
-                "A rate of 0.10099 gives the right number for this weight, and a wrong one for a "
-                "weight of 2: 1.89899, where torch has 1.898.",
-                "tx = optax.adamw(0.1, weight_decay=0.01)",
-                "tx = optax.adamw(0.1)",
+            Part(
+                "Part F: find the mistake",
+                "The JAX program is a port of the torch program, but the two print different "
+                "numbers, "
+                "shown below the program. Mark the wrong line, say what torch does there, and "
+                "write the correct line.",
+                5,
+                "1 point for the line, 2 for the explanation, 2 for the correct line. Any line "
+                "that "
+                "gives torch's numbers for these and for other inputs is correct. Try a second "
+                "input: `v` = 3 in question 15, a weight of 2 in 16 and [1, 2, 6] in 17.",
+                4,
+                (
+                    Question(
+                        policy_gradient,
+                        "../notebooks/actor_critic.ipynb",
+                        "torch detaches the advantage in the first term, so that term does not "
+                        "train the "
+                        "critic. In the JAX program both terms do.",
+                        "`stop_gradient` around `5 - v`",
+                        "This stops the advantage in the second term too, so the critic does not "
+                        "learn.",
+                        "return -(3 * w) * lax.stop_gradient(advantage) + advantage**2",
+                        "return -(3 * w) * advantage + advantage**2",
+                    ),
+                    Question(
+                        default_of_weight_decay,
+                        "../notebooks/optimizers.ipynb",
+                        "The default of `weight_decay` is 0.01 in torch's AdamW and 0.0001 in "
+                        "optax's.",
+                        "a larger learning rate",
+                        "A rate of 0.10099 gives the right number for this weight, and a wrong "
+                        "one for a "
+                        "weight of 2: 1.89899, where torch has 1.898.",
+                        "tx = optax.adamw(0.1, weight_decay=0.01)",
+                        "tx = optax.adamw(0.1)",
+                    ),
+                    Question(
+                        divided_by_the_deviation,
+                        "traps/layers_and_losses.md#var-std",
+                        "torch's `std` divides by n − 1 by default, and that of JAX, like "
+                        "NumPy's, by n.",
+                        "a missing `stop_gradient` around the deviation",
+                        "The value of the ratio differs too, and `stop_gradient` never changes a "
+                        "value.",
+                        "return x[2] / x.std(ddof=1)",
+                        "return x[2] / x.std()",
+                    ),
+                ),
             ),
-            Question(
-                relu_at_zero,
-                "kinks.md",
-                "At 0 both arguments of `jnp.maximum` are equal, and JAX gives each of them half "
-                "of the gradient. The gradient of torch's `relu` there is 0, like that of "
-                "`jax.nn.relu`.",
-                "the dtype: write `jnp.maximum(x, 0.0)`",
-                "The value of the loss is right. Only the gradient at the tie differs.",
-                "return jnp.sum(jax.nn.relu(x))",
-                "return jnp.sum(jnp.maximum(x, 0))",
-            ),
-            Question(
-                divided_by_the_deviation,
-                "traps/layers_and_losses.md#var-std",
-                "torch's `std` divides by n − 1 by default, and that of JAX, like NumPy's, by n.",
-                "a missing `stop_gradient` around the deviation",
-                "The value of the ratio differs too, and `stop_gradient` never changes a value.",
-                "return x[2] / x.std(ddof=1)",
-                "return x[2] / x.std()",
-            ),
-        ),
-    ),
-    Part(
-        "Part C: write a line",
-        "Write the missing line of the JAX program. What the complete program prints is below it.",
-        5,
-        "5 points for any line that gives torch's numbers for these and for other inputs (a second "
-        "input: x = 2.6 in question 10, x = −1 in 11, the batches 2 and 3 in 12), even if it uses "
-        "other functions than the model answer. 3 points if only a name or a bracket is wrong. "
-        "2 points if the idea is right, but the line computes something else.",
-        3,
-        (
-            Question(
-                straight_through,
-                "../notebooks/custom.ipynb",
-                "The stopped difference adds its value and has no gradient, as in torch.",
-                "`return lax.stop_gradient(jnp.round(x))`",
-                "The value is right, but the gradient is 0.",
-                "return x + lax.stop_gradient(jnp.round(x) - x)",
-                f"return {BLANK}",
-            ),
-            Question(
-                slower_gradient,
-                "../notebooks/hooks.ipynb",
-                "`jaxgrad.hook` is the identity and applies the function to the gradient. Without "
-                "jaxgrad: `h = 0.2 * x + lax.stop_gradient(1.8 * x)`.",
-                "`h = 0.1 * 2 * x`",
-                "This changes the value of `h` as well.",
-                "h = jaxgrad.hook(2 * x, lambda grad: 0.1 * grad)",
-                f"h = {BLANK}",
-            ),
-            Question(
-                two_batches,
-                "../notebooks/00_ten_minutes.ipynb",
-                "torch adds to `.grad`. In JAX you add the two trees.",
-                "`total = first + second`",
-                "Dictionaries cannot be added. `jax.tree.map` adds them leaf by leaf.",
-                "total = jax.tree.map(jnp.add, first, second)",
-                f"total = {BLANK}",
+            Part(
+                "Part G: write a line",
+                "Write the missing line of the JAX program. What the complete program prints is "
+                "below "
+                "it.",
+                5,
+                "5 points for any line that gives torch's numbers for these and for other inputs "
+                "(a "
+                "second input: x = 2.6 in question 18, x = −1 in 19), even if it uses other "
+                "functions than the model answer. "
+                "3 points if only a name or a bracket is wrong. 2 points if the idea is right, "
+                "but the line computes something else.",
+                3,
+                (
+                    Question(
+                        straight_through,
+                        "../notebooks/custom.ipynb",
+                        "The stopped difference adds its value and has no gradient, as in torch.",
+                        "`return lax.stop_gradient(jnp.round(x))`",
+                        "The value is right, but the gradient is 0.",
+                        "return x + lax.stop_gradient(jnp.round(x) - x)",
+                        f"return {BLANK}",
+                    ),
+                    Question(
+                        slower_gradient,
+                        "../notebooks/hooks.ipynb",
+                        "`jaxgrad.hook` is the identity and applies the function to the gradient."
+                        " Without "
+                        "jaxgrad: `h = 0.2 * x + lax.stop_gradient(1.8 * x)`.",
+                        "`h = 0.1 * 2 * x`",
+                        "This changes the value of `h` as well.",
+                        "h = jaxgrad.hook(2 * x, lambda grad: 0.1 * grad)",
+                        f"h = {BLANK}",
+                    ),
+                ),
             ),
         ),
     ),
 )
+PARTS = tuple(part for exam in EXAMS for part in exam.parts)

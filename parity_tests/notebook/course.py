@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from parity_tests.runner.settings import ROOT
 
 
+FORWARD = ("a", "h", "y", "s", "loss")  # the lines of the forward pass
 STEPPER = ROOT / "docs" / "_static" / "stepper.html"
 
 
@@ -24,13 +25,17 @@ class Prediction(NamedTuple):
 PREDICTIONS = {
     1: (
         Prediction(
-            "With `detach`, is `W1.grad` None, zeros or a number, and what does JAX return?",
+            "Before `backward()`, `W1.grad` and `W2.grad` are None. With `h = h.detach()` before "
+            "`y = h @ W2`, is `W1.grad` after `backward()` still None, or zeros, or another "
+            "number? What is JAX's gradient of `W1`, with `h = lax.stop_gradient(h)` there?",
             "detach",
             "zeros in both",
             "The value of a gradient is confused with its existence. Who would write the zeros?",
         ),
         Prediction(
-            "Why does `inference_mode` fail in the forward pass, where `no_grad` works?",
+            "If `a` and `h` are computed inside `with torch.no_grad():`, `backward()` works. If "
+            "they are computed inside `with torch.inference_mode():`, the line `y = h @ W2` after "
+            "the block raises. Why?",
             "inference_mode",
             "it is stricter",
             "That is a name, not a reason. What must the product keep for the gradient of `W2`?",
@@ -38,26 +43,29 @@ PREDICTIONS = {
     ),
     2: (
         Prediction(
-            "Which node raises in the second `backward()`, and why not the first?",
+            "`loss.backward()` is called twice. The second call visits the nodes of `loss`, `s`, "
+            "`y`, `h` and `a`, in this order. At which node does it raise, and why not at the node "
+            "of `loss`?",
             "second_backward",
-            "the first node, as the graph is gone",
+            "at the node of `loss`, as the graph is gone",
             "The nodes are still there. Only saved tensors are freed, and the sum saved none.",
         ),
         Prediction(
-            "A hook halves the gradient of `h`. Which weights see it?",
+            "`h += 1` comes after `y = h @ W2`. Which nodes have saved `h` before it, and at which "
+            "node does `backward()` raise?",
+            "in_place",
+            "none, as y was computed before",
+            "torch saved the tensor `h`, not a copy of its numbers.",
+        ),
+        Prediction(
+            "`h.register_hook(lambda g: 0.5 * g)` before `y = h @ W2` halves the gradient of `h`. "
+            "Which of `W1.grad` and `W2.grad` does it change?",
             "hook",
             "both, or W2 alone",
             "Walk backward from the loss: the gradient of W2 is computed before the hook runs.",
         ),
     ),
-    3: (
-        Prediction(
-            "Which saved tensors does `h += 1` spoil?",
-            "in_place",
-            "none, as y was computed before",
-            "torch saved the tensor `h`, not a copy of its numbers.",
-        ),
-    ),
+    3: (),
 }
 DISCUSSIONS = {
     1: "An error names the mistake where it is made, and costs a `clone()` in programs that are "
@@ -76,7 +84,7 @@ DISCUSSIONS = {
 
 def section() -> str:
     """Return the answers to the course's questions, session by session."""
-    parts = ["## The stepper and the discussions of the course\n"]
+    parts = ["## The stepper and the discussions of the course\n", f"{network()}\n"]
     for session, predictions in PREDICTIONS.items():
         parts.append(f"### Session {session}\n")
         for one in predictions:
@@ -89,10 +97,26 @@ def section() -> str:
     return "\n".join(parts)
 
 
+def network() -> str:
+    """Return the program of the stepper, for a reader who has only the text of a question."""
+    data = _recorded()
+    places, _ = data["scenarios"][""]["programs"]
+    lines = [text for key, text, *_ in (data["lines"][place] for place in places) if key in FORWARD]
+    return (
+        f"*The network of the stepper:* {', '.join(f'`{line}`' for line in lines)} and "
+        "`loss.backward()`. `W1` and `W2` require a gradient, `x` does not."
+    )
+
+
+def _recorded() -> Any:
+    """Return the recorded states of the stepper."""
+    _, _, rest = STEPPER.read_text(encoding="utf-8").partition('id="data">')
+    return json.loads(rest.partition("</script>")[0])
+
+
 def answer(setting: str) -> str:
     """Return the reason of torch's exception under a setting, or the gradients of both weights."""
-    _, _, rest = STEPPER.read_text(encoding="utf-8").partition('id="data">')
-    data: Any = json.loads(rest.partition("</script>")[0])
+    data = _recorded()
     cells: tuple[dict[str, Any], dict[str, Any]] = {}, {}
     spoilt = ""  # which saved tensors an in-place change spoils
     for _, *places in data["scenarios"][setting]["steps"]:

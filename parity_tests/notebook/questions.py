@@ -28,8 +28,8 @@ QUESTIONS = {
         "torch adds to `.grad`. In JAX you add the gradients yourself.",
     ),
     "grad_modes/detach": Question(
-        "L2 reads `l1(x).detach()`. After `loss.backward()`, is the gradient of L1 `None`, "
-        "zero or a number?",
+        "The network is input → L1 → L2 → loss, and L2 reads `l1(x).detach()`. After "
+        "`loss.backward()`, is the gradient of L1 `None`, zero or another number?",
         "grads/l1/bias",
         "The loss has no path to L1, so nothing is ever written to its `.grad`.",
     ),
@@ -53,17 +53,18 @@ QUESTIONS = {
     ),
     "none_or_zero/none_or_zero": Question(
         "One parameter is simply used. Seven others enter the loss in these ways: multiplied by "
-        "zero, masked out, rounded down, detached, cast to an integer, compared, not at all. "
-        "Which gradients are zero, and which are `None`?",
+        "zero (`p * 0`), masked out (`torch.where(mask, p, x)`, where `mask` is all False), "
+        "rounded down (`p.floor()`), detached (`p.detach()`), cast to an integer (`p.long()`), "
+        "compared (`p > 0`), not at all. Which gradients are zero, and which are `None`?",
         "times_zero masked rounded detached as_integer compared unused",
         "Where a differentiable operation leads to the loss, there is a path, even if its "
         "derivative is zero.",
     ),
     "none_or_zero/branch_not_taken": Question(
-        "`other` is used only in a branch that is not taken. Is its gradient `None` or zero, "
-        "in torch and in compiled JAX?",
+        "`other` is used only in a branch that is not taken: in torch a branch of an `if`, in JAX "
+        "one of `lax.cond`. Is its gradient `None` or zero, in torch and in JAX?",
         "other",
-        "torch has never seen the branch; `lax.cond` contains both.",
+        "torch has never seen the branch; `lax.cond` contains both branches.",
     ),
     "grad_modes/requires_grad": Question(
         "L1 is frozen with `requires_grad_(False)`, or computed inside `no_grad`. In which "

@@ -33,15 +33,26 @@ run JAX in float64, so there the last digits, the dtypes and the sizes in bytes 
 answer to expect is in quotes, and the sentence after it says what is behind it or what to show:
 correcting the idea helps longer than correcting the answer.
 
+**How to read an answer.** It names each result as the table of the notebook does, by its path:
+`grads/l1/bias` is the gradient of the bias of layer `l1`, and `1/step` the entry `step` after the
+second step (steps are counted from 0). If the frameworks differ, both results are given. A dash (–)
+means that this framework has no such result, for instance because it raises. `norm 0.414 (3×10)`
+stands for an array of the shape 3×10 with this norm.
+
+**To run a model answer**, save it as a file. `port` and `prove` read the source of a model, which a
+Python prompt may not keep; a notebook keeps it.
+
 **How to use it.** Ask for a written prediction before anyone runs the cell, and for a reason. Where
 the class disagrees, let two students argue before you unfold the answer. An exercise is solved when
 its program runs and its numbers agree with torch's; other solutions than the model answer are fine.
 
-**To print.** The [worksheet](worksheet.md) has the questions and exercises of the first lessons,
-with lines to write on. The [assessment](assessment.md) is a written test for the end of the course;
-its [key](assessment_key.md) has the answers and the marking.
+**To print.** The [worksheet](worksheet.md) has the questions and exercises of the course, with
+lines to write on. The [assessment](assessment.md) has a test on the three sessions and one on the
+further notebooks; its [key](assessment_key.md) has the answers and the marking. `make docs` builds
+the site from which they are printed.
 """
 FOLDER = ROOT / "notebooks"
+NEGATIVE_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")
 CALL = re.compile(r'(?:question|exercise)\("([^"]+)"')
 
 
@@ -121,8 +132,14 @@ def _answer(place: str, values: str) -> str:
     """Return the result at one place, once if both frameworks have the same."""
     torch, *signed = values.split(" | ")
     both = signed and signed[0] in "=~" and torch == signed[-1]
-    shown = f"torch `{torch}`, JAX `{signed[-1]}`" if signed and not both else f"`{torch}`"
+    torch, jax = (_unsigned(text) for text in (torch, (signed or [torch])[-1]))
+    shown = f"torch {torch}, JAX {jax}" if signed and not both else torch
     return f"`{place}`: {shown}"
+
+
+def _unsigned(text: str) -> str:
+    """Return a result as code, without the sign of a zero, which says nothing here; or a dash."""
+    return text if text == "–" else f"`{NEGATIVE_ZERO.sub('0', text)}`"
 
 
 def _exercise(name: str, text: str, output: str) -> str:

@@ -1,10 +1,12 @@
-"""Write docs/worksheet.md, a double page to print for each of the first lessons.
+"""Write docs/worksheet.md, a sheet to print for the preparation and each session of the course.
 
-The questions and exercises are those of the committed notebooks. `make pages` writes the page.
+The questions and exercises are those of the committed notebooks and of docs/course.md. `make pages`
+writes the page. How many lines there are to write on follows from the height of a printed page.
 """
 
 import itertools
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -15,19 +17,24 @@ from parity_tests.runner.settings import ROOT
 
 
 PATH = ROOT / "docs" / "worksheet.md"
+COURSE = ROOT / "docs" / "course.md"
 
 
 class Lesson(NamedTuple):
-    """A double page: a notebook, and the session of the course whose predictions go with it."""
+    """A sheet of paper: a part of the course and its notebook."""
 
     notebook: str
     session: int | None = None
+
+    @property
+    def title(self) -> str:
+        """The heading."""
+        return f"Session {self.session}" if self.session else "Before the first session"
 
 
 LESSONS = (
     Lesson("00_ten_minutes"),
     Lesson("grad_modes", 1),
-    Lesson("backward"),
     Lesson("none_or_zero", 2),
     Lesson("prove_your_port", 3),
 )
@@ -37,27 +44,39 @@ HEAD = """\
 
 <div class="screen-only">
 
-*For teachers:* two pages for each of the first lessons. Print this page from the browser on both
-sides of the paper, and each lesson is one sheet; this paragraph is not printed. The answers, and
-the wrong answers to expect, are in the [notes for teachers](teachers.md). An
-[assessment](assessment.md) follows the [course](course.md).
+*For teachers:* one sheet of paper for each session of the [course](course.md), and one for the
+preparation: questions in front, exercises on the back. The answers, and the wrong answers to
+expect, are in the [notes for teachers](teachers.md). An [assessment](assessment.md) follows.
+
+{print} Print on both sides of the paper. This text is not printed.
 
 </div>
 
-The first page of each lesson has questions. Write down what you expect, and why, **before** you
-run the cell or move the stepper. The second page has the exercises. The code below an exercise is
-that of the notebook, without the imports.
+The front of each sheet has questions. Write down what you expect, and why, **before** you run the
+cell or move the stepper. The back has the exercises. The code below an exercise is that of the
+notebook, without the imports.
 """
-# The room on a page of exercises, in lines to write on, and what a task takes of it.
-ROOM, TASK, CODE = 33, 5, 0.5
-FEW = 3  # so many questions leave room for a longer reason
+# In millimetres, as docs/_static/jaxgrad.css prints them.
+PAGE, HEADING, TEXT, CODE, LABEL, LINE = 272, 11, 5.4, 4.2, 9.5, 7.5
+CHARACTERS = 82  # of a line of text, with some code in it
+MOST = 12  # lines to write on
+FRONT = 5  # lines for a prediction and its reason
+MANY = 4  # so many questions leave room to write what surprised the reader
 ANSWER = "# Your answer\n"
 IMPORTS = re.compile(r"\A(?:(?:import|from) [^\n]*\n)+\n*")
 
 
 def page() -> str:
     """Return the text of the page."""
-    return "\n".join([HEAD, *map(_lesson, LESSONS)])
+    return "\n".join([HEAD.format(print=how_to_print("worksheet")), *map(_lesson, LESSONS)])
+
+
+def how_to_print(name: str) -> str:
+    """Say how a page of the site is printed."""
+    return (
+        f"*To print:* run `make docs`, open `docs/_build/{name}.html` in a browser and print it.\n"
+        "GitHub and an editor print neither the lines to write on nor the page breaks."
+    )
 
 
 def write(label: str, lines: int) -> str:
@@ -97,28 +116,36 @@ def entries(book: Any) -> Iterator[Entry]:
 
 
 def _lesson(lesson: Lesson) -> str:
-    """Return both pages of a lesson."""
+    """Return both pages of a sheet."""
     path = FOLDER / f"{lesson.notebook}.ipynb"
     book = json.loads(path.read_text(encoding="utf-8"))
-    (title, *_) = re.findall(r"^# (.+)$", "".join(book["cells"][0]["source"]), re.MULTILINE)
     both = list(entries(book))
     questions = [f"{e.text} (Section “{e.section}”)" for e in both if e.kind == "Predict"]
     tasks = [entry for entry in both if entry.kind == "Exercise"]
-    predictions = course.PREDICTIONS[lesson.session] if lesson.session else ()
-    stepper = [f"{one.asks} (Stepper, setting `{one.setting}`)" for one in predictions]
-    code = sum(task.start.count("\n") + 1 for task in tasks)
-    lines = int(ROOM - CODE * code) // len(tasks) - TASK
-    numbered = enumerate([*questions, *stepper], 1)
-    reason = 2 if len(questions) + len(stepper) > FEW else 4
+    if lesson.session:
+        predictions = course.PREDICTIONS[lesson.session]
+        questions += [f"{one.asks} (Stepper, setting `{one.setting}`)" for one in predictions]
+        tasks += [Entry("Exercise", "", text, "") for text in open_exercises(lesson.session)]
+    else:
+        predictions = ()
+    notebook = f"The notebook is [{path.name}](../notebooks/{path.name})."
+    above = [notebook, *([course.network()] if predictions else [])]
+    front = _height(*above, *questions) + 2 * HEADING + LABEL * (1 + len(questions))
+    surprise = [] if len(questions) > MANY else [write("What surprised me", 1)]
+    front += LABEL * len(surprise)
+    back = _height(*(task.text for task in tasks)) + HEADING
+    back += sum(CODE * (task.start.count("\n") + 3) for task in tasks if task.start)
+    reason = min(FRONT, _lines(PAGE - front, len(questions)))
+    lines = min(MOST, _lines(PAGE - back, len(tasks)))
     return "\n".join(
         [
             "" if lesson is LESSONS[0] else page_break("right"),
-            f"## {title}\n",
-            f"The notebook is [{lesson.notebook}](../notebooks/{path.name}).\n",
+            f"## {lesson.title}\n",
+            *(f"{text}\n" for text in above),
             write("Name, date", 1),
             "### Predict, then run\n",
-            *(_question(number, text, reason) for number, text in numbered),
-            write("What surprised me", 2),
+            *(_question(number, text, reason) for number, text in enumerate(questions, 1)),
+            *surprise,
             page_break(),
             "### Exercises\n",
             *(_exercise(number, task, lines) for number, task in enumerate(tasks, 1)),
@@ -126,9 +153,25 @@ def _lesson(lesson: Lesson) -> str:
     )
 
 
+def open_exercises(session: int | None) -> list[str]:
+    """Return the open exercises of a session of the course, which no notebook has."""
+    _, _, rest = COURSE.read_text(encoding="utf-8").partition(f"\n## Session {session}:")
+    return re.findall(r"^\| open exercise \| (.+) \| \d+ \|$", rest.split("\n## ")[0], re.MULTILINE)
+
+
+def _height(*texts: str) -> float:
+    """Return the height of paragraphs."""
+    return sum(TEXT * math.ceil(len(text) / CHARACTERS) for text in texts)
+
+
+def _lines(room: float, count: int) -> int:
+    """Return how many lines to write on each of `count` blocks gets in a room."""
+    return 1 + int((room / count - LABEL) / LINE)
+
+
 def _question(number: int, text: str, reason: int) -> str:
-    """Return a question with room for a prediction, a reason and the result."""
-    room = [write("I expect", 1), write("because", reason), write("The result is", 1)]
+    """Return a question with room for a prediction with its reason, and for the result."""
+    room = [write("I expect, because", reason), write("The result is", 1)]
     return "\n".join([f"**{number}.** {text}\n", *room])
 
 

@@ -16,7 +16,8 @@ QUESTIONS = {
     ),
     "actor_critic/critic_loss": WrongAnswer(
         "no: the critic's loss trains the critic",
-        "Networks are taken for borders. Let the student trace the path from the loss to the "
+        "A network is thought to stop gradients at its boundary. Let the student trace the path "
+        "from the loss to the "
         "action.",
     ),
     "backward/chain_rule": WrongAnswer(
@@ -129,7 +130,10 @@ QUESTIONS = {
             "ones.",
         )
     ),
-    "Which of the six surfaces differ?": WrongAnswer(
+    "A port stops the gradient of one residual branch, which torch does not stop: "
+    "`h = h + lax.stop_gradient(branch(h))`. `prove` compares structure, forward pass, backward "
+    "pass (the cotangents of intermediate values), gradients, updates and precision. Which of "
+    "these six surfaces differ?": WrongAnswer(
         "forward too: a stopped block computes something else",
         "`stop_gradient` is the identity in the forward pass. That is why the mistake is silent.",
     ),
@@ -274,7 +278,8 @@ EXERCISES = {
     ),
     "none_or_zero/decay_that_skips_none": WrongAnswer(
         "`jnp.where(g == 0, p, ...)`",
-        "That skips zeros too, which torch decays. `None` is a structure, not a number.",
+        "That skips zeros too, which torch decays. `None` is a structure, not a number. With "
+        "`tree.map(step, grads, params)` JAX raises: there a `None` is a subtree without leaves.",
     ),
     "optim/momentum_by_hand": WrongAnswer(
         "`momentum = 0.9 * momentum + 0.1 * grad`",
@@ -303,8 +308,8 @@ EXERCISES = {
     ),
     "port_a_model/without_item": WrongAnswer(
         "`x / x.abs().max()`, without the condition",
-        "That also rescales an input below 1. `port` proves it nevertheless: it compares the file "
-        "with the module that it is given.",
+        "That also rescales an input below 1. `port` proves it nevertheless: it compares the JAX "
+        "function that it wrote with the module that it was given.",
     ),
     "prove_your_port/default_of_gelu": WrongAnswer(
         "a looser tolerance: three digits agree",

@@ -81,7 +81,8 @@ def figure() -> str:
 
 
 def _label(name: str, text: str, y: float) -> str:
-    return f'<text class="{name}" x="{_x(BOUND) + 14}" y="{_y(y) + 5}">{text}</text>'
+    """Return a label beside a dot, above the line that the slope or the axis draws there."""
+    return f'<text class="{name}" x="{_x(BOUND) + 10}" y="{_y(y) - 9}">{text}</text>'
 
 
 def _x(x: float) -> int:

@@ -28,7 +28,7 @@ class Compared(NamedTuple):
     low: float  # the smallest and the largest of JAX's values, NaN if one is not finite
     high: float
     step: int = 0  # the training step after which the values are compared
-    count: int = 0  # of the values
+    size: int = 0  # the number of values
 
 
 class Range(NamedTuple):
@@ -36,7 +36,7 @@ class Range(NamedTuple):
 
     low: float
     high: float
-    count: int = 0
+    size: int = 0  # the number of values
 
 
 UNKNOWN = Range(math.nan, math.nan)
@@ -53,15 +53,15 @@ def range_of(values: np.ndarray) -> Range:
 
 def compared(judged: Judged, values: Range, step: int = 0) -> Compared:
     """Return the comparison of a leaf, of which JAX has values in this range."""
-    low, high, count = values
-    return Compared(judged.name, judged.verdict, judged.share, low, high, step, count)
+    low, high, size = values
+    return Compared(judged.name, judged.verdict, judged.share, low, high, step, size)
 
 
 def _telling(rows: Sequence[Compared]) -> bool:
     """Whether few changes give these values: not if they are all one number, or a simple one."""
     if min(c.low for c in rows) != max(c.high for c in rows):
         return True
-    return all(c.count == 1 for c in rows) and 4 * rows[0].low % 1 != 0
+    return all(c.size == 1 for c in rows) and 4 * rows[0].low % 1 != 0
 
 
 def confirms(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:

@@ -18,6 +18,7 @@ from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side import purity
 from jaxgrad.parity.prove.jax_side.layouts import SAME, Layout
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
+from jaxgrad.parity.prove.page import counted
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.sides import PerSide, as_pair
 from jaxgrad.parity.prove.training import as_training
@@ -207,7 +208,7 @@ def guarded(run: Callable[[], _Result], inputs: Any = ()) -> _Result:
         ) from error
     except Exception as error:
         count = len(jax_program.flat(inputs)[1]) if inputs else 0
-        called = f"fn called with {count} inputs" if inputs else "fn"
+        called = f"fn called with {counted(count, 'input')}" if inputs else "fn"
         text = f"JAX: {called} raised {described(error)}"
         if re.search("reshard|set_mesh", str(error)):
             text = f"{text.rstrip('. ')}. {_EXPLICIT}"

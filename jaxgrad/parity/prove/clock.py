@@ -74,6 +74,11 @@ class Clock:
         else:
             self._proved += self._before - before
 
+    def searched(self) -> float:
+        """Return the CPU time in seconds that all searches have used so far."""
+        self._count()
+        return self._searched
+
     def _tell(self, name: str) -> None:
         if self.progress is not None:
             with users.running("progress="):
@@ -84,15 +89,19 @@ class Clock:
         if self.limit is not None and self.now() - self._start > self.limit:
             raise TimeLimit
 
-    def may_search(self, what: str = "") -> bool:
+    def may_search(self, what: str = "", seconds: float = 0.0) -> bool:
         """Report what a search tries next, and return whether it may go on.
 
-        All searches together may compute as long as the rest of the proof did so far, or `LEAST`
-        seconds if that is longer.
+        All searches together may use as much CPU time as the rest of the proof did so far, or
+        `LEAST` seconds if that is longer.
+
+        Args:
+            what: What is tried next.
+            seconds: The CPU time that this takes at least, if it is known, as for a compilation.
         """
         self.check()
         self._count()
-        if self._searched > max(LEAST, self._proved):
+        if self._searched + seconds > max(LEAST, self._proved):
             self.stopped = self._searched
             return False
         if what:
@@ -104,8 +113,8 @@ class Clock:
         if self.stopped is None:
             return ()
         return (
-            f"the search for causes was stopped after {self.stopped:.0f} s of computing: it may "
-            f"compute as long as the rest of the proof, or {LEAST:.0f} s",
+            f"the search for causes was stopped after {self.stopped:.0f} s of CPU time: it may "
+            f"use as much CPU time as the rest of the proof, or {LEAST:.0f} s if that is longer",
         )
 
 

@@ -21,6 +21,7 @@ from jaxgrad.parity.prove.jax_side.native import retraced
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, flat
 from jaxgrad.parity.prove.judge import Judged, judge, one_sided
+from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import compared, locate_forward
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
@@ -189,9 +190,12 @@ class Evidence:
             note = f"the first place could not be located because of a bug in jaxgrad: {fault}"
             return otherwise, (note,)
 
-    def may_search(self, what: str = "") -> bool:
-        """Report `what` a search for a cause tries next, and return whether it has time left."""
-        return self.clock.may_search(what)
+    def may_search(self, what: str = "", seconds: float = 0.0) -> bool:
+        """Report `what` a search for a cause tries next, and return whether it has time left.
+
+        It has not if the next step takes more `seconds` of CPU time than are left.
+        """
+        return self.clock.may_search(what, seconds)
 
     def unread(self, names: Sequence[str]) -> Mapping[str, bool]:
         """Return the values that torch's first run changed and that no further call reads.
@@ -234,7 +238,13 @@ class Evidence:
 
     def spots(self, number: int = 0) -> dict[int, Spot]:
         """Map each torch value to the JAX value with which its cotangent is compared."""
-        return compared.compared(self.runs[number], self.alignments[number], self.port.program)
+        run, alignment = self.runs[number], self.alignments[number]
+        return compared.compared(run, alignment, self.port.program, self.used)
+
+    @functools.cached_property
+    def used(self) -> set[Key]:
+        """The JAX values on which an output depends."""
+        return self.flow.back((key for keys in self.flow.outputs for key in keys), set())
 
     @functools.cached_property
     def slots(self) -> tuple[Key, ...]:
@@ -368,6 +378,13 @@ class Evidence:
     def jax_place(self, name: str) -> str:
         """Return the JAX path of a torch parameter, or the name of an input."""
         return name if name.startswith("input ") else self.port.weights.place_of(name)
+
+
+def explained(evidence: Evidence, find: Callable[[], Finding], finding: Finding) -> Finding:
+    """Return a finding with its cause; if the search raised, that is its observation."""
+    result, notes = evidence.locate(find, finding)
+    cause = [x.replace("first place could not be located", "cause is not known") for x in notes]
+    return dataclasses.replace(result, cause="; ".join(cause)) if cause else result
 
 
 def _free(run: TorchRun, gradients: Gradients) -> None:

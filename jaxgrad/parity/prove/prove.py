@@ -32,6 +32,7 @@ from jaxgrad.parity.prove import (
 from jaxgrad.parity.prove.clock import Clock, TimeLimit
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.report import (
+    NO_OPTIMIZER,
     SURFACES,
     Finding,
     Judgement,
@@ -185,6 +186,8 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         side = open_torch_side(request)
     with contextlib.closing(side):
         evidence = gather(request, clock, side)
+        evidence.waivers.check("structure", evidence.torch_side.state)
+        evidence.waivers.check("gradients", evidence.torch_gradients(evidence.runs[0]))
         judgements: dict[str, Judgement] = {}
         limit = clock.limit
         try:
@@ -193,7 +196,7 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
             clock.limit = None  # to report what is known
         ended = [name for name in SURFACES if name not in judgements]
         judgements |= {name: Judgement(_unjudged(name)) for name in ended}
-        judgements = evidence.waivers.settle(judgements)
+        judgements = evidence.waivers.settle(judgements, evidence.torch_side.state)
     surfaces = {
         surface: arguments.named(judgements[surface].surface, side.module) for surface in SURFACES
     }
@@ -362,7 +365,7 @@ def _after_mistakes(
     texts = dict.fromkeys(SURFACES[2:], "the forward pass already differs")
     has_updates = request.optimizer is not None or request.has_state
     if not has_updates:
-        texts["updates"] = updates.NO_OPTIMIZER
+        texts["updates"] = NO_OPTIMIZER
     judgements = {n: Judgement(Surface(n, "not judged", text)) for n, text in texts.items()}
     mistakes = earlier["forward"].mistakes
     made = None

@@ -18,6 +18,8 @@ from jaxgrad.parity.prove.torch_side.values import Mistakes
 
 
 SURFACES = ("structure", "forward", "backward", "gradients", "updates", "precision")
+ACCEPT = "accept="  # the place in JAX of a waiver that is out of date
+NO_OPTIMIZER = "no optimizer= was given"  # why the updates were not judged
 _ORDER = ("error", "fail", "inconclusive", "pass")
 
 
@@ -53,7 +55,9 @@ class Finding:
 
     def __str__(self) -> str:
         return self.headed(
-            f"first divergence: {self.surface}, originates here"
+            f"accept= is out of date: {self.surface}"
+            if self.jax == ACCEPT
+            else f"first divergence: {self.surface}, originates here"
             if self.originates
             else f"difference: {self.surface}, {page.FOLLOWS}"
         )

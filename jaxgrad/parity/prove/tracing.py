@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from jaxgrad.parity.prove import checks
+from jaxgrad._core import compat
+from jaxgrad.parity.prove import checks, param_hints
 from jaxgrad.parity.prove.adapters import JaxFunction, ProofError
 from jaxgrad.parity.prove.jax_side import layouts
-from jaxgrad.parity.prove.jax_side.layouts import SAME
+from jaxgrad.parity.prove.jax_side.layouts import SAME, Layout
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.torch_side.side import TorchSide
@@ -31,7 +32,7 @@ def traced(model: JaxFunction, side: TorchSide, request: Request) -> Traced:
         program, notes = checks.traced(model, side.inputs, request, layout)
     except ProofError as error:
         if given or (found := _tried(model, side, request)) is None:
-            raise
+            raise _advised(error, model, side, request, layout) from error.__cause__
         program, notes = found
         layout, why = program.layout, f"; in torch's order of axes it raises an error ({error})"
     else:
@@ -52,6 +53,19 @@ def traced(model: JaxFunction, side: TorchSide, request: Request) -> Traced:
         layout = dataclasses.replace(layout, axes=axes)
         program, notes = checks.traced(model, side.inputs, request, layout)
     return program, (*notes, *layout.notes(why))
+
+
+def _advised(
+    error: ProofError, model: JaxFunction, side: TorchSide, request: Request, layout: Layout
+) -> ProofError:
+    """Return the error with the parameter that causes it, if one is found."""
+    if error.__cause__ is None or isinstance(error.__cause__, compat.NEEDS_NUMBERS):
+        return error
+    run = param_hints.traced_with(
+        lambda params: checks.traced(model._replace(params=params), side.inputs, request, layout)
+    )
+    text = param_hints.hint(error.__cause__, model.params, side.state, run)
+    return ProofError(f"{str(error).rstrip('. ')}. {text}") if text else error
 
 
 def _tried(model: JaxFunction, side: TorchSide, request: Request) -> Traced | None:

@@ -8,12 +8,12 @@ from __future__ import annotations
 import dataclasses
 import fnmatch
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from jaxgrad._core import paths
 from jaxgrad.parity.prove.judge import Judged
-from jaxgrad.parity.prove.report import Finding, Judgement
+from jaxgrad.parity.prove.report import ACCEPT, NO_OPTIMIZER, Finding, Judgement
 from jaxgrad.parity.prove.users import ProofError, shown
 
 
@@ -41,8 +41,46 @@ class Waivers:
             for j in judged
         ]
 
-    def settle(self, judgements: Mapping[str, Judgement]) -> dict[str, Judgement]:
-        """Report what was accepted; fail the surfaces on which a waiver has become pointless."""
+    def check(self, surface: str, names: Collection[str]) -> None:
+        """Raise if a pattern of a surface matches none of the names that it can have.
+
+        Raises:
+            ProofError: A pattern matches no name; the message lists the nearest names.
+        """
+        for pattern in self.reasons.get(surface, ()):
+            leaf = _leaf(pattern)
+            if names and not any(fits(pattern, name) or fits(leaf, name) for name in names):
+                near = paths.nearest(list(dict.fromkeys(names)), [leaf], "names")
+                raise ProofError(
+                    f"accept={{{surface!r}: ...}}: the pattern {pattern!r} matches no name of this "
+                    f"surface. {near}"
+                )
+
+    def settle(
+        self, judgements: Mapping[str, Judgement], names: Collection[str] = ()
+    ) -> dict[str, Judgement]:
+        """Report what was accepted; fail the surfaces on which a waiver has become pointless.
+
+        Args:
+            judgements: The judgement of each surface.
+            names: torch's names of the parameters and buffers.
+
+        Raises:
+            ProofError: A pattern matches no name of its surface, or no update is compared although
+                one is accepted.
+        """
+        for surface, reasons in self.reasons.items():
+            judged = judgements[surface].surface if surface in judgements else None
+            if judged is not None and judged.verdict != "not judged" and surface not in _LISTED:
+                rows = [row["name"] for row in judged.rows]
+                self.check(surface, [*rows, *names] if surface == "updates" else rows)
+            failed = any(j.surface.verdict == "fail" for j in judgements.values())
+            if judged is not None and reasons and judged.text == NO_OPTIMIZER and not failed:
+                raise ProofError(
+                    f"accept={{{surface!r}: ...}} names {shown(next(iter(reasons)))}, but no "
+                    "update is compared: the forward pass changes nothing, and no optimizer= was "
+                    "given. Pass optimizer=, or remove the waiver"
+                )
         return {
             name: self._settled(judgement, self.reasons[name])
             if name in self.reasons and judgement.surface.verdict != "not judged"
@@ -115,8 +153,16 @@ def fits(pattern: str, name: str) -> bool:
     >>> fits("*.weight", "head.weight after step 2"), fits("head", "head.weight")
     (True, False)
     """
-    leaf = re.sub(r" after step \d+$", "", name).rpartition(" of ")[2]
-    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(leaf, pattern)
+    return fnmatch.fnmatchcase(name, pattern) or fnmatch.fnmatchcase(_leaf(name), pattern)
+
+
+def _leaf(name: str) -> str:
+    """Return the part of a name that names a leaf.
+
+    >>> _leaf("exp_avg of w after step 2")
+    'w'
+    """
+    return re.sub(r" after step [\d*?]+$", "", name).rpartition(" of ")[2]
 
 
 def _pointless(surface: str, pattern: str, rows: Sequence[Mapping[str, Any]]) -> Finding:
@@ -129,4 +175,4 @@ def _pointless(surface: str, pattern: str, rows: Sequence[Mapping[str, Any]]) ->
         text = f"accept= waives {pattern!r}, which matches none of the compared values. {near}"
     else:
         text = f"accept= waives {pattern!r}, but nothing that matches it differs: remove the waiver"
-    return Finding(surface, pattern, "accept=", text)
+    return Finding(surface, pattern, ACCEPT, text)

@@ -9,7 +9,7 @@ from jax import lax
 
 
 def branch_on_a_value():
-    """`x**2 if x > 0 else -x` cannot be compiled in JAX as it stands. Mend it, for example with
+    """`x**2 if x > 0 else -x` cannot be compiled in JAX as it stands. Rewrite it, for example with
     `lax.cond`, so that its gradients at 3, -3 and 0 are torch's."""
 
     def f(x):

@@ -35,6 +35,8 @@ def decay_that_skips_none():
 
     params = {"used": jnp.array(1.0), "zero": jnp.array(1.0), "unused": jnp.array(1.0)}
     grads = jaxgrad.grad(lambda p: p["used"] + 0 * p["zero"])(params)
+    # `params` comes first: `tree.map` calls `step` for each leaf of its first tree, and passes what
+    # `grads` has there, even `None`. With `grads` first it raises, as a `None` is not a leaf.
     after = jax.tree.map(step, params, grads)
 
     used, zero, unused = tensors = [torch.tensor(1.0, requires_grad=True) for _ in range(3)]

@@ -9,7 +9,7 @@ from jaxgrad.parity import prove
 
 def default_of_gelu():
     """This port of `Linear` and `GELU` agrees with torch to three digits. Let `prove` name the
-    layer that differs, and mend the port with one argument."""
+    layer that differs, and correct the port with one argument."""
     torch.manual_seed(0)
     net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.GELU())
     params = {name: p.numpy().copy() for name, p in net.state_dict().items()}

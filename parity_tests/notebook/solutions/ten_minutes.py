@@ -27,7 +27,7 @@ def two_batches():
 
 def bootstrapped_target():
     """A value function is trained towards `1 + 0.9 * v(after)`, where torch detaches `v(after)`.
-    The loss below trains both values. Mend it, so that only `v(now)` is trained."""
+    The loss below trains both values. Correct it so that only `v(now)` is trained."""
 
     def value(w, x):
         return jnp.sum(w * x)

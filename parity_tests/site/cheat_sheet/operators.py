@@ -52,7 +52,7 @@ ROWS = (
         jax="jnp.sqrt(x * x)",
         wrong="jnp.sqrt(x * x + 1e-12)",
         trap="The gradient is NaN in both frameworks; an epsilon under the root hides it. The "
-        "faithful port returns NaN too: mend both models.",
+        "faithful port returns NaN too: correct both models.",
         given=ZEROS,
     ),
     Row(
@@ -154,8 +154,8 @@ ROWS = (
         torch="scores.masked_fill(mask, -torch.inf).softmax(1) * x",
         jax="jax.nn.softmax(jnp.where(mask, -jnp.inf, scores), 1) * x",
         wrong="jax.nn.softmax(scores, 1, where=~mask) * x",
-        trap="A row that is masked whole is NaN in torch; `where=` gives zeros. The faithful port "
-        "returns NaN too: mend both models.",
+        trap="If a whole row is masked, its softmax is NaN in torch; `where=` gives zeros. The "
+        "faithful port returns NaN too: correct both models.",
         given={
             "x": array(1.0, 2.0),
             "scores": array([1.0, 2.0], [0.5, 0.0]),

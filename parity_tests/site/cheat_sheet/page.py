@@ -41,7 +41,7 @@ is a loss, and the gradient is taken with respect to `x`. A test runs every cell
 jaxgrad columns give the same gradient or result, and the line quoted as the trap does not. An empty
 jaxgrad cell needs no helper; a dash means that plain JAX has no short form. `functional` and
 `optim` are `jaxgrad.functional` and `jaxgrad.optim`. The [traps](traps.md) have a page of their
-own, with what `prove` prints about each.
+own, with the report of `prove` for each.
 """
 
 

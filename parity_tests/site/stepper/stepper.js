@@ -199,7 +199,13 @@ function gradientOf(side, key, state) {
   const weights = LEAVES.slice(1).filter((leaf) => !name.includes(`freeze_${leaf}`));
   if (grad === undefined || !weights.includes(key)) return [];
   const label = side ? `grads[${weights.indexOf(key)}]` : `${key}.grad`;
-  return [span("grad", span("tag", label), grad === null ? "None" : matrix(grad))];
+  const none = hasBegun() ? "None" : "None so far";
+  return [span("grad", span("tag", label), grad === null ? none : matrix(grad))];
+}
+
+// Whether torch has called `backward()`.
+function hasBegun() {
+  return scenario().steps.slice(0, step + 1).some((_, i) => at(0, i).row === "1");
 }
 
 // Below the line or node that raises: the exception, and what JAX does instead.

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from jaxgrad.graph import Setting, backward_graph, side_by_side
-from jaxgrad.graph._fold import fold
+from jaxgrad.graph._fold import fold, named
 from jaxgrad.graph._runs import assign_all
 from jaxgrad.graph._sheet import text_width
 from tests.jaxgrad.graph.programs import texts
@@ -69,6 +69,32 @@ def test_a_box_says_how_many_operations_are_computed():
     shown = set(re.findall(r"\d+ ops", " ".join(texts(svg))))
     assert shown == computed
     assert len(shown) > len(diagram.boxes)
+
+
+def test_a_box_names_its_main_operations_if_there_is_room():
+    """A wide picture names two main operations where a narrow one has the number of all."""
+    rows = {name: Setting(jax=graph) for name, graph in GRAPHS.items()}
+    wide, narrow = (texts(side_by_side(rows, width=width)) for width in (500, 300))
+
+    assert "tanh, integer_pow" in wide and "tanh, integer_pow" not in narrow
+    assert narrow.count("4 ops") > wide.count("4 ops")
+
+
+def test_a_box_names_no_sums_and_no_layouts():
+    """A dot product and its sum are named `dot`; four kinds of operations are counted."""
+
+    def loss(params):
+        w = params["few"]["w"]
+        v = params["many"]["w"]
+        h = jnp.tanh(v) * jnp.exp(v) + jnp.sin(v) / jnp.cosh(v)
+        return jnp.sum((w @ jnp.ones((2, 2))).reshape(-1)) + jnp.sum(h)
+
+    graph = backward_graph(loss, {name: {"w": jnp.ones((2, 2))} for name in ("few", "many")})
+    diagram = named(fold(assign_all([graph]), 1, lambda lane: 1, 1))
+
+    shown = {diagram.lanes[box.lane]: box.text for box in diagram.boxes.values()}
+    assert shown["few"] == "dot"
+    assert re.fullmatch(r"\d+ ops", shown["many"])
 
 
 def test_a_gradient_of_the_split_programs_is_compared():

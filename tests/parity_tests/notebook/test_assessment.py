@@ -1,27 +1,29 @@
 """The assessment and its key are what their programs print in a plain session."""
 
+import re
+
 import pytest
 
 from parity_tests.notebook.assessment import (
     KEY,
     PATH,
-    TOTAL,
     in_sessions,
     is_mistake,
     key,
-    listed,
     name,
     numbered,
     page,
     programs,
     shown,
 )
-from parity_tests.notebook.assessment_questions import BLANK, PARTS, Question
+from parity_tests.notebook.assessment_questions import BLANK, EXAMS, PARTS, Question
 from parity_tests.notebook.plain_session import printed
 
 
 QUESTIONS = [question for _, _, question in numbered()]
 WITH_LINE = [question for question in QUESTIONS if question.line]
+OF_PROVE = [question for question in WITH_LINE if "prove(" in shown(question)]
+WITHOUT_PROVE = [{"predict"}, {"find"}, {"write"}]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +40,10 @@ def test_the_pages_are_current(outputs):
 
 @pytest.mark.parametrize("question", WITH_LINE, ids=name)
 def test_the_right_line_gives_the_numbers_of_torch(outputs, question):
-    """With the corrected line, a program prints the same numbers for both frameworks."""
+    """With the corrected line, both frameworks print the same numbers, or `prove` passes."""
+    if question in OF_PROVE:
+        assert "pass" in outputs[name(question)] and "fail" not in outputs[name(question)]
+        return
     torch, jax = outputs[name(question)].splitlines()
 
     assert torch.removeprefix("torch: ") == jax.removeprefix("JAX: ") != jax
@@ -46,7 +51,10 @@ def test_the_right_line_gives_the_numbers_of_torch(outputs, question):
 
 @pytest.mark.parametrize("question", [q for q in QUESTIONS if is_mistake(q)], ids=name)
 def test_a_mistake_changes_the_numbers_of_jax(outputs, question):
-    """The wrong program prints the same numbers for torch and other ones for JAX."""
+    """The wrong program prints the same numbers for torch and other ones for JAX, or fails."""
+    if question in OF_PROVE:
+        assert "fail" in outputs[f"{name(question)}, wrong"]
+        return
     torch, jax = outputs[name(question)].splitlines()
     torch_again, wrong = outputs[f"{name(question)}, wrong"].splitlines()
 
@@ -66,29 +74,42 @@ def test_the_answers_are_not_in_the_assessment():
     text = PATH.read_text(encoding="utf-8")
 
     assert not [question.line for question in WITH_LINE if question.line in text]
-    before, *_ = text.partition("## Part B")
-    assert "```text" not in before
+    parts = re.split(r"^### Part (?=\w)", text, flags=re.MULTILINE)[1:]
+    assert [part[0] for part in parts if "```text" not in part] == ["A", "E"]
 
 
 def test_the_points_and_the_kinds():
-    """Twelve questions of three kinds make 50 points."""
-    assert TOTAL == 50 and len(QUESTIONS) == 12
+    """Twelve questions make 50 points after the sessions, and seven make 31 after the rest."""
+    assert [exam.points for exam in EXAMS] == [50, 31]
+    assert [sum(len(part.questions) for part in exam.parts) for exam in EXAMS] == [12, 7]
+    assert "The first test has 50 points and the second test has 31 points" in KEY.read_text(
+        "utf-8"
+    )
     assert [
         {"predict" if not q.line else "find" if is_mistake(q) else "write" for q in part.questions}
         for part in PARTS
-    ] == [{"predict"}, {"find"}, {"write"}]
+    ] == [*WITHOUT_PROVE, {"predict", "find"}, *WITHOUT_PROVE]
 
 
 def test_the_questions_of_the_three_sessions():
-    """The sessions teach five questions with 19 points, and both pages name them."""
-    assert in_sessions() == ([1, 2, 3, 8, 12], 19)
-    assert listed([1, 2, 3]) == "1, 2 and 3"
-    assert "questions 1, 2, 3, 8 and 12 (19 points)" in PATH.read_text(encoding="utf-8")
-    assert "9.5 for those that the three sessions teach" in KEY.read_text(encoding="utf-8")
+    """The sessions of the course link to the page of each question of the first test, and only."""
+    first, second = ([q for part in exam.parts for q in part.questions] for exam in EXAMS)
+
+    assert [q for q in first if not in_sessions(q)] == []
+    assert [q for q in second if in_sessions(q)] == []
+
+
+def test_the_first_test_asks_for_what_the_course_promises():
+    """A second `backward()`, an in-place change and verdicts of `prove` are asked for."""
+    (first, *_) = EXAMS
+    programs = [shown(q) for part in first.parts for q in part.questions]
+
+    for code in (".detach()", "no_grad()", "y.backward()\n    try:", "y += 1", "prove(model, port"):
+        assert any(code in program for program in programs), code
 
 
 def test_a_second_input_refutes_a_larger_learning_rate():
-    """A larger rate gives torch's number in question 7, but not for another weight."""
+    """A larger rate gives torch's number in question 16, but not for another weight."""
     question = next(q for q in QUESTIONS if q.expect == "a larger learning rate")
     larger = shown(question).replace(question.wrong, "tx = optax.adamw(0.10099)")
     second = larger.replace("torch.tensor(1.0))", "torch.tensor(2.0))", 1)
@@ -107,6 +128,7 @@ def test_the_line_to_find_occurs_once():
     other = Question(question.program, "", "", "", "", "no such line")
 
     assert shown(question).count(question.wrong) == 1
-    assert f"total = {BLANK}  # your line\n" in shown(WITH_LINE[-1])
+    (batches,) = [q for q in WITH_LINE if name(q) == "two_batches"]
+    assert f"total = {BLANK}  # your line\n" in shown(batches)
     with pytest.raises(AssertionError, match="'no such line' is not one line"):
         shown(other)

@@ -66,3 +66,19 @@ def test_a_check_accepts_right_answers_and_rejects_wrong_ones(name):
         assert verdict(name, answer).startswith("Right: "), (answer, verdict(name, answer))
     for answer in wrong:
         assert verdict(name, answer).startswith("Not yet: "), answer
+
+
+def test_the_sum_of_two_batches_is_an_array_of_jax():
+    """The right numbers in a list or a tensor are refused, since they were not computed in JAX."""
+    name = "ten_minutes/two_batches"
+
+    for answer, kind in (("total = [6.0, 42.0]", "list"), ("total = w.grad", "Tensor")):
+        assert verdict(name, answer) == (
+            f"Not yet: `total` is a {kind} and not a JAX array: compute it with `jax.grad`."
+        )
+    assert verdict(name, "total = jax.grad(lambda w: 6 * w[0] + 42 * w[1])(jnp.ones(2))") == (
+        "Right: `total` is a JAX array, the accumulated gradient is [6, 42]."
+    )
+    assert verdict(name, "total = jnp.array([6.0, 41.0])") == (
+        "Not yet: the accumulated gradient is [6, 41]; it should be [6, 42]."
+    )

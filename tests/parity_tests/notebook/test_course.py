@@ -1,13 +1,17 @@
 """The notes for teachers answer each question of the course, with the stepper's own results."""
 
 import collections
+import itertools
 import re
+import tomllib
 
 import jax
 import jax.numpy as jnp
 
-from parity_tests.notebook.course import DISCUSSIONS, PREDICTIONS, answer, section
+from jaxgrad._core.torch_versions import NEWEST
+from parity_tests.notebook.course import DISCUSSIONS, PREDICTIONS, answer, network, section
 from parity_tests.runner.settings import ROOT
+from parity_tests.site.stepper.program import jax_program, torch_program
 
 
 COURSE = (ROOT / "docs" / "course.md").read_text(encoding="utf-8")
@@ -23,14 +27,16 @@ def test_every_question_of_the_course_is_answered():
 
 
 def test_the_minutes_of_a_notebook_are_those_at_its_top():
-    """The rows that run a notebook and do its exercises take the time that the notebook states."""
+    """What a session runs, its exercises and the rest for home take the time of the notebook."""
     rows = re.findall(
         r"^\| (?:run|exercise) \| .*/notebooks/(\w+)\.ipynb.* \| (\d+) \|$", COURSE, re.MULTILINE
     )
     first = re.findall(r"/notebooks/(\w+)\.ipynb\) \((\d+) minutes\)", COURSE)
 
+    rest = re.findall(r"/notebooks/(\w+)\.ipynb.*; the rest \((\d+) minutes\) is", COURSE)
+
     planned = collections.Counter()
-    for name, minutes in [*rows, *first]:
+    for name, minutes in [*rows, *first, *rest]:
         planned[name] += int(minutes)
     assert len(planned) == 4
     for name, minutes in planned.items():
@@ -77,3 +83,70 @@ def test_the_section_has_three_sessions():
 
     assert re.findall(r"^### Session (\d)$", text, re.MULTILINE) == ["1", "2", "3"]
     assert text.count("**Discuss.**") == 3 and text.count("- **Expect** “") == 5
+    assert text.index(network()) < text.index("### Session 1")
+
+
+def test_the_questions_have_the_lines_of_the_stepper():
+    """Code that a question quotes is a line of torch's program or of JAX's, or a block of it."""
+    for one in itertools.chain(*PREDICTIONS.values()):
+        programs = torch_program((one.setting,)), jax_program((one.setting,))
+        code = "\n".join(line.text for program in programs for line in program.lines)
+        for quoted in filter(lambda text: " " in text, one.asks.split("`")[1::2]):
+            blocks = [f"with torch.{name}():" for name in ("no_grad", one.setting)]
+            assert quoted in code or quoted in blocks, quoted
+    lines = [line.text for line in torch_program(()).lines]
+    shown = [text for text in network().split("`")[1::2] if " = " in text]
+    assert len(shown) == 5 and set(shown) <= set(lines)
+
+
+def test_a_section_at_which_a_run_ends_is_in_the_notebook():
+    """The heading that ends the part for the session begins a section of the notebook."""
+    ends = re.findall(r'/notebooks/(\w+)\.ipynb\), up to "([^"]+)"', COURSE)
+
+    assert [name for name, _ in ends] == ["grad_modes", "none_or_zero"]
+    for name, title in ends:
+        script = (ROOT / "notebooks" / f"{name}.py").read_text(encoding="utf-8")
+        assert len(re.findall(rf"^# ## {re.escape(title)}", script, re.MULTILINE)) == 1
+
+
+def test_every_exercise_of_a_session_is_counted():
+    """A session that says "the three exercises" has a notebook with three."""
+    words = {"two": 2, "three": 3}
+    counts = re.findall(r"\[the (\w+) exercises\]\(\.\./notebooks/(\w+)\.ipynb", COURSE)
+
+    assert len(counts) == 2
+    for word, name in counts:
+        script = (ROOT / "notebooks" / f"{name}.py").read_text(encoding="utf-8")
+        assert len(re.findall(r"^exercise\(", script, re.MULTILINE)) == words[word]
+
+
+def test_the_versions_are_those_that_pip_and_make_install():
+    """The course and the README state the newest torch, the pinned one and the oldest one."""
+    text = " ".join(COURSE.split())
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    (pinned,) = re.findall(r"^torch==(\d+\.\d+)", pins, re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (torch,) = re.findall(r"torch>=([\d.]+)", " ".join(project["optional-dependencies"]["torch"]))
+    (jax,) = re.findall(r"jax>=([\d.]+)", " ".join(project["dependencies"]))
+    install = (ROOT / "README.md").read_text(encoding="utf-8").partition("\n## Install\n")[2]
+
+    assert f"torch {torch} and JAX {jax} or newer." in text
+    assert f"the newest (torch {NEWEST} when this was written)" in text
+    assert f"that `constraints.txt` pins (torch {pinned})" in text
+    assert f"The pages print what torch {NEWEST} prints" in text
+    assert f"ran with torch {pinned} and JAX 0.10" in text
+    assert f"the newest torch ({NEWEST}, whose gradients all pages print)" in install
+    assert f"that of `constraints.txt` ({pinned}, on which the notebooks ran)" in install
+
+
+def test_the_pages_and_the_notebooks_print_the_stated_versions():
+    """Output on a page names the newest torch, and that of a notebook the pinned one."""
+    (pinned,) = re.findall(r"ran with torch (\d+\.\d+)", COURSE)
+    folders = [ROOT / "docs", ROOT / "docs" / "traps"]
+    pages = [path.read_text("utf-8") for folder in folders for path in folder.glob("*.md")]
+    blocks = re.findall(r"```text\n(.*?)```", "".join(pages), re.DOTALL)
+    books = [path.read_text(encoding="utf-8") for path in (ROOT / "notebooks").glob("*.ipynb")]
+
+    assert {v for block in blocks for v in re.findall(r"torch (2\.\d+)", block)} == {NEWEST}
+    drawn = {v for book in books for v in re.findall(r"torch (2\.\d+)[\d.+a-z]* · autograd", book)}
+    assert drawn == {pinned}

@@ -99,3 +99,13 @@ def test_functions_have_two_blank_lines_around_them():
 
     assert spaced(code) == "x = 1\n\n\ndef f():\n    return 1\n\n\nprint(f())\n\ny = 2"
     assert spaced(spaced(code)) == spaced(code)
+
+
+def test_a_zero_has_no_sign_and_a_dash_is_explained():
+    """The sign of a zero says nothing here, and the page says what a dash and a path stand for."""
+    head = " ".join(PAGE.partition("\n## ")[0].split())
+
+    assert "`[0, 0, 0]`" in PAGE and not re.search(r"^- \*\*Answer.*[\[ `]-0[\], `]", PAGE, re.M)
+    assert "torch –, JAX `12`" in PAGE and "A dash (–) means" in head
+    assert "`grads/l1/bias`: `None`" in PAGE and "`grads/l1/bias` is the gradient of" in head
+    assert "save it as a file" in head

@@ -40,3 +40,10 @@ def test_a_dot_is_drawn_at_each_slope():
 
     assert len(dots) == 4
     assert heights == {("torch", kink_figure._y(0.0)), ("jax", kink_figure._y(0.5))}
+
+
+def test_a_label_is_above_the_line_of_its_dot():
+    """The slope outside of the bounds is drawn at the height of torch's dot, below the label."""
+    labels = re.findall(r'<text class="(?:torch|jax)" x="\d+" y="(\d+)">', kink_figure.figure())
+
+    assert [int(y) for y in labels] == [kink_figure._y(0.0) - 9, kink_figure._y(0.5) - 9]

@@ -225,3 +225,13 @@ def test_nine_of_the_ten_kinks_have_one_value():
 
     assert len(values) == 10
     assert [name for name, (first, second) in values.items() if first != second] == ["median"]
+
+
+@pytest.mark.parametrize("name", ["tape_or_transform", "prove", *SLOW])
+def test_a_page_says_how_its_blocks_are_joined(name):
+    """The lines that a report names are those of the blocks with one blank line between them."""
+    page = (ROOT / "docs" / f"{name}.md").read_text()
+
+    assert "with one blank line between two blocks" in " ".join(page.split())
+    blocks = [block.rstrip("\n") for block, _ in BLOCK.findall(page)]
+    assert script(page).rstrip("\n") == "\n\n".join(blocks)

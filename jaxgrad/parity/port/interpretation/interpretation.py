@@ -32,6 +32,7 @@ from jaxgrad.parity.port.values.scope import Run
 from jaxgrad.parity.port.values.size_tests import SizeTests
 from jaxgrad.parity.port.values.values import tensors_in
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
+from jaxgrad.parity.prove.users import first_line
 
 
 LEFT_OUT = "torch also stores these values on objects; the port leaves them out:"
@@ -206,12 +207,40 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
             interpret_entry(run, example)
             flags.require_unchanged(run, before)
     except PortError:
+        _require_inputs(run.module, example, training)
         raise
     except Exception as error:
+        _require_inputs(run.module, example, training)
         place = getattr(error, "place", None)
         raise PortError(f"this raised {type(error).__name__}: {error}", place) from error
     finally:
         run.settings.rewind()
+
+
+def _require_inputs(module: nn.Module, example: PyTree, training: bool) -> None:
+    """Check that torch's module itself accepts the example inputs.
+
+    Raises:
+        PortError: It raises; the message has the shapes of the inputs.
+    """
+    named = isinstance(example, Mapping)
+    values = list(example.values() if named else example)
+    try:
+        with in_mode(module, training), torch.no_grad():
+            module(**example) if named else module(*values)
+    except Exception as error:
+        shapes = ", ".join(map(_shape_of, values))
+        count = "1 input" if len(values) == 1 else f"{len(values)} inputs"
+        called = f"{type(module).__name__} called with {count}" + (f" ({shapes})" if shapes else "")
+        raise PortError(
+            f"inputs=: torch's {called} raised {type(error).__name__}: {first_line(error)}"
+        ) from error
+
+
+def _shape_of(x: Any) -> str:
+    if not isinstance(x, torch.Tensor):
+        return type(x).__name__
+    return f"{str(x.dtype).removeprefix('torch.')}{list(x.shape)}"
 
 
 def _run(

@@ -26,7 +26,7 @@ class PortError(Exception):
 
     def __init__(self, reason: str, place: Place | None = None) -> None:
         self.reason, self.place = reason, place
-        super().__init__(f"{place}: {reason}" if place else reason)
+        super().__init__(f"{place}: {reason}" if place and place.file else reason)
 
 
 class OutOfReach(PortError):

@@ -118,25 +118,70 @@ class Gated:
                 finite, or merges hooks.
             slots: Values whose cotangents are returned too.
         """
-        values = self.port.leaves(draw)
-        floating = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in values]
-        default = [1.0 if gate.kind in ("use", "tie") else 0.0 for gate in self.gates]
-        numbers = [settings.get(g, x) for g, x in zip(self.gates, default, strict=True)]
-        zeros = {key: evaluation.slot(self.port.program, key) for key in slots}
-        (grads, cotangents), outputs = self._differentiate(
-            [None if f else x for x, f in zip(values, floating, strict=True)],
-            [x if f else None for x, f in zip(values, floating, strict=True)],
-            zeros,
-            self.port.cotangents(draw),
-            jnp.asarray(numbers),
-            self.port.noise(draw),
-        )
+        differentiate = self._opened if self._shows_maximum(settings) else self._differentiate
+        arguments = self._arguments(draw, settings, slots)
+        (grads, cotangents), outputs = differentiate(*arguments)
         leaves = [None if g is None else np.conj(np.asarray(g)) for g in grads]
         values = {key: np.conj(np.asarray(x)) for key, x in cotangents.items()}
         return Gradients([np.asarray(x) for x in outputs], leaves, values)
 
+    def differentiable(self, draw: Draw) -> Gated:
+        """Drop the stop_gradients that hide a value that JAX cannot differentiate.
+
+        An example is a reduction of values together with their indices. JAX raises an error if such
+        a stop_gradient is opened, and the error would end the search for any other cause.
+        """
+        if self._traces(draw):
+            return self
+        rest = [gate for gate in self.gates if gate.kind != "stop"]
+        opened = [gate for gate in self.gates if gate.kind == "stop"]
+        return Gated(self.port, [*_openable(self.port, draw, opened), *rest])
+
+    def _traces(self, draw: Draw) -> bool:
+        """Whether JAX has all derivatives that the gates need."""
+        try:
+            self._differentiate.eval_shape(*self._arguments(draw, {}, ()))  # pyright: ignore[reportFunctionMemberAccess]
+        except Exception:
+            return False
+        return True
+
+    def _arguments(
+        self, draw: Draw, settings: Mapping[Gate, float], slots: Sequence[Key]
+    ) -> tuple[Any, ...]:
+        values = self.port.leaves(draw)
+        floating = [jnp.issubdtype(np.asarray(x).dtype, jnp.inexact) for x in values]
+        default = [1.0 if gate.kind in ("use", "tie") else 0.0 for gate in self.gates]
+        numbers = [settings.get(g, x) for g, x in zip(self.gates, default, strict=True)]
+        return (
+            [None if f else x for x, f in zip(values, floating, strict=True)],
+            [x if f else None for x, f in zip(values, floating, strict=True)],
+            {key: evaluation.slot(self.port.program, key) for key in slots},
+            self.port.cotangents(draw),
+            jnp.asarray(numbers),
+            self.port.noise(draw),
+        )
+
+    def compiles(self, settings: Mapping[Gate, float]) -> bool:
+        """Whether the gradients with these settings need a program that is not compiled yet."""
+        name = "_opened" if self._shows_maximum(settings) else "_differentiate"
+        return name not in vars(self)
+
+    def _shows_maximum(self, settings: Mapping[Gate, float]) -> bool:
+        """Whether a stop_gradient is opened that may hide the derivative of a maximum."""
+        opens = any(gate.kind == "stop" and on for gate, on in settings.items())
+        equations = self.port.program.equations.values() if opens else ()
+        return any(eqn.primitive.name in ("reduce_max", "reduce_min") for eqn in equations)
+
     @functools.cached_property
     def _differentiate(self) -> Callable[..., Any]:
+        return self._compiled(differentiates_a_maximum(self.port.program.jaxpr))
+
+    @functools.cached_property
+    def _opened(self) -> Callable[..., Any]:
+        """The same with the options for a maximum that an opened stop_gradient may hide."""
+        return self._compiled(True)
+
+    def _compiled(self, compares: bool) -> Callable[..., Any]:
         port, program = self.port, self.port.program
         firsts = {gate.first for gate in self.gates}
         placed: dict[Path, list[tuple[int, Gate]]] = {}
@@ -177,12 +222,18 @@ class Gated:
 
             return jax.grad(objective, argnums=(0, 1), has_aux=True)(floats, slots)
 
-        return quick_jit(
-            run,
-            program.equations.values(),
-            differentiates=True,
-            compares=differentiates_a_maximum(program.jaxpr),
-        )
+        equations = program.equations.values()
+        return quick_jit(run, equations, differentiates=True, compares=compares)
+
+
+def _openable(port: Port, draw: Draw, gates: Sequence[Gate]) -> list[Gate]:
+    """Return the stop_gradients without which JAX can differentiate the port."""
+    if not gates or Gated(port, gates)._traces(draw):
+        return list(gates)
+    if len(gates) == 1:
+        return []
+    middle = len(gates) // 2
+    return [g for half in (gates[:middle], gates[middle:]) for g in _openable(port, draw, half)]
 
 
 def _scale(gate: Gate, ins: Sequence[Any], number: Any) -> Any:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from jaxgrad.parity.prove.align.align import Alignment
 from jaxgrad.parity.prove.jax_side.flow import leaf_of
-from jaxgrad.parity.prove.jax_side.program import JaxProgram, Spot
+from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 
 
@@ -16,8 +18,18 @@ _PROPERTIES = ("T", "mT", "H", "mH", "real", "imag", "t", "float", "double", "ty
 _DETACHES = ("input", "detach", "data")
 
 
-def compared(run: TorchRun, alignment: Alignment, program: JaxProgram) -> dict[int, Spot]:
-    """Return for each distinct torch value the JAX value whose cotangent is compared with it."""
+def compared(
+    run: TorchRun, alignment: Alignment, program: JaxProgram, used: Collection[Key] = ()
+) -> dict[int, Spot]:
+    """Return for each distinct torch value the JAX value whose cotangent is compared with it.
+
+    Args:
+        run: torch's run.
+        alignment: The alignment of torch's values with JAX's.
+        program: The port's program.
+        used: The JAX values on which an output depends. A copy that nothing uses, such as the
+            maxima that are computed together with their indices, has no cotangent.
+    """
     chosen: dict[int, Spot] = {}
     served: set[int] = set()
     copies = _live_copies(run, alignment)
@@ -25,7 +37,7 @@ def compared(run: TorchRun, alignment: Alignment, program: JaxProgram) -> dict[i
     carried = {alignment.first[i] for i, v in enumerate(run.values) if v.cotangent is not None}
     without_gradient = stopped(run)
     for i, value in enumerate(run.values):
-        spot, first = alignment.spot(i), alignment.first[i]
+        spot, first = _first_used(alignment, i, used), alignment.first[i]
         # A value that is constant on this draw alone is known from the other draw.
         if spot is None or alignment.trivial[i] or value.print[0] <= 1:
             continue
@@ -54,6 +66,12 @@ def compared(run: TorchRun, alignment: Alignment, program: JaxProgram) -> dict[i
         ):
             chosen[i] = spot
     return chosen
+
+
+def _first_used(alignment: Alignment, number: int, used: Collection[Key]) -> Spot | None:
+    """Return the first JAX value equal to a torch value that is used, or else the first one."""
+    spots = (alignment.spots[k] for k in alignment.candidates[number])
+    return next((spot for spot in spots if spot.key in used), alignment.spot(number))
 
 
 def _is_stopped(spot: Spot, program: JaxProgram) -> bool:

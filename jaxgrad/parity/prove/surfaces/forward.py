@@ -69,7 +69,7 @@ def _judged(evidence: Evidence) -> Judgement:
     modules = {c.module for c in evidence.runs[0].calls if c.outputs}
     matched = len(modules) - len(evidence.not_visible)
     text = (
-        f"outputs agree within {largest:.1g} (relative to their scale); {matched} of "
+        f"outputs {numbers.agreement(largest, 'their scale')}; {matched} of "
         f"{len(modules)} torch modules have a matching JAX value"
     )
     return Judgement(Surface("forward", "pass", text, rows, control=_control(evidence)))
@@ -214,7 +214,7 @@ def _finding(
         "forward",
         module or locate_forward.ROOT,
         "the output, a constant" if key is None else place(program, key),
-        f"{_found(run, alignment, start)} The {names.get(bad.name, f'output {bad.name!r}')} "
+        f"{_found(run, alignment, start, key)} The {names.get(bad.name, f'output {bad.name!r}')} "
         f"is off by {bad.share:.2g} (relative to its scale)",
         **bad.worst,
         cause=cause or _unused(evidence, draw, start),
@@ -250,10 +250,12 @@ def _in_port(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding 
     return quoted(finding, program, extra.key)
 
 
-def _found(run: TorchRun, alignment: Alignment, start: int) -> str:
-    """Say what of a torch call occurs in the JAX program."""
+def _found(run: TorchRun, alignment: Alignment, start: int, key: Key | None = None) -> str:
+    """Say what of a torch call occurs in the JAX program; `key` is the JAX value of the finding."""
     value = run.values[start]
     given = {i for i in value.inputs if run.values[i].op in ("input", *locate_forward.REPEATS)}
+    if alignment.matches(start) and key is not None and key not in alignment.known:
+        return f"the output of torch's {value.op} also occurs in JAX, which then changes it."
     if alignment.matches(start):
         return f"the elements of torch's {value.op} output occur in JAX in another order or place."
     output = f"{list(value.shape)} output"

@@ -130,7 +130,8 @@ class Search:
             self.tried[trial.text] = None
             if row is None:
                 continue
-            operand = any(np.array_equal(x, self.run.values[k].data) for k in value.inputs)
+            read = (self.run.values[k].data for k in value.inputs)
+            operand = any(y is not None and np.array_equal(x, y) for y in read)
             found = trial._replace(row=row, partial=trial.partial or operand)
             if found.partial:
                 partial.append(found)
@@ -178,6 +179,10 @@ class Search:
         multiple = find_multiple(value.data, self.prints)
         return None if multiple is None else trials.scaled(self.run, i, *multiple)
 
+    def operands(self, starts: Iterable[int]) -> list[int]:
+        """Return the values that `starts` read, of which JAX may read a multiple."""
+        return [k for i in starts for k in self.run.values[i].inputs]
+
     def all_trials(self, starts: Sequence[int]) -> Iterator[Trial]:
         """Yield every mistake in the calls of some values, one of each call in turn."""
         streams = [trials.in_call(self.run, i, self.numbers) for i in starts]
@@ -193,6 +198,15 @@ class Search:
         for _ in range(2):
             near |= {k for i in near for k in self.run.values[i].inputs}
         yield from exchanges.exchanged(self.run, self.evidence.port.weights.shapes, starts, near)
+
+    def scaled_weights(self, starts: Iterable[int]) -> Iterator[Trial]:
+        """Yield the weights of which JAX has a multiple, at the calls that read them."""
+        state = self.evidence.draws[self.draw].state
+        for i in starts:
+            for name in self.run.values[i].weights:
+                multiple = find_multiple(np.asarray(state[name]), self.prints)
+                if multiple is not None:
+                    yield trials.scaled_weight(i, name, *multiple)
 
     def _moves(self, i: int, depth: int = 4) -> list[int]:
         """Return the calls before a value that only move elements, the nearest first."""
@@ -214,12 +228,12 @@ class Search:
         If the outputs do not agree, a later value must: a correct port may well compute what a
         mistake computes (a product without its bias) on the way to the right result.
         """
-        rerun = self._rerun(self.draw, trial.changes, trial.exchanged)
+        rerun = self._rerun(self.draw, trial.changes, trial)
         if rerun is None:
             return None
-        rest = self._remaining(rerun, trial.changes, trial.exchanged)
+        rest = self._remaining(rerun, trial.changes, trial)
         if rest is not None:
-            needed = self._needed(trial.changes, trial.exchanged)
+            needed = self._needed(trial.changes, trial)
             return Tested(trial, trial.changes, "JAX's outputs", True, needed, rest)
         if self._changes_nothing(rerun):
             if trial.row is not None:
@@ -230,9 +244,9 @@ class Search:
             rest = None if again is None else self._remaining(again, changes)
             if rest is not None:
                 text = f"JAX's outputs if {calls} are changed"
-                return Tested(trial, changes, text, True, self._needed(changes, ()), rest)
+                return Tested(trial, changes, text, True, self._needed(changes), rest)
         if self._advances(trial, rerun, self.draw) and all(
-            self._advances(trial, self._rerun(draw, trial.changes, trial.exchanged), draw)
+            self._advances(trial, self._rerun(draw, trial.changes, trial), draw)
             for draw in range(len(self.evidence.draws))
             if draw != self.draw
         ):
@@ -268,7 +282,7 @@ class Search:
         self,
         draw: int | Draw,
         changes: Sequence[Change],
-        exchanged: Sequence[tuple[str, str]] = (),
+        trial: Trial | None = None,
         earlier: Sequence[Change] | None = None,
     ) -> TorchRun | None:
         """Rerun torch with some calls or weights changed, or return None if that is impossible.
@@ -276,7 +290,7 @@ class Search:
         Args:
             draw: The weights and inputs, or the number of a draw.
             changes: The changes of calls.
-            exchanged: The weights that take each other's place.
+            trial: The mistake, if it changes weights.
             earlier: The mistakes that torch makes too; by default those that were found before.
         """
         if self.left <= 0:
@@ -285,11 +299,8 @@ class Search:
         evidence = self.evidence
         given = evidence.draws[draw] if isinstance(draw, int) else draw
         earlier = _joined(evidence.mistakes) if earlier is None else earlier
-        if exchanged:
-            state = dict(given.state)
-            for a, b in exchanged:
-                state[a], state[b] = given.state[b], given.state[a]
-            given = dataclasses.replace(given, state=state)
+        if trial is not None:
+            given = _with_weights(given, trial)
         options: dict[str, Any] = dict(forward=True, opened=evidence.opened)
         try:
             return evidence.torch_side.run(given, changes=(*earlier, *changes), **options)
@@ -300,14 +311,14 @@ class Search:
         self,
         rerun: TorchRun,
         changes: Sequence[Change],
-        exchanged: Sequence[tuple[str, str]] = (),
+        trial: Trial | None = None,
     ) -> float | None:
         """Return the largest difference from JAX's outputs that a change leaves, on all draws.
 
         Args:
             rerun: torch's run with the change, on the draw of the search.
             changes: The changes of calls.
-            exchanged: The weights that take each other's place.
+            trial: The mistake, if it changes weights.
 
         Returns:
             The difference relative to the scale; None if the change does not explain all outputs.
@@ -316,7 +327,7 @@ class Search:
             return None
         reruns = {self.draw: rerun}
         for draw in range(len(self.evidence.draws)):
-            again = reruns.get(draw) or self._rerun(draw, changes, exchanged)
+            again = reruns.get(draw) or self._rerun(draw, changes, trial)
             if again is None:
                 return None
             reruns[draw] = again
@@ -325,14 +336,12 @@ class Search:
             return None
         return max((c.difference for c in changed if c.verdict == "pass"), default=0.0)
 
-    def _needed(
-        self, changes: Sequence[Change], exchanged: Sequence[tuple[str, str]]
-    ) -> tuple[bool, ...]:
+    def _needed(self, changes: Sequence[Change], trial: Trial | None = None) -> tuple[bool, ...]:
         """Return for each earlier mistake whether torch differs from JAX without it."""
         mistakes, needed = self.evidence.mistakes, []
         for k in range(len(mistakes)):
             others = _joined((*mistakes[:k], *mistakes[k + 1 :]))
-            rerun = self._rerun(self.draw, changes, exchanged, others)
+            rerun = self._rerun(self.draw, changes, trial, others)
             needed.append(rerun is None or self._differs(rerun))
         return tuple(needed)
 
@@ -364,7 +373,7 @@ class Search:
         except Exception:  # the port does not accept these numbers
             return list(found)
         for tested in found:
-            rerun = self._rerun(larger, tested.changes, tested.trial.exchanged)
+            rerun = self._rerun(larger, tested.changes, tested.trial)
             pairs = [] if rerun is None else zip(rerun.outputs.values(), outputs, strict=False)
             same = (np.size(x) == np.size(y) and _close(x, y) for x, y in pairs)
             if rerun is not None and all(same):
@@ -441,6 +450,12 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
             if found:
                 yield _guess(search, found)
     del starts[limit:]
+    found = _agreeing(search, search.scaled_weights(starts))
+    if found:
+        yield _guess(search, found)
+    found = _agreeing(search, filter(None, map(search.multiple, search.operands(starts))))
+    if found:
+        yield _guess(search, found)
     later = search.after(starts, limit)
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
     operands = search.rewired(search.lost(starts))
@@ -493,6 +508,18 @@ def _agreeing(search: Search, trials: Iterable[Trial]) -> list[Tested]:
     complete = [tested for tested in found if tested.complete]
     complete = [tested for tested in complete if not tested.trial.general] or complete
     return search.told_apart(complete) if len(complete) > 1 else complete or found[:1]
+
+
+def _with_weights(draw: Draw, trial: Trial) -> Draw:
+    """Return a draw in which weights take each other's place, or are multiplied by a number."""
+    if not (trial.exchanged or trial.factors):
+        return draw
+    state = dict(draw.state)
+    for a, b in trial.exchanged:
+        state[a], state[b] = draw.state[b], draw.state[a]
+    for name, factor in trial.factors:
+        state[name] = draw.state[name] * factor
+    return dataclasses.replace(draw, state=state)
 
 
 def _joined(mistakes: Iterable[Sequence[Change]]) -> list[Change]:

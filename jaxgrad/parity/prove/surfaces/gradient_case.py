@@ -86,12 +86,15 @@ class Case:
         self.unbounded = gates.unbounded(flow)[: 2 * MOST] if self.not_finite else []
         merged = [gate for group in self.repeated for gate in group]
         chosen = [*self.stops, *self.uses, *self.ties, *merged, *self.unbounded]
-        self.gated = Gated(port, chosen)
+        self.gated = Gated(port, chosen).differentiable(evidence.draws[draw])
+        self.stops = [gate for gate in self.stops if gate in self.gated.gates]
         size = sum(np.size(x) for x in port.program.leaves) + sum(
             float(value.print[0]) for value in evidence.runs[draw].values
         )
         self.left = _affordable(size)
+        before = evidence.clock.searched()
         self.actual = self.rerun({})
+        self.compiling = evidence.clock.searched() - before  # CPU time in seconds
         self.wrong = self.differing(self.actual, self.run)
 
     def after(self, known: Explanation) -> Case:
@@ -209,8 +212,10 @@ class Case:
         left = self.wrong
         trials = []
         for group in groups:
-            if self.left > 0 and self.evidence.may_search():
-                after = self.differing(self.rerun(dict.fromkeys(group, number)), self.run)
+            settings = dict.fromkeys(group, number)
+            seconds = self.compiling if self.gated.compiles(settings) else 0.0
+            if self.left > 0 and self.evidence.may_search(seconds=seconds):
+                after = self.differing(self.rerun(settings), self.run)
                 trials += [(group, after)] if after < self.wrong else []
         for group, after in sorted(trials, key=lambda trial: (len(trial[1]), len(trial[0]))):
             settings = dict.fromkeys(group, number)

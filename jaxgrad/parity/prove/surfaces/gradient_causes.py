@@ -48,6 +48,8 @@ def explain(evidence: Evidence) -> Explanation | None:
     chosen = found[0]._replace(rest=tuple(found[1:]))
     if case.changes:
         return chosen
+    if not evidence.may_search(seconds=case.compiling):  # the cotangents are compiled once more
+        return chosen
     fixed = case.gated.gradients(evidence.draws[case.draw], case.settings, evidence.slots)
     return chosen._replace(cotangents=fixed.cotangents)
 
@@ -89,7 +91,7 @@ def _superfluous_stops(case: Case) -> Explanation | None:
         return None
     opened = [gate for group in kept for gate in group]
     places = list(dict.fromkeys(case.place((gate.path, 0)) for gate in opened))
-    them = "it" if len(opened) == 1 else "them"
+    them = "it" if len(places) == 1 else "them"
     text = (
         f"an extra stop_gradient at {' and at '.join(places[:3])} (rerunning JAX without {them}, "
         f"{case.names(fixed)})"

@@ -52,7 +52,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     agreeing = [j.name for j in judged if j.verdict not in ("accepted", "mask")]
     inputs = sum(name.startswith("input ") for name in agreeing)
     counted = f"{len(agreeing)} gradients" + (f" ({inputs} of inputs)" if inputs else "")
-    text = f"{counted} agree within {largest:.1g} (relative to their scale)"
+    text = f"{counted} {numbers.agreement(largest, 'their scale')}"
     zeros = sum(j.verdict == "zero" for j in judged)
     if zeros:
         text += f"; {zeros} are zero up to rounding in both frameworks"

@@ -135,8 +135,10 @@ def culprit(
     silent = [i for i in consumers if i not in run.contributions]
     stops = [i for i in silent if run.values[i].op in ("detach", "data")]
     if stops:
-        what = straight_through.remedy(run, stops[0])
-        return stops[0], f"torch stops the gradient here, JAX does not; {what}"
+        formula = straight_through.estimator(run, stops[0])
+        if formula:
+            return stops[0], f"torch passes the gradient straight through here; write {formula}"
+        return stops[0], "torch stops the gradient here, JAX does not"
     return _likely(run, consumers), ""
 
 

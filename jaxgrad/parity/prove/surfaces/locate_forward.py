@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence, Set
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from jaxgrad.parity.prove.weights.map import WeightMap
 
 ROOT = "(root)"  # name of the outermost module
 _TAKES = ("getitem", "select", "unbind", "split", "chunk")
+_REARRANGES = ("broadcast_in_dim", "reshape", "squeeze", "transpose")
 REPEATS = ("expand", "expand_as", "broadcast_to", "repeat", "tile")
 
 
@@ -120,10 +121,12 @@ class LostRegion(NamedTuple):
     flow: Flow
     region: set[Key]
     matched: Callable[[int], set[Key]]  # torch value -> the JAX values equal to it
+    rearranged: Mapping[Key, Key] = {}  # values that only rearrange a weight -> the weight
 
     def first(self, operands: Iterable[Key]) -> list[Key]:
         """Return the lost values that read one of `operands` but no lost value, in order."""
         operands = set(operands)
+        operands |= {key for key, weight in self.rearranged.items() if weight in operands}
         parents = self.flow.parents
         keys = [k for k in self.region if leaf_of(k) is None and operands & set(parents[k])]
         keys = [k for k in keys if not self.region & set(parents[k])]
@@ -143,12 +146,18 @@ def lost_in_jax(flow: Flow, alignment: Alignment, wrong: Sequence[Key]) -> LostR
         return {alignment.spots[k].key for k in alignment.matches(i)}
 
     region: set[Key] = set()
+    rearranged: dict[Key, Key] = {}
     # Values that depend on no weight and on no matched value (indices, masks) are left out.
     for key in sorted(flow.back(wrong, known - set(wrong)), key=lambda k: flow.order.get(k, -1)):
         parents = flow.parents.get(key, ())
-        if any(p in known or p in region or _is_weight(flow, p) for p in parents):
+        weights = [rearranged.get(p, p) for p in parents]
+        if key not in wrong and len(weights) == 1 and _is_weight(flow, weights[0]):
+            if flow.program.equations[key[0]].primitive.name in _REARRANGES:
+                rearranged[key] = weights[0]
+                continue
+        if any(p in known or p in region or _is_weight(flow, p) for p in weights):
             region.add(key)
-    return LostRegion(flow, region, matched)
+    return LostRegion(flow, region, matched, rearranged)
 
 
 def _is_weight(flow: Flow, key: Key) -> bool:

@@ -113,6 +113,17 @@ def ratio(expected: np.ndarray | None, actual: np.ndarray | None) -> str:
     return ""
 
 
+def agreement(share: float, of: str = "") -> str:
+    """Return how closely values agree, and relative to what.
+
+    >>> agreement(2e-16, "their scale"), agreement(0.0, "their scale")
+    ('agree within 2e-16 (relative to their scale)', 'are bit-identical')
+    """
+    if not share:
+        return "are bit-identical"
+    return f"agree within {share:.1g}" + (f" (relative to {of})" if of else "")
+
+
 def proportion(x: Any, y: Any) -> float | None:
     """Return the factor between two arrays if they are proportional and differ, or else None."""
     if np.size(x) < 2:

@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxgrad.parity.prove.acceptance import MARGIN, settled
 from jaxgrad.parity.prove.adapters import ProofError, name_of
-from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.evidence import Evidence, explained
 from jaxgrad.parity.prove.jax_side.loop import Loop
 from jaxgrad.parity.prove.jax_side.port import Gradients
 from jaxgrad.parity.prove.report import Finding, Surface
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _TOLERANCE = 1e-6  # of the largest learning rate or update: schedules may be computed in float32
 _REPLAYED = "replaying torch with {} gives JAX's weights"
+COUNTED = "steps count from 1"
 _SECONDS = 2.0  # that replaying may take, estimated from these:
 _PER_TENSOR, _PER_ELEMENT = 2e-4, 4e-8
 
@@ -82,7 +83,7 @@ def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
         "updates",
         "the learning rate" + (f" of group {group}" if differ.shape[1] > 1 else ""),
         name_of(training.schedule),
-        f"the schedules differ first in step {first + 1} of {total}, by "
+        f"the schedules differ first in step {first + 1} of {total} ({COUNTED}), by "
         f"{abs(actual[first] - expected[first]):.2g}",
         torch_value=float(expected[first]),
         jax_value=float(actual[first]),
@@ -98,15 +99,15 @@ def _values(schedule: Any, step: int, rates: list[float]) -> list[float]:
         values = [float(x) for x in np.ravel(schedule(step))]
     except Exception as error:
         raise ProofError(
-            f"Training(schedule=) called with the step {step} raised {type(error).__name__}: "
-            f"{error}"
+            f"Training(schedule=) called with {step}, for step {step + 1}, raised "
+            f"{type(error).__name__}: {error}"
         ) from error
     if len(values) == 1 and len(set(rates)) == 1:
         return values * len(rates)
     if len(values) != len(rates):
         count = f"{len(values)} value" + "s" * (len(values) != 1)
         raise ProofError(
-            f"Training(schedule=) returned {count}, {values}, for the step {step}, in which "
+            f"Training(schedule=) returned {count}, {values}, for step {step + 1}, in which "
             f"torch's {len(rates)} parameter groups have the learning rates {rates}: return one "
             "value for each group, in the order of torch's groups, or leave schedule= out"
         )
@@ -134,12 +135,13 @@ def _replayed(evidence: Evidence, training: Training, total: int) -> Surface:
         return Surface("updates", "pass", f"given the same gradients, {total} steps agree")
     name, rate = found.name, found.rates[_group_of(evidence, training, found.name)]
     values: dict[str, Any] = {}
+    at = f"step {found.step} of {total} ({COUNTED})"
     if found.factor is not None:
-        text = f"JAX's learning rate differs from torch's first in step {found.step} of {total}"
+        text = f"JAX's learning rate differs from torch's first in {at}"
         values = dict(torch_value=rate, jax_value=rate * found.factor)
     else:
         text = (
-            f"given the same gradients, the update in step {found.step} of {total} is off by "
+            f"given the same gradients, the update in {at} is off by "
             f"{found.share:.2g} (relative to the largest update)"
         )
     finding = Finding("updates", name, evidence.jax_place(name), text, **values)
@@ -148,7 +150,7 @@ def _replayed(evidence: Evidence, training: Training, total: int) -> Surface:
         why, confirmed = cause(evidence, training, total, found.share)
         return dataclasses.replace(finding, cause=why, tested=confirmed)
 
-    finding = evidence.locate(find, finding)[0]
+    finding = explained(evidence, find, finding)
     text = f"given the same gradients, step {found.step} differs"
     return Surface("updates", "fail", text, findings=(finding,))
 
@@ -206,10 +208,16 @@ def hypotheses(
 
 def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Variant]:
     """Yield the variant in which torch uses the port's schedule, if one is given and it differs."""
-    from jaxgrad.parity.prove.torch_side import variants
+    from jaxgrad.parity.prove.torch_side import loop, variants
 
-    expected = _rates(evidence, training, steps)
-    if training.schedule is None or expected is None:
+    if training.schedule is None:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some schedulers are stepped before the optimizer
+        total = loop.range_of(training, evidence.torch_side.module, steps)[0]
+    total = max(steps, total)
+    expected = _rates(evidence, training, total)
+    if expected is None:
         return
     pairs = enumerate(expected.tolist())
     actual = np.array([_values(training.schedule, step, rates) for step, rates in pairs])
@@ -217,14 +225,18 @@ def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Varia
     if wrong.any():
         first, group = (int(i) for i in np.argwhere(wrong)[0])
         text = (
-            f"the schedules differ first in step {first + 1}, in which torch's learning rate is "
-            f"{expected[first, group]:.6g} and JAX's is {actual[first, group]:.6g}"
+            f"the schedules differ first in step {first + 1} ({COUNTED}), in which torch's "
+            f"learning rate is {expected[first, group]:.6g} and JAX's is {actual[first, group]:.6g}"
         )
-        yield variants.with_rates(text, training, actual.tolist())
+        yield variants.with_rates(text, training, actual.tolist())._replace(given=True)
 
 
 def distinct(evidence: Evidence, found: Sequence[Variant], steps: int) -> list[Variant]:
-    """Drop schedules whose learning rates equal those of an earlier one in the whole run."""
+    """Drop schedules whose learning rates equal those of an earlier one in the whole run.
+
+    A schedule that is one step ahead has no rate of torch's for the last step, so that this step
+    does not tell it apart from the port's own schedule.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # some schedulers are stepped before the optimizer
         ranges = [_range(evidence, x.training, steps)[0] for x in found if x.schedule]
@@ -232,7 +244,9 @@ def distinct(evidence: Evidence, found: Sequence[Variant], steps: int) -> list[V
     kept: list[tuple[Variant, Any]] = []
     for variant in found:
         rates = _rates(evidence, variant.training, total) if variant.schedule else None
-        if rates is None or not any(_same(rates, other) for _, other in kept):
+        last = -1 if variant.given and total > 1 else None
+        others = [other[:last] for _, other in kept if other is not None]
+        if rates is None or not any(_same(rates[:last], other) for other in others):
             kept.append((variant, rates))
     return [variant for variant, _ in kept]
 
@@ -247,6 +261,18 @@ def _rates(evidence: Evidence, training: Training, steps: int) -> Any:
             return np.array(loop.learning_rates(training, evidence.torch_side.module, steps))
     except Exception:  # a changed setting may be invalid
         return None
+
+
+def used_rates(evidence: Evidence, training: Training, steps: int) -> np.ndarray:
+    """Return the learning rates with which torch steps, by step and parameter group.
+
+    Unlike `learning_rates`, this shows a scheduler that the user's optimizer steps itself.
+    """
+    gradients = _scaled(_gradients(evidence), steps)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        taken = evidence.torch_side.replay(training, evidence.draws[0], gradients)
+        return np.array([rates for rates, _ in taken])
 
 
 def _same(rates: Any, other: Any) -> bool:

@@ -10,10 +10,10 @@ import numpy as np
 
 from jaxgrad.parity.prove import acceptance
 from jaxgrad.parity.prove.acceptance import UNKNOWN, Compared, Range
-from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.evidence import Evidence, explained
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge, max_difference
 from jaxgrad.parity.prove.report import Finding, Surface
-from jaxgrad.parity.prove.surfaces import conjugates, moments, trajectories, update_causes
+from jaxgrad.parity.prove.surfaces import conjugates, moments, numbers, trajectories, update_causes
 from jaxgrad.parity.prove.surfaces.trajectories import Trajectories
 from jaxgrad.parity.prove.torch_side.side import State
 from jaxgrad.parity.prove.training import Training
@@ -116,7 +116,7 @@ def _weights(trained: Trained) -> Surface:
     text = "1 step" if last == 1 else f"{last} steps"
     if len(paths.torch) < last:
         text += f", of which {len(paths.torch)} are compared to save memory"
-    text += f", {what} agree within {largest:.1g} (relative to their change)"
+    text += f", {what} {numbers.agreement(largest, 'their change')}"
     if zero := zero - set(evidence.port.weights.not_one_to_one):
         text += f"; {len(zero)} weights left out, whose gradients are zero up to rounding"
     return Surface("updates", "pass", text, rows, control=_control(paths, equal, zero))
@@ -149,7 +149,8 @@ def _moments(trained: Trained) -> list[Surface]:
         return [Surface("updates", "inconclusive", text, rows)]
     if compared:
         shares = [m.judged.share for m in compared if m.judged.verdict != "accepted"]
-        text = f"{len(shares)} optimizer moments agree within {max(shares, default=0.0):.1g}"
+        off = max(shares, default=0.0)
+        text = f"{len(shares)} optimizer moments {numbers.agreement(off)}"
         return [Surface("updates", "pass", text, rows)]
     text = "the optimizer moments are not compared, because their names differ"
     return [Surface("updates", "pass", text)] if moments.count(paths.moments) else []
@@ -197,7 +198,7 @@ def _explained(
         cause, confirmed = search.guess(finding.torch)
         return dataclasses.replace(finding, cause=cause, tested=confirmed)
 
-    return evidence.locate(find, finding)[0]
+    return explained(evidence, find, finding)
 
 
 def _all_changes(trained: Trained, paths: Trajectories) -> list[Change]:

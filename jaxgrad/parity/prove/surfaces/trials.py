@@ -36,6 +36,7 @@ class Trial(NamedTuple):
     row: int | None = None  # the JAX value that equals the result of the changed call
     exchanged: tuple[tuple[str, str], ...] = ()  # weights that take each other's place
     general: bool = False  # whether it describes what other mistakes of the call explain
+    factors: tuple[tuple[str, float], ...] = ()  # of weights that are multiplied by a number
     changed: int = -1  # the value that the changed call computes, if this is not `value`
 
 
@@ -97,6 +98,13 @@ def scaled(run: TorchRun, i: int, row: int, factor: float) -> Trial:
     tested = "scaling it in torch"
     changes = (Change(value.call_number, call),)
     return Trial(i, text, changes, everywhere, tested, partial=True, row=row, general=True)
+
+
+def scaled_weight(i: int, name: str, row: int, factor: float) -> Trial:
+    """Return the trial in which JAX multiplies a weight that a call reads by a number."""
+    text = f"JAX multiplies {name} by {as_written(factor)}, torch does not"
+    tested = "multiplying it in torch"
+    return Trial(i, text, (), tested=tested, row=row, factors=((name, factor),))
 
 
 def reordered(run: TorchRun, i: int) -> Iterator[Trial]:

@@ -120,6 +120,8 @@ class Search:
             if changed is None or not confirms(early, self.compare(changed)):
                 continue
             if step < self.last:
+                if not self.evidence.may_search(tried.text):
+                    break
                 changed = self._rerun(variant, paths, self.last)
                 if changed is None:
                     continue
@@ -146,7 +148,7 @@ class Search:
             evidence.port, self.training, evidence.draws[0], evidence.trainable
         ).numbers()
         yield from schedules.hypotheses(evidence, training, numbers, self.last)
-        yield from _rates(training, paths, evidence.torch_side.module)
+        yield from _rates(evidence, training, paths)
         yield from _decays(evidence, training, paths)
         yield from variants.variants(training)
         yield from port_numbers.clips(training, numbers)
@@ -181,6 +183,8 @@ def _observed(training: Training, paths: Trajectories, name: str) -> str:
     before, expected, actual = paths.before[name], paths.torch, paths.jax
     if all(np.array_equal(weights[name], before) for weights in expected.values()):
         return "torch skips the weight, which has no gradient, but JAX's optimizer changes it"
+    if np.array_equal(actual[1][name], before) and not np.array_equal(expected[1][name], before):
+        return "JAX's optimizer does not change the weight in step 1, torch's does"
     factor = proportion(expected[1][name] - before, actual[1][name] - before)
     if factor is not None:
         return f"the first step is {factor:.6g} times torch's"
@@ -203,21 +207,31 @@ def _rerun(
         return None
 
 
-def _rates(training: Training, paths: Trajectories, module: Any) -> Iterator[Variant]:
-    """Yield the learning rate that the first step shows, if one factor fits all weights."""
+def _rates(evidence: Evidence, training: Training, paths: Trajectories) -> Iterator[Variant]:
+    """Yield the learning rate that the first step shows, if one factor fits all weights.
+
+    If a scheduler that the optimizer steps itself makes this change in every step, as an
+    exponential one does, the schedule may as well be one step ahead: then both are yielded.
+    """
     from jaxgrad.parity.prove.torch_side import loop, variants
 
     before, expected, actual = paths.before, paths.torch[1], paths.jax[1]
-    moved = {n: x - before[n] for n, x in expected.items() if n in actual}
+    moved = {n: x - before[n] for n, x in expected.items() if n in actual and np.size(x) > 1}
     factors = [proportion(x, actual[n] - before[n]) for n, x in moved.items() if np.any(x)]
     known = [f for f in factors if f is not None]
     if known and len(known) == len(factors) and np.ptp(known) <= 1e-6 * abs(known[0]):
         factor = float(f"{known[0]:.6g}")
         changed = variants.with_settings(training, lr=lambda x: x * factor)
         text = f"the learning rate is {factor:g} times torch's"
-        if loop.has_scheduler(training, module):
-            text += f" in the {len(paths.torch)} compared steps"
+        if loop.has_scheduler(training, evidence.torch_side.module):
+            count = len(paths.torch)
+            text += " in the compared step" if count == 1 else f" in the {count} compared steps"
         yield variants.Variant(text, changed)
+        rates = schedules.used_rates(evidence, training, max(paths.torch) + 1)
+        ahead = np.allclose(rates[1:], factor * rates[:-1], rtol=1e-6, atol=0.0)
+        if training.scheduler is None and ahead:
+            text = "the schedule is one step ahead of torch's"
+            yield variants.Variant(text, changed, schedule=True)
 
 
 def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iterator[Variant]:

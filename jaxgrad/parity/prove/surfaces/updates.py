@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.report import Judgement, Surface
+from jaxgrad.parity.prove.report import NO_OPTIMIZER, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import (
     buffer_updates,
@@ -13,9 +13,6 @@ from jaxgrad.parity.prove.surfaces import (
     update_precision,
 )
 from jaxgrad.parity.prove.training import as_training
-
-
-NO_OPTIMIZER = "no optimizer= was given"
 
 
 def surface(evidence: Evidence, request: Request) -> Judgement:

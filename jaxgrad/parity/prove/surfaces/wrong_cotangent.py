@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from jaxgrad.parity.prove.align.fingerprint import fingerprint, magnitude, print
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import leaf_of, place
 from jaxgrad.parity.prove.jax_side.lines import quoted
+from jaxgrad.parity.prove.jax_side.port import Draw, Port
 from jaxgrad.parity.prove.jax_side.program import Key, Spot
 from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.surfaces import locate_backward, numbers
@@ -147,8 +149,23 @@ def copies(
     if not spots:
         return []
     keys = tuple(dict.fromkeys(s.key for s in spots))
-    cotangents = port.gradients(evidence.draws[draw], keys).cotangents
-    return [(s.key, np.asarray(cotangents[s.key])[s.iteration]) for s in spots]
+    cotangents = _cotangents(port, evidence.draws[draw], keys)
+    found = [s for s in spots if s.key in cotangents]
+    return [(s.key, np.asarray(cotangents[s.key])[s.iteration]) for s in found]
+
+
+def _cotangents(port: Port, draw: Draw, keys: Sequence[Key]) -> Mapping[Key, np.ndarray]:
+    """Return the cotangents of some values, without the values that JAX cannot differentiate by.
+
+    A value behind a stop_gradient may be used in a way that has no derivative in JAX, such as in a
+    reduction of values together with their indices.
+    """
+    try:
+        return port.gradients(draw, keys).cotangents
+    except Exception:
+        if len(keys) == 1:
+            return {}
+    return {k: x for key in keys for k, x in _cotangents(port, draw, (key,)).items()}
 
 
 def noise_of(evidence: Evidence, draw: int) -> np.ndarray:

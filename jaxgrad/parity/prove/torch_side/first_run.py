@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.page import counted
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.torch_side import run as torch_run
 from jaxgrad.parity.prove.torch_side.values import TorchRun
@@ -83,7 +84,7 @@ def check_run(
         except Exception as error:
             arrays = jax_program.flat(inputs)[1]
             listed = ", ".join(f"{np.dtype(x.dtype).name}{list(x.shape)}" for x in arrays)
-            called = f"{type(module).__name__} called with {len(arrays)} inputs"
+            called = f"{type(module).__name__} called with {counted(len(arrays), 'input')}"
             called += f" ({listed})" if arrays else " (inputs= contains no numpy array)"
             raise ProofError(f"torch: {called} raised {described(error)}") from error
         reset()

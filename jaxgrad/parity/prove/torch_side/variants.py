@@ -30,10 +30,12 @@ class Variant(NamedTuple):
     training: Training
     clip: Clip | None = None
     schedule: bool = False  # whether the schedule is changed
+    given: bool = False  # whether it is the port's own schedule, of which others are descriptions
 
 
 def variants(training: Training) -> Iterator[Variant]:
     """Yield the variants of a training step, the most frequent mistakes first."""
+    yield from _decayed_clips(training)  # before the update of SGD, which is a multiple of it
     yield from _clips(training)
     yield from _settings(training)
     yield from _defaults(training)
@@ -159,10 +161,7 @@ def _clips(training: Training) -> Iterator[Variant]:
         clip_as_optax,
     )
     norms: list[float] = []
-
-    def remember(parameters: Any, max_norm: float, *_: Any, **__: Any) -> Tensor:
-        norms.append(float(max_norm))
-        return _without_clipping(parameters)
+    remember = _remembering(norms)
 
     def clip_update(optimizer: Any, scaled: bool, eps: float) -> Any:
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
@@ -199,6 +198,56 @@ def _clips(training: Training) -> Iterator[Variant]:
         training,
         lambda parameters, max_norm, **_: nn.utils.clip_grad_value_(parameters, max_norm),
     )
+
+
+def _decayed_clips(training: Training) -> Iterator[Variant]:
+    """Yield the variants in which the weight decay is added to the gradients before clipping."""
+    norms: list[float] = []
+    for eps in (0.0, 1e-6):
+        edit = functools.partial(_clip_decayed, norms=norms, eps=eps)
+        yield Variant(
+            "the gradients are clipped after the weight decay is added to them, torch clips them "
+            "before (clip first in optax.chain)",
+            edited(training, edit),
+            _remembering(norms),
+        )
+
+
+def _remembering(norms: list[float]) -> Clip:
+    """Return a function that records the maximum norm and does not clip."""
+
+    def remember(parameters: Any, max_norm: float, *_: Any, **__: Any) -> Tensor:
+        norms.append(float(max_norm))
+        return _without_clipping(parameters)
+
+    return remember
+
+
+def _clip_decayed(optimizer: Any, norms: Sequence[float], eps: float) -> Any:
+    """Add an optimizer's weight decay to the gradients, and clip the sums to the last norm."""
+    groups = optimizer.param_groups
+    decoupled = any(g.get("decoupled_weight_decay") for g in groups)
+    if decoupled or not any(g.get("weight_decay") for g in groups):
+        raise ValueError("no weight decay is added to the gradients")
+    decays = [group["weight_decay"] for group in groups]
+    step = optimizer.step
+
+    def decayed_first() -> None:
+        pairs = [(p, d) for g, d in zip(groups, decays, strict=True) for p in g["params"]]
+        gradients = [(p.grad, p.detach() * d) for p, d in pairs if p.grad is not None]
+        for gradient, decay in gradients:
+            gradient.add_(decay)
+        factor = _factor([g for g, _ in gradients], norms[-1], eps) if norms else 1.0
+        for gradient, _ in gradients:
+            gradient.mul_(factor)
+        for group in groups:
+            group["weight_decay"] = 0.0
+        step()
+        for group, decay in zip(groups, decays, strict=True):
+            group["weight_decay"] = decay
+
+    optimizer.step = decayed_first
+    return optimizer
 
 
 def _new_clips(training: Training) -> Iterator[Variant]:
@@ -238,7 +287,9 @@ def _settings(training: Training) -> Iterator[Variant]:
     yield changed("the momentum is missing", momentum=0.0)
     yield changed("the dampening is missing", dampening=0.0)
     for flag in ("nesterov", "amsgrad"):
-        yield changed(f"{flag} is inverted", **{flag: lambda x: not x})
+        for value in (True, False):
+            text = f"{flag} is {value}, torch uses {not value}"
+            yield changed(text, **{flag: functools.partial(_changed_to, value)})
     for b2 in (0.99, 0.95, 0.98, 0.999, 0.9, 0.9999):
         yield changed(f"beta2 is {b2:g}", betas=lambda b, b2=b2: (b[0], b2))
     for b1 in (0.9, 0.95, 0.8, 0.5, 0.0):
@@ -257,6 +308,12 @@ def _settings(training: Training) -> Iterator[Variant]:
             f"eps_root is {root:g} and eps is 0, torch adds eps outside the square root",
             edited(training, edit),
         )
+
+
+def _changed_to(new: bool, old: bool) -> bool:
+    if new == old:
+        raise ValueError("the setting has this value already")
+    return new
 
 
 def _defaults(training: Training) -> Iterator[Variant]:

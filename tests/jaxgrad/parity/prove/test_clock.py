@@ -85,9 +85,22 @@ def test_searches_may_compute_as_long_as_the_rest_of_the_proof(hands, before, al
         assert not clock.may_search()
     (note,) = clock.notes()
     assert note == (
-        f"the search for causes was stopped after {allowed + 1:.0f} s of computing: it may compute "
-        "as long as the rest of the proof, or 5 s"
+        f"the search for causes was stopped after {allowed + 1:.0f} s of CPU time: it may use as "
+        "much CPU time as the rest of the proof, or 5 s if that is longer"
     )
+
+
+def test_a_search_does_not_begin_a_step_for_which_it_has_no_time_left(hands):
+    """A compilation whose length is known begins only if the search can end it in time."""
+    computed = Hands()
+    clock = Clock(now=hands, computed=computed)
+    with clock("locate"):
+        computed.time += 3.0
+        assert clock.searched() == 3.0
+        assert clock.may_search("a compilation", 2.0) and clock.notes() == ()
+        assert not clock.may_search("a compilation", 2.5)
+    (note,) = clock.notes()
+    assert note.startswith("the search for causes was stopped after 3 s of CPU time")
 
 
 def test_a_search_reports_what_it_tries(hands):

@@ -23,7 +23,7 @@ from jaxgrad.parity.prove import clock as clocks
 from jaxgrad.parity.prove import evidence
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import forward, locate_forward, structure
+from jaxgrad.parity.prove.surfaces import forward, locate_forward, structure, update_causes
 from jaxgrad.parity.prove.torch_side.values import Call
 from parity_tests.audits import planted_bugs
 from parity_tests.case import identity
@@ -112,7 +112,7 @@ BAD = {
     "without inputs": (lambda g: dict(inputs=None), "inputs= is missing"),
     "inputs of another shape": (
         lambda g: dict(inputs=(np.ones((5, 3)),)),
-        "called with 1 inputs (float64[5, 3]) raised RuntimeError",
+        "called with 1 input (float64[5, 3]) raised RuntimeError",
     ),
     "NaN in the input": (lambda g: dict(inputs=(np.full((5, 6), np.nan),)), "contains 30 NaN"),
     "integer outputs": (
@@ -477,6 +477,20 @@ def test_the_verdict_survives_an_error_while_locating(arguments, monkeypatch):
     assert "output differs" in str(report)
 
 
+def test_an_error_in_the_search_for_a_cause_of_wrong_updates_is_reported(arguments, monkeypatch):
+    """The report shows the error of the search as its observation."""
+
+    def broken(*args):
+        raise KeyError("spot")
+
+    monkeypatch.setattr(update_causes.Search, "guess", broken)
+    pair = (lambda p: torch.optim.SGD(p, 0.1), optax.sgd(0.2))
+    first = proved(arguments, optimizer=pair).first
+
+    assert first is not None and not first.tested
+    assert first.cause == "the cause is not known because of a bug in jaxgrad: KeyError: 'spot'"
+
+
 def judged_without_forward(monkeypatch: pytest.MonkeyPatch, **request: Any) -> dict[str, str]:
     """Return the text of each surface after a failed forward pass."""
     judged = Judgement(Surface("structure", "pass", "maps"))
@@ -599,7 +613,7 @@ def test_a_search_that_takes_too_long_is_stopped_and_noted(arguments, monkeypatc
     assert report.verdict == "fail" and report.first is not None and len(tried) == 2
     assert report.first.text.startswith("the weight's change after step 2 is off by")
     assert report.first.torch == "inner.weight" and not report.first.tested
-    assert report.notes[-1].startswith("the search for causes was stopped after 12 s of computing")
+    assert report.notes[-1].startswith("the search for causes was stopped after 12 s of CPU time")
 
 
 RUNS: list[int] = []  # the numbers of the runs that are left; a proof rewinds the module itself

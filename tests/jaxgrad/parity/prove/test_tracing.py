@@ -178,7 +178,7 @@ def test_further_inputs_may_differ_by_framework(scale):
         (PerSide(jax=(X,)), "inputs= is missing"),
         (PerSide(("x",), (X,)), "torch"),
         (PerSide((0 * X[..., :4],), (0 * LAST[:, :, :4],)), "values that do not repeat"),
-        (((X,), (X[0],)), "JAX: fn called with 1 inputs raised"),
+        (((X,), (X[0],)), "JAX: fn called with 1 input raised"),
     ],
 )
 def test_unusable_inputs_per_side_are_one_sentence(inputs, words):

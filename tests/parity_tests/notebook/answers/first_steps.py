@@ -16,7 +16,12 @@ ANSWERS: Answers = {
             total = jax.grad(both)(jnp.array([1.0, 2.0]))
             """,
         ],
-        ["total = w.grad", "total = jnp.array([3.0, 21.0])", "total = jnp.array([0.0, 36.0])"],
+        [
+            "total = w.grad",
+            "total = [6.0, 42.0]",
+            "total = jnp.array([3.0, 21.0])",
+            "total = jnp.array([0.0, 36.0])",
+        ],
     ),
     "ten_minutes/bootstrapped_target": (
         [

@@ -7,6 +7,7 @@ import pytest
 
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.stepper.page import PAGE, recorded
+from parity_tests.site.stepper.record import ORDER
 from tests._browser import low_contrast
 
 
@@ -32,7 +33,7 @@ SHOWN = """(names) => JSON.stringify(names.map((other) => {
         put("arrived", first(row, ".arrived > .m"));
         put("gradient", first(row, ".gradient > .m"));
         put("grad", first(row, ".grad > .m"));
-        if (first(row, ".grad")?.textContent.endsWith("None")) seen[`${key}.grad`] = null;
+        if (/None( so far)?$/.test(first(row, ".grad")?.textContent)) seen[`${key}.grad`] = null;
         const version = first(row, ".version")?.textContent;
         if (version) seen[`${key}.version`] = Number(version.split(" ")[1]);
         const nodes = [...row.querySelectorAll(".node")].map((node) => node.textContent);
@@ -265,3 +266,41 @@ def test_panes_are_beside_each_other_or_stacked(open_page):
         assert width == 1280 or jax["y"] >= torch["y"] + torch["height"]
         assert tab.locator(".captions").is_visible() == (width == 390)
         tab.close()
+
+
+# The first step that shows the answer to a question on a switch.
+SHOWS = {
+    "detach": "stop",
+    "freeze_W2": "y",
+    "hook": "1:hook",
+    "in_place": "h",  # the node of `h` saves it
+    "inference_mode": "y",
+    "retain_graph": "2",
+    "second_backward": "2",
+}
+
+
+@pytest.mark.parametrize("page", ["docs/course.md", "docs/stepper.md", PAGE])
+def test_a_link_opens_before_the_answer(page):
+    """A question's link opens at a step before the one in which its switch matters."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = re.findall(r'href="[^"]*#([\w&;]+)&amp;step=(\d+)"', text)
+
+    assert len(links) >= 5
+    for switches, step in links:
+        on = switches.replace("&amp;", "&")
+        key, *_ = DATA["scenarios"][on]["steps"][int(step)]
+        assert key < min(ORDER.index(SHOWS[name]) for name in on.split("&")), (on, step)
+
+
+def test_a_gradient_is_none_so_far_until_backward_is_called(open_page):
+    """Before `backward()` the page says "None so far"; a gradient that stays away is "None"."""
+    tab = open_page("detach&step=0")
+    assert [text.split("\n")[-1] for text in tab.locator("#torch .grad").all_inner_texts()] == [
+        "None so far",
+        "None so far",
+    ]
+    tab.keyboard.press("End")
+    first, second = tab.locator("#torch .grad").all_inner_texts()
+    assert first.endswith("None") and "None" not in second
+    tab.close()

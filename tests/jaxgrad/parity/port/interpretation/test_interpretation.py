@@ -1,10 +1,12 @@
 """The entry of a port has an argument for each input of the module."""
 
 import numpy as np
+import pytest
 import torch
 from torch import nn
 
 from jaxgrad.parity.port.port import port
+from jaxgrad.parity.port.source.refusals import PortError
 from tests.jaxgrad.parity.port._ports import agrees, source
 
 
@@ -81,3 +83,25 @@ def test_an_entry_that_takes_the_module_under_another_name_has_its_params_first(
     """The function that does the work becomes the entry, and its `attn` is `p`."""
     assert "def delegates(p, picture)" in source(Delegates(), X)
     assert agrees(Delegates(), X)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "text"),
+    [
+        ((), "inputs=: torch's Linear called with 0 inputs raised TypeError: "),
+        (
+            (np.zeros((4, 5), np.float32),),
+            "inputs=: torch's Linear called with 1 input (float32[4, 5]) raised RuntimeError: mat1",
+        ),
+        (
+            {"input": np.zeros((4, 5), np.float32)},
+            "inputs=: torch's Linear called with 1 input (float32[4, 5]) raised RuntimeError: mat1",
+        ),
+    ],
+    ids=["missing", "shape", "named"],
+)
+def test_inputs_that_torch_rejects_are_named(inputs, text):
+    """The error is about the user's inputs, and not about a line of torch's source."""
+    with pytest.raises(PortError) as error:
+        port(nn.Linear(3, 2), inputs)
+    assert str(error.value).startswith(text)

@@ -59,6 +59,31 @@ def test_a_stop_gradient_can_be_opened(wrap):
     np.testing.assert_allclose(gradient(port, chosen, {chosen[0]: 1.0}), 2 * X)
 
 
+def test_a_stop_gradient_that_hides_a_value_without_derivative_stays_closed():
+    """The stop_gradient before a reduction of values with their indices is dropped, no other."""
+
+    def larger(one: Any, two: Any) -> Any:
+        first = one[0] > two[0]
+        return jnp.where(first, one[0], two[0]), jnp.where(first, one[1], two[1])
+
+    def fun(x: Any) -> Any:
+        index = jnp.arange(3, dtype=jnp.int32)
+        initial = np.asarray(-np.inf, x.dtype), np.int32(0)
+        _, at = lax.reduce_window(
+            (lax.stop_gradient(x), index), initial, larger, (3,), (1,), "VALID"
+        )
+        return x * lax.stop_gradient(x) + x[at]
+
+    port = OneLeaf(fun)
+    every = gates.stops(port.flow)
+    gated = Gated(port, every).differentiable(np.zeros(3))  # pyright: ignore[reportArgumentType]
+
+    assert len(every) == 2
+    assert gated.gates == (every[1],)
+    opened = gradient(port, list(gated.gates), {every[1]: 1.0})
+    np.testing.assert_allclose(opened, 2 * X + [3.0, 0.0, 0.0])
+
+
 def test_each_use_of_a_leaf_can_be_closed():
     """A leaf that is read twice has two gates; closing one leaves the other's gradient."""
     port = OneLeaf(lambda x: 3 * x + jnp.sin(x))

@@ -19,7 +19,7 @@ class Made(Case):
         self.evidence: Any = SimpleNamespace(
             runs=[None],
             draws=[None],
-            may_search=lambda: True,
+            may_search=lambda **_: True,
             torch_side=SimpleNamespace(versions={"torch": "2.13.0+cpu"}),
             port=SimpleNamespace(
                 program=SimpleNamespace(
@@ -29,6 +29,7 @@ class Made(Case):
         )
         self.draw, self.elsewhere = 0, True
         gates: Any = [Use(path) for path in repairs]
+        self.compiling, self.gated = 0.0, SimpleNamespace(compiles=lambda _: False)
         self.stops = self.uses = self.ties = gates
         self.repeated: Any = []
 

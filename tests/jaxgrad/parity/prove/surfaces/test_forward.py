@@ -252,7 +252,7 @@ def located(monkeypatch: Any, outputs: Any = (0, 1), wrong: str = "b", **found: 
     monkeypatch.setattr(forward, "_multiple", lambda evidence, name: f"multiple of {name}")
     monkeypatch.setattr(forward, "_guess", lambda *_: found.get("guess"))
     monkeypatch.setattr(forward, "_opened", lambda evidence, op: found.get("opened"))
-    monkeypatch.setattr(forward, "_found", lambda run, alignment, start: f"At {start}.")
+    monkeypatch.setattr(forward, "_found", lambda run, alignment, start, key: f"At {start}.")
     monkeypatch.setattr(forward, "_unused", lambda *_: "")
     part = forward.locate_forward
     lost = types.SimpleNamespace(

@@ -1,5 +1,6 @@
 """A wrong value is explained only by a mistake with which torch reproduces what JAX computes."""
 
+import fractions
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -46,6 +47,67 @@ def merged(function: Callable[[Any], Any] = jnp.sin, skip: Callable[[Any], Any] 
         return h @ p["out.weight"].T + p["out.bias"]
 
     return prove(module, apply, arrays(module), (draw(3, 4),))
+
+
+@pytest.mark.parametrize(("weight", "factor"), [("out.bias", "2"), ("out.weight", "1/2")])
+def test_a_weight_that_jax_multiplies_by_a_number_is_named(weight, factor):
+    """The place is the use of the weight, and not the transpose of another weight."""
+    torch.manual_seed(0)
+    module = Merged()
+
+    def apply(p: Any, x: Any) -> Any:
+        p = {n: float(fractions.Fraction(factor)) * w if n == weight else w for n, w in p.items()}
+        h = jnp.tanh(linear(p, "skip", x) + jnp.sin(linear(p, "a", x)))
+        return linear(p, "out", h)
+
+    first = prove(module, apply, arrays(module), (draw(3, 4),)).first
+
+    assert first is not None
+    assert first.cause == (
+        f"JAX multiplies {weight} by {factor}, torch does not (multiplying it in torch "
+        "reproduces JAX's outputs)"
+    )
+    assert (first.torch, first.op) == ("out", "linear") and first.jax.endswith(" (mul)")
+
+
+def test_a_multiple_of_an_operand_is_named():
+    """JAX normalizes 1.5 times the value that torch normalizes, which eps alone tells apart."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4))
+
+    def apply(p: Any, x: Any) -> Any:
+        y = 1.5 * linear(p, "0", x)
+        mean, var = y.mean(-1, keepdims=True), y.var(-1, keepdims=True)
+        return (y - mean) / jnp.sqrt(var + 1e-5) * p["1.weight"] + p["1.bias"]
+
+    first = prove(module, apply, arrays(module), (draw(5, 3),)).first
+
+    assert first is not None and first.cause == (
+        "JAX's value is torch's times 1.5 (scaling it in torch reproduces JAX's outputs)"
+    )
+    assert first.torch == "0" and first.jax.endswith(" (mul)")
+    assert first.text.startswith(
+        "the output of torch's linear also occurs in JAX, which then changes it. The final output"
+    )
+
+
+def test_the_place_is_not_a_transpose_of_a_weight():
+    """A term that JAX adds to a bias is named, and not the weight that is transposed before it."""
+    torch.manual_seed(0)
+    module = Merged()
+
+    def apply(p: Any, x: Any) -> Any:
+        h = jnp.tanh(linear(p, "skip", x) + jnp.sin(linear(p, "a", x)))
+        return h @ p["out.weight"].T + jnp.sin(p["out.bias"])
+
+    first = prove(module, apply, arrays(module), (draw(3, 4),)).first
+
+    assert first is not None and first.op == "linear"
+    assert not first.jax.endswith("(transpose)"), first.jax
+
+
+def linear(p: Any, name: str, x: Any) -> Any:
+    return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
 
 
 def test_a_merged_bias_does_not_hide_an_earlier_mistake():
@@ -386,7 +448,7 @@ def test_a_constant_or_unrelated_value_proves_nothing():
 class Confirming(Search):
     """A search whose first and second reruns of torch have given outcomes."""
 
-    def _rerun(self, changes: Any, exchanged: Any = ()) -> Any:
+    def _rerun(self, changes: Any, exchanged: Any = (), factors: Any = ()) -> Any:
         return self.reruns.pop(0)  # pyright: ignore[reportAttributeAccessIssue]
 
     def _outputs_agree(self, rerun: Any) -> bool:
@@ -499,6 +561,12 @@ class Trying:
     def all_trials(self, starts: Any) -> Any:
         return [trial(f"call {i}") for i in starts]
 
+    def scaled_weights(self, starts: Any) -> Any:
+        return [trial("scaled")]
+
+    def operands(self, starts: Any) -> Any:
+        return []
+
     def exchanged(self, starts: Any) -> Any:
         return [trial("exchanged")]
 
@@ -521,8 +589,9 @@ class Trying:
         return Spot((row,), 0)
 
 
-TEXTS = ["visible 3", "merged 3", "visible 4", "merged 4", "visible 2", "merged 2", "exchanged",
-         "call 3", "call 4", "call 18", "rewired 19", "multiple 3", "multiple 4"]  # fmt: skip
+TEXTS = ["visible 3", "merged 3", "visible 4", "merged 4", "scaled", "visible 2", "merged 2",
+         "exchanged", "call 3", "call 4",
+         "call 18", "rewired 19", "multiple 3", "multiple 4"]  # fmt: skip
 
 
 @pytest.mark.parametrize("right", [*TEXTS, "none"])

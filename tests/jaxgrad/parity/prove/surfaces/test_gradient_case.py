@@ -130,9 +130,15 @@ def opened(monkeypatch: Any, actual: Any) -> tuple[Case, list[Any]]:
     monkeypatch.setattr(
         gradient_case.gates, "uses", lambda flow, keys: sources.extend(keys) or range(999)
     )
-    monkeypatch.setattr(
-        gradient_case, "Gated", lambda *_: SimpleNamespace(gradients=lambda draw, settings: actual)
-    )
+
+    class Gated(SimpleNamespace):
+        def gradients(self, draw: Any, settings: Any) -> Any:
+            return actual
+
+        def differentiable(self, draw: Any) -> Any:
+            return self
+
+    monkeypatch.setattr(gradient_case, "Gated", lambda port, gates: Gated(gates=gates))
     plain = {"weights": (), "requires_grad": True, "own_gradient": False, "print": [2e6]}
     calls = [("input", ()), ("mul", (0,)), ("detach", (1,))]
     values = [SimpleNamespace(op=op, inputs=inputs, **plain) for op, inputs in calls]
@@ -157,6 +163,7 @@ def opened(monkeypatch: Any, actual: Any) -> tuple[Case, list[Any]]:
         draws=[None],
         drawn=[SimpleNamespace(gradient_reruns=[])],
         masks=set(),
+        clock=SimpleNamespace(searched=lambda: 0.0),
     )
     return Case(evidence, 0), sources
 

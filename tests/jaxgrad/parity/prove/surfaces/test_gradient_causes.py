@@ -11,6 +11,7 @@ from jax import lax
 from torch import nn
 from torch.nn import functional
 
+import jaxgrad.functional
 from jaxgrad._core.torch_versions import convention
 from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove.surfaces import gradient_causes
@@ -131,6 +132,67 @@ def test_one_use_of_a_value_that_is_stopped_is_located():
         assert report.first is not None
         assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")
         assert report.first.cause.endswith(", all gradients agree)")
+
+
+class Pooled(nn.Module):
+    """A pooling layer, whose port finds the largest elements behind a stop_gradient of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv1d(2, 3, 3), nn.Linear(3, 2)
+
+    def forward(self, x):
+        x = nn.functional.max_pool1d(nn.functional.silu(self.a(x)), 2)
+        return self.b(x.amax(2))
+
+
+def pooled(act: Through = jax.nn.silu, largest: Through = identity) -> Report:
+    torch.manual_seed(0)
+    module = Pooled()
+
+    def apply(p: Any, x: Any) -> Any:
+        x = act(jaxgrad.functional.conv1d(x, p["a.weight"], p["a.bias"]))
+        x = jaxgrad.functional.max_pool1d(x, 2)
+        return linear(p, "b", largest(x.max(2)))
+
+    return prove(module, apply, arrays(module), (draw(3, 2, 10),))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        dict(act=lambda x: x * stop(jax.nn.sigmoid(x))),
+        dict(act=lambda x: stop(jax.nn.silu(x) - x) + x),
+        dict(largest=stop),
+    ],
+    ids=["before", "around", "after"],
+)
+def test_a_stop_gradient_is_found_beside_one_that_cannot_be_opened(wrong):
+    """`max_pool1d` stops the gradient before a reduction with indices, which has no derivative."""
+    pooled().check()
+    report = pooled(**wrong)
+
+    assert report.first is not None and report.first.tested, str(report)
+    assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")
+    assert report.first.cause.endswith("(rerunning JAX without it, all gradients agree)")
+    assert not [note for note in report.notes if "bug" in note]
+
+
+@jax.custom_vjp
+def bent(x: Any) -> Any:
+    return x
+
+
+bent.defvjp(lambda x: (x, x), lambda x, g: (g + 0.1 * jnp.sin(3 * x),))
+
+
+def test_the_place_of_a_wrong_cotangent_is_not_a_copy_that_nothing_uses():
+    """The maxima that `max_pool1d` computes beside their indices have no cotangent."""
+    first = pooled(act=lambda x: bent(jax.nn.silu(x))).first
+
+    assert first is not None and first.surface == "backward"
+    assert first.op == "silu", str(first)
+    assert first.jax_value != 0
 
 
 def test_the_gradient_at_a_tie_is_named():

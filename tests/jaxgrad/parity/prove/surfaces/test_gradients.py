@@ -165,7 +165,7 @@ def test_gradients_that_agree_are_counted():
     (note,) = result.notes
     assert note.startswith("the gradient of input 1, input 2, which holds only zeros and ones")
     plain = judge(judged("w"))
-    assert plain.surface.text == "1 gradients agree within 0 (relative to their scale)"
+    assert plain.surface.text == "1 gradients are bit-identical"
     assert plain.notes == ()
 
 

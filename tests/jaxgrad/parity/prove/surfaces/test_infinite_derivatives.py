@@ -93,9 +93,10 @@ class Infinite(Made):
         self.unbounded: Any = [Use(path) for path in cotangents]
         arrays = {(path, 0): np.array(x) for path, x in cotangents.items()}
         self.gated: Any = SimpleNamespace(
+            compiles=lambda _: False,
             gradients=lambda draw, settings, keys: SimpleNamespace(
                 cotangents={key: arrays[key] for key in keys}
-            )
+            ),
         )
 
 

@@ -58,7 +58,7 @@ CASES = {
     "equal": (Training(sgd, optax.sgd(halved(20)), scheduler=milestone(20)), "22 steps agree"),
     "a step too early": (
         Training(sgd, optax.sgd(halved(20)), scheduler=milestone(21)),
-        "first in step 21 of 23",
+        "first in step 21 of 23 (steps count from 1)",
     ),
     "in JAX only": ((sgd, optax.sgd(halved(20))), "first in step 21 of 30"),
     "beyond its length": (
@@ -148,14 +148,17 @@ def test_a_schedule_is_compared_with_the_scheduler(evidence: Evidence, boundary:
         assert "first in step 51 of 60" in surface.findings[0].text
         assert "the schedules agree in all 60 steps" in surface.text
     else:
-        assert "the schedules differ first in step 51 of 60, by 0.05" in surface.findings[0].text
+        assert (
+            "the schedules differ first in step 51 of 60 (steps count from 1), by 0.05"
+            in surface.findings[0].text
+        )
 
 
 def test_a_schedule_that_raises_is_an_error(arguments: dict[str, Any]):
     """The error names the field and the step."""
     training = Training(sgd, optax.sgd(0.1), scheduler=milestone(5), schedule=lambda step: [][step])
     report = proved(arguments, optimizer=training)
-    assert "Training(schedule=) called with the step 0 raised IndexError" in report.text
+    assert "Training(schedule=) called with 0, for step 1, raised IndexError" in report.text
 
 
 def test_shifted_and_scaled_schedules_are_described():
@@ -230,7 +233,10 @@ def test_schedules_may_be_off_by_a_millionth_of_the_largest_rate(monkeypatch, of
     assert (surface.verdict == "fail") == ("differ" in text)
     for finding in surface.findings:
         assert finding.torch == "the learning rate of group 0"
-        assert finding.text == "the schedules differ first in step 2 of 3, by 4.2e-07"
+        assert (
+            finding.text
+            == "the schedules differ first in step 2 of 3 (steps count from 1), by 4.2e-07"
+        )
         assert (finding.torch_value, finding.jax_value) == (0.3, 0.3 + 4.2e-7)
 
 
@@ -250,12 +256,12 @@ def test_a_schedule_of_groups_has_a_value_for_each(monkeypatch):
     (finding,) = judged(lambda step: (rates[step][0] + 1e-6 * step, rates[step][1])).findings
     assert finding.torch == "the learning rate of group 0"  # 9e-6 is a millionth of the other's
     text = (
-        r"schedule=\) returned 1 value, \[0.4\], for the step 0, in which torch's 2 parameter "
+        r"schedule=\) returned 1 value, \[0.4\], for step 1, in which torch's 2 parameter "
         r"groups have the learning rates \[0.4, 9.0\]: return one value for each group"
     )
     with pytest.raises(ProofError, match=text):
         judged(lambda step: rates[step][0])
-    with pytest.raises(ProofError, match=r"returned 3 values, \[1.0, 2.0, 3.0\], for the step 0"):
+    with pytest.raises(ProofError, match=r"returned 3 values, \[1.0, 2.0, 3.0\], for step 1"):
         judged(lambda step: [1.0, 2.0, 3.0])
 
 
@@ -313,10 +319,16 @@ def test_a_differing_step_is_a_learning_rate_or_an_update(monkeypatch, factor):
     assert (finding.torch, finding.jax, finding.tested) == ("w", "leaf w", True)
     assert finding.cause == "why (9, 0.25)"
     if factor is None:
-        text = "the update in step 7 of 9 is off by 0.25 (relative to the largest update)"
+        text = (
+            "the update in step 7 of 9 (steps count from 1) is off by 0.25 (relative to the "
+            "largest update)"
+        )
         assert finding.text.endswith(text) and finding.torch_value is None
     else:
-        assert finding.text == "JAX's learning rate differs from torch's first in step 7 of 9"
+        assert (
+            finding.text
+            == "JAX's learning rate differs from torch's first in step 7 of 9 (steps count from 1)"
+        )
         assert (finding.torch_value, finding.jax_value) == (0.3, 0.15)
 
 
@@ -406,8 +418,8 @@ def test_the_ports_own_schedule_is_a_cause():
     training = Training(sgd, scheduler=milestone(2), schedule=lambda step: 0.1 / (1 + step // 3))
     found = hypotheses(training)
     text = (
-        "the schedules differ first in step 3, in which torch's learning rate is 0.05 and JAX's is "
-        "0.1"
+        "the schedules differ first in step 3 (steps count from 1), in which torch's learning rate "
+        "is 0.05 and JAX's is 0.1"
     )
     np.testing.assert_allclose(found[text], [0.1, 0.1, 0.1, 0.05, 0.05])
     equal = Training(sgd, scheduler=milestone(2), schedule=halved(2))
@@ -432,7 +444,9 @@ def test_the_first_step_that_differs_has_a_schedule_as_its_cause_however_many_st
     many = prove(module, port, params, (x,), optimizer=training, steps=6)
     assert many.first is not None and many.first.tested
     assert many.first.text.startswith("the weight's change after step 5 is off by")
-    assert many.first.cause.startswith("the schedules differ first in step 5, in which torch's")
+    assert many.first.cause.startswith(
+        "the schedules differ first in step 5 (steps count from 1), in which torch's"
+    )
     total = sum(many.seconds.values())
     assert many.seconds["locate"] + many.seconds["updates"] < total
 

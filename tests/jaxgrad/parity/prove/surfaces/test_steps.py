@@ -93,9 +93,11 @@ def test_steps_that_are_not_compared_are_named(every, wrong, text):
     assert finding.text.endswith(f"(relative to the weight's change){text}")
     passed = steps._weights(trained(taken._replace(jax=right))).text
     start = (
-        "9 steps, weights agree"
+        "9 steps, weights are bit-identical"
         if every == 1
-        else (f"9 steps, of which {len(right)} are compared to save memory, weights agree")
+        else (
+            f"9 steps, of which {len(right)} are compared to save memory, weights are bit-identical"
+        )
     )
     assert passed.startswith(start)
 
@@ -186,7 +188,7 @@ def test_accepted_weights_do_not_fail():
     accept = {"updates": {"*": "known"}}
     surface = steps._weights(trained(paths(a1=0.1, b1=0.1, a3=0.1, b3=0.1), accept=accept))
     assert surface.verdict == "pass"
-    assert "agree within 0 " in surface.text
+    assert "are bit-identical" in surface.text
     assert surface.control == ""
 
 
@@ -199,7 +201,7 @@ def test_averages_are_judged_like_weights():
     training = Training(None, ema=(0.9, None))
     surface = steps._weights(trained(averaged(), training=training))
     assert surface.verdict == "pass"
-    assert "weights and their averages agree" in surface.text
+    assert "weights and their averages are bit-identical" in surface.text
     assert [row["name"] for row in surface.rows][2] == "average of a after step 1"
     assert "averages" not in steps._weights(trained(averaged())).text
 
@@ -298,7 +300,7 @@ def test_accepted_moments_are_not_counted(monkeypatch):
     monkeypatch.setattr(moments, "compare", lambda *_: [moment("a", "fail"), moment("b", "pass")])
     accept = {"updates": {"a": "known"}}
     (surface,) = steps._moments(trained(paths(), accept=accept))
-    assert surface.text == "1 optimizer moments agree within 0"
+    assert surface.text == "1 optimizer moments are bit-identical"
 
     monkeypatch.setattr(moments, "compare", lambda *_: [])
     assert steps._moments(trained(paths())) == []

@@ -10,16 +10,16 @@ import pytest
 import torch
 
 import jaxgrad
-from jaxgrad.parity import Training
+from jaxgrad.parity import Training, prove
 from jaxgrad.parity.prove import acceptance
 from jaxgrad.parity.prove.acceptance import Compared
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.surfaces import update_causes
+from jaxgrad.parity.prove.surfaces import schedules, update_causes
 from jaxgrad.parity.prove.surfaces.trajectories import Trajectories
 from jaxgrad.parity.prove.surfaces.update_causes import Search, near
 from jaxgrad.parity.prove.torch_side.side import Steps
 from jaxgrad.parity.prove.torch_side.variants import Variant
-from tests.jaxgrad.parity.prove._helpers import updated
+from tests.jaxgrad.parity.prove._helpers import arrays, draw, updated
 
 
 def sgd(parameters: Any) -> Any:
@@ -191,11 +191,82 @@ def test_two_changes_that_only_the_compared_steps_do_not_tell_apart_are_named(ev
     (finding,) = updated(evidence, pair, 1).findings
     assert not finding.tested
     assert finding.cause == (
-        "either the learning rate is 1.9 times torch's, or nesterov is inverted (rerunning torch "
-        "with either of these changes reproduces JAX's weights)"
+        "either the learning rate is 1.9 times torch's, or nesterov is True, torch uses False "
+        "(rerunning torch with either of these changes reproduces JAX's weights)"
     )
     (finding,) = updated(evidence, pair, 2).findings
-    assert finding.tested and finding.cause.startswith("nesterov is inverted (")
+    assert finding.tested and finding.cause.startswith("nesterov is True, torch uses False (")
+
+
+def exponential(parameters: Any) -> Any:
+    """Return an optimizer that steps a scheduler of its own."""
+    optimizer = torch.optim.SGD(parameters, 0.1)
+    scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+    optimizer.register_step_post_hook(lambda *_: scheduler.step())
+    return optimizer
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_an_exponential_schedule_that_is_ahead_may_also_be_a_smaller_rate(evidence, steps):
+    """The two changes cannot be told apart, so both are named and neither is confirmed."""
+    pair = (exponential, optax.sgd(lambda step: 0.1 * 0.5 ** (step + 1)))
+    (finding,) = updated(evidence, pair, steps).findings
+
+    compared = "in the compared step" if steps == 1 else "in the 2 compared steps"
+    assert not finding.tested
+    assert finding.cause == (
+        f"either the learning rate is 0.5 times torch's {compared}, or the schedule is one step "
+        "ahead of torch's (rerunning torch with either of these changes reproduces JAX's weights)"
+    )
+
+
+def test_a_rate_is_found_although_a_weight_has_one_element(evidence):
+    """A weight with one element is proportional to any other, so it does not count."""
+    torch.manual_seed(0)
+    module = torch.nn.Linear(3, 1)
+    report = prove(module, lambda p, x: x @ p["weight"].T + p["bias"], arrays(module),
+                   (draw(4, 3),), optimizer=(sgd, optax.sgd(0.3)))  # fmt: skip
+
+    assert report.first is not None and report.first.tested
+    assert report.first.cause.startswith("the learning rate is 3 times torch's (")
+
+
+@pytest.mark.parametrize(
+    ("kind", "chain"),
+    [(torch.optim.SGD, optax.sgd(0.1)), (torch.optim.Adam, optax.adam(0.1))],
+    ids=["sgd", "adam"],
+)
+@pytest.mark.parametrize("clip", [CLIP, jaxgrad.optim.clip_grad_norm(0.1)], ids=["optax", "torch"])
+def test_clipping_after_the_weight_decay_is_named(evidence, kind, chain, clip):
+    """torch adds the weight decay to the gradient in `step`, after clipping."""
+    training = Training(
+        lambda p: kind(p, 0.1, weight_decay=0.5),
+        optax.chain(optax.add_decayed_weights(0.5), clip, chain),
+        clip=0.1,
+    )
+    (finding,) = updated(evidence, training, 2).findings
+
+    assert finding.tested, finding
+    assert finding.cause.startswith(
+        "the gradients are clipped after the weight decay is added to them, torch clips them before"
+    )
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_a_given_schedule_that_is_ahead_is_described_once(evidence, steps):
+    """That both schedules differ first in some step follows from the shift."""
+
+    def rate(step: Any) -> Any:
+        return 0.1 * 0.5 ** ((step + 1) // 3)
+
+    def make(optimizer: Any) -> Any:
+        return torch.optim.lr_scheduler.StepLR(optimizer, 3, 0.5)
+
+    training = Training(sgd, optax.sgd(rate), scheduler=make, schedule=rate, total=9)
+    finding = updated(evidence, training, steps).findings[0]
+
+    assert "one step ahead of torch's" in finding.cause
+    assert "differ first" not in finding.cause
 
 
 @pytest.mark.sampled(3)
@@ -432,6 +503,12 @@ def test_micro_batches_are_counted_in_the_state_of_multi_steps():
     assert text == "the first step is 3 times torch's"
 
 
+def test_a_first_step_that_only_torch_makes_is_observed():
+    """A schedule that starts at zero leaves the weight as it is."""
+    text = update_causes._observed(Training(None), trained(jax_move=0.0), "w")
+    assert text == "JAX's optimizer does not change the weight in step 1, torch's does"
+
+
 @pytest.mark.parametrize(
     ("moves", "text"),
     [
@@ -444,7 +521,7 @@ def test_micro_batches_are_counted_in_the_state_of_multi_steps():
         ([(1.0, 3.0), (1.0, None)], "the learning rate is 3 times torch's"),
     ],
 )
-def test_one_factor_of_all_first_steps_is_a_learning_rate(moves, text):
+def test_one_factor_of_all_first_steps_is_a_learning_rate(moves, text, monkeypatch):
     """A weight that does not change, or that the port lacks, is ignored."""
     move = np.array([0.5, -0.25])
     names = "ab"
@@ -454,19 +531,23 @@ def test_one_factor_of_all_first_steps_is_a_learning_rate(moves, text):
         for k in (0, 1)
     )
     taken = Trajectories(before, {1: left}, {1: right}, [], {}, [], None, ({}, {}))
-    found = [v.text for v in update_causes._rates(Training(sgd), taken, torch.nn.Linear(2, 1))]
+    proof: Any = SimpleNamespace(torch_side=SimpleNamespace(module=torch.nn.Linear(2, 1)))
+    monkeypatch.setattr(schedules, "used_rates", lambda *_: np.array([[0.1], [0.1]]))
+    found = [v.text for v in update_causes._rates(proof, Training(sgd), taken)]
     assert found == ([text] if text else [])
 
 
-def test_a_learning_rate_beside_a_schedule_is_that_of_the_compared_steps():
+def test_a_learning_rate_beside_a_schedule_is_that_of_the_compared_steps(monkeypatch):
     """A schedule that is a step ahead may look like another rate in a few steps."""
     taken = Trajectories(
         BEFORE, {1: {"w": BEFORE["w"] + MOVE}}, {1: {"w": BEFORE["w"] + 3 * MOVE}}, [], {}, [],
         None, ({}, {}),
     )  # fmt: skip
+    proof: Any = SimpleNamespace(torch_side=SimpleNamespace(module=torch.nn.Linear(2, 1)))
+    monkeypatch.setattr(schedules, "used_rates", lambda *_: np.array([[0.1], [0.09]]))
     for training in (Training(sgd, scheduler=decaying), Training(scheduled_inside)):
-        (found,) = update_causes._rates(training, taken, torch.nn.Linear(2, 1))
-        assert found.text == "the learning rate is 3 times torch's in the 1 compared steps"
+        (found,) = update_causes._rates(proof, training, taken)
+        assert found.text == "the learning rate is 3 times torch's in the compared step"
 
 
 def scheduled_inside(parameters: Any) -> Any:

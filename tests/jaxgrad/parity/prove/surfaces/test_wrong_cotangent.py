@@ -38,6 +38,23 @@ def test_the_copies_of_a_value_are_at_most_nine():
     assert wrong_cotangent.copies(fake, 0, 1) == [] and len(asked) == 2
 
 
+def test_a_copy_that_jax_cannot_differentiate_by_is_left_out():
+    """The other copies keep their cotangents."""
+
+    def gradients(_: Any, keys: Any) -> Any:
+        if ((2,), 0) in keys:
+            raise ValueError("no derivative")
+        return SimpleNamespace(cotangents={k: np.array([0.0, float(k[0][0])]) for k in keys})
+
+    fake: Any = SimpleNamespace(
+        alignments=[SimpleNamespace(spots=[spot(1), spot(2), spot(3)], candidates={0: [0, 1, 2]})],
+        port=SimpleNamespace(program=SimpleNamespace(closed=()), gradients=gradients),
+        draws=["draw"],
+    )
+
+    assert [k[0][0] for k, _ in wrong_cotangent.copies(fake, 0, 0)] == [1, 3]
+
+
 @pytest.mark.parametrize(
     ("copies", "arrives", "expected"),
     [

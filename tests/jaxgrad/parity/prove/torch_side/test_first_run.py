@@ -116,7 +116,7 @@ COUNT = iter(range(100))
         (lambda w, x: {"y": x, "z": w * x / 0 * 0}, "every element of torch's output 'z' is NaN"),
         (
             lambda w, x: w[:2] @ x.T @ x.T,
-            r"torch: Function called with 1 inputs \(float64\[2, 3\]\) raised RuntimeError",
+            r"torch: Function called with 1 input \(float64\[2, 3\]\) raised RuntimeError",
         ),
     ],
     ids=["random", "none", "integers", "labels", "nan", "named nan", "raises"],

@@ -137,7 +137,7 @@ def test_every_setting_of_adam_is_changed():
         assert found[f"beta2 is {b2:g}"]["betas"] == (0.7, b2)
     for b1 in (0.9, 0.95, 0.8, 0.5, 0.0):
         assert found[f"beta1 is {b1:g}"]["betas"] == (b1, 0.6)
-    assert found["amsgrad is inverted"]["amsgrad"] is True
+    assert found["amsgrad is True, torch uses False"]["amsgrad"] is True
     text = "the weight decay is added to the gradient in one framework and decoupled in the other"
     assert found[text]["decoupled_weight_decay"] is True
     for root in (1e-8, 1e-7, 1e-6, 1e-16, 1e-15):
@@ -154,7 +154,7 @@ def test_every_setting_of_sgd_is_changed():
     assert found["the momentum is 0.9"]["momentum"] == 0.9
     assert found["the momentum is 0.99"]["momentum"] == 0.99
     assert found["the dampening is missing"]["dampening"] == 0.0
-    assert found["nesterov is inverted"]["nesterov"] is True
+    assert found["nesterov is True, torch uses False"]["nesterov"] is True
     assert len(found) == 5
 
 

@@ -1,0 +1,127 @@
+"""Say which parameter makes the port raise: one with another name, or a transposed one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxgrad._core import paths
+from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.users import place_of
+
+
+_ORDERS = {  # of the axes of a weight: a matrix, and kernels in torch's and in flax's order
+    2: ((1, 0),),
+    3: ((2, 1, 0),),
+    4: ((2, 3, 1, 0), (3, 2, 0, 1)),
+    5: ((2, 3, 4, 1, 0), (4, 3, 0, 1, 2)),
+}
+_LEAVES = 32  # that are tried
+
+
+def hint(
+    error: BaseException,
+    params: Any,
+    state: Mapping[str, np.ndarray],
+    trace: Callable[[Any], BaseException | None],
+) -> str:
+    """Return the advice for an error that the port raised, or an empty string.
+
+    Args:
+        error: The error.
+        params: The port's params.
+        state: torch's parameters and buffers by name.
+        trace: Function that traces the port with other params, and returns the error it raises.
+    """
+    if isinstance(error, KeyError | AttributeError):
+        return _misspelt(error, params, state)
+    if isinstance(error, TypeError | ValueError):
+        return _transposed(error, params, state, trace)
+    return ""
+
+
+def _misspelt(error: BaseException, params: Any, state: Mapping[str, np.ndarray]) -> str:
+    """Name the params whose paths resemble a key that is not there."""
+    key = error.args[0] if error.args else None
+    key = getattr(error, "name", None) if isinstance(error, AttributeError) else key
+    names = [path for path, _ in paths.named(params)]
+    if not isinstance(key, str | int) or not names or _has(names, str(key)):
+        return ""
+    near = paths.nearest(names, [str(key)])
+    if str(key) in state:
+        shape = state[str(key)].shape
+        near = f"torch's parameter has the shape {shape}: add it to params. {near}"
+    return f"No path in params has the key {key!r}. {near}"
+
+
+def _has(names: Sequence[str], key: str) -> bool:
+    return any(f"/{key}/" in f"/{name}/" for name in names)
+
+
+def _transposed(
+    error: BaseException,
+    params: Any,
+    state: Mapping[str, np.ndarray],
+    trace: Callable[[Any], BaseException | None],
+) -> str:
+    """Name the first leaf without whose order of axes the port does not raise this error."""
+    before = place_of(error), str(error)
+    leaves = [(p, x) for p, x in paths.named(params) if jax_program.is_array(x)]
+    for path, leaf in [(p, x) for p, x in leaves if np.ndim(x) in _ORDERS][:_LEAVES]:
+        for order in _ORDERS[np.ndim(leaf)]:
+            moved = np.transpose(np.asarray(leaf), order)
+            if moved.shape == np.shape(leaf):
+                continue
+            changed = paths.map_named(
+                lambda p, x, path=path, moved=moved: moved if p == path else x, params
+            )
+            after = trace(changed)
+            if after is None or (place_of(after), str(after)) != before:
+                return _advice(path, np.asarray(leaf), order, state)
+    return ""
+
+
+def _advice(
+    path: str, leaf: np.ndarray, order: tuple[int, ...], state: Mapping[str, np.ndarray]
+) -> str:
+    """Say how a leaf relates to torch's parameter, and what to change."""
+    moved = tuple(leaf.shape[axis] for axis in order)
+    gone = f"with its axes in the order {order}, the shape {moved}, fn does not raise this error"
+    name = _name(path, leaf, state)
+    if name is None:
+        return f"{path!r} in params has the shape {leaf.shape}; {gone}"
+    torchs = state[name].shape
+    both = f"{path!r} has the shape {leaf.shape} in params, and torch's {name} has {torchs}; {gone}"
+    if leaf.shape == torchs:
+        why = ": torch's Linear computes x @ weight.T" if leaf.ndim == 2 else ""
+        return f"{both}. Transpose it in fn{why}"
+    return f"{both}. Transpose it either in params or in fn, but not in both"
+
+
+def _name(path: str, leaf: np.ndarray, state: Mapping[str, np.ndarray]) -> str | None:
+    """Return torch's name of a leaf: its path, or the only tensor that has its elements."""
+    dotted = path.replace("/", ".")
+    if dotted in state:
+        return dotted
+    elements = np.sort(np.asarray(leaf, np.float64), axis=None)
+    same = [
+        name
+        for name, x in state.items()
+        if x.size == leaf.size and np.allclose(np.sort(x, axis=None), elements, rtol=1e-6)
+    ]
+    return same[0] if len(same) == 1 else None
+
+
+def traced_with(trace: Callable[[Any], Any]) -> Callable[[Any], BaseException | None]:
+    """Return a function that traces the port with given params and returns the error it raises."""
+
+    def run(params: Any) -> BaseException | None:
+        try:
+            trace(params)
+        except Exception as error:
+            return error.__cause__ or error
+        return None
+
+    return run

@@ -1,0 +1,113 @@
+"""An error that the port raises names the parameter: its shapes, or the nearest paths."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from jaxgrad.parity import prove
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
+
+
+def linear(p: Any, name: str, x: Any) -> Any:
+    return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+
+def net(p: Any, x: Any) -> Any:
+    return linear(p, "2", jnp.tanh(linear(p, "0", x)))
+
+
+@pytest.fixture
+def module() -> nn.Module:
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 6), nn.Tanh(), nn.Linear(6, 2))
+
+
+def error(module: nn.Module, fn: Any, params: Any, *shape: int) -> str:
+    report = prove(module, fn, params, (draw(*(shape or (4, 3))),))
+    assert report.verdict == "error"
+    return report.text
+
+
+def test_a_weight_that_is_transposed_twice_is_named(module: nn.Module):
+    """The text has the shape in torch and in params, and says where to transpose."""
+    params = arrays(module)
+    params["0.weight"] = params["0.weight"].T
+
+    assert error(module, net, params).endswith(
+        ". '0.weight' has the shape (3, 6) in params, and torch's 0.weight has (6, 3); with its "
+        "axes in the order (1, 0), the shape (6, 3), fn does not raise this error. Transpose it "
+        "either in params or in fn, but not in both"
+    )
+
+
+def test_a_weight_that_is_not_transposed_is_named(module: nn.Module):
+    """A leaf under another name is paired with torch's by its elements."""
+    values = arrays(module)
+    params = {"first": {"kernel": values.pop("0.weight"), "bias": values.pop("0.bias")}, **values}
+
+    def fn(p: Any, x: Any) -> Any:
+        return linear(p, "2", jnp.tanh(x @ p["first"]["kernel"] + p["first"]["bias"]))
+
+    assert error(module, fn, params).endswith(
+        ". 'first/kernel' has the shape (6, 3) in params, and torch's 0.weight has (6, 3); with "
+        "its axes in the order (1, 0), the shape (3, 6), fn does not raise this error. Transpose "
+        "it in fn: torch's Linear computes x @ weight.T"
+    )
+
+
+def test_a_kernel_in_the_order_of_torch_is_named():
+    """A port with flax's order of axes is told which order its kernel needs."""
+    torch.manual_seed(0)
+    module = nn.Conv2d(3, 4, 3)
+
+    def fn(p: Any, x: Any) -> Any:
+        numbers = ("NCHW", "HWIO", "NCHW")
+        y = jax.lax.conv_general_dilated(x, p["weight"], (1, 1), "VALID", dimension_numbers=numbers)
+        return y + p["bias"][:, None, None]
+
+    text = error(module, fn, arrays(module), 2, 3, 8, 8)
+    assert "with its axes in the order (2, 3, 1, 0), the shape (3, 3, 3, 4), fn does not" in text
+    assert text.endswith(". Transpose it in fn")
+
+
+def test_the_nearest_paths_of_a_misspelt_parameter_are_listed(module: nn.Module):
+    """The error says that params has no such key."""
+    text = error(module, lambda p, x: net(p, x) + p["2.bais"], arrays(module))
+    assert text.endswith(
+        ": '2.bais'. No path in params has the key '2.bais'. The paths are '0.bias', '0.weight', "
+        "'2.bias', '2.weight'"
+    )
+
+
+def test_a_missing_parameter_is_described(module: nn.Module):
+    """Torch's shape is given."""
+    params = arrays(module)
+    del params["2.bias"]
+
+    assert (
+        "'2.bias'. torch's parameter has the shape (2,): add it to params. The paths are '0.bias'"
+        in error(module, net, params)
+    )
+
+
+@pytest.mark.parametrize("raised", [KeyError("0.weight"), ValueError("no"), RuntimeError("no")])
+def test_an_error_without_a_parameter_gets_no_advice(module: nn.Module, raised: Exception):
+    """A key that params has, and an error that no order of axes removes, are shown as they are."""
+
+    def fn(p: Any, x: Any) -> Any:
+        del p, x
+        raise raised
+
+    assert error(module, fn, arrays(module)).endswith(f": {raised}")
+
+
+def test_a_scalar_and_a_square_matrix_are_not_tried():
+    """Their shape is the same in every order."""
+    module = nn.Linear(3, 3)
+    text = error(module, lambda p, x: x @ p["weight"] + np.ones(5), arrays(module))
+    assert "in params" not in text
