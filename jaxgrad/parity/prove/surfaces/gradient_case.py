@@ -230,6 +230,18 @@ class Case:
                     kept, left = [*kept, group], rest
         return kept, self.wrong - left
 
+    def needed(self, settings: Mapping[Gate, float], fixed: frozenset[str]) -> list[Gate]:
+        """Leave out the gates without which the others repair the same gradients."""
+        left = dict(settings)
+        for gate in settings if len(settings) > 1 else ():
+            fewer = {other: x for other, x in left.items() if other != gate}
+            seconds = self.compiling if self.gated.compiles(fewer) else 0.0
+            if not fewer or not self.evidence.may_search(seconds=seconds):
+                break
+            if not self.differing(self.rerun(fewer), self.run) & fixed:
+                left = fewer
+        return list(left)
+
     def holds(
         self,
         fixed: frozenset[str],

@@ -83,13 +83,14 @@ def _paired(detach: Explanation, use: Explanation) -> Explanation:
 
 def _superfluous_stops(case: Case) -> Explanation | None:
     """Open stop_gradients of the JAX program."""
-    groups: list[Sequence[Gate]] = [(gate,) for gate in case.stops]
+    lines = [group for _, group in _by_caller(case, case.stops)]
+    groups: list[Sequence[Gate]] = [*((gate,) for gate in case.stops), *lines]
     if len(case.stops) > 1:
         groups.append(case.stops)
     kept, fixed = case.best(groups, 1.0)
-    if not kept:
+    opened = case.needed(dict.fromkeys((gate for group in kept for gate in group), 1.0), fixed)
+    if not opened:
         return None
-    opened = [gate for group in kept for gate in group]
     places = list(dict.fromkeys(case.place((gate.path, 0)) for gate in opened))
     them = "it" if len(places) == 1 else "them"
     text = (
@@ -105,7 +106,7 @@ def _superfluous_stops(case: Case) -> Explanation | None:
 
 def _missing_stops(case: Case) -> Explanation | None:
     """Close uses of the wrong leaves, and of values that torch detaches."""
-    callers = _by_caller(case)
+    callers = _by_caller(case, case.uses)
     singles = [(gate,) for gate in case.uses]
     kept, fixed = case.best([*(group for _, group in callers), *singles], 0.0)
     if not kept:
@@ -130,17 +131,17 @@ def _missing_stops(case: Case) -> Explanation | None:
     )
 
 
-def _by_caller(case: Case) -> list[tuple[str, tuple[Gate, ...]]]:
-    """Group the uses by each of the user's lines on their call stacks."""
+def _by_caller(case: Case, gates: Sequence[Gate]) -> list[tuple[str, tuple[Gate, ...]]]:
+    """Group gates by each of the user's lines on their call stacks."""
     lines: dict[str, list[Gate]] = {}
-    for gate in case.uses:
+    for gate in gates:
         for line in source.user_lines(case.evidence.port.program.equations[gate.path]):
             lines.setdefault(line, []).append(gate)
     groups = {tuple(dict.fromkeys(found)): line for line, found in lines.items()}
     return [
         (f"the call at {line}", group)
         for group, line in groups.items()
-        if 1 < len(group) < len(case.uses)
+        if 1 < len(group) < len(gates)
     ]
 
 
