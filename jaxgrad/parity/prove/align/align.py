@@ -30,6 +30,7 @@ class Alignment:
     spots: tuple[Spot, ...]
     first: tuple[int, ...]  # the first torch value with the same elements, e.g. a reshape's input
     repeats: tuple[tuple[int, ...], ...]  # JAX values that repeat this one or vice versa
+    noisy: tuple[bool, ...] = ()  # values that rounding changes too much to be recognised
 
     def visible(self, number: int) -> bool:
         """Whether a torch value has a JAX counterpart, or is trivial and does not need one."""
@@ -96,6 +97,7 @@ def align(
         tuple(spots),
         tuple(first),
         tuple(repeats),
+        tuple(bool(max(SAME, 20 * float(x)) > NOISY) for x in noise),
     )
 
 

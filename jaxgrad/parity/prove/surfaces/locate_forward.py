@@ -48,12 +48,13 @@ def origins(
     """Return the values where the divergence begins: unmatched, but with all inputs matched.
 
     Values computed only from integers or constants (a mask, a rotary table) are poor candidates,
-    because a port may compute them differently.
+    because a port may compute them differently. So are values that rounding changes too much to be
+    recognised in JAX.
     """
-    inside = set(region)
+    inside = {i for i in region if not (alignment.noisy and alignment.noisy[i])} or set(region)
     variable = _variable(run, mapped)
     candidates: set[int] = set()
-    for i in region:
+    for i in sorted(inside):
         value = run.values[i]
         reads = [k for k in _reads(run, i) if k != i]
         if i in variable and (
