@@ -132,7 +132,7 @@ class Search:
                 continue
             read = (self.run.values[k].data for k in value.inputs)
             operand = any(y is not None and np.array_equal(x, y) for y in read)
-            found = trial._replace(row=row, partial=trial.partial or operand)
+            found = trial._replace(row=row, partial=trial.partial or operand, operand=operand)
             if found.partial:
                 partial.append(found)
             else:
@@ -499,7 +499,7 @@ def _agreeing(search: Search, trials: Iterable[Trial]) -> list[Tested]:
         tested = search.tested(trial)
         if tested is None:
             search.tried[trial.text] = None
-            if trial.partial:
+            if trial.partial and not trial.operand:
                 search.merged.add(trial.value)
         elif tested.complete or not found:
             found.append(tested)

@@ -72,10 +72,14 @@ def rows_of_scans(run: TorchRun, alignment: Alignment, program: JaxProgram) -> s
     """
     if not any(eqn.primitive.name == "scan" for eqn in program.equations.values()):
         return set()
+
+    def known(i: int) -> bool:
+        return run.values[i].op == "input" or alignment.visible(i)
+
     return {
         i
         for i, value in enumerate(run.values)
-        if value.op in _TAKES and value.inputs and all(map(alignment.visible, value.inputs))
+        if value.op in _TAKES and value.inputs and all(map(known, value.inputs))
     }
 
 

@@ -38,6 +38,7 @@ class Trial(NamedTuple):
     general: bool = False  # whether it describes what other mistakes of the call explain
     factors: tuple[tuple[str, float], ...] = ()  # of weights that are multiplied by a number
     changed: int = -1  # the value that the changed call computes, if this is not `value`
+    operand: bool = False  # whether the result is an operand of the call, which JAX has anyway
 
 
 def in_call(run: TorchRun, i: int, numbers: Numbers, shown: int = -1) -> Iterator[Trial]:
