@@ -160,6 +160,11 @@ class Twins(TorchDispatchMode):
         self._names[id(x)] = name
         self._variable.add(id(x))
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Return False: torch's default imports its compiler, which takes seconds."""
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         del types
         kwargs = kwargs or {}

@@ -35,6 +35,11 @@ class Randomness(TorchDispatchMode):
         self.call = -1  # the number of the call that draws
         self.noise: list[Noise] = []
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Return False: torch's default imports its compiler, which takes seconds."""
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         del types
         kwargs = kwargs or {}
