@@ -21,7 +21,7 @@ class TorchCall(NamedTuple):
     partial: bool = False  # whether a correct port may compute the result as an intermediate value
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
     numbers: tuple[float, ...] = ()  # in the JAX program, first those that torch does not have
-    general: bool = False  # whether it describes what other mistakes of the call explain
+    general: int = 0  # 1 for a number, 2 for a multiple, which more particular mistakes explain
     reorders: bool = False  # whether the result has the same elements in another order
 
     @property

@@ -40,7 +40,8 @@ _REORDERED = ("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul
 _RERUNS = 200
 _NUMBERS = 32
 _LOST = 64
-_MOVES = MOVES | set(GATES)  # calls whose result has the same elements in another order
+# Calls after which the same elements may be in another order.
+_MOVES = MOVES | set(GATES) | {"repeat_interleave"}
 _ALTERNATIVES = 3  # mistakes that explain the same difference
 _ROUNDING = 1e-14  # relative to the scale
 _LARGER = 4.0  # times the numbers of a draw
@@ -260,7 +261,7 @@ class Search:
         first differ.
         """
         value = self.run.values[trial.value if trial.changed < 0 else trial.changed]
-        alike = [v for v in self.run.values if v.op == value.op]
+        alike = {v.call_number: v for v in self.run.values if v.op == value.op}.values()
         if not 1 < len(alike) <= _CALLS:
             return
         changes = trial.everywhere()
@@ -272,11 +273,11 @@ class Search:
             ways.append(({change.number for change in changes}, f"calls of {value.op}"))
             ways.append((first, f"of {len(alike)} calls of {value.op}"))
         for numbers, where in ways:
-            chosen = tuple(change for change in changes if change.number in numbers)
-            if len(chosen) > 1 and {change.number for change in chosen} not in tried:
-                tried.append({change.number for change in chosen})
+            chosen = {change.number: change for change in changes if change.number in numbers}
+            if len(chosen) > 1 and chosen.keys() not in tried:
+                tried.append({*chosen})
                 count = f"all {len(chosen)}" if numbers is not first else str(len(chosen))
-                yield chosen, f"{count} {where}"
+                yield tuple(chosen.values()), f"{count} {where}"
 
     def _rerun(
         self,
@@ -467,7 +468,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     ):
         tested = search.tested(trial)
         if tested is not None:
-            yield _guess(search, [tested])
+            yield _guess(search, _with_alternatives(search, tested))
         search.tried[trial.text] = None
     left = origins(search.merged) or starts
     if left:
@@ -492,9 +493,22 @@ def _close(x: np.ndarray, y: np.ndarray) -> bool:
     return bool(finite.any()) and bool(np.allclose(x[finite], y[finite], rtol=1e-9, atol=0))
 
 
-def _agreeing(search: Search, trials: Iterable[Trial]) -> list[Tested]:
+def _with_alternatives(search: Search, tested: Tested) -> list[Tested]:
+    """Return a mistake, and the others in the same call if they explain all outputs too.
+
+    A call that is missing needs no other name, such as the absolute value of a positive operand.
+    """
+    if not tested.complete or not tested.changes or tested.trial.partial:
+        return [tested]
+    trial = tested.trial
+    called = trial.value if trial.changed < 0 else trial.changed
+    every = trials.in_call(search.run, called, search.numbers)
+    return _agreeing(search, (other for other in every if other.text != trial.text), tested)
+
+
+def _agreeing(search: Search, trials: Iterable[Trial], *first: Tested) -> list[Tested]:
     """Return the mistakes that explain all outputs, or else the first that explains a value."""
-    found: list[Tested] = []
+    found = [*first]
     for trial in _in_time(search.evidence, trials):
         tested = search.tested(trial)
         if tested is None:
@@ -506,7 +520,8 @@ def _agreeing(search: Search, trials: Iterable[Trial]) -> list[Tested]:
             if sum(other.complete and not other.trial.general for other in found) == _ALTERNATIVES:
                 break
     complete = [tested for tested in found if tested.complete]
-    complete = [tested for tested in complete if not tested.trial.general] or complete
+    least = min((tested.trial.general for tested in complete), default=0)
+    complete = [tested for tested in complete if tested.trial.general == least]
     return search.told_apart(complete) if len(complete) > 1 else complete or found[:1]
 
 

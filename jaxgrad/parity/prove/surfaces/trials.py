@@ -35,7 +35,7 @@ class Trial(NamedTuple):
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
     row: int | None = None  # the JAX value that equals the result of the changed call
     exchanged: tuple[tuple[str, str], ...] = ()  # weights that take each other's place
-    general: bool = False  # whether it describes what other mistakes of the call explain
+    general: int = 0  # as in `TorchCall`
     factors: tuple[tuple[str, float], ...] = ()  # of weights that are multiplied by a number
     changed: int = -1  # the value that the changed call computes, if this is not `value`
     operand: bool = False  # whether the result is an operand of the call, which JAX has anyway
@@ -98,7 +98,7 @@ def scaled(run: TorchRun, i: int, row: int, factor: float) -> Trial:
     text = f"JAX's value is torch's times {as_written(factor)}"
     tested = "scaling it in torch"
     changes = (Change(value.call_number, call),)
-    return Trial(i, text, changes, everywhere, tested, partial=True, row=row, general=True)
+    return Trial(i, text, changes, everywhere, tested, partial=True, row=row, general=2)
 
 
 def scaled_weight(i: int, name: str, row: int, factor: float) -> Trial:

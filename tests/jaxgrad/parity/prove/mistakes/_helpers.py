@@ -1,6 +1,6 @@
 """Compare all mistakes that are tried in a call with the results that they stand for."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -20,11 +20,12 @@ def tried(
     func: Callable[..., Any],
     *args: Any,
     op: str = "",
+    numbers: Sequence[float] = (),
     **kwargs: Any,
 ) -> list[TorchCall]:
-    """Return the mistakes that are tried in a call."""
+    """Return the mistakes that are tried in a call if the JAX program contains these numbers."""
     name = op or getattr(func, "__name__", "").strip("_")
-    return list(mistakes(TorchCall(func, args, kwargs, name)))
+    return list(mistakes(TorchCall(func, args, kwargs, name, numbers=tuple(numbers))))
 
 
 def texts(calls: Iterable[TorchCall]) -> list[str]:

@@ -48,7 +48,7 @@ def test_the_loop_computes_what_torch_computes(kind, bias, bidirectional):
 def test_mistakes_in_the_second_direction_are_named():
     """A direction that is not reversed, whose outputs stay reversed or come first is named."""
     torch_call = call("gru", layers=1, bidirectional=True)
-    named = {wrong.mistake: (wrong, x) for _, wrong, x in results(torch_call)}
+    named = {wrong.mistake: (wrong, x) for wrong, x in results(torch_call)}
     right = to_numpy(torch_call.result[0])
 
     _, x = named["the outputs of the backward direction come first"]
@@ -89,7 +89,7 @@ def test_permuted_gates_are_named(kind, order, text):
         for i, w in enumerate(weights)
     ]
     expected = to_numpy(torch_call.func(x, state, permuted, *rest)[0])
-    texts = [w.mistake for _, w, y in results(torch_call) if np.allclose(y, expected, 0, 1e-12)]
+    texts = [w.mistake for w, y in results(torch_call) if np.allclose(y, expected, 0, 1e-12)]
 
     assert len(texts) == 1
     assert texts[0].startswith(text)
@@ -102,14 +102,14 @@ def test_a_transposed_gate_is_named():
     parts = list(weights[5].chunk(3))
     turned = [torch.cat([*parts[:2], parts[2].T]) if i == 5 else w for i, w in enumerate(weights)]
     expected = to_numpy(torch_call.func(x, state, turned, *rest)[0])
-    texts = [w.mistake for _, w, y in results(torch_call) if np.allclose(y, expected, 0, 1e-12)]
+    texts = [w.mistake for w, y in results(torch_call) if np.allclose(y, expected, 0, 1e-12)]
 
     assert texts == ["weight_hh of the new gate of layer 1 is transposed"]
 
 
 def test_other_lstm_cells_are_named():
     """A sigmoid in place of a tanh, a missing tanh and a forget bias give different outputs."""
-    texts = {w.mistake: y for _, w, y in results(call("lstm")) if "layer" not in w.mistake}
+    texts = {w.mistake: y for w, y in results(call("lstm")) if "layer" not in w.mistake}
     names = ("the cell gate uses sigmoid", "the cell state is not squashed", "1 is added to the")
     outputs = [next(y for text, y in texts.items() if text.startswith(name)) for name in names]
 
@@ -119,7 +119,7 @@ def test_other_lstm_cells_are_named():
 
 def test_other_cells_are_named():
     """Cho's reset gate, a bias outside the gate and an inverted gate differ from torch's cell."""
-    texts = {wrong.mistake: y for _, wrong, y in results(call("gru")) if "layer 0" in wrong.mistake}
+    texts = {wrong.mistake: y for wrong, y in results(call("gru")) if "layer 0" in wrong.mistake}
     names = (
         "the reset gate of layer 0 multiplies the state before its weight",
         "the update gate of layer 0 is inverted",

@@ -91,18 +91,16 @@ def test_up_to_three_parts_are_taken_in_every_order():
 
 
 @pytest.mark.parametrize(
-    ("index", "wrong", "names"),
+    ("index", "wrong", "text"),
     [
-        (0, (-1,), ("last", "first")),
-        (-1, (0,), ("first", "last")),
-        ((slice(1, 3), 0), (slice(1, 3), -1), ("last", "first")),
-        ((-1, slice(1, 3)), (0, slice(1, 3)), ("first", "last")),
+        (0, (-1,), "index 0 takes the last element, torch the first"),
+        (-1, (0,), "index 0 takes the first element, torch the last"),
+        ((slice(1, 3), 0), (slice(1, 3), -1), "index 1 takes the last element, torch the first"),
+        ((-1, slice(1, 3)), (0, slice(1, 3)), "index 0 takes the first element, torch the last"),
     ],
 )
-def test_the_element_at_the_other_end_is_taken(index, wrong, names):
+def test_the_element_at_the_other_end_is_taken(index, wrong, text):
     """An index of the first element is exchanged with the last, wherever it stands."""
-    text = f"the {names[0]} element is taken, torch takes the {names[1]}"
-
     check(tried(views.taken, Tensor.__getitem__, X, index), {text: X[wrong]})
 
 
@@ -111,6 +109,7 @@ def test_each_end_of_several_axes_is_exchanged_alone():
     calls = tried(views.taken, Tensor.__getitem__, CUBE, (0, slice(None), -1))
 
     assert [c.args[1] for c in calls] == [(-1, slice(None), -1), (0, slice(None), 0)]
+    assert len(set(texts(calls))) == 2
 
 
 @pytest.mark.parametrize("rows", [False, True])
@@ -118,6 +117,7 @@ def test_a_tensor_of_indices_is_replaced_or_shifted(rows):
     """The first and the last element are taken for all indices, and each index moves by one."""
     k = torch.tensor([1, 2, 1])
     index = (slice(None), k) if rows else k
+    where = f"index {int(rows)}"
 
     def take(k: Tensor) -> Tensor:
         return X[:, k] if rows else X[k]
@@ -125,10 +125,10 @@ def test_a_tensor_of_indices_is_replaced_or_shifted(rows):
     check(
         tried(views.taken, Tensor.__getitem__, X, index),
         {
-            "the first element is taken, torch takes those in a tensor of indices": take(k * 0),
-            "the last element is taken, torch takes those in a tensor of indices": take(k * 0 - 1),
-            "the indices are shifted by 1": take(k + 1),
-            "the indices are shifted by -1": take(k - 1),
+            f"{where} takes the first element, torch those in a tensor of indices": take(k * 0),
+            f"{where} takes the last element, torch those in a tensor of indices": take(k * 0 - 1),
+            f"the indices in {where} are shifted by 1": take(k + 1),
+            f"the indices in {where} are shifted by -1": take(k - 1),
         },
     )
 
