@@ -291,6 +291,8 @@ def literals(jaxpr: Any) -> list[float]:
         for v in place.eqn.invars
         if isinstance(v, jex_core.Literal) and np.ndim(v.val) == 0
     ]
+    powers = (place.eqn for place in walk(jaxpr) if place.eqn.primitive.name == "integer_pow")
+    scalars += [float(eqn.params["y"]) for eqn in powers]
     real = [x for x in scalars if jnp.issubdtype(jnp.result_type(x), jnp.floating)]
     numbers = [float(x) for x in real]
     return list(dict.fromkeys(x for x in numbers if np.isfinite(x)))

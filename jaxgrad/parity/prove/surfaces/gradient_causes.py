@@ -112,6 +112,8 @@ def _missing_stops(case: Case) -> Explanation | None:
     if not kept:
         return None
     closed = [gate for group in kept for gate in group]
+    order = case.evidence.flow.order
+    kept = sorted(kept, key=lambda group: order.get((group[0].path, 0), -1))
     lines = {group: line for line, group in callers}
     through = [lines.get(tuple(group), case.place((group[0].path, 0))) for group in kept]
     through = list(dict.fromkeys(through))
