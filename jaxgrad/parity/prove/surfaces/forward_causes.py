@@ -87,7 +87,6 @@ class Tested(NamedTuple):
     complete: bool  # whether it explains all outputs, by the rule of `acceptance`
     needed: tuple[bool, ...] = ()  # for each earlier mistake, whether it is needed too
     rest: float = 0.0  # the largest difference that remains, relative to the scale
-    weak: bool = False  # whether no later value agrees, as before a second mistake
 
 
 class Search:
@@ -250,12 +249,8 @@ class Search:
         others = [draw for draw in range(len(self.evidence.draws)) if draw != self.draw]
         reruns = {draw: self._rerun(draw, trial.changes, trial) for draw in others}
         reruns[self.draw] = rerun
-        result = "JAX's value here"
         if all(self._advances(trial, run, draw) for draw, run in reruns.items()):
-            return Tested(trial, trial.changes, result, False)
-        sure = trial.row is not None and not (trial.partial or trial.general)
-        if sure and all(self._has(trial, run, draw) for draw, run in reruns.items()):
-            return Tested(trial, trial.changes, result, False, weak=True)
+            return Tested(trial, trial.changes, "JAX's value here", False)
         return None
 
     def _repeated(self, trial: Trial) -> Iterator[tuple[tuple[Change, ...], str]]:
@@ -426,14 +421,6 @@ class Search:
                 return True
         return False
 
-    def _has(self, trial: Trial, rerun: TorchRun | None, draw: int) -> bool:
-        """Whether the result of the changed call occurs in the JAX program."""
-        if rerun is None or len(rerun.values) != len(self.run.values):
-            return False
-        return self._visible(
-            rerun.values[trial.value if trial.changed < 0 else trial.changed], draw
-        )
-
     def _visible(self, value: Value, draw: int) -> bool:
         off = print_distance(value.print, self.prints_of[draw])
         return bool(np.min(off, initial=np.inf) < SAME)
@@ -559,7 +546,7 @@ def _in_time(evidence: Evidence, trials: Iterable[Trial]) -> Iterator[Trial]:
 
 
 def _guess(search: Search, found: Sequence[Tested]) -> Guess:
-    trial, changes, result, complete, needed, _, weak = found[0]
+    trial, changes, result, complete, needed, _ = found[0]
     key = None if trial.row is None else search.spot(trial.row).key
     value, spot = trial.value, None
     if trial.changed not in (-1, trial.value):
@@ -584,7 +571,7 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
         needed,
         alone and complete,
         changes,
-        trial.partial or weak,
+        trial.partial,
     )
 
 
