@@ -141,9 +141,8 @@ class Search:
         yield from self.rewired([i])
         yield from trials.reordered(self.run, i) if partial else ()
         yield from partial
-        multiple = self.multiple(i)
-        if multiple is not None:
-            yield multiple
+        read = [k for j in (i, *self._moves(i)) for k in self.run.values[j].inputs]
+        yield from filter(None, map(self.multiple, (*reversed(read), i)))  # of an operand, or of it
 
     def rewired(self, numbers: Iterable[int]) -> Iterator[Trial]:
         """Yield the calls whose result occurs in JAX if they read another value."""
@@ -179,10 +178,6 @@ class Search:
             return None
         multiple = find_multiple(value.data, self.prints)
         return None if multiple is None else trials.scaled(self.run, i, *multiple)
-
-    def operands(self, starts: Iterable[int]) -> list[int]:
-        """Return the values that `starts` read, of which JAX may read a multiple."""
-        return [k for i in starts for k in self.run.values[i].inputs]
 
     def all_trials(self, starts: Sequence[int]) -> Iterator[Trial]:
         """Yield every mistake in the calls of some values, one of each call in turn."""
@@ -451,9 +446,6 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
                 yield _guess(search, found)
     del starts[limit:]
     found = _agreeing(search, search.scaled_weights(starts))
-    if found:
-        yield _guess(search, found)
-    found = _agreeing(search, filter(None, map(search.multiple, search.operands(starts))))
     if found:
         yield _guess(search, found)
     later = search.after(starts, limit)

@@ -611,6 +611,7 @@ def test_a_mistake_in_the_updates_is_found_after_one_in_the_outputs():
         lambda x: (x.sin() @ x.T).sin(),
         lambda x: jnp.sin(jnp.cos(x) @ x.T),
         optimizer=(lambda weights: torch.optim.Adam(weights, 0.1), optax.adam(0.1, b1=0.8)),
+        steps=3,
     )
     (finding,) = forward(report)
     assert told(finding) == "the function is cos, torch uses sin"
