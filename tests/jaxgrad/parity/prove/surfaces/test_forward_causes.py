@@ -188,7 +188,7 @@ ROWS = [
         lambda x: 1.7 * jnp.sin(jnp.exp(x)),
         "JAX's value is torch's times 1.7",
         "sin",
-        "dot_general",
+        "mul",
     ),
     Row(
         "reduction",
