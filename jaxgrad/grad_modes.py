@@ -81,6 +81,7 @@ def partition(tree: PyTree, predicate: Callable[[str, Any], bool]) -> tuple[PyTr
         without leaves.
 
     Raises:
+        TypeError: The predicate is not a function.
         ValueError: The predicate is true for no leaf, so that nothing would be trained.
 
     Example:
@@ -97,6 +98,11 @@ def partition(tree: PyTree, predicate: Callable[[str, Any], bool]) -> tuple[PyTr
         gradient still flows through frozen layers to earlier ones.
     """
 
+    if not callable(predicate):
+        raise TypeError(
+            f"partition: predicate must be a function of (path, leaf), not {predicate!r}; "
+            "for example lambda path, leaf: path.startswith('head/')"
+        )
     named = paths.named(tree)
     trained = [bool(predicate(path, x)) for path, x in named]
     if named and not any(trained):

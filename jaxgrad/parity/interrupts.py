@@ -1,4 +1,4 @@
-"""Notice a Ctrl-C whose KeyboardInterrupt is lost."""
+"""Notice a Ctrl-C whose KeyboardInterrupt is lost, and treat SIGTERM as a Ctrl-C."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from types import FrameType
 @contextlib.contextmanager
 def noticed() -> Iterator[Callable[[], None]]:
     """Yield a function that raises KeyboardInterrupt if Ctrl-C was pressed in this context.
+
+    SIGTERM, which `kill` and `timeout` send, raises KeyboardInterrupt too, so that the results so
+    far are written.
 
     Python ignores an exception in a destructor, in a callback of the garbage collector (JAX has
     one) and in some callbacks from C. A long run that calls the function between its steps ends
@@ -32,8 +35,13 @@ def noticed() -> Iterator[Callable[[], None]]:
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield check  # Ctrl-C is ignored, or the caller handles it
         return
+    terminates = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     signal.signal(signal.SIGINT, handle)
+    if terminates:
+        signal.signal(signal.SIGTERM, handle)
     try:
         yield check
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        if terminates:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -56,3 +56,11 @@ def test_a_handler_of_the_caller_stays():
     thread.start()
     thread.join()
     assert errors == []
+
+
+def test_sigterm_raises_as_ctrl_c_does():
+    """SIGTERM raises KeyboardInterrupt in the context, and its default action is restored."""
+    with pytest.raises(KeyboardInterrupt), interrupts.noticed():  # noqa: PT012  # else pytest ends
+        assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
