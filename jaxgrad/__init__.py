@@ -48,7 +48,8 @@ def __getattr__(name: str) -> _typing.Any:
         return _importlib.import_module(f"{__name__}.{name}")
     if name in _LAZY_FUNCTIONS:
         return getattr(_importlib.import_module(_LAZY_FUNCTIONS[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    suggestions = _importlib.import_module("jaxgrad._core.suggestions")
+    raise suggestions.missing(__name__, name, __dir__())
 
 
 def __dir__() -> list[str]:

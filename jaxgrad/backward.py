@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad._core import argnums as _argnums
-from jaxgrad._core import compat
+from jaxgrad._core import compat, refusals
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad._core import paths as _paths
 from jaxgrad._core import tree as _tree
@@ -317,6 +317,10 @@ def accumulate(grads: PyTree, new: PyTree) -> PyTree:
             )
         return old + new
 
+    try:
+        jax.tree.structure(grads, is_leaf=_tree.is_none).flatten_up_to(new)
+    except ValueError as error:
+        raise refusals.other_structure("accumulate", grads=grads, new=new) from error
     return _paths.map_named(add, grads, new, is_leaf=_tree.is_none)
 
 

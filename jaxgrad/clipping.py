@@ -11,7 +11,7 @@ from jax import lax
 from jax.core import Tracer
 from jax.experimental import checkify
 
-from jaxgrad._core import compat
+from jaxgrad._core import compat, refusals
 from jaxgrad._core.typing import ArrayLike, PyTree
 
 
@@ -46,7 +46,9 @@ def clip_grad_norm(
     Raises:
         RuntimeError: The total norm is not finite and `error_if_nonfinite` is set. Inside `jit`,
             use `checkify.checkify`, whose error then has the same text.
-        ValueError: A gradient is empty and `norm_type` is negative or infinite.
+        TypeError: A gradient is a torch tensor.
+        ValueError: A gradient is empty and `norm_type` is negative or infinite, or `norm_type` is
+            not a number.
 
     Example:
         >>> import jax.numpy as jnp, jaxgrad
@@ -64,7 +66,13 @@ def clip_grad_norm(
     Differs from torch in:
         1. The result is differentiable; torch clips in place without recording a graph.
     """
-    p = float(norm_type)
+    refusals.torch_values("clip_grad_norm's grads", grads)
+    try:
+        p = float(norm_type)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f'clip_grad_norm: norm_type must be a number or "inf", but got {norm_type!r}'
+        ) from None
     leaves = [g for g in jax.tree.leaves(grads) if _is_gradient(g)]
     if not leaves:
         return grads, jnp.float32(0.0)
@@ -93,7 +101,7 @@ def clip_grad_value(grads: PyTree, clip_value: ArrayLike) -> PyTree:
         The clipped gradients, each in its own dtype; NaN stays NaN.
 
     Raises:
-        TypeError: A gradient is complex.
+        TypeError: A gradient is complex or a torch tensor, or `clip_value` is None.
         ValueError: `clip_value` is too large for the dtype of a gradient.
 
     Example:
@@ -103,6 +111,10 @@ def clip_grad_value(grads: PyTree, clip_value: ArrayLike) -> PyTree:
 
     Torch: `torch.nn.utils.clip_grad_value_`.
     """
+
+    refusals.torch_values("clip_grad_value's grads", grads)
+    if clip_value is None:
+        raise TypeError("clip_grad_value: clip_value must be a number, but got None")
 
     def clip(g: Any) -> Any:
         if not _is_gradient(g):

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from jaxgrad._core import autograd_function as _function
+from jaxgrad._core import refusals
 from jaxgrad._core.attach import attach, pass_operand_tangents
 from jaxgrad._core.tree import is_inexact, merge, partition, select
 from jaxgrad._core.typing import ArrayLike, PyTree
@@ -25,6 +26,9 @@ def reverse_gradient(x: PyTree, scale: ArrayLike = 1.0) -> PyTree:
     Returns:
         `x`, bit for bit.
 
+    Raises:
+        TypeError: A leaf of `x` is a torch tensor.
+
     Example:
         >>> import jax, jaxgrad
         >>> print(jax.grad(lambda x: jaxgrad.reverse_gradient(x, 0.5) * 3.0)(1.0))
@@ -33,6 +37,8 @@ def reverse_gradient(x: PyTree, scale: ArrayLike = 1.0) -> PyTree:
     Torch: the gradient reversal layer of domain-adversarial training, an autograd.Function whose
     backward returns `-ctx.scale * grad`.
     """
+
+    refusals.torch_values("reverse_gradient's x", x)
 
     def rule(_: Any, scale: Any, tangents: Any, __: Any) -> Any:
         return [None if t is None else (-scale * t).astype(t.dtype) for t in tangents]
@@ -56,7 +62,8 @@ def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
         of the identity; the other arguments get no gradient.
 
     Raises:
-        TypeError: The result differs from the first argument in structure, shape or dtype.
+        TypeError: `fun` is not a function, or the result differs from the first argument in
+            structure, shape or dtype.
 
     Example:
         >>> import jax, jax.numpy as jnp, jaxgrad
@@ -69,6 +76,8 @@ def straight_through(fun: Callable[..., PyTree]) -> Callable[..., PyTree]:
     Differs from jax in:
         1. `x + stop_gradient(fun(x) - x)` rounds, so that its value may differ from that of `fun`.
     """
+
+    refusals.non_function("straight_through", "fun", fun)
 
     @functools.wraps(fun)
     def through(x: PyTree, *args: Any, **kwargs: Any) -> PyTree:
@@ -109,7 +118,8 @@ def from_function(cls: type) -> Function:
     Raises:
         ValueError: `backward` returns the wrong number of gradients, a gradient of the wrong shape,
             or a gradient for a non-array argument.
-        TypeError: A gradient or a value saved for backward is not an array.
+        TypeError: `cls` is not a class with a `forward`, or a gradient or a value saved for
+            backward is not an array.
         NotImplementedError: The class has no `backward`, or no `jvp` in forward mode.
 
     Example:
@@ -137,6 +147,11 @@ def from_function(cls: type) -> Function:
         2. `backward` is also traced once when the function is called, to find its Nones.
         3. `mark_dirty` has no effect, since arrays are immutable.
     """
+    if not (isinstance(cls, type) and hasattr(cls, "forward")):
+        raise TypeError(
+            "from_function: cls must be a class with static methods forward and backward, "
+            f"but got {cls!r}"
+        )
     return Function(cls)
 
 

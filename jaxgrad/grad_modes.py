@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import jax
 from jax import lax
 
-from jaxgrad._core import paths
+from jaxgrad._core import paths, refusals
 from jaxgrad._core.typing import PyTree
 
 
@@ -30,6 +30,10 @@ def no_grad(fun: Fun) -> Fun:
 
     Returns:
         A function with the same arguments and the same result.
+
+    Raises:
+        TypeError: `fun` is not a function; the gradient of an array is stopped by
+            `lax.stop_gradient`.
 
     Example:
         >>> import jax, jaxgrad
@@ -57,6 +61,8 @@ def no_grad(fun: Fun) -> Fun:
         1. There is no `enable_grad` inside the function; compute such values outside of it.
     """
 
+    refusals.non_function("no_grad", "fun", fun)
+
     @functools.wraps(fun)
     def constant(*args: Any, **kwargs: Any) -> Any:
         args, kwargs = _stop((args, kwargs))
@@ -81,6 +87,7 @@ def partition(tree: PyTree, predicate: Callable[[str, Any], bool]) -> tuple[PyTr
         without leaves.
 
     Raises:
+        TypeError: The predicate is not a function.
         ValueError: The predicate is true for no leaf, so that nothing would be trained.
 
     Example:
@@ -97,6 +104,11 @@ def partition(tree: PyTree, predicate: Callable[[str, Any], bool]) -> tuple[PyTr
         gradient still flows through frozen layers to earlier ones.
     """
 
+    if not callable(predicate):
+        raise TypeError(
+            f"partition: predicate must be a function of (path, leaf), not {predicate!r}; "
+            "for example lambda path, leaf: path.startswith('head/')"
+        )
     named = paths.named(tree)
     trained = [bool(predicate(path, x)) for path, x in named]
     if named and not any(trained):
@@ -122,6 +134,9 @@ def combine(trainable: PyTree, frozen: PyTree) -> PyTree:
     Returns:
         The complete tree.
 
+    Raises:
+        ValueError: The trees differ in structure.
+
     Example:
         >>> import jaxgrad
         >>> jaxgrad.combine({"a": 1.0, "b": None}, {"a": None, "b": 2.0})
@@ -129,9 +144,12 @@ def combine(trainable: PyTree, frozen: PyTree) -> PyTree:
 
     Torch: no counterpart; a module keeps frozen and trainable parameters together.
     """
-    return jax.tree.map(
-        lambda a, b: b if a is None else a, trainable, frozen, is_leaf=lambda x: x is None
-    )
+    try:
+        return jax.tree.map(
+            lambda a, b: b if a is None else a, trainable, frozen, is_leaf=lambda x: x is None
+        )
+    except ValueError as error:
+        raise refusals.other_structure("combine", trainable=trainable, frozen=frozen) from error
 
 
 def _stop(tree: Any) -> Any:

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax.interpreters import ad
 
+from jaxgrad._core import refusals
 from jaxgrad._core.attach import attach, hoist, linear
 from jaxgrad._core.compat import NEEDS_NUMBERS
 from jaxgrad._core.tree import is_inexact, merge, partition, select
@@ -41,7 +42,8 @@ def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
         `x`, bit for bit.
 
     Raises:
-        TypeError: No leaf of `x` is floating point; or `fn` changes a dtype or the structure, or
+        TypeError: No leaf of `x` is floating point, or one is a torch tensor; `fn` is not a
+            function; or `fn` changes a dtype or the structure, or
             returns something that is not an array.
         ValueError: `fn` changes a shape.
 
@@ -61,6 +63,8 @@ def hook(x: PyTree, fn: Callable[[PyTree], PyTree | None]) -> PyTree:
         3. A complex cotangent is JAX's, the conjugate of torch's.
         4. Inside `vmap`, an unmapped value is hooked once, with the sum over the rows.
     """
+    refusals.torch_values("hook's x", x)
+    refusals.non_function("hook", "fn", fn)
     leaves, structure = jax.tree.flatten(x)
     live = [is_inexact(leaf) for leaf in leaves]
     if not any(live):
@@ -104,7 +108,8 @@ def backward_hook(
 
     Raises:
         ValueError: `hook` returns the wrong number of gradients or changes a shape.
-        TypeError: `hook` changes a dtype or a tree's structure, or returns a non-array.
+        TypeError: `fun` or `hook` is not a function; or `hook` changes a dtype or a tree's
+            structure, or returns a non-array.
 
     Example:
         >>> import jax, jaxgrad
@@ -121,6 +126,9 @@ def backward_hook(
            None that the hook returns gives a zero gradient, in torch None.
         3. If no input is differentiated the hook is not called; torch calls it with (None,).
     """
+
+    refusals.non_function("backward_hook", "fun", fun)
+    refusals.non_function("backward_hook", "hook", hook)
 
     @functools.wraps(fun)
     def hooked(*args: Any, **kwargs: Any) -> PyTree:

@@ -226,14 +226,17 @@ def _report(
         traceback.print_exc()
         stopped, status = "stopped by an internal error", INTERNAL
     written, unwritten = _write(options, chosen, run, about, old, stopped)
-    if stopped:
-        count = f"{len(run.finished)} of {len(cells)} cells"
-        place = f"are in {', '.join(written)}" if written else "ran"
-        kept = f"; not written: {', '.join(unwritten)}" if unwritten else ""
-        print(f"{stopped}: {count} {place}{kept}", file=sys.stderr)
-    elif unwritten:
+    if unwritten and not stopped:
         status = INTERNAL
-    _print(options, chosen, run, old, time.perf_counter() - start)
+    try:
+        _print(options, chosen, run, old, time.perf_counter() - start)
+        sys.stdout.flush()
+    finally:
+        if stopped:  # in the last line, even if the output has no reader
+            count = f"{len(run.finished)} of {len(cells)} cells"
+            place = f"are in {', '.join(written)}" if written else "ran"
+            kept = f"; not written: {', '.join(unwritten)}" if unwritten else ""
+            print(f"{stopped}: {count} {place}{kept}", file=sys.stderr)
     return status or (OK if all(result.passed for result in run.results) else FAILED)
 
 

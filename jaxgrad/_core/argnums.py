@@ -7,11 +7,14 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from jaxgrad._core import refusals
 from jaxgrad._core import tree as _tree
 
 
 def chosen(fun: Callable[..., Any], args: Sequence[Any], argnums: Any) -> Any:
     """Return the arguments to differentiate: a single one if `argnums` is an int, else a tuple."""
+    if not callable(fun):
+        raise TypeError(f"the function to differentiate must be callable, but got {fun!r}")
     wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for i in wanted:
         if not -len(args) <= i < len(args):
@@ -19,6 +22,7 @@ def chosen(fun: Callable[..., Any], args: Sequence[Any], argnums: Any) -> Any:
                 f"argnums={argnums} asks for argument {i} of {name(fun)}, "
                 f"which was called with {len(args)} positional arguments"
             )
+        refusals.torch_values(f"argument {i} of {name(fun)}", args[i])
     return args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in wanted)
 
 
@@ -42,6 +46,7 @@ def pair(fun: Callable[..., Any], out: Any) -> tuple[Any, Any]:
 
 def scalar(fun: Callable[..., Any], value: Any) -> Any:
     """Return the single element of a loss, or raise an error that says how to fix it."""
+    refusals.torch_values(f"the loss of {name(fun)}", value)
     if not _tree.is_array(value):
         raise TypeError(
             f"{name(fun)} must return the loss, one floating point number, "

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
+from jaxgrad._core import suggestions
+
 
 @dataclasses.dataclass(frozen=True)
 class Versioned:
@@ -24,7 +26,9 @@ class Versioned:
         try:
             value = getattr(sys.modules[self.module], name)
         except AttributeError:
-            raise AttributeError(f"{self.module} has no {name!r}") from None
+            raise AttributeError(
+                f"{self.module} has no {name!r}{suggestions.near(name, dir(self))}"
+            ) from None
         if isinstance(value, ModuleType):
             return Versioned(self.torch, value.__name__)
         return _bound(value, self.torch) if callable(value) else value

@@ -10,6 +10,9 @@ The gradients are those of the newest supported torch. `functional.at("2.13")` h
 with the gradients of an older version; docs/versions.md lists the differences.
 """
 
+import typing as _typing
+
+from jaxgrad._core import suggestions as _suggestions
 from jaxgrad.functional import distributions as distributions
 from jaxgrad.functional import fft as fft
 from jaxgrad.functional import linalg as linalg
@@ -381,3 +384,10 @@ def __dir__() -> list[str]:
     """List the operators, the namespaces and `at` without the rooms that define them."""
     names = [name for name, value in globals().items() if callable(value) and name[0] != "_"]
     return [*names, "distributions", "fft", "linalg", "special"]
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would accept every name
+
+    def __getattr__(name: str) -> _typing.Any:
+        """Raise the error for an unknown name, with the names that are spelt alike."""
+        raise _suggestions.missing(__name__, name, __dir__())

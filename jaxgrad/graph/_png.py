@@ -25,7 +25,7 @@ def png(svg: str, *, scale: float = 2.0) -> bytes:
         >>> try:
         ...     start = jaxgrad.graph.png(svg)[1:4]
         ... except ModuleNotFoundError as error:  # without the extra
-        ...     start = b"PNG" if "jaxgrad[png]" in str(error) else b""
+        ...     start = b"PNG" if "resvg_py" in str(error) else b""
         >>> start
         b'PNG'
 
@@ -35,7 +35,7 @@ def png(svg: str, *, scale: float = 2.0) -> bytes:
         resvg = importlib.import_module("resvg_py")
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "rendering a PNG needs resvg_py, which is not installed: pip install 'jaxgrad[png]'; "
+            "rendering a PNG needs resvg_py, which is not installed: pip install resvg_py; "
             "the SVG needs no extra package"
         ) from None
     return bytes(resvg.svg_to_bytes(svg_string=svg, zoom=scale))

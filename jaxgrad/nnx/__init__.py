@@ -43,10 +43,11 @@ This package imports flax; `import jaxgrad` does not.
 try:
     import flax as _flax  # noqa: F401  (its absence is the point)
 except ModuleNotFoundError as _error:
-    raise ModuleNotFoundError(
-        "jaxgrad.nnx needs flax: pip install 'jaxgrad[nnx]'", name="flax"
-    ) from _error
+    raise ModuleNotFoundError("jaxgrad.nnx needs flax: pip install flax", name="flax") from _error
 
+import typing as _typing
+
+from jaxgrad._core import suggestions as _suggestions
 from jaxgrad.nnx import init as init
 from jaxgrad.nnx.adaptive_pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from jaxgrad.nnx.adaptive_pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
@@ -194,3 +195,10 @@ from jaxgrad.nnx.unpooling import MaxUnpool1d as MaxUnpool1d
 from jaxgrad.nnx.unpooling import MaxUnpool2d as MaxUnpool2d
 from jaxgrad.nnx.unpooling import MaxUnpool3d as MaxUnpool3d
 from jaxgrad.nnx.versions import at as at
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would accept every name
+
+    def __getattr__(name: str) -> _typing.Any:
+        """Raise the error for an unknown name, with the names that are spelt alike."""
+        raise _suggestions.missing(__name__, name, globals())

@@ -12,6 +12,9 @@ one unit in the last place; `benchmarks/OPTIM_BITS.md` counts the parameters tha
 flushes subnormal numbers to zero.
 """
 
+import typing as _typing
+
+from jaxgrad._core import suggestions as _suggestions
 from jaxgrad.optim import lr_scheduler as lr_scheduler
 from jaxgrad.optim import swa_utils as swa_utils
 from jaxgrad.optim._adadelta import adadelta as adadelta
@@ -36,3 +39,10 @@ from jaxgrad.optim.groups import add_param_group as add_param_group
 from jaxgrad.optim.groups import param_groups as param_groups
 from jaxgrad.optim.state_dict import state_from_torch as state_from_torch
 from jaxgrad.optim.state_dict import state_to_torch as state_to_torch
+
+
+if not _typing.TYPE_CHECKING:  # a type checker would accept every name
+
+    def __getattr__(name: str) -> _typing.Any:
+        """Raise the error for an unknown name, with the names that are spelt alike."""
+        raise _suggestions.missing(__name__, name, globals())

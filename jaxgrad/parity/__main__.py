@@ -128,7 +128,7 @@ def _command(name: str, argv: Sequence[str]) -> int:
     command.check(options)
     reports: list[Report] = []
     try:
-        with interrupts.noticed() as check, _bar(name, PORT_STEPS) as show:
+        with interrupts.noticed() as check, _bar(name, PORT_STEPS, announced=False) as show:
             for report in command.run(options, _checked(show, check)):
                 reports.append(report)  # noqa: PERF402 - an interruption loses none
     except PortError as error:
@@ -161,10 +161,12 @@ def _status(reports: Sequence[Report]) -> int:
 
 
 @contextlib.contextmanager
-def _bar(title: str, steps: Sequence[str] = STEPS) -> Iterator[Callable[[str], None]]:
+def _bar(
+    title: str, steps: Sequence[str] = STEPS, *, announced: bool = True
+) -> Iterator[Callable[[str], None]]:
     """Show progress on stderr: a bar on a terminal, else a line per proof and per slow step."""
     if not sys.stderr.isatty() or importlib.util.find_spec("rich") is None:
-        yield _lines(title)
+        yield _lines(title, announced=announced)
         return
     from rich import progress
     from rich.console import Console
@@ -186,9 +188,10 @@ def _bar(title: str, steps: Sequence[str] = STEPS) -> Iterator[Callable[[str], N
         yield step
 
 
-def _lines(title: str) -> Callable[[str], None]:
-    """Print the title at once, and then the steps that begin `SLOW` seconds after the last line."""
-    print(title, file=sys.stderr, flush=True)
+def _lines(title: str, *, announced: bool) -> Callable[[str], None]:
+    """Print the title if it is `announced`, and a step that begins `SLOW` seconds after a line."""
+    if announced:
+        print(title, file=sys.stderr, flush=True)
     printed = time.monotonic()
 
     def step(name: str) -> None:

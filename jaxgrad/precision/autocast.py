@@ -80,7 +80,12 @@ def autocast(
         5. Under `jit`, XLA may omit a rounding to `dtype` between operations that it fuses;
            `XLA_FLAGS=--xla_allow_excess_precision=false` keeps all of them.
     """
-    low = jnp.dtype(dtype)
+    try:
+        low = jnp.dtype(dtype)
+    except TypeError:
+        raise ValueError(
+            f"autocast: dtype must be jnp.bfloat16 or jnp.float16, got {dtype!r}"
+        ) from None
     if low not in (jnp.dtype(jnp.bfloat16), jnp.dtype(jnp.float16)):
         raise ValueError(f"autocast: dtype must be bfloat16 or float16, got {low}")
     if device_type not in lists.FLOAT32_PRIMITIVES:

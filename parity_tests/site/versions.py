@@ -154,7 +154,7 @@ def _devices() -> Iterator[list[str]]:
 def _row(name: str, record: dict[str, Any], text: str) -> list[str]:
     versions = collections.defaultdict(lambda: "-", record["versions"])
     shown = [versions[key] for key in ("python", "jax", "torch", "flax", "optax")]
-    where = [record["device"], record["commit"], record["date"], f"`{record['command']}`"]
+    where = [record["device"], record["commit"][:7], record["date"], f"`{record['command']}`"]
     return [name, text, *shown, *where]
 
 

@@ -130,3 +130,13 @@ def test_combine_inverts_partition():
     assert jax.tree.structure(combined) == jax.tree.structure(tree)
     assert combined["a"] is tree["a"] and combined["b"][0] is tree["b"][0]
     assert combined["b"][1] is None and combined["c"] == 3
+
+
+def test_partition_names_a_predicate_that_is_not_a_function():
+    """A list of names in place of the predicate raises an error that shows a predicate."""
+    with pytest.raises(TypeError) as error:
+        jaxgrad.partition({"w": 1.0}, ["w"])  # pyright: ignore[reportArgumentType]
+    assert str(error.value) == (
+        "partition: predicate must be a function of (path, leaf), not ['w']; "
+        "for example lambda path, leaf: path.startswith('head/')"
+    )

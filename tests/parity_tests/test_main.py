@@ -175,6 +175,21 @@ def test_interrupted(planted, monkeypatch, tmp_path, capsys):
     assert captured.out.splitlines()[-1] == "3 passed, 0 failed"
 
 
+def test_the_last_line_of_an_interrupted_run_says_how_many_cells_ran(planted, monkeypatch, capsys):
+    """The line with "interrupted" follows the summary, where a user sees it."""
+    monkeypatch.setattr(sys, "stderr", sys.stdout)
+
+    def results(cells, seed, workers, finished):
+        """Interrupt the run before its first result."""
+        yield from ()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("parity_tests.runner.workers.results", results)
+
+    assert runner.main([]) == 130
+    assert capsys.readouterr().out.splitlines()[-1] == "interrupted: 0 of 8 cells ran"
+
+
 def test_an_interrupted_run_writes_every_file_but_no_table(planted, monkeypatch, tmp_path, capsys):
     """JUnit skips the missing cells, the page says so, and a table keeps its rows."""
     names = ("out.json", "out.xml", "out.html", "README.md")

@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from jaxgrad._core import refusals
 from jaxgrad._core.compat import is_traced
 from jaxgrad._core.value_checks import check_under_checkify
 
@@ -29,9 +30,11 @@ def is_array(x: Any) -> bool:
 def array(x: Any, name: str = "input") -> jax.Array:
     """Return the argument as a `jax.Array`; a number, a list or None raises a TypeError."""
     if not is_array(x):
+        refusals.torch_values(f"argument '{name}'", x)
+        remedy = f"; wrap it as jnp.asarray({name}) if that is intended"
         raise TypeError(
-            f"argument '{name}' must be an array, not {type(x).__name__}; "
-            f"wrap it as jnp.asarray({name}) if that is intended"
+            f"argument '{name}' must be an array, not {type(x).__name__}"
+            f"{'' if x is None or isinstance(x, str) else remedy}"
         )
     return jnp.asarray(x)
 

@@ -78,6 +78,12 @@ def torch_optimizer(optimizer: Any, order: Any, call: str = FROM_TORCH) -> Torch
     """
     held = hasattr(optimizer, "param_groups") and hasattr(optimizer, "state_dict")
     state_dict = optimizer.state_dict() if held else optimizer
+    if not (isinstance(state_dict, Mapping) and {"state", "param_groups"} <= set(state_dict)):
+        got = f"a dict with {list(state_dict)}" if isinstance(state_dict, Mapping) else None
+        raise TypeError(
+            f"{call}, state_dict): the state_dict must be torch's optimizer.state_dict(), with "
+            f"'state' and 'param_groups', but got {got or type(state_dict).__name__}"
+        )
     stored = _stored_names(state_dict["param_groups"])
     read = TorchOptimizer(state_dict, stored, call)
     if order is None:

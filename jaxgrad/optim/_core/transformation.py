@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 import optax
 
-from jaxgrad._core import paths
+from jaxgrad._core import paths, refusals
 from jaxgrad._core.typing import PyTree
 
 
@@ -95,7 +95,7 @@ def from_apply(init: Callable[..., PyTree], apply: Callable[..., Any]) -> Transf
     def step(
         grads: PyTree, state: PyTree, params: PyTree, *, live: PyTree = None, **extra: Any
     ) -> tuple[PyTree, PyTree]:
-        _check_order("step", grads, state, params)
+        _check("step", grads, state, params)
         return apply(False, grads, state, params, live, **extra)
 
     def update(
@@ -106,16 +106,28 @@ def from_apply(init: Callable[..., PyTree], apply: Callable[..., Any]) -> Transf
                 "the parameters are missing: torch's update rules need them. Call "
                 "`update(grads, state, params)`"
             )
-        _check_order("update", grads, state, params)
+        _check("update", grads, state, params)
         return apply(True, grads, state, params, live, **extra)
 
-    return Transformation(init, update, step)
+    @functools.wraps(init)
+    def checked_init(params: PyTree) -> PyTree:
+        refusals.torch_values("the parameters", params)
+        return init(params)
+
+    return Transformation(checked_init, update, step)
 
 
-def _check_order(name: str, grads: PyTree, state: PyTree, params: PyTree) -> None:
-    """Raise TypeError if another argument than the second one is the optimizer's state."""
+def _check(name: str, grads: PyTree, state: PyTree, params: PyTree) -> None:
+    """Raise TypeError if the state is not the second argument, or if torch tensors are given."""
+    refusals.torch_values("the gradients", grads)
+    refusals.torch_values("the parameters", params)
     if hasattr(state, "_fields"):
         return
+    if state is None:
+        raise TypeError(
+            f"{name}(grads, state, params): the state is None; pass the state that "
+            "init(params), or the step before, returned"
+        )
     for place, other in (("first", grads), ("third", params)):
         if hasattr(other, "_fields"):
             raise TypeError(

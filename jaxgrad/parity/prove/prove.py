@@ -92,9 +92,10 @@ def prove(
         outputs: A pair (torch_pick, jax_pick) of functions that select the outputs to compare.
         loss: A pair (torch_loss, jax_loss) of scalar functions of the outputs, or of outputs and
             inputs; without it every floating output gets a random cotangent.
-        trainable: The JAX leaves that are trained, if this differs from torch's requires_grad: a
-            tree of bools, a function of the path (`"a/bias"`), or paths with wildcards, each of
-            which matches a leaf.
+        trainable: Which JAX leaves the training updates. By default, those whose torch parameter
+            has `requires_grad`. To state it yourself, give a tree of bools like the params; a
+            function of the path, such as `lambda path: path.startswith("head/")`; or a list of
+            paths with wildcards, such as `["head/*"]`, each of which has to match a leaf.
         optimizer: A pair (torch_factory, optax transformation); the factory takes the parameters,
             or the module for parameter groups.
             Or a `Training`, which also has torch's scheduler, clipping, accumulation and average.

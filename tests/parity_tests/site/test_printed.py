@@ -127,6 +127,22 @@ def test_the_table_of_kinks_is_what_the_script_prints():
     assert list(map(list, rows)) == lines
 
 
+def test_the_output_of_the_kinks_names_its_torch():
+    """The output under the script is that of torch 2.15; on torch 2.13, one row differs."""
+    page = (ROOT / "docs" / "kinks.md").read_text()
+    (_, shown), *_ = BLOCK.findall(page)
+    (printed,) = outputs(page, "kinks.py")
+    installed = ".".join(torch.__version__.split(".")[:2])
+    pairs = zip(shown.splitlines()[1:], printed.splitlines()[1:], strict=True)
+    differing = [re.split("  +", line) for row, line in pairs if row != line]
+
+    assert "torch 2.15" in shown.splitlines()[0]
+    assert f"torch {installed}" in printed.splitlines()[0]
+    older = int(installed.partition(".")[2]) <= 13
+    assert differing == ([["clamp to [-1, 1]", "1", "1", "0.5", "1"]] if older else [])
+    assert "With torch 2.13 or older, the row of `clamp` has 1 in torch's and jaxgrad's" in page
+
+
 def test_the_page_of_questions_names_its_script():
     """docs/real_questions.md has the file name of its reports, and as many questions as it says."""
     page = (ROOT / "docs" / "real_questions.md").read_text()

@@ -106,3 +106,10 @@ def test_the_page_has_the_operators_that_other_versions_change():
     assert (
         shown.index("| torch 2.15 |") < shown.index("| torch 2.14 |") < shown.index("| JAX 0.9 |")
     )
+
+
+def test_commits_have_one_length():
+    """Every row of the table names its commit by seven digits, however long its record has it."""
+    lines = versions.table().splitlines()[2:]
+    rows = [x.split(" | ") for x in lines if x.startswith("| ")]
+    assert {len(row[8]) for row in rows} == {7}

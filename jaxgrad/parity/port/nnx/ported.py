@@ -12,7 +12,6 @@ from flax import nnx
 from jaxgrad._core import paths
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
-from jaxgrad.optim import state_from_torch
 from jaxgrad.parity.port.leftovers.updated import updated
 from jaxgrad.parity.port.modes.modes import MODES, in_mode
 from jaxgrad.parity.port.proof.filling import Mode, abstract, filled, names, takes_rngs, trained
@@ -77,27 +76,12 @@ class PortedModel(Ported):
         """The function `train_step(model, opt_state, *batch) -> (opt_state, loss)`."""
         return super().train_step
 
-    def opt_state(self, state_dict: Any) -> Any:
-        """Return the state of the port's optimizer from that of torch's optimizer.
-
-        Args:
-            state_dict: torch's optimizer of the module; or the `state_dict()` of an optimizer with
-                the groups of the one that `port` was given, in the same order.
-
-        Raises:
-            ValueError: The state_dict has other groups.
-        """
+    def _trained(self) -> tuple[PyTree, PyTree]:
+        """Return the trained state of the model, and the torch name of each of its leaves."""
         model = self.model(self.layout.module.state_dict())
         chosen = self.space.get(FILTER, nnx.Param)
         params = nnx.to_pure_dict(nnx.state(model, chosen))
-        torch_names = paths.map_named(lambda path, _: self.torch_names[path], params)
-        return state_from_torch(
-            self.space["OPTIMIZER"],
-            params,
-            state_dict,
-            torch_names,
-            order=self._order_of(state_dict),
-        )
+        return params, paths.map_named(lambda path, _: self.torch_names[path], params)
 
     def _parameter_names(self) -> dict[int, str]:
         """Return torch's first name of each parameter, as in `torch_names`, by its `id`."""

@@ -102,19 +102,24 @@ class Ported:
         """Return the state of the port's optimizer from that of torch's optimizer.
 
         Args:
-            state_dict: torch's optimizer of the module; or the `state_dict()` of an optimizer with
-                the groups of the one that `port` was given, in the same order.
+            state_dict: A torch optimizer of the module, or an optimizer's `state_dict()`. It must
+                have the groups of the optimizer that `port` was given, in the same order.
 
         Raises:
             ValueError: The state_dict has other groups.
         """
+        params, names = self._trained()
+        return state_from_torch(
+            self.space["OPTIMIZER"], params, state_dict, names, order=self._order_of(state_dict)
+        )
+
+    def _trained(self) -> tuple[PyTree, PyTree]:
+        """Return the params that are trained, and torch's names or None if they are the paths."""
         params = self.params(self.layout.module.state_dict())
         is_trained = self.space.get("is_trained")
         if is_trained is not None:
             params, _ = partition(params, is_trained)
-        return state_from_torch(
-            self.space["OPTIMIZER"], params, state_dict, order=self._order_of(state_dict)
-        )
+        return params, None
 
     def _order_of(self, optimizer: Any) -> Any:
         """Return the names of the parameters of an optimizer, or of those in its state_dict."""

@@ -48,7 +48,8 @@ def test_a_port_is_written_and_its_proof_is_printed(model, tmp_path, capsys, arg
     target = tmp_path / "ported.py"
 
     assert main(["port", f"{model}::{name}", "-o", str(target), *rest]) == 0
-    printed = capsys.readouterr().out
+    printed, progress = capsys.readouterr()
+    assert "port" not in progress.splitlines()
     assert "linear(params, ...), " in printed
     assert "PASS  Linear | linear (train mode)\n" in printed
     assert "return F.linear(x, **p)" in target.read_text()
@@ -126,7 +127,7 @@ def test_an_interrupted_port_is_not_written(model, tmp_path, monkeypatch, capsys
     monkeypatch.setattr(jaxgrad, "port", interrupt)
     target = tmp_path / "out.py"
     assert main(["port", f"{model}::make_model", "-o", str(target)]) == 130
-    assert capsys.readouterr().err == f"port\ninterrupted: {target} is not written\n"
+    assert capsys.readouterr().err == f"interrupted: {target} is not written\n"
     assert not target.exists()
 
 
@@ -153,7 +154,7 @@ def test_the_bar_moves_with_each_step_of_writing_and_proving(model, tmp_path, mo
     """The bar of `port` and `verify` knows the names of the steps."""
     steps = []
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
-    monkeypatch.setattr(__main__, "_lines", lambda title: steps.append)
+    monkeypatch.setattr(__main__, "_lines", lambda title, *, announced: steps.append)
     target = tmp_path / "ported.py"
 
     assert main(["port", f"{model}::make_model", "-o", str(target)]) == 0
