@@ -28,7 +28,7 @@ from jaxgrad.parity.prove.judge import Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.sides import PerSide
-from jaxgrad.parity.prove.surfaces import backward, forward, gradients, random_masks
+from jaxgrad.parity.prove.surfaces import backward, forward, gradients, random_keys, random_masks
 from jaxgrad.parity.prove.torch_side.side import Drawn
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 
@@ -48,7 +48,7 @@ def surfaces(
     """Return the surfaces that further inputs change, given the surfaces of the first inputs."""
     if any(judged[name].surface.verdict == "fail" for name in ("forward", "gradients")):
         return {}
-    masks = random_masks.surface(evidence)
+    masks = random_masks.surface(evidence) or random_keys.surface(evidence)
     if masks is not None:
         return {"forward": _with_notes(masks, judged["forward"])}
     agreeing, notes = [], []
