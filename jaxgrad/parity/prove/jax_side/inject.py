@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from jaxgrad._core.jaxpr import abstract
+from jaxgrad._core.jaxpr import Path, abstract
 from jaxgrad.parity.prove.jax_side.flow import Flow, place
 from jaxgrad.parity.prove.jax_side.keys import Keys
 from jaxgrad.parity.prove.jax_side.port import Draw, Port
+from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.jax_side.sites import Injection, matched, sites, with_repeats
 from jaxgrad.parity.prove.noise import KINDS
 from jaxgrad.parity.prove.users import ProofError
@@ -38,9 +39,7 @@ def inject(port: Port, flow: Flow, draw: Draw, distance: Distance) -> list[str]:
     Returns:
         Notes about numbers without a counterpart.
     """
-    ends = {key for keys in flow.outputs for key in keys}
-    used = {path for path, _ in flow.back(ends, set())}
-    listed = sites(port.program, used)
+    listed = sites(port.program, _used(flow))
     if not draw.noise and not listed:
         return []
     injection = matched(port.program, listed, draw.noise)
@@ -55,6 +54,20 @@ def inject(port: Port, flow: Flow, draw: Draw, distance: Distance) -> list[str]:
             best = again if off < _SAME else best
     port.injection = best
     return _notes(port, best, draw)
+
+
+def _used(flow: Flow) -> set[Path]:
+    """Return the equations that an output depends on."""
+    ends = {key for keys in flow.outputs for key in keys}
+    return {path for path, _ in flow.back(ends, set())}
+
+
+def retraced(port: Port, program: JaxProgram, draw: Draw) -> Port:
+    """Return a port with another trace of its program, which draws torch's numbers too."""
+    first = port.injection
+    own = matched(program, sites(program, _used(Flow(program))), draw.noise)
+    injection = dataclasses.replace(own, reflected=first.reflected, swapped=first.swapped)
+    return dataclasses.replace(port, program=program, injection=injection)
 
 
 def _nearest(

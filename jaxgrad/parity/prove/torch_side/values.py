@@ -108,6 +108,7 @@ class Native:
     low: bool  # whether anything is rounded below float32
     runs: list[list[Stored]]  # one for each draw
     error: str = ""  # why the module could not be run in these dtypes
+    outputs: list[dict[str, np.ndarray]] = dataclasses.field(default_factory=list)  # of each run
 
 
 @dataclasses.dataclass
