@@ -33,7 +33,9 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
     low = jax_native.is_low(own)
     if low and not torch.low:
         torch = side.native(evidence.draws, always=True)
-    states = () if request.optimizer is None else _states(evidence, as_training(request.optimizer))
+    states: tuple[Finding, ...] = ()
+    if request.optimizer is not None:
+        states = _states(evidence, as_training(request.optimizer))
     if not torch.low and not low:
         wide = torch.working == jax_native.working_dtype(program) == "float64" and not program.casts
         text = f"neither program rounds a value below {'float64' if wide else 'float32'}"

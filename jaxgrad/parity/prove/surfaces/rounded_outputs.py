@@ -28,7 +28,7 @@ class Difference(NamedTuple):
 
     name: str  # of the output
     share: float  # the difference, relative to what rounding changes
-    count: int  # elements that differ by more than the last bits of float32
+    differing: int  # elements that differ by more than the last bits of float32
     size: int
 
     @property
@@ -37,7 +37,7 @@ class Difference(NamedTuple):
         return self.share <= _SHARE
 
     def __str__(self) -> str:
-        part = f"{self.count} of {self.size} elements of {self.name} differ"
+        part = f"{self.differing} of {self.size} elements of {self.name} differ"
         what = part if self.size > 1 else f"{self.name} differs"
         return f"in their own dtypes, {what}, by {self.share:.2g} times what rounding changes"
 
@@ -62,7 +62,7 @@ def largest(torch: Native, jax: NativeValues, draws: Sequence[Draw]) -> Differen
         for (name, x), y, exact in zip(expected.items(), actual, exacts, strict=False)
         if exact.dtype.kind in "fc" and exact.size
     ]
-    return max(differences, key=lambda x: (x.share, x.count), default="no output is a float")
+    return max(differences, key=lambda x: (x.share, x.differing), default="no output is a float")
 
 
 def _difference(name: str, x: np.ndarray, y: np.ndarray, exact: np.ndarray) -> Difference:
