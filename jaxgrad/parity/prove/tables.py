@@ -99,11 +99,11 @@ def nearest(constants: Sequence[np.ndarray], table: np.ndarray) -> tuple[np.ndar
     if best is not None:
         return best
     if not np.iscomplexobj(table):
-        parts = [part for x in constants if np.iscomplexobj(x) for part in (x.real, x.imag)]
+        parts = [part for x in constants if np.iscomplexobj(x) for part in (np.real(x), np.imag(x))]
         return nearest(parts, table) if parts else None
     real, imaginary = (
         nearest([x for x in constants if np.isrealobj(x)], part)
-        for part in (table.real, table.imag)
+        for part in (np.real(table), np.imag(table))
     )
     if real is None or imaginary is None:
         return None

@@ -283,7 +283,7 @@ def is_rounded(x: np.ndarray) -> bool:
     """Whether an array holds float32 numbers that exact arithmetic hardly gives."""
     finite = x[np.isfinite(x)]
     if np.iscomplexobj(finite):
-        finite = np.stack([finite.real, finite.imag])
+        finite = np.stack([np.real(finite), np.imag(finite)])
     if not np.array_equal(finite, finite.astype(np.float32)):
         return False
     scaled = finite * 4096  # short fractions are exact, and so is every float32 number above 4096

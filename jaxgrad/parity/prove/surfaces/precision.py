@@ -56,8 +56,9 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
         findings = [first, *(f for f in findings if f != first)]
     rows, control = _rows(comparison, wrong), _control(comparison)
     if findings or states:
-        text = _wrong(wrong) if wrong else findings[0].text if findings else states[0].text
-        return Judgement(_surface(text, rows, (*findings, *states), control), notes)
+        every = [*findings, *states]
+        text = _wrong(wrong) if wrong else every[0].text
+        return Judgement(_surface(text, rows, every, control), notes)
     verdict, text = _backed(comparison, evidence, alone, more_precise)
     return Judgement(Surface("precision", verdict, text, rows, control=control), notes)
 
