@@ -52,7 +52,8 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
     trainable = trainable_mask(request.trainable, port.program.param_paths, trains=trains)
     with clock("torch"):
         mapped = _mapped(port, flow, side.flags)
-        if replaced := tables.for_torch(side.tables(mapped), port.program):
+        held = side.tables(mapped)
+        if replaced := tables.for_torch(held, port.program):
             side.replace({name: x for name, (x, _) in replaced.items()})
         drawn = side.drawn(mapped, port.program.layout.fixed)
     port, jax_runs, unmatched = _runs(port, flow, drawn, side, clock)
@@ -62,7 +63,7 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
     notes += tuple(misnamed(port.weights))
     waivers = as_waivers(request.accept)
     return Evidence(
-        side, model, port, flow, trainable, drawn, jax_runs, alignments, notes, clock, waivers
+        side, model, port, flow, trainable, drawn, jax_runs, alignments, notes, clock, waivers, held
     )
 
 
@@ -144,6 +145,7 @@ class Evidence:
     notes: tuple[str, ...]
     clock: Clock
     waivers: Waivers
+    tables: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)  # torch's, rounded
     opened: bool = False  # whether torch computes attention and recurrent layers step by step
     mistakes: tuple[tuple[Change, ...], ...] = ()  # of the port that torch makes too
 

@@ -141,4 +141,7 @@ def with_float32_noise(x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """
     size = float(np.max(np.abs(x), where=np.isfinite(x), initial=0.0))
     eps = float(np.finfo(np.float32).eps) * (size if size < 1e4 else np.abs(x))
-    return np.asarray(x + eps * rng.integers(-1, 2, x.shape, np.int8))
+    signs = rng.integers(-1, 2, x.shape, np.int8)
+    if np.iscomplexobj(x):
+        signs = signs + 1j * rng.integers(-1, 2, x.shape, np.int8)
+    return np.asarray(x + eps * signs)

@@ -38,13 +38,8 @@ def for_torch(
         program: The port.
     """
     constants = list(constants_of(program)) if tables else []
-    found = {}
-    for name, table in tables.items():
-        near = (near for x in constants if (near := fitted(x, table)) is not None)
-        best = min(near, key=lambda pair: pair[1], default=None)
-        if best is not None:
-            found[name] = best
-    return found
+    near = {name: nearest(constants, table) for name, table in tables.items()}
+    return {name: best for name, best in near.items() if best is not None}
 
 
 def for_jax(
@@ -64,12 +59,9 @@ def for_jax(
                 exact.append(x.data)
     found = []
     for x in compat.open_jaxpr(program.jaxpr)[1]:
-        table = np.asarray(x, np.float64) if is_inexact(x) and np.isrealobj(x) else None
-        if table is None or not is_rounded(table):
-            continue
-        near = (near for y in exact if (near := fitted(y, table)) is not None)
-        best = min(near, key=lambda pair: pair[1], default=None)
-        if best is not None and best[1]:
+        table = _wide(x) if is_inexact(x) else None
+        best = nearest(exact, table) if table is not None and is_rounded(table) else None
+        if table is not None and best is not None and best[1]:
             found.append((table, best[0]))
     return found
 
@@ -78,19 +70,44 @@ def notes(replaced: Mapping[str, tuple[np.ndarray, float]], program: JaxProgram)
     """Yield a note for each framework that holds float32 tables."""
     off = {name: x for name, x in replaced.items() if x[1]}
     if off:
-        name, (_, most) = max(off.items(), key=lambda item: item[1][1])
+        name, (table, most) = max(off.items(), key=lambda item: item[1][1])
         others = f" and {len(off) - 1} more tables" if len(off) > 1 else ""
         yield (
-            f"torch holds {name}{others} in float32, off by up to {most:.1g} from the port's "
-            "numbers; torch was given the port's numbers"
+            f"torch holds {name}{others} in {_dtype(table)}, off by up to {most:.1g} from the "
+            "port's numbers; torch was given the port's numbers"
         )
     for old, new in program.tables:
         finite = np.isfinite(old)
         most = float(np.max(np.abs(old - new), where=finite, initial=0.0))
         yield (
-            f"the port holds a table of shape {list(old.shape)} in float32, off by up to "
+            f"the port holds a table of shape {list(old.shape)} in {_dtype(old)}, off by up to "
             f"{most:.1g} from torch's numbers; the port was given torch's numbers"
         )
+
+
+def nearest(constants: Sequence[np.ndarray], table: np.ndarray) -> tuple[np.ndarray, float] | None:
+    """Return the constant that is closest to a table, in its layout, with their distance.
+
+    A complex table may also be given as its real and its imaginary part, and a real table may be
+    a part of a complex constant.
+
+    Returns:
+        The constant and the distance, or None if no constant is close.
+    """
+    near = (near for x in constants if (near := fitted(x, table)) is not None)
+    best = min(near, key=lambda pair: pair[1], default=None)
+    if best is not None:
+        return best
+    if not np.iscomplexobj(table):
+        parts = [part for x in constants if np.iscomplexobj(x) for part in (np.real(x), np.imag(x))]
+        return nearest(parts, table) if parts else None
+    real, imaginary = (
+        nearest([x for x in constants if np.isrealobj(x)], part)
+        for part in (np.real(table), np.imag(table))
+    )
+    if real is None or imaginary is None:
+        return None
+    return real[0] + 1j * imaginary[0], max(real[1], imaginary[1])
 
 
 def fitted(x: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, float] | None:
@@ -98,11 +115,13 @@ def fitted(x: np.ndarray, table: np.ndarray) -> tuple[np.ndarray, float] | None:
 
     If `x` has fewer rows than the table, the other rows stay.
     """
+    if np.iscomplexobj(x) != np.iscomplexobj(table):
+        return None
     finite = np.isfinite(table)
     scale = float(np.max(np.abs(table), where=finite, initial=0.0))
     rows = next((n for n in table.shape if n != 1), 1)
     row = np.arange(table.size).reshape(table.shape) // max(table.size // max(rows, 1), 1)
-    for y in _layouts(np.asarray(x, np.float64), table):
+    for y in _layouts(_wide(x), table):
         if np.array_equal(np.isfinite(y), finite):
             off = np.where(finite, np.abs(np.where(finite, y, 0) - np.where(finite, table, 0)), 0)
             # The sine of a rounded angle is off by more for a later position.
@@ -170,4 +189,13 @@ def _evaluated(eqn: Any, ins: list[Any], numbers: Sequence[float]) -> list[Any]:
 
 
 def _is_table(x: Any) -> bool:
-    return is_inexact(x) and np.isrealobj(x) and np.size(x) > 1
+    return is_inexact(x) and np.size(x) > 1
+
+
+def _dtype(x: np.ndarray) -> str:
+    return "complex64" if np.iscomplexobj(x) else "float32"
+
+
+def _wide(x: Any) -> np.ndarray:
+    """Return an array in float64 or complex128."""
+    return np.asarray(x, np.complex128 if np.iscomplexobj(x) else np.float64)

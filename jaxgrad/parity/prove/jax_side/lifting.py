@@ -106,16 +106,21 @@ def constants(
     Args:
         jaxpr: A closed jaxpr.
         numbers: Numbers that may have been rounded to a constant.
-        tables: Pairs of an array constant, as float64, and the array that replaces it.
+        tables: Pairs of an array constant, as float64, and the array that replaces it. A constant
+            may be its first rows.
     """
     opened, consts = compat.open_jaxpr(jaxpr)
     values = [wide(x, numbers) for x in consts]
     for old, new in tables:
-        values = [
-            new if np.shape(x) == old.shape and np.array_equal(np.asarray(x), old) else x
-            for x in values
-        ]
+        values = [new[: len(x)] if _begins(old, x) else x for x in values]
     return jex_core.ClosedJaxpr(opened, values)
+
+
+def _begins(table: np.ndarray, x: Any) -> bool:
+    """Whether a constant is a table, or its first rows."""
+    if compat.is_traced(x) or np.ndim(x) == 0 or np.shape(x)[1:] != table.shape[1:]:
+        return False
+    return 1 < len(x) <= len(table) and np.array_equal(np.asarray(x), table[: len(x)])
 
 
 def is_low(atom: Any) -> bool:

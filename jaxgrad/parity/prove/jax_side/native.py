@@ -19,7 +19,8 @@ import numpy as np
 from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
-from jaxgrad._core.jaxpr import abstract, is_inexact, walk
+from jaxgrad._core.jaxpr import abstract, evaluate, is_inexact, plain, walk
+from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.align.fingerprint import SIZE, fingerprint
 from jaxgrad.parity.prove.jax_side import evaluation
@@ -27,6 +28,7 @@ from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.flow import leaf_key, leaf_of
 from jaxgrad.parity.prove.jax_side.port import Draw, Port
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot
+from jaxgrad.parity.prove.noise import sampled
 from jaxgrad.parity.prove.torch_side.values import Native
 
 
@@ -39,6 +41,7 @@ class NativeValues(NamedTuple):
     port: Port
     spots: list[Spot]
     prints: list[np.ndarray]
+    exact: list[list[np.ndarray]]  # the outputs, computed in float64 from the rounded weights
 
     def dtype(self, key: Key) -> str:
         """Return the dtype of a value."""
@@ -86,15 +89,63 @@ def values(port: Port, native: Native, draws: Sequence[Draw]) -> NativeValues:
     """Evaluate every value of a port in float64, whose program is traced in its own dtypes."""
     spots: list[Spot] = []
     prints: list[np.ndarray] = []
+    exact: list[list[np.ndarray]] = []
     for draw in draws:
         stored = as_stored(draw, native)
         leaves = port.leaves(stored)
-        listed, rows = evaluation.spots(port.watch(stored).prints)
+        watched = port.watch(stored)
+        listed, rows = evaluation.spots(watched.prints)
         floating = [i for i, x in enumerate(leaves) if is_inexact(np.asarray(x))]
         spots = [*(Spot(*leaf_key(i)) for i in floating), *listed]
         own = [np.asarray(fingerprint(np.asarray(leaves[i]))) for i in floating]
         prints.append(np.concatenate([np.reshape(own, (-1, SIZE)), rows]))
-    return NativeValues(port, spots, prints)
+        exact.append(watched.outputs)
+    return NativeValues(port, spots, prints, exact)
+
+
+# Every value is rounded to its own dtype, as without compilation.
+_AS_WRITTEN: dict[str, Any] = {"xla_allow_excess_precision": False}
+
+
+def outputs(port: Port, native: Native, draws: Sequence[Draw]) -> list[list[np.ndarray]]:
+    """Run a port, whose program is traced in its own dtypes, in these dtypes.
+
+    Returns:
+        The outputs of each draw, in float64.
+    """
+    program = port.program
+    wide = native.working == working_dtype(program) == "float64"
+    opened, consts = compat.open_jaxpr(program.jaxpr)
+    count = len(program.out_paths)
+
+    def run(leaves: Any, consts: Any, noise: Any) -> Any:
+        def rule(eqn: Any, path: Any, ins: list[Any], slot: Any) -> Any:
+            if slot is None:
+                return plain(eqn, path, ins, None)
+            x = jnp.asarray(slot, eqn.outvars[0].aval.dtype)
+            return [sampled(eqn.params["name"], ins, x)], None
+
+        jaxpr = jex_core.ClosedJaxpr(opened, list(consts))
+        return evaluate(
+            jaxpr, leaves, rule, slots=noise, enters=lambda path: path not in noise, inline=True
+        )[0][:count]
+
+    with jax.enable_x64(wide):
+        compiled = jax.jit(run, compiler_options={**QUICK, **_AS_WRITTEN})
+        constants = [_typed(x, v) for x, v in zip(consts, opened.constvars, strict=True)]
+        results = []
+        for draw in draws:
+            stored = as_stored(draw, native)
+            leaves = zip(port.leaves(stored), opened.invars, strict=True)
+            outs = compiled([_typed(x, v) for x, v in leaves], constants, port.noise(draw))
+            results.append([jax_program.widened(x) for x in outs])
+    return results
+
+
+def _typed(x: Any, variable: Any) -> Any:
+    """Return a value in the dtype of a variable; a random key stays as it is."""
+    dtype = variable.aval.dtype
+    return x if jnp.issubdtype(dtype, jax.dtypes.extended) else jnp.asarray(x, dtype)
 
 
 def retraced(program: JaxProgram, torch_working: str) -> JaxProgram:

@@ -282,6 +282,8 @@ def load(module: nn.Module, state: Mapping[str, np.ndarray], *, buffers: bool = 
 def is_rounded(x: np.ndarray) -> bool:
     """Whether an array holds float32 numbers that exact arithmetic hardly gives."""
     finite = x[np.isfinite(x)]
+    if np.iscomplexobj(finite):
+        finite = np.stack([np.real(finite), np.imag(finite)])
     if not np.array_equal(finite, finite.astype(np.float32)):
         return False
     scaled = finite * 4096  # short fractions are exact, and so is every float32 number above 4096

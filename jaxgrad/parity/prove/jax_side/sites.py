@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from jaxgrad._core import compat, source
 from jaxgrad._core.jaxpr import Path, abstract, walk
+from jaxgrad.parity.prove.jax_side.keys import Keys
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.noise import ACCEPTED, Noise, arranged, sample, shared
 
@@ -134,6 +136,38 @@ def matched(program: JaxProgram, listed: Sequence[Site], noise: Sequence[Noise])
         tuple(sources),
         unused=tuple(i for i in range(len(noise)) if i not in taken),
         extra=tuple(site.path for n, site in enumerate(listed) if n not in whole),
+    )
+
+
+def with_repeats(
+    program: JaxProgram, listed: Sequence[Site], noise: Sequence[Noise], keys: Keys
+) -> Injection:
+    """Match torch's numbers with sites, and give a site that repeats an earlier draw its numbers.
+
+    A draw with the same key and shape gives the same numbers. Where torch draws a mask once and
+    uses it twice, a port may draw it twice.
+    """
+    drawn: dict[Any, int] = {}
+    first: list[int] = []  # for each site, the first one with the same draws
+    for n, site in enumerate(listed):
+        used = tuple(keys.of(site.path, at) for at in np.ndindex(site.lengths))
+        same = (site.sampler, site.shape, site.lengths, used)
+        first.append(drawn.setdefault(same, n) if all(used) else n)
+    alone = [site for n, site in enumerate(listed) if first[n] == n]
+    injection = matched(program, alone, noise)
+    sources = dict(zip(injection.sites, injection.sources, strict=True))
+    repeats = [
+        (site, sources[listed[n]])
+        for site, n in zip(listed, first, strict=True)
+        if site not in alone and listed[n] in sources
+    ]
+    return dataclasses.replace(
+        injection,
+        sites=(*injection.sites, *(site for site, _ in repeats)),
+        sources=(*injection.sources, *(source for _, source in repeats)),
+        extra=tuple(
+            site.path for site, n in zip(listed, first, strict=True) if listed[n] not in sources
+        ),
     )
 
 

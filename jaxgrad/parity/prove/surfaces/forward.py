@@ -22,9 +22,11 @@ from jaxgrad.parity.prove.surfaces import (
     locate_forward,
     numbers,
     swapped_weights,
+    unequal_constants,
 )
 from jaxgrad.parity.prove.surfaces.locate_forward import LostRegion
-from jaxgrad.parity.prove.torch_side.values import Change, Mistakes, TorchRun
+from jaxgrad.parity.prove.surfaces.unequal_constants import Unequal
+from jaxgrad.parity.prove.torch_side.values import Change, Mistakes, TorchRun, Value
 
 
 if TYPE_CHECKING:
@@ -209,17 +211,25 @@ def _finding(
     if not cause and not evidence.mistakes:
         swap = swapped_weights.find(evidence, named=False)
         cause, confirmed = ("", False) if swap is None else (swap.text, True)
+    reads = start if cause else starts[0]  # a step on the way to a constant may differ
+    table = unequal_constants.find(evidence, draw, reads)
+    found = _found(run, alignment, start, key)
+    if table is not None:
+        found = _lacking(unequal_constants.read_by(evidence, draw, reads, table), table)
+    op = value.part or value.op
+    if table is not None and not cause:
+        module, op, key = table.value.module, table.value.op, table.key or key
     names = {"output": "final output", "loss": "loss"}
     finding = Finding(
         "forward",
         module or locate_forward.ROOT,
         "the output, a constant" if key is None else place(program, key),
-        f"{_found(run, alignment, start, key)} The {names.get(bad.name, f'output {bad.name!r}')} "
+        f"{found} The {names.get(bad.name, f'output {bad.name!r}')} "
         f"is off by {bad.share:.2g} (relative to its scale)",
         **bad.worst,
         cause=cause or _unused(evidence, draw, start),
         tested=confirmed,
-        op=value.part or value.op,
+        op=op,
         torch_line=guess.line if guess is not None else "",
         ruled_out=guess.tried if guess is not None else (),
     )
@@ -261,9 +271,17 @@ def _found(run: TorchRun, alignment: Alignment, start: int, key: Key | None = No
     output = f"{list(value.shape)} output"
     if not all(alignment.visible(i) for i in value.inputs if i not in given):
         return f"the {output} of torch's {value.op} does not occur in the JAX program."
+    every = "every floating input" if value.unchecked else "every input"
     return (
-        f"every input of torch's {value.op} also occurs in the JAX program, but its {output} does "
-        "not."
+        f"{every} of torch's {value.op} also occurs in the JAX program, but its {output} does not."
+    )
+
+
+def _lacking(value: Value, table: Unequal) -> str:
+    """Say which constant that a torch call depends on does not occur in the JAX program."""
+    return (
+        f"{table.what} does not occur in the JAX program, and neither does the "
+        f"{list(value.shape)} output of torch's {value.op}, which depends on it."
     )
 
 

@@ -52,14 +52,28 @@ def _is_idle(evidence: Evidence, number: int) -> bool:
 
 
 def _has_counterpart(evidence: Evidence, number: int) -> bool:
-    """Whether the port computes a value from one with the same numbers."""
+    """Whether the port computes a value from one with the same numbers.
+
+    The values inside a custom rule, as that of `jax.nn.relu`, are not recorded, so they are passed.
+    """
     alignment, flow = evidence.alignments[0], evidence.flow
     keys = {alignment.spots[k].key for k in alignment.matches(number)}
 
     def computes(key: Key) -> bool:
         if leaf_of(key) is not None:
             return False
-        primitive = flow.program.equations[key[0]].primitive.name
-        return primitive not in _SAME and bool(keys & set(flow.parents.get(key, ())))
+        inside = [key, *flow.back(flow.parents.get(key, ()), keys)]
+        return any(
+            leaf_of(k) is None
+            and flow.program.equations[k[0]].primitive.name not in _SAME
+            and (k == key or _is_inside(k, key))
+            and keys & set(flow.parents.get(k, ()))
+            for k in inside
+        )
 
     return any(map(computes, keys))
+
+
+def _is_inside(inner: Key, key: Key) -> bool:
+    """Whether a value is computed in a body of the equation that returns another one."""
+    return len(inner[0]) > len(key[0]) and inner[0][: len(key[0])] == key[0]

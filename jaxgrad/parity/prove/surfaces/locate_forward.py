@@ -52,7 +52,7 @@ def origins(
     recognised in JAX.
     """
     inside = {i for i in region if not (alignment.noisy and alignment.noisy[i])} or set(region)
-    variable = _variable(run, mapped)
+    variable = depending(run, mapped)
     candidates: set[int] = set()
     for i in sorted(inside):
         value = run.values[i]
@@ -83,7 +83,7 @@ def rows_of_scans(run: TorchRun, alignment: Alignment, program: JaxProgram) -> s
     }
 
 
-def _variable(run: TorchRun, mapped: Container[str]) -> set[int]:
+def depending(run: TorchRun, mapped: Container[str]) -> set[int]:
     """Return the values that depend on an input or one of the port's weights (not constants)."""
     variable: set[int] = set()
     for i, value in enumerate(run.values):

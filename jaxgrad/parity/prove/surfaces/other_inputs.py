@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove import checks
+from jaxgrad.parity.prove import checks, tables
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.jax_side import program as jax_program
@@ -25,10 +25,11 @@ from jaxgrad.parity.prove.jax_side.layouts import SAME, Layout, related
 from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.jax_side.sites import NO_INJECTION
 from jaxgrad.parity.prove.judge import Judged
+from jaxgrad.parity.prove.lazy import replaced
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.sides import PerSide
-from jaxgrad.parity.prove.surfaces import backward, forward, gradients, random_masks
+from jaxgrad.parity.prove.surfaces import backward, forward, gradients, random_keys, random_masks
 from jaxgrad.parity.prove.torch_side.side import Drawn
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 
@@ -48,7 +49,7 @@ def surfaces(
     """Return the surfaces that further inputs change, given the surfaces of the first inputs."""
     if any(judged[name].surface.verdict == "fail" for name in ("forward", "gradients")):
         return {}
-    masks = random_masks.surface(evidence)
+    masks = random_masks.surface(evidence) or random_keys.surface(evidence)
     if masks is not None:
         return {"forward": _with_notes(masks, judged["forward"])}
     agreeing, notes = [], []
@@ -154,14 +155,18 @@ def _compare(
     if chosen and not _is_resized(evidence.runs[1], run, variant.ratios):
         return False
     try:
-        judged = _judged(evidence, request, draw, run, variant.layout)
+        program = _traced(evidence, request, variant)
+        judged = _judged(evidence, program, draw, run)
+        if _fails(judged):
+            evidence, program = _with_tables(evidence, program, draw)
+            draw = Draw(evidence.draws[1].state, variant.inputs, 2)
+            judged = _judged(evidence, program, draw, evidence.torch_side.run(draw, watch=False))
     except ProofError as error:
         if chosen:
             return f"torch accepts {variant.name}, the port does not: {error}"
         finding = Finding("forward", "(the outputs)", "fn", f"with {variant.name}, {error}")
         return _failed("forward", f"the port rejects {variant.name}", (finding,))
-    wrong = [(name, j) for name, j in judged if j.verdict == "fail"]
-    if wrong:
+    if wrong := _fails(judged):
         return _located(evidence, request, variant, *wrong[0])
     noisy = [(name, j.name) for name, j in judged if j.verdict == "inconclusive"]
     if not noisy:
@@ -189,20 +194,55 @@ def _is_resized(first: TorchRun, run: TorchRun, ratios: Collection[tuple[int, in
     )
 
 
-def _judged(
-    evidence: Evidence, request: Request, draw: Draw, run: TorchRun, layout: Layout
-) -> list[tuple[str, Judged]]:
-    """Trace the port for these inputs, and compare its outputs and gradients with torch's."""
+def _fails(judged: Sequence[tuple[str, Judged]]) -> list[tuple[str, Judged]]:
+    return [(name, j) for name, j in judged if j.verdict == "fail"]
+
+
+def _traced(evidence: Evidence, request: Request, variant: Variant) -> jax_program.JaxProgram:
+    """Trace the port for other inputs."""
     options = request.outputs[1], request.loss[1], request.has_state
-    model, side = evidence.model, evidence.torch_side
-
-    def trace() -> jax_program.JaxProgram:
-        return jax_program.program(model.fn, model.params, draw.inputs, *options, layout)
-
-    program = checks.guarded(trace, draw.inputs)
+    model, inputs, layout = evidence.model, variant.inputs, variant.layout
+    program = checks.guarded(
+        lambda: jax_program.program(model.fn, model.params, inputs, *options, layout), inputs
+    )
     program.numbers = evidence.port.program.numbers
     program.tables = evidence.port.program.tables
     program.forget({piece.leaf for piece in evidence.port.weights.pieces})
+    return program
+
+
+def _with_tables(
+    evidence: Evidence, program: jax_program.JaxProgram, draw: Draw
+) -> tuple[Evidence, jax_program.JaxProgram]:
+    """Replace float32 tables of torch and of the port for other inputs, as for the first ones.
+
+    The port may compute, or hold, as many rows of a table as its inputs need.
+    """
+    known = evidence.torch_side.state
+    near = tables.for_torch(evidence.tables, program)
+    new = {name: x for name, (x, off) in near.items() if off}
+    if new:
+        own = {name: x for name, x in new.items() if name in known}
+        drawn = [
+            dataclasses.replace(
+                d, draw=dataclasses.replace(d.draw, state=replaced(d.draw.state, own))
+            )
+            for d in evidence.drawn
+        ]
+        side = evidence.torch_side.replacing(new)
+        evidence = dataclasses.replace(evidence, torch_side=side, drawn=drawn)
+    side = evidence.torch_side
+    kept = side.run(Draw(evidence.draws[1].state, draw.inputs, 2), keep=True)
+    other = side.run(Draw(evidence.draws[0].state, draw.inputs, 2))
+    held = tables.for_jax(program, kept, other)
+    return evidence, dataclasses.replace(program, tables=held or program.tables)
+
+
+def _judged(
+    evidence: Evidence, program: jax_program.JaxProgram, draw: Draw, run: TorchRun
+) -> list[tuple[str, Judged]]:
+    """Compare the outputs and gradients of the port's program on a draw with torch's."""
+    side = evidence.torch_side
     port = dataclasses.replace(evidence.port, program=program, injection=NO_INJECTION)
     shapes = [tuple(x.shape) for x in program.jaxpr.out_avals[: len(program.out_paths)]]
     unlike = [

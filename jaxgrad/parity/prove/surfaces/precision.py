@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,14 +10,15 @@ import numpy as np
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import native as jax_native
 from jaxgrad.parity.prove.jax_side.flow import place
+from jaxgrad.parity.prove.jax_side.inject import retraced
 from jaxgrad.parity.prove.jax_side.native import LOW
 from jaxgrad.parity.prove.jax_side.program import Key, Spot
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import state_dtypes
+from jaxgrad.parity.prove.surfaces import rounded_outputs, state_dtypes
 from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
 from jaxgrad.parity.prove.surfaces.roundings import Comparison, Rounding, representative
-from jaxgrad.parity.prove.torch_side.values import Native
+from jaxgrad.parity.prove.torch_side.values import Native, Stored
 from jaxgrad.parity.prove.training import Training, as_training
 
 
@@ -33,33 +33,34 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
     low = jax_native.is_low(own)
     if low and not torch.low:
         torch = side.native(evidence.draws, always=True)
-    states = () if request.optimizer is None else _states(evidence, as_training(request.optimizer))
+    states: tuple[Finding, ...] = ()
+    if request.optimizer is not None:
+        states = _states(evidence, as_training(request.optimizer))
     if not torch.low and not low:
         wide = torch.working == jax_native.working_dtype(program) == "float64" and not program.casts
         text = f"neither program rounds a value below {'float64' if wide else 'float32'}"
         return Judgement(_surface(text, findings=states), notes)
     if torch.error:
         return Judgement(Surface("precision", "not judged", torch.error), notes)
-    port = dataclasses.replace(evidence.port, program=own)
+    port = retraced(evidence.port, own, evidence.draws[0])
     comparison = Comparison(torch, jax_native.values(port, torch, evidence.draws))
     wrong, more_precise = _judged(comparison, evidence)
     findings = [_finding(comparison, rounding) for rounding in wrong]
-    if not wrong and not torch.low and (key := _unmatched(comparison, evidence)) is not None:
-        findings.append(_alone(comparison, key))
+    alone = [] if wrong else _alone(comparison, evidence)
+    if alone and not torch.low:
+        findings.append(_not_in_torch(comparison, alone[0]))
     if more_precise and not findings:
         notes = (*notes, _more_precise(comparison, more_precise))
     if wrong:
         first = _finding(comparison, representative(wrong, comparison))
         findings = [first, *(f for f in findings if f != first)]
-    return Judgement(
-        _surface(
-            _text(comparison, wrong, findings),
-            _rows(comparison, wrong),
-            (*findings, *states),
-            _control(comparison),
-        ),
-        notes,
-    )
+    rows, control = _rows(comparison, wrong), _control(comparison)
+    if findings or states:
+        every = [*findings, *states]
+        text = _wrong(wrong) if wrong else every[0].text
+        return Judgement(_surface(text, rows, every, control), notes)
+    verdict, text = _backed(comparison, evidence, alone, more_precise)
+    return Judgement(Surface("precision", verdict, text, rows, control=control), notes)
 
 
 def _surface(
@@ -124,21 +125,27 @@ def _described(comparison: Comparison, rounding: Rounding) -> str:
     return f"the weight {name}" if name else f"the result of torch's {rounding.value.op}"
 
 
-def _unmatched(comparison: Comparison, evidence: Evidence) -> Key | None:
-    """Return the first JAX value below float32 that its dtype cannot represent exactly."""
+_MOST = 30  # values whose numbers are read; further ones count as rounded
+
+
+def _alone(comparison: Comparison, evidence: Evidence) -> list[Key]:
+    """Return the values that JAX rounds and torch does not compute, in program order.
+
+    A value that its dtype represents exactly, as a mask, is not rounded.
+    """
     port, draw = comparison.jax.port, evidence.draws[-1]
-    for key in comparison.unmatched():
-        if key[0] in port.program.closed:
-            continue
-        iteration = (0,) * len(port.program.lengths[key[0]])
-        x = port.value(jax_native.as_stored(draw, comparison.torch), Spot(*key, iteration))
+    stored = jax_native.as_stored(draw, comparison.torch)
+
+    def changes(key: Key) -> bool:
+        x = port.value(stored, Spot(*key, (0,) * len(port.program.lengths[key[0]])))
         low = x.astype(np.dtype(comparison.jax.dtype(key))).astype(x.dtype)
-        if not np.array_equal(x, low, equal_nan=True):
-            return key
-    return None
+        return not np.array_equal(x, low, equal_nan=True)
+
+    keys = comparison.rounded_alone()
+    return [key for n, key in enumerate(keys) if n >= _MOST or changes(key)]
 
 
-def _alone(comparison: Comparison, key: Key) -> Finding:
+def _not_in_torch(comparison: Comparison, key: Key) -> Finding:
     """Describe a value that JAX rounds and that torch, which rounds nothing, does not compute."""
     value, dtype = comparison.next_value(key), comparison.jax.dtype(key)
     return Finding(
@@ -150,18 +157,54 @@ def _alone(comparison: Comparison, key: Key) -> Finding:
     )
 
 
-def _text(comparison: Comparison, wrong: Sequence[Rounding], findings: Sequence[Finding]) -> str:
-    if wrong:
-        of_jax = sum(rounding.in_jax for rounding in wrong)
-        parts = [(of_jax, "only JAX"), (len(wrong) - of_jax, "only torch")]
-        return "; ".join(f"{who} rounds {n} values below float32" for n, who in parts if n)
-    if findings:
-        return findings[0].text
-    text = f"both programs round the same {len(comparison.compared)} values below float32"
-    alone = len(comparison.unmatched())
+def _wrong(wrong: Sequence[Rounding]) -> str:
+    of_jax = sum(rounding.in_jax for rounding in wrong)
+    parts = [(of_jax, "only JAX"), (len(wrong) - of_jax, "only torch")]
+    return "; ".join(f"{who} rounds {_values(n)} below float32" for n, who in parts if n)
+
+
+def _values(count: int) -> str:
+    return "1 value" if count == 1 else f"{count} values"
+
+
+def _backed(
+    comparison: Comparison,
+    evidence: Evidence,
+    alone: Sequence[Key],
+    more_precise: Sequence[Rounding],
+) -> tuple[str, str]:
+    """Return the verdict and its text if no value is rounded wrongly, as far as values match.
+
+    The surface passes only if every rounded JAX value matches, and a run of both programs in their
+    own dtypes confirms that nothing else is rounded.
+    """
+    wider = len({rounding.first for rounding in more_precise})
+    same = len(comparison.compared) - wider
+    text = f"both programs round the same {_values(same)} below float32"
+    if not comparison.compared:
+        text = "no value that torch computes is rounded below float32"
+    if wider:
+        text += f", and torch rounds {_values(wider)} that JAX keeps in a wider dtype"
+    difference = rounded_outputs.largest(comparison.torch, comparison.jax, evidence.draws)
     if alone:
-        text += f"; {alone} rounded JAX values have no matching torch value and were not compared"
-    return text
+        value, where = comparison.next_value(alone[0]), place(comparison.flow.program, alone[0])
+        before = "" if value is None else f", before torch's {_called(value)}"
+        text += (
+            f"; JAX also rounds {_values(len(alone))} without a match in torch, "
+            f"{'' if len(alone) == 1 else 'first '}at {where}{before}"
+        )
+        return "not judged", f"{text}; {difference}"
+    if isinstance(difference, str):
+        return "not judged", f"{text}, but this was not confirmed by a run: {difference}"
+    if difference.agrees:
+        return "pass", f"{text}; in their own dtypes, their outputs agree"
+    if wider:
+        return "pass", f"{text}; {difference}"
+    return "not judged", f"{text}, but another rounding was not found: {difference}"
+
+
+def _called(value: Stored) -> str:
+    return f"{value.op} in {value.module}" if value.module else value.op
 
 
 def _rows(comparison: Comparison, wrong: Sequence[Rounding]) -> tuple[dict[str, Any], ...]:

@@ -18,6 +18,7 @@ from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
+from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
 
 
 def surface(evidence: Evidence) -> Judgement | None:
@@ -48,8 +49,8 @@ def surface(evidence: Evidence) -> Judgement | None:
 
 
 def _failed(evidence: Evidence, noise: Noise, path: Path, text: str, **worst: Any) -> Judgement:
-    where, _, op = noise.where.partition(" (")
+    where, _, op = noise.where.partition("(")
     at = place(evidence.port.program, (path, 0))
-    finding = Finding("forward", where, at, text, op=op.rstrip(")"), **worst)
+    finding = Finding("forward", where.strip() or ROOT, at, text, op=op.rstrip(")"), **worst)
     finding = quoted(finding, evidence.port.program, (path, 0))
     return Judgement(Surface("forward", "fail", text, findings=(finding,)))

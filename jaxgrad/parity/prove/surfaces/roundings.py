@@ -150,11 +150,10 @@ class Comparison:
                 if child in visited:
                     continue
                 visited.add(child)
-                if group is not None and child not in own and self._rounded(group, rounding.dtype):
-                    continue
                 if self._primitive(child) not in _EXACT:
                     return False
-                todo.append(child)
+                if group is None or child in own or not self._rounded(group, rounding.dtype):
+                    todo.append(child)
         return True
 
     def kept_within(self, rounding: Rounding) -> bool:
@@ -196,6 +195,22 @@ class Comparison:
         reached = self.flow.ahead(floating, set())
         keys = [k for k in reached if k not in self.group_of and self.jax.dtype(k) in LOW]
         return sorted(keys, key=lambda key: self.flow.order[key])
+
+    def rounded_alone(self) -> list[Key]:
+        """Return the unmatched values at which JAX rounds, in program order.
+
+        Others only rearrange or select numbers that were rounded before.
+        """
+        return [key for key in self.unmatched() if self._rounds(key)]
+
+    def _rounds(self, key: Key) -> bool:
+        """Whether an operation computes new numbers below float32, or casts wider ones."""
+        inside = self.flow.program.closed
+        if key[0] in inside:
+            return False
+        passes = self._primitive(key) in _EXACT or key[0] not in self.flow.operands
+        floats = [p for p in self.flow.parents.get(key, ()) if self._is_floating(p)]
+        return not passes or any(self.jax.dtype(p) != self.jax.dtype(key) for p in floats)
 
     def next_value(self, key: Key) -> Stored | None:
         """Return the first torch value that depends on a JAX value."""

@@ -83,5 +83,7 @@ def rounded_buffers(module: nn.Module, mapped: Sequence[str]) -> list[str]:
     return [
         name
         for name, x in [*module.named_buffers(), *frozen]
-        if name not in mapped and x.is_floating_point() and is_rounded(to_numpy(x))
+        if name not in mapped
+        and (x.is_floating_point() or x.is_complex())
+        and is_rounded(to_numpy(x))
     ]

@@ -225,6 +225,10 @@ class Dumped:
         del tables
         raise ProofError(f"{self.path.name} is a dump, so its tables cannot be replaced")
 
+    def replacing(self, tables: Mapping[str, np.ndarray]) -> NoReturn:
+        """Raise an error, because a dump cannot run torch."""
+        self.replace(tables)
+
     def drawn(self, mapped: Sequence[str], fixed: Sequence[str] = ()) -> list[Drawn]:
         """Return both draws."""
         if fixed:

@@ -142,7 +142,7 @@ class Lifting(TorchFunctionMode):
         self.low |= x.dtype not in _SINGLE
         if id(x) not in self.wide:
             wide = x.detach().to(_WIDE[x.dtype])
-            if self.rough is not None and not wide.is_complex():
+            if self.rough is not None:
                 wide = torch.as_tensor(with_float32_noise(wide.numpy(), self.rough))
             self.wide[id(x)] = x, wide
         return self.wide[id(x)][1]

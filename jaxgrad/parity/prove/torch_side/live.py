@@ -139,10 +139,16 @@ class Live:
 
     def replace(self, tables: Mapping[str, np.ndarray]) -> None:
         """Replace constants by the port's numbers, and make no allowance for their rounding."""
-        self._settled |= set(tables)
+        self._settled = self._settled | set(tables)
         self._attributes = {name: x for name, x in tables.items() if name not in self.state}
         self.state = replaced(self.state, tables)
         self._load(self.state)
+
+    def replacing(self, tables: Mapping[str, np.ndarray]) -> Live:
+        """Return the same model with constants replaced by the port's numbers."""
+        other = copy.copy(self)
+        other.replace(tables)
+        return other
 
     def drawn(self, mapped: Sequence[str], fixed: Sequence[str] = ()) -> list[Drawn]:
         """Return both draws; the second redraws the weights that the port takes from its params."""

@@ -21,8 +21,10 @@ from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.jax_side.native import as_stored
 from jaxgrad.parity.prove.jax_side.port import Draw, load
+from jaxgrad.parity.prove.jax_side.program import widened
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.torch_side import run as torch_run
+from jaxgrad.parity.prove.torch_side.randomness import Randomness, is_random
 from jaxgrad.parity.prove.torch_side.trees import is_inexact, leaves
 from jaxgrad.parity.prove.torch_side.values import Native, Stored
 
@@ -60,13 +62,17 @@ def run(
         load(module, draw.state)
         inputs = to_torch(as_stored(draw, result).inputs)  # before the kernels are recorded
         twins = Twins(module)
+        drawn = Randomness(draw.noise)
         try:
-            with Places(module, twins, "loss" if loss is not None else ""), twins:
-                torch_run.run(module, inputs, pick, loss, watch=False, dtype=default)
+            with Places(module, twins, "loss" if loss is not None else ""), drawn, twins:
+                outputs = torch_run.run(
+                    module, inputs, pick, loss, watch=False, dtype=default, salt=draw.number
+                ).outputs
         except Exception as error:
             result.error = f"torch raised {type(error).__name__} in {result.working}: {error}"
             break
         result.runs.append(twins.values)
+        result.outputs.append({name: widened(x) for name, x in outputs.items()})
     return result
 
 
@@ -188,7 +194,7 @@ class Twins(TorchDispatchMode):
 
     def _run_exactly(self, func: Any, args: Any, kwargs: Any, results: list[Tensor]) -> list[Any]:
         """Return the results of a kernel in float64, or its own where float64 has no kernel."""
-        if func is not torch.ops.aten.view.dtype:  # it reads bits
+        if func is not torch.ops.aten.view.dtype and not is_random(func):  # it reads bits
             try:
                 exact = [x for x in _tensors(func(*args, **kwargs)) if isinstance(x, Tensor)]
             except Exception:

@@ -25,6 +25,12 @@ _OTHERS = ("randperm", "random", "multinomial", "geometric", "cauchy",
            "log_normal", "poisson", "binomial")  # fmt: skip
 
 
+def is_random(func: Any) -> bool:
+    """Whether one of torch's operators draws random numbers."""
+    name = getattr(func, "overloadpacket", func).__name__.strip("_")
+    return name in _KINDS or name in _OTHERS
+
+
 class Randomness(TorchDispatchMode):
     """Record the random numbers of a forward pass; given a record, draw its numbers again."""
 
@@ -44,7 +50,7 @@ class Randomness(TorchDispatchMode):
         del types
         kwargs = kwargs or {}
         name = func.overloadpacket.__name__.strip("_")
-        if not self.on or (name not in _KINDS and name not in _OTHERS):
+        if not self.on or not is_random(func):
             return func(*args, **kwargs)
         rate = args[0].clone() if name == "bernoulli" else None  # `bernoulli` of probabilities
         out = func(*args, **kwargs)

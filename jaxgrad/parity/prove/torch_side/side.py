@@ -134,6 +134,10 @@ class TorchSide(Protocol):
         """Replace constants by the port's numbers, and make no allowance for their rounding."""
         ...
 
+    def replacing(self, tables: Mapping[str, np.ndarray]) -> TorchSide:
+        """Return the same model with constants replaced by the port's numbers."""
+        ...
+
     def drawn(self, mapped: Sequence[str], fixed: Sequence[str] = ()) -> list[Drawn]:
         """Return both draws.
 

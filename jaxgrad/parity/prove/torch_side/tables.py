@@ -1,4 +1,4 @@
-"""The constant tables that a module holds in float32, in buffers and in plain attributes."""
+"""The tables that a module holds in float32 or complex64, in buffers and plain attributes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from torch import nn
 
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.jax_side.port import is_rounded
+from jaxgrad.parity.prove.torch_side.trees import is_inexact
 
 
 def held(module: nn.Module, buffers: Sequence[str]) -> dict[str, np.ndarray]:
@@ -18,9 +19,9 @@ def held(module: nn.Module, buffers: Sequence[str]) -> dict[str, np.ndarray]:
     tables = {name: to_numpy(named[name]) for name in buffers}
     for path, part in module.named_modules():
         for key, x in vars(part).items():
-            if isinstance(x, torch.Tensor) and x.is_floating_point() and not x.requires_grad:
-                tables[f"{path}.{key}" if path else key] = to_numpy(x.double())
-    return {name: x for name, x in tables.items() if np.isrealobj(x) and is_rounded(x)}
+            if isinstance(x, torch.Tensor) and is_inexact(x) and not x.requires_grad:
+                tables[f"{path}.{key}" if path else key] = to_numpy(x.to(_wide(x.dtype)))
+    return {name: x for name, x in tables.items() if is_rounded(x)}
 
 
 def set_attributes(module: nn.Module, tables: Mapping[str, np.ndarray]) -> None:
@@ -28,4 +29,9 @@ def set_attributes(module: nn.Module, tables: Mapping[str, np.ndarray]) -> None:
     dtype = next((x.dtype for x in module.parameters() if x.is_floating_point()), torch.float64)
     for name, numbers in tables.items():
         path, _, key = name.rpartition(".")
-        setattr(module.get_submodule(path), key, torch.tensor(numbers).to(dtype))
+        own = dtype.to_complex() if np.iscomplexobj(numbers) else dtype
+        setattr(module.get_submodule(path), key, torch.tensor(numbers).to(own))
+
+
+def _wide(dtype: torch.dtype) -> torch.dtype:
+    return torch.complex128 if dtype.is_complex else torch.float64

@@ -32,6 +32,9 @@ class Value:
     line: str = ""  # file:line of the user's code, if values are kept
     own_gradient: bool = False  # whether a custom autograd.Function returned it
     part: str = ""  # of an attention or a recurrent layer that is computed step by step
+    constants: tuple[np.ndarray, ...] = ()  # fingerprints of further tensors that the call read
+    unchecked: bool = False  # whether it read integers or booleans that are not an input
+    integers: bool = False  # whether it read integers that are an input, or were computed from one
 
     @property
     def name(self) -> str:
@@ -108,6 +111,7 @@ class Native:
     low: bool  # whether anything is rounded below float32
     runs: list[list[Stored]]  # one for each draw
     error: str = ""  # why the module could not be run in these dtypes
+    outputs: list[dict[str, np.ndarray]] = dataclasses.field(default_factory=list)  # of each run
 
 
 @dataclasses.dataclass

@@ -49,6 +49,7 @@ class Watcher:
         self._part = ""
         named = [*module.named_parameters(remove_duplicate=False), *module.named_buffers()]
         self.weights = {id(x): name for name, x in reversed(named)}
+        self._integers = {id(x): x for x in inputs if not is_inexact(x)}  # and those made of them
         for x in inputs:
             self.record("input", (), (), x)
         self._handles: list[Any] = []
@@ -197,6 +198,11 @@ class Watcher:
                 names = [f"the parameter {name}" for name in weights]
                 names += [f"the output of {self.values[i].in_words}" for i in read]
                 self.hooks += [Hook(self._call_count, name, user_line()) for name in names[:1]]
+            constants, unchecked, integers = self._others(args)
+            if integers:
+                self._integers |= {
+                    id(x): x for x in leaves(out) if isinstance(x, Tensor) and not is_inexact(x)
+                }
             known = [x for x in leaves(args) if id(x) in self.index]
             for x in (*leaves(out), *known):
                 if not isinstance(x, Tensor) or not is_inexact(x) or id(x) in self.weights:
@@ -206,8 +212,25 @@ class Watcher:
                 if self._versions.get(id(x)) == version_of(x):
                     continue  # already recorded, and unchanged since
                 self._add(op, weights, read, x, call)
+                value = self.values[-1]
+                value.constants, value.unchecked, value.integers = constants, unchecked, integers
         finally:
             self.on = inside
+
+    def _others(self, args: Any) -> tuple[tuple[np.ndarray, ...], bool, bool]:
+        """Describe the tensors of a call that are no recorded value and no floating weight.
+
+        Returns:
+            The fingerprints of floating tensors, whether the call reads other integers than those
+            of the inputs, and whether it reads those.
+        """
+        tensors = [x for x in leaves(args) if isinstance(x, Tensor) and not is_transformed(x)]
+        known = self.weights.keys() | self.index.keys()
+        floats = [x for x in tensors if is_inexact(x) and id(x) not in known]
+        whole = [x for x in tensors if not is_inexact(x)]
+        given = [id(x) in self._integers for x in whole]
+        other = [x.numel() > 1 for x, own in zip(whole, given, strict=True) if not own]
+        return tuple(np.asarray(fingerprint(viewed(x))) for x in floats), any(other), any(given)
 
     def _add(
         self, op: str, weights: tuple[str, ...], read: tuple[int, ...], x: Tensor, call: Any
@@ -290,6 +313,7 @@ class Watcher:
     def stop(self) -> None:
         """Record no more values, and free those that autograd does not need."""
         self.on = False
+        self._integers.clear()
         if self.split is None:
             self._held.clear()
             self.tensors.clear()

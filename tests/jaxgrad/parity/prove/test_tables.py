@@ -103,6 +103,99 @@ def test_another_difference_still_fails(holds, pe, options, where):
     assert (proof.first.surface, proof.first.torch) == ("forward", where)
 
 
+class Rotary(nn.Module):
+    """A layer whose outputs are rotated by a complex table, as Llama's `freqs_cis`."""
+
+    def __init__(self, holds: str, rows: int = 8):
+        super().__init__()
+        self.linear, self.holds = nn.Linear(4, 4, bias=False), holds
+        angles = torch.outer(torch.arange(rows).float(), 1 / 10000 ** (torch.arange(2) / 2))
+        table = torch.polar(torch.ones_like(angles), angles)
+        if holds == "buffer":
+            self.register_buffer("freqs", table, persistent=False)
+        elif holds == "attribute":
+            self.freqs = table
+
+    def forward(self, x: Tensor) -> Tensor:
+        q = torch.view_as_complex(self.linear(x).unflatten(-1, (2, 2)))
+        if self.holds == "nothing":
+            angles = torch.outer(torch.arange(8).to(x), 1 / 10000 ** (torch.arange(2).to(x) / 2))
+            freqs = torch.polar(torch.ones_like(angles), angles)
+        else:
+            freqs = self.freqs
+        return torch.view_as_real(q * freqs[: x.shape[1]]).flatten(-2)
+
+
+def angles(rows: int, base: float = 10000.0) -> Any:
+    return jnp.outer(jnp.arange(rows), 1 / base ** (jnp.arange(2) / 2))
+
+
+def rotate(p: Any, x: Any, table: Any = lambda n: jnp.exp(1j * angles(n))) -> Any:
+    q = (x @ p["linear.weight"].T).reshape(*x.shape[:-1], 2, 2)
+    z = (q[..., 0] + 1j * q[..., 1]) * table(x.shape[1])
+    return jnp.stack([z.real, z.imag], -1).reshape(x.shape)
+
+
+def two_tables(rows: int) -> Any:
+    """Return a complex table from its real and its imaginary part, each a constant."""
+    return jax.lax.complex(jnp.cos(angles(rows)), jnp.sin(angles(rows)))
+
+
+def of_rotary(holds: str, fn: Any, **options: Any) -> Report:
+    torch.manual_seed(0)
+    module = Rotary(holds)
+    params = {"linear.weight": module.linear.weight.detach().numpy()}
+    return prove(module, fn, params, (draw(2, 5, 4),), **options)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize("holds", ["buffer", "attribute"])
+@pytest.mark.parametrize("table", [None, two_tables], ids=["exp", "parts"])
+def test_a_complex64_table_of_torch_is_replaced(holds, table, seed):
+    """A note names the table, and outputs agree to the last digits."""
+    fn = rotate if table is None else functools.partial(rotate, table=table)
+    proof = of_rotary(holds, fn, seed=seed).check()
+
+    assert "torch holds freqs in complex64, off by up to" in str(proof)
+    assert all(row["difference"] < 1e-14 for row in proof.surfaces["forward"].rows)
+
+
+def test_a_complex64_table_of_the_port_is_replaced():
+    """A port that holds the table agrees with a module that computes it."""
+    held = np.exp(1j * np.asarray(angles(8))).astype(np.complex64)
+    fn = functools.partial(rotate, table=lambda n: held[:n])
+    proof = of_rotary("nothing", fn, also=[(draw(2, 7, 4),)]).check()
+    assert "the port holds a table of shape [5, 2] in complex64" in str(proof)
+
+
+def test_a_complex_table_of_other_numbers_fails():
+    """Other frequencies are no rounding."""
+    wrong = functools.partial(rotate, table=lambda n: jnp.exp(1j * angles(n, base=9000.0)))
+    assert of_rotary("buffer", wrong).verdict == "fail"
+
+
+@pytest.mark.parametrize("holds", ["buffer", "attribute"])
+@pytest.mark.parametrize(("rows", "verdict"), [(99, "pass"), (7, "fail")])
+def test_the_rows_that_only_longer_inputs_read_are_replaced_too(holds, rows, verdict):
+    """A port computes as many rows as its inputs need; a wrong row still fails."""
+
+    def computed(p: Any, x: Any) -> Any:
+        n = x.shape[1]
+        pe = table(jnp, n)
+        pe = jnp.where(jnp.arange(n)[:, None] < rows, pe, pe + 1e-3)
+        return port(p, x, pe=pe)
+
+    torch.manual_seed(0)
+    module = Encoder(holds)
+    params = {name: x.detach().numpy() for name, x in module.named_parameters()}
+    options: Any = dict(also=[(draw(2, 9, 8),)])
+    proof = prove(module, computed, params, (draw(2, 5, 8),), **options)
+
+    assert proof.verdict == verdict, proof
+    if verdict == "pass":
+        assert "outputs and gradients also agree with also[0]" in proof.surfaces["forward"].text
+
+
 def test_a_table_is_fitted_in_any_layout():
     """A transpose, a reshape and the first rows of a table are recognised, other numbers not."""
     exact = table(np, 6)
@@ -164,6 +257,23 @@ def test_a_later_row_may_be_off_by_more(row, off, fits):
     assert (near is not None) is fits
     if near is not None:
         assert near[1] == pytest.approx(off * 2 * float(np.finfo(np.float32).eps))
+
+
+def test_a_complex_table_is_fitted_as_a_whole_or_in_parts():
+    """A real table may be one part of a complex constant."""
+    exact = np.exp(1j * np.arange(6.0).reshape(3, 2))
+    held = exact.astype(np.complex64).astype(complex)
+    real = np.cos(np.arange(6.0).reshape(3, 2)).astype(np.float32).astype(float)
+
+    parts = np.real(exact), np.imag(exact)
+    for constants in ([exact], parts, (parts[0][:2], parts[1])):
+        near = tables.nearest(constants, held)
+        assert near is not None and 0 < near[1] < 1e-7
+        assert np.array_equal(near[0][:2], exact[:2])
+    near = tables.nearest([exact], real)
+    assert near is not None and np.array_equal(near[0], parts[0])
+    assert tables.nearest(parts[:1], held) is None
+    assert tables.nearest([], real) is None and fitted(parts[0], held) is None
 
 
 def test_infinities_must_be_at_the_same_places():

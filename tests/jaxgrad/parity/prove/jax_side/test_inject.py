@@ -93,16 +93,21 @@ def test_each_step_repeats_the_mask_of_the_first(net):
     assert "Every step of `steps=` repeats the draws of the first one" in PAGE
 
 
-def test_one_key_for_two_layers_is_not_found():
-    """The port's own numbers are never used, so its keys are not judged, as docs/prove.md says."""
+def test_a_mask_that_torch_draws_once_may_be_drawn_with_one_key_twice():
+    """Both draws get torch's numbers, and the outputs agree."""
     torch.manual_seed(0)
-    module = nn.Sequential(nn.Linear(6, 6), nn.Dropout(0.3), nn.Tanh(), nn.Dropout(0.3))
 
-    def twice(p: Any, x: Any) -> Any:
-        return dropped(jnp.tanh(dropped(x @ p["0.weight"].T + p["0.bias"], key=KEY)), key=KEY)
+    class Once(nn.Module):
+        def forward(self, x):
+            mask = functional.dropout(torch.ones_like(x), 0.3)
+            return torch.tanh(x * mask) * mask
 
-    assert prove(module, twice, arrays(module), (X,)).verdict == "pass"
-    assert "a port that uses one key for two dropout layers passes" in PAGE
+    def twice(key: Any) -> Any:
+        return lambda p, x: dropped(jnp.tanh(dropped(x)), key=key)
+
+    assert prove(Once(), twice(KEY), {}, (X,)).verdict == "pass"
+    assert prove(Once(), twice(jax.random.key(4)), {}, (X,)).verdict == "fail"
+    assert "One key for two draws fails" in PAGE
 
 
 def test_the_calls_that_the_page_names_are_those_that_are_replaced():

@@ -13,11 +13,13 @@ from jaxgrad.parity import prove
 from jaxgrad.parity.prove.align.fingerprint import SIZE, fingerprint
 from jaxgrad.parity.prove.jax_side import native
 from jaxgrad.parity.prove.jax_side import program as jax_program
-from jaxgrad.parity.prove.jax_side.flow import leaf_key
+from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_key
+from jaxgrad.parity.prove.jax_side.inject import inject, retraced
 from jaxgrad.parity.prove.jax_side.port import Draw, Port
 from jaxgrad.parity.prove.jax_side.program import JaxProgram
+from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.torch_side.values import Native
-from jaxgrad.parity.prove.weights.map import WeightMap
+from jaxgrad.parity.prove.weights.map import Piece, WeightMap
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
@@ -173,3 +175,67 @@ def test_every_value_of_the_port_is_recorded():
 
 
 X = np.linspace(1, 2, 3)
+
+
+def rounded(fun: Any, dtype: Any, noise: Any = ()) -> tuple[np.ndarray, np.ndarray]:
+    """Return the output of a port in a working dtype, and of the same in float64."""
+    program = traced(fun, {}, NUMBERS)
+    with jax.enable_x64(True):
+        port = Port(program, WeightMap((), (), {}, ()), False, False, 0)
+        given = Draw({}, (NUMBERS,), noise=noise)
+        inject(port, Flow(program), given, lambda _: 0.0)
+        torch = Native(dtype, {}, True, [])
+        own = retraced(port, native.retraced(program, dtype), given)
+        (outputs,) = native.outputs(own, torch, [given])
+        (exact,) = native.values(own, torch, [given]).exact
+    return outputs[0], exact[0]
+
+
+NUMBERS = np.linspace(0.1, 2.0, 7)
+
+
+@pytest.mark.parametrize("loops", [False, True])
+def test_every_value_is_rounded_as_written(loops):
+    """XLA may keep a sum in float32 and skip the casts; here each operation rounds."""
+
+    def port(_: Any, x: Any) -> Any:
+        def step(y: Any) -> Any:
+            y = y.astype(jnp.bfloat16).astype(jnp.float32)
+            return (y * 1.01).astype(jnp.bfloat16).astype(jnp.float32)
+
+        return jax.lax.fori_loop(0, 2, lambda _, y: step(y), x) if loops else step(step(x))
+
+    low, exact = rounded(port, "float32")
+    y = NUMBERS.astype(np.float32)
+    for _ in range(2):
+        y = y.astype(jnp.bfloat16).astype(np.float32)
+        y = (y * np.float32(1.01)).astype(jnp.bfloat16).astype(np.float32)
+    assert low.dtype == np.float64 and np.array_equal(low, y)
+    assert np.allclose(exact, NUMBERS.astype(np.float32).astype(float) * 1.01**2, rtol=1e-12)
+
+
+def test_a_run_in_the_own_dtypes_draws_torchs_numbers():
+    """The casts of the other trace give its draws other paths."""
+    keep = np.array([1.0, 0, 0, 1, 1, 0, 1])
+
+    def port(_: Any, x: Any) -> Any:
+        x = x.astype(jnp.bfloat16) if x.dtype == jnp.float32 else x
+        return jnp.where(jax.random.bernoulli(jax.random.key(0), 0.5, x.shape), x, 0)
+
+    low, exact = rounded(port, "float32", [Noise("bernoulli", keep, keep)])
+    assert np.array_equal(low != 0, keep != 0)
+    assert np.array_equal(exact != 0, keep != 0)
+    assert np.array_equal(low, np.where(keep, NUMBERS.astype(jnp.bfloat16), 0))
+
+
+def test_a_port_in_float64_runs_in_float64():
+    """Its params have that dtype, and so has torch's module."""
+    program = traced(lambda p, x: jnp.exp(x) * p["w"], {"w": np.ones(7)}, NUMBERS)
+    tensors = {"w": np.ones(7)}
+    piece = Piece(0, (slice(None),), "w", np.arange(7))
+    weights = WeightMap((piece,), (np.ones(7),), tensors, ("w",))
+    with jax.enable_x64(True):
+        port = Port(native.retraced(program, "float64"), weights, False, False, 0)
+        torch = Native("float64", {"w": "float64"}, False, [])
+        ((out,),) = native.outputs(port, torch, [Draw(tensors, (NUMBERS,))])
+    assert np.allclose(out, np.exp(NUMBERS), rtol=1e-14)

@@ -10,7 +10,8 @@ import pytest
 from jax import lax
 
 from jaxgrad.parity.prove.jax_side import program as jax_program
-from jaxgrad.parity.prove.jax_side.sites import matched, sites
+from jaxgrad.parity.prove.jax_side.keys import Keys
+from jaxgrad.parity.prove.jax_side.sites import matched, sites, with_repeats
 from jaxgrad.parity.prove.noise import Noise
 
 
@@ -181,3 +182,26 @@ def test_only_a_tight_site_depends_on_the_probability():
     np.testing.assert_allclose(tight[found[0].path], 0, atol=1e-5)
     reflected = dataclasses.replace(injection, reflected=frozenset({found[1].line}))
     np.testing.assert_allclose(reflected.values(drawn)[last], [1, 0], atol=1e-5)
+
+
+def test_a_draw_with_the_key_of_an_earlier_one_gets_its_numbers():
+    """Other shapes, other samplers and unknown keys are draws of their own."""
+
+    def fn(p: Any, x: Any) -> Any:
+        x = x * jax.random.bernoulli(KEY, 0.3, x.shape) * jax.random.bernoulli(KEY, 0.3, x.shape)
+        x = x * jax.random.bernoulli(jax.random.key(1), 0.3, x.shape)
+        return x + jax.random.normal(KEY, x.shape) + jax.random.bernoulli(KEY, 0.3, (3,))
+
+    program, found = listed(fn)
+    keys = Keys(program, program.leaves)
+    numbers = [*noises((2, 3), (2, 3)), *noises((2, 3), kind="normal"), *noises((3,))]
+    injection = with_repeats(program, found, numbers, keys)
+
+    pairs = zip(injection.sites, injection.sources, strict=True)
+    assert {found.index(s): int(x) for s, x in pairs} == {
+        0: 0, 1: 0, 2: 1, 3: 2, 4: 3,
+    }  # fmt: skip
+    assert not injection.extra and not injection.unused
+    lacking = with_repeats(program, found, [numbers[2]], keys)
+    assert [found.index(s) for s in lacking.sites] == [3]
+    assert lacking.extra == tuple(found[n].path for n in (0, 1, 2, 4))

@@ -232,7 +232,7 @@ def test_the_outputs_of_the_first_draw_that_fails_are_judged(monkeypatch, proof,
 def test_what_occurs_in_jax_is_said(inputs, visible, matches, text):
     """Inputs and repetitions occur in every port."""
     values = [types.SimpleNamespace(op=op) for op in ("input", "tanh", "expand")]
-    values.append(types.SimpleNamespace(op="mul", inputs=inputs, shape=(2, 3)))
+    values.append(types.SimpleNamespace(op="mul", inputs=inputs, shape=(2, 3), unchecked=False))
     run: Any = types.SimpleNamespace(values=values)
     alignment: Any = types.SimpleNamespace(
         matches=lambda i: (5,) if matches else (), visible=lambda i: i in visible
@@ -254,6 +254,7 @@ def located(monkeypatch: Any, outputs: Any = (0, 1), wrong: str = "b", **found: 
     monkeypatch.setattr(forward, "_opened", lambda evidence, op: found.get("opened"))
     monkeypatch.setattr(forward, "_found", lambda run, alignment, start, key: f"At {start}.")
     monkeypatch.setattr(forward, "_unused", lambda *_: "")
+    monkeypatch.setattr(forward.unequal_constants, "find", lambda *_: found.get("table"))
     part = forward.locate_forward
     lost = types.SimpleNamespace(
         first=lambda operands: found.get("first", []), in_order=lambda: found.get("order", [])

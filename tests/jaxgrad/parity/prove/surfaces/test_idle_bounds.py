@@ -100,3 +100,39 @@ def test_an_input_that_reaches_the_bound_fails():
 
     report = prove(module, apply, arrays(module), (X / 10,), also=[(X * 10,)])
     assert report.verdict == "fail"
+
+
+class Margins(nn.Module):
+    """Two hinges that no input reaches."""
+
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(3, 4)
+
+    def forward(self, x):
+        v = torch.tanh(self.l(x)).norm(dim=-1) + 0.2
+        return torch.relu(5 - v).pow(2).mean() + torch.relu(v - 0.1).pow(2).mean()
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("relu", "missing"),
+    [(jax.nn.relu, False), (jax.jit(jax.nn.relu), False), (lambda x: jnp.maximum(x, 0), False),
+     (lambda x: x, True)],
+    ids=["relu", "jit", "maximum", "nothing"],
+)  # fmt: skip
+def test_a_bound_inside_of_a_custom_rule_is_found(relu, missing, seed):
+    """`jax.nn.relu` has a derivative rule of its own, whose values are not recorded."""
+
+    def port(p: Any, x: Any) -> Any:
+        v = jnp.linalg.norm(jnp.tanh(x @ p["l.weight"].T + p["l.bias"]), axis=-1) + 0.2
+        return (relu(5 - v) ** 2).mean() + (relu(v - 0.1) ** 2).mean()
+
+    torch.manual_seed(seed)
+    module = Margins()
+    report = prove(module, port, arrays(module), (X,), seed=seed)
+    found = [note for note in report.notes if "changes no number" in note]
+    assert report.verdict == "pass", report
+    assert bool(found) == missing, found
+    if missing:
+        assert found[0].startswith("torch's relu in (root) (and 1 other call) changes no number")

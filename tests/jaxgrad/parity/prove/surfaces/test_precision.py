@@ -12,6 +12,7 @@ from flax import linen
 from torch import Tensor, nn
 
 from jaxgrad.parity import Report, dump, prove
+from jaxgrad.parity.prove.surfaces import rounded_outputs
 from jaxgrad.precision.autocast import autocast
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -256,3 +257,117 @@ def test_a_value_that_torch_does_not_compute_fails_if_torch_rounds_nothing():
     assert first.text == "JAX rounds a value to bfloat16, and torch rounds none below float32"
     assert first.torch == "(root)" and "test_precision.py" in first.jax
     prove(module, functools.partial(port, low=F32), arrays(module), x).check()
+
+
+class Scaled(nn.Module):
+    """An RMS norm that computes in float32 and rounds its result alone, as Gemma's."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(0.3 * torch.randn(12))
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = x.float() * torch.rsqrt(x.float().pow(2).mean(-1, keepdim=True) + 1e-6)
+        return (h * (1.0 + self.weight.float())).type_as(x)
+
+
+def scaled(p: Any, x: Any, *, early: bool) -> Any:
+    wide = x.astype(F32)
+    h = wide * jax.lax.rsqrt(jnp.mean(wide**2, -1, keepdims=True) + 1e-6)
+    if early:  # as Llama's
+        return h.astype(x.dtype) * (1.0 + p["weight"])
+    return (h * (1.0 + p["weight"].astype(F32))).astype(x.dtype)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_a_value_that_is_rounded_one_operation_too_early_fails(seed):
+    """torch rounds the product, and JAX both factors: their outputs differ in bfloat16."""
+    torch.manual_seed(seed)
+    module = Scaled().bfloat16()
+    weights = {"weight": jnp.asarray(module.weight.detach().float().numpy(), BF16)}
+    x = (draw(8, 12),)
+    right = prove(module, functools.partial(scaled, early=False), weights, x, seed=seed)
+    wrong = prove(module, functools.partial(scaled, early=True), weights, x, seed=seed)
+
+    assert right.surfaces["precision"].verdict == "pass", right
+    assert right.surfaces["precision"].text.endswith("in their own dtypes, their outputs agree")
+    surface = wrong.surfaces["precision"]
+    texts = [finding.text for finding in surface.findings]
+    assert surface.verdict == "fail" and surface.text == "only JAX rounds 2 values below float32"
+    assert [text.split(" to ")[0] for text in sorted(texts)] == [
+        "JAX rounds the result of torch's add",
+        "JAX rounds the result of torch's mul",
+    ]
+
+
+class Dropping(nn.Module):
+    """A softmax in float32 of bfloat16 scores, after a dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k, self.drop = nn.Linear(4, 4), nn.Linear(4, 4), nn.Dropout(0.25)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.drop(x)
+        scores = (self.q(x).bfloat16() @ self.k(x).bfloat16().mT).float() / 2
+        return (scores.softmax(-1).bfloat16() @ x.bfloat16()).to(x.dtype)
+
+
+def dropping(p: Any, x: Any, *, softmax: Any) -> Any:
+    x = jnp.where(jax.random.bernoulli(jax.random.key(0), 0.75, x.shape), x / 0.75, 0)
+    q, k = (x @ p[f"{name}.weight"].T + p[f"{name}.bias"] for name in "qk")
+    scores = q.astype(BF16) @ k.astype(BF16).swapaxes(-1, -2)
+    weights = jax.nn.softmax(scores.astype(softmax) / 2)
+    return (weights.astype(BF16) @ x.astype(BF16)).astype(x.dtype)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_roundings_are_compared_while_a_dropout_is_active(seed):
+    """Both programs draw the same numbers in their own dtypes, so that their values match."""
+    torch.manual_seed(seed)
+    module, x = Dropping().train(), (draw(2, 5, 4),)
+    right, wrong = (
+        prove(module, functools.partial(dropping, softmax=d), arrays(module), x, seed=seed)
+        for d in (F32, BF16)
+    )
+
+    assert right.surfaces["precision"].verdict == "pass", right
+    assert "their outputs agree" in right.surfaces["precision"].text
+    assert wrong.surfaces["precision"].verdict == "fail", wrong
+    assert wrong.first is not None
+    assert wrong.first.text.startswith("JAX computes the result of torch's softmax from numbers")
+
+
+def test_a_rounding_without_a_match_is_not_judged():
+    """JAX rounds a product before it adds the bias; torch's linear rounds the sum alone."""
+
+    def port(p: Any, x: Any) -> Any:
+        y = x @ p["weight"].T
+        return y + p["bias"]
+
+    layer = nn.Linear(4, 3).bfloat16()
+    weights = {name: jnp.asarray(x.detach().float().numpy(), BF16)
+               for name, x in layer.named_parameters()}  # fmt: skip
+    surface = prove(layer, port, weights, INPUTS).check().surfaces["precision"]
+
+    assert surface.verdict == "not judged"
+    line = port.__code__.co_firstlineno + 1
+    assert f"JAX also rounds 1 value without a match in torch, at test_precision.py:{line}" in (
+        surface.text
+    )
+    assert "before torch's linear; in their own dtypes, " in surface.text
+    assert "of 15 elements of the output differ" in surface.text
+
+
+def test_outputs_that_differ_in_their_own_dtypes_do_not_pass(monkeypatch):
+    """Matching values alone do not show that both programs round alike."""
+    differences = {
+        rounded_outputs.Difference("y", 0.9, 44, 96): "another rounding was not found: in their",
+        "torch is gone": "this was not confirmed by a run: torch is gone",
+    }
+    module, state, inputs = language_model()
+    for difference, text in differences.items():
+        monkeypatch.setattr(rounded_outputs, "largest", lambda *_, x=difference: x)
+        surface = prove(module, attention, state, inputs).surfaces["precision"]
+        assert surface.verdict == "not judged"
+        assert f"both programs round the same 14 values below float32, but {text}" in surface.text

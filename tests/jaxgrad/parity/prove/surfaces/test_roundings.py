@@ -181,6 +181,18 @@ def test_torch_may_round_later():
     assert not comparison.rounds_later(absent)
 
 
+def test_a_value_is_not_rounded_later_by_the_next_operation():
+    """torch rounds the exponential, and JAX the product before it: these are other numbers."""
+
+    def early(p: Any, x: Any) -> Any:
+        low = (x @ p["w"]).astype(B16).astype(jnp.float32)
+        return jnp.sin(jnp.exp(low).astype(B16))
+
+    comparison = compare(early, stored(PRODUCT), stored(EXP), stored(EXP, "bfloat16"))
+    (rounding,) = [r for r in comparison.differences() if r.first == 0]
+    assert not comparison.rounds_later(rounding)
+
+
 def test_a_rounded_output_is_not_rounded_later():
     """The output itself is rounded in JAX."""
     comparison = compare(lambda p, x: (x @ p["w"]).astype(B16).T, stored(PRODUCT))
@@ -284,6 +296,23 @@ def test_values_that_jax_alone_has_are_listed_in_order():
 
     mask = compare(masked, stored(x), inputs=(X, np.arange(3)))
     assert mask.unmatched() == []
+
+
+def test_only_new_numbers_are_rounded():
+    """A transpose, a maximum and a wider dtype change no number; a cast and a sum do."""
+
+    @jax.jit
+    def summed(y: Any) -> Any:
+        return y.sum(-1)
+
+    def port(p: Any, x: Any) -> Any:
+        y = jnp.maximum(x.astype(B16).T, 0).reshape(-1, 2).astype(jnp.float32)
+        return summed((y * 3).astype(B16))
+
+    comparison = compare(port, stored(x))
+    names = [comparison._primitive(key) for key in comparison.rounded_alone()]
+    assert names == ["convert_element_type"] * 2  # jnp.sum adds in float32
+    assert "max" in [comparison._primitive(key) for key in comparison.unmatched()]
 
 
 def test_the_next_torch_value_names_the_place():

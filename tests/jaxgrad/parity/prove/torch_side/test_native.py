@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.jax_side.port import Draw, state_of
+from jaxgrad.parity.prove.noise import Noise
 from jaxgrad.parity.prove.torch_side import native
 from jaxgrad.parity.prove.torch_side.native import Twins
 from jaxgrad.parity.prove.torch_side.values import Native, Stored
@@ -277,3 +278,37 @@ def test_the_state_of_a_parameter_without_dimensions_is_listed():
     single.t = nn.Parameter(torch.tensor(1.0))
     adam = torch.optim.Adam(single.parameters())
     assert native.state_dtypes(single, adam) == {"t exp_avg": "float32", "t exp_avg_sq": "float32"}
+
+
+def test_the_outputs_are_those_of_the_modules_own_dtypes():
+    """They are rounded as the user sees them, and stored in float64."""
+    module = Layer().bfloat16()
+    result = run(module)
+    (outputs,) = result.outputs
+    with torch.no_grad():
+        expected = module(torch.tensor(X).to(BF16))
+    assert outputs[""].dtype == np.float64
+    assert np.array_equal(outputs[""], expected.double().numpy())
+
+
+@pytest.mark.parametrize("draw", [nn.functional.dropout, lambda x: x * torch.rand_like(x).round()])
+def test_the_numbers_of_the_draw_are_drawn_again(draw):
+    """A kernel in float64 would draw other numbers than the module's own."""
+
+    class Random(Layer):
+        def forward(self, x: Tensor, **_: Any) -> Tensor:
+            return draw(self.inner(x)).bfloat16()
+
+    numbers = np.array([[1.0, 0], [0, 0], [1, 1]])
+    module = Random()
+    state = {name: x.astype(np.float64) for name, x in state_of(module).items()}
+    noise = [Noise("bernoulli", numbers, numbers)]
+    result = native.run(module, [Draw(state, (X,), noise=noise)], None, None, True)
+    (outputs,) = result.outputs
+    last = values(result)[-1]
+
+    assert np.array_equal(outputs[""] != 0, numbers != 0)
+    with torch.no_grad():
+        wide = module.inner.double()(torch.tensor(X.astype(np.float32)).double()).numpy()
+    scale = 2 if draw is nn.functional.dropout else 1
+    assert np.allclose(last.print, fingerprint(wide * numbers * scale), rtol=1e-6)

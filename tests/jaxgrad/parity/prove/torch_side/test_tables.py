@@ -37,3 +37,20 @@ def test_plain_attributes_take_the_dtype_of_the_module():
     module["linear"] = nn.Linear(1, 1)
     set_attributes(module, {"inner.plain": numbers})
     assert vars(module["inner"])["plain"].dtype == torch.float32
+
+
+def test_a_complex_table_is_held_and_set():
+    """A plain attribute in complex64 takes the complex dtype of the module."""
+    module: torch.nn.Module = nn.Module()
+    numbers = torch.polar(torch.ones(5), torch.arange(5.0))
+    module.register_buffer("buffer", numbers.to(torch.complex128))
+    setattr(module, "plain", numbers)  # noqa: B010
+    tables = held(module, ["buffer"])
+    assert list(tables) == ["buffer", "plain"]
+    assert all(x.dtype == np.complex128 for x in tables.values())
+
+    set_attributes(module, {"plain": tables["plain"]})
+    assert vars(module)["plain"].dtype == torch.complex128
+    module.linear = nn.Linear(1, 1)
+    set_attributes(module, {"plain": tables["plain"]})
+    assert vars(module)["plain"].dtype == torch.complex64
