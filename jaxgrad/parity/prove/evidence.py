@@ -28,6 +28,7 @@ from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
 from jaxgrad.parity.prove.torch_side.values import Change, Native, TorchRun, changes
 from jaxgrad.parity.prove.tracing import traced
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers
+from jaxgrad.parity.prove.weights.likeness import leaves_of
 from jaxgrad.parity.prove.weights.map import WeightMap
 from jaxgrad.parity.prove.weights.resolve import weight_map
 from jaxgrad.parity.prove.weights.swaps import misnamed
@@ -137,7 +138,7 @@ class Evidence:
     model: JaxFunction
     port: Port
     flow: Flow
-    trainable: list[bool] | None
+    trainable: list[bool] | None  # the leaves that `trainable=` selects
     drawn: list[Drawn]
     jax_runs: list[Watched]  # the port's outputs and fingerprints on each draw
     alignments: tuple[Alignment, ...]  # of torch's values with the port's, on each draw
@@ -156,6 +157,28 @@ class Evidence:
     def runs(self) -> list[TorchRun]:
         """torch's run on each draw."""
         return [d.run for d in self.drawn]
+
+    @functools.cached_property
+    def trained(self) -> list[bool] | None:
+        """The leaves of params that are trained, None for all of them.
+
+        They are what `trainable=` selects, or else what the framework's own `grad` differentiates.
+        A leaf that holds a buffer of torch is state if the port returns it with the new state.
+        """
+        if self.trainable is not None:
+            return self.trainable
+        by_framework = self.model.trained
+        program, weights = self.port.program, self.port.weights
+        paths = program.param_paths
+        returned = {i for path in program.state_paths for i in leaves_of(path, paths)}
+        flags = self.torch_side.flags
+        mask = [
+            path in by_framework.paths
+            if by_framework is not None
+            else not (i in returned and not any(name in flags for name in weights.names_of(i)))
+            for i, path in enumerate(paths)
+        ]
+        return None if all(mask) else mask
 
     @functools.cached_property
     def native(self) -> Native:

@@ -174,7 +174,7 @@ def cause(evidence: Evidence, training: Training, total: int, share: float) -> t
     if not math.isfinite(share):
         return "", False
     allowed = min(_TOLERANCE, share / MARGIN)
-    numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trainable).numbers()
+    numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trained).numbers()
     found = []
     for variant in hypotheses(evidence, training, numbers, total):
         if not evidence.may_search(variant.text):
@@ -308,7 +308,7 @@ def replay(
     port, draw = evidence.port, evidence.draws[0]
     given = evidence.jax_gradients[0].leaves[: len(port.program.param_paths)]
     trained = _gradients(evidence)
-    jax_loop = Loop(port, training, draw, evidence.trainable)
+    jax_loop = Loop(port, training, draw, evidence.trained)
     before: tuple[Any, Any] = (draw.state, draw.state)
     apart = port.weights.not_one_to_one
     names = [

@@ -144,9 +144,7 @@ class Search:
         from jaxgrad.parity.prove.torch_side import port_numbers, variants
 
         evidence = self.evidence
-        numbers = Loop(
-            evidence.port, self.training, evidence.draws[0], evidence.trainable
-        ).numbers()
+        numbers = Loop(evidence.port, self.training, evidence.draws[0], evidence.trained).numbers()
         yield from schedules.hypotheses(evidence, training, numbers, self.last)
         yield from _rates(evidence, training, paths)
         yield from _decays(evidence, training, paths)

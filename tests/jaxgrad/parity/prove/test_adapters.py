@@ -14,6 +14,7 @@ from jaxgrad.parity import ProofError
 from jaxgrad.parity.prove.adapters import (
     Held,
     JaxFunction,
+    Trained,
     as_function,
     like,
     name_of,
@@ -140,7 +141,7 @@ def test_a_numpy_bool_is_a_bool():
 
 
 def test_linen_returns_the_collections_that_are_not_params():
-    """Running statistics are held, and only the collection `params` is declared."""
+    """Running statistics are held, and only the collection `params` is trained."""
     module = linen.BatchNorm(use_running_average=False)
     three = np.ones(3, np.float32)
     variables = {"params": {"bias": three, "scale": three},
@@ -148,7 +149,19 @@ def test_linen_returns_the_collections_that_are_not_params():
     model = as_function(module, variables)
     held = model.fn(variables, X)
     assert isinstance(held, Held) and list(held.state) == ["batch_stats"] and not held.returned
-    assert model.declared == frozenset({"params/bias", "params/scale"})
+    rule = "flax trains the collection 'params'"
+    assert model.trained == Trained(frozenset({"params/bias", "params/scale"}), rule)
+    model = as_function(functools.partial(module.apply), variables)
+    assert model.trained == Trained(frozenset({"params/bias", "params/scale"}), rule, False)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"w": {"a": X}, "b": {}}, {"params": {"w": X}}, {"params": {"w": X}, "scale": X}, (X, X)],
+)
+def test_every_leaf_of_a_tree_without_collections_is_trained(params):
+    """The tree of a function tells nothing about training, unless it has linen's collections."""
+    assert as_function(port, params).trained is None
 
 
 def test_an_nnx_state_is_params():
@@ -173,11 +186,11 @@ class Counted(nnx.Module):
 
 
 def test_an_nnx_module_that_holds_state_returns_it():
-    """The new statistics are returned beside the outputs; only parameters are declared."""
+    """The new statistics are returned beside the outputs; only an `nnx.Param` is trained."""
     model = as_function(Counted(), None)
     held = model.fn(model.params, X)
     assert isinstance(held, Held) and float(held.state["count"]) == 1 and not held.returned
-    assert model.declared == frozenset({"w"})
+    assert model.trained == Trained(frozenset({"w"}), "nnx.grad differentiates nnx.Param")
 
 
 class Averaging(nnx.Module):
@@ -234,3 +247,7 @@ def test_a_state_of_equinox_is_held():
     for out, held in cases:
         found = as_function(lambda p, x, out=out: out, (model, state)).fn((model, state), X)
         assert isinstance(found, Held) is held and (not held or found == Held(1, state, True))
+    trained = as_function(port, (model, state)).trained
+    assert trained is not None and not trained.declared
+    assert {"0/norm/weight", "0/norm/bias"} <= trained.paths
+    assert not any(path.startswith("1/") for path in trained.paths)

@@ -353,7 +353,7 @@ def tried(
     monkeypatch.setattr(schedules, "_range", lambda *_: (9, 4, True))
     monkeypatch.setattr(schedules, "_rates", lambda _, training, steps: np.array([[len(training)]]))
     proof: Any = SimpleNamespace(
-        port=None, draws=[None], trainable=None, torch_side=SimpleNamespace(module=None),
+        port=None, draws=[None], trained=None, torch_side=SimpleNamespace(module=None),
         may_search=lambda _: next(count, None) is not None,
     )  # fmt: skip
     return schedules.cause(proof, Training(sgd, scheduler=by_lambda), 4, share), names
@@ -493,7 +493,7 @@ def replayed(
         draws=[SimpleNamespace(state=START)],
         jax_gradients=[SimpleNamespace(leaves=[*GRADS.values(), np.ones(9)])],
         runs=[SimpleNamespace(grads={n: None if n in frozen else g for n, g in GRADS.items()})],
-        trainable=None,
+        trained=None,
         waivers=SimpleNamespace(names=lambda surface, name: (surface, name) in waived),
         torch_side=SimpleNamespace(replay=torchs),
     )
