@@ -10,7 +10,7 @@ import inspect
 import pathlib
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -28,6 +28,10 @@ class Trained(NamedTuple):
     paths: frozenset[str]
     rule: str  # "nnx.grad differentiates nnx.Param"
     declared: bool = True  # whether a type or a collection says that a leaf is trained
+
+    def state_of(self, leaves: Iterable[str]) -> frozenset[str]:
+        """Return the paths of the leaves that are state."""
+        return frozenset(path for path in leaves if path not in self.paths)
 
 
 class JaxFunction(NamedTuple):
@@ -143,6 +147,30 @@ def like(params: Any, tree: Any) -> Any:
         graph, state = nnx.split(params)
         return nnx.merge(graph, _as_state(state, tree))
     return _as_state(params, tree) if _is(params, "flax.nnx", "State") else tree
+
+
+def in_eval_mode(fn: Any, params: Any) -> tuple[Any, Any] | None:
+    """Return an nnx or equinox model in eval mode, as `.eval()` and `inference_mode` switch it.
+
+    The result is None if there is nothing to switch, as in the function of a tree of arrays.
+    """
+    if _is(params, "flax.nnx", "Module") or (_is(fn, "flax.nnx", "Module") and params is None):
+        from flax import nnx
+
+        holder = fn if params is None else params
+        switched = nnx.clone(holder)
+        switched.eval()
+        if nnx.graphdef(switched) == nnx.graphdef(holder):
+            return None
+        return (switched, None) if params is None else (fn, switched)
+    if "equinox" not in sys.modules:
+        return None
+    import equinox as eqx
+
+    if not any(_is(x, "equinox", "Module") for x in _parts((fn, params), "equinox", "Module")):
+        return None
+    switched = eqx.nn.inference_mode((fn, params))
+    return None if eqx.tree_equal(switched, (fn, params)) else switched
 
 
 def _from_nnx(fn: Callable[..., Any], module: Any) -> JaxFunction:

@@ -30,7 +30,7 @@ from jaxgrad.parity.prove.tracing import traced
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers
 from jaxgrad.parity.prove.weights.likeness import leaves_of
 from jaxgrad.parity.prove.weights.map import WeightMap
-from jaxgrad.parity.prove.weights.resolve import weight_map
+from jaxgrad.parity.prove.weights.resolve import Returned, weight_map
 from jaxgrad.parity.prove.weights.swaps import misnamed
 from jaxgrad.parity.ulp import scale_of
 
@@ -46,7 +46,8 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
             "loss= needs a pair (torch_loss, jax_loss): {} has a loss, {} has none".format(*names)
         )
     with clock("weights"):
-        params, weights = weight_map(side, request.fn, request.params, request.weights)
+        returned = functools.partial(_returned, side, request)
+        params, weights = weight_map(side, request.fn, request.params, request.weights, returned)
     model = as_function(request.fn, params)
     port, flow, notes = _ported(model, weights, request, clock, side)
     trains = any(side.flags.values())
@@ -60,7 +61,7 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
     with clock("align"):
         alignments = aligned(drawn, jax_runs)
     notes = (*side.notes, *notes, *unmatched, *tables.notes(replaced, port.program))
-    notes += tuple(misnamed(port.weights))
+    notes += tuple(misnamed(port.weights)) + _own_state(model, port)
     waivers = as_waivers(request.accept)
     return Evidence(
         side, model, port, flow, trainable, drawn, jax_runs, alignments, notes, clock, waivers
@@ -109,6 +110,39 @@ def _runs(
             jax_runs = [_watch(port, d.draw, side, clock) for d in drawn]
     again = functools.partial(_watch, port, side=side, clock=clock)
     return port, pairing.settled(port, drawn, jax_runs, again, side), unmatched
+
+
+def _returned(side: TorchSide, request: Request, params: Any) -> Returned:
+    """Return the leaves of params that the port returns as its new state."""
+    try:
+        program, _ = traced(as_function(request.fn, params), side, request)
+    except ProofError:  # the trace after the weights are known raises it again
+        return Returned()
+    paths = program.param_paths
+    held = {paths[i] for path in program.state_paths for i in leaves_of(path, paths)}
+    if checks.may_return_state(len(side.outputs), program):
+        return Returned(
+            hint=". fn returns a pair: if it is (outputs, new_state), pass has_state=True"
+        )
+    return Returned(held)
+
+
+def _own_state(model: JaxFunction, port: Port) -> tuple[str, ...]:
+    """Return the note on constant leaves of the port's state that hold no torch tensor."""
+    weights = port.weights
+    held = {i for i in range(len(weights.leaves)) if weights.names_of(i)}
+    names = [
+        path
+        for i, path in enumerate(weights.paths)
+        if i not in held and np.issubdtype(weights.leaves[i].dtype, np.inexact)
+    ]
+    if not names or not (model.trained or port.has_state):
+        return ()
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return (
+        f"the port's state {', '.join(names[:4])}{more} holds none of torch's tensors: it starts "
+        "with its own constant values",
+    )
 
 
 def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
