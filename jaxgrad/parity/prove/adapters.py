@@ -78,8 +78,9 @@ def _adapted(fn: Any, params: Any) -> JaxFunction:
             "params=(module, state) and fn=lambda params, x: jax.vmap(params[0], "
             "axis_name='batch', in_axes=(0, None), out_axes=(0, None))(x, params[1])"
         )
-    if _is(fn, "equinox", "Module") and params is None:
-        return JaxFunction(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
+    if _is(fn, "equinox", "Module") and (params is None or type(params) is type(fn)):
+        module = fn if params is None else params
+        return JaxFunction(lambda module, *args, **kwargs: module(*args, **kwargs), module)
     if _is(fn, "torch.nn", "Module"):
         raise ProofError(
             f"fn is the torch module {type(fn).__name__}: pass the torch module first and its JAX "

@@ -57,7 +57,7 @@ def weight_map(
         extra = [paths[i] for i in range(len(leaves)) if i not in full and _is_floating(leaves[i])]
         missing = [n for n in tensors if not mapped.leaves_of(n)]
     else:
-        mapped, missing, extra = infer(tensors, leaves, paths)
+        mapped, missing, extra = infer(tensors, leaves, paths, side.names)
     fresh = [path for path in extra if not varies(leaves[paths.index(path)])]
     found = Returned()
     if fresh and model.trained is not None:

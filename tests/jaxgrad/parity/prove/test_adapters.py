@@ -4,13 +4,14 @@ import functools
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
 from flax import linen, nnx
 
-from jaxgrad.parity import ProofError
+from jaxgrad.parity import ProofError, prove
 from jaxgrad.parity.prove.adapters import (
     Held,
     JaxFunction,
@@ -251,3 +252,32 @@ def test_a_state_of_equinox_is_held():
     assert trained is not None and not trained.declared
     assert {"0/norm/weight", "0/norm/bias"} <= trained.paths
     assert not any(path.startswith("1/") for path in trained.paths)
+
+
+class EquinoxNet(eqx.Module):
+    fc: eqx.nn.Linear
+
+    def __call__(self, x: Any) -> Any:
+        return jax.vmap(self.fc)(x)
+
+
+class EquinoxLoss(eqx.Module):
+    def __call__(self, net: Any, x: Any) -> Any:
+        return net(x) * 2
+
+
+def test_an_equinox_module_is_called_with_the_params_of_its_class():
+    """A converter may return another module of the same class; another class is an argument."""
+    torch.manual_seed(0)
+    module = torch.nn.Linear(3, 2)
+    net = EquinoxNet(eqx.nn.Linear(3, 2, key=jax.random.key(0)))
+
+    def convert(state: Any) -> Any:
+        new = [jnp.asarray(state[name]) for name in ("weight", "bias")]
+        return eqx.tree_at(lambda n: [n.fc.weight, n.fc.bias], net, new)
+
+    right = convert({name: x.numpy() for name, x in module.state_dict().items()})
+    assert prove(module, net, None, (X,), weights=convert).verdict == "pass"
+    assert prove(module, net, right, (X,)).verdict == "pass"
+    assert prove(module, EquinoxLoss(), right, (X,)).first.surface == "forward"  # pyright: ignore[reportOptionalMemberAccess]
+    assert prove(module, net, net, (X,)).verdict == "error"  # other weights
