@@ -94,6 +94,15 @@ def confirms(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:
     return max(c.difference for c in wrong) >= MARGIN * rest
 
 
+def may_confirm(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:
+    """Whether a change may explain the first steps that differ; `confirms` judges all steps.
+
+    A warmup from 0 leaves the weights unchanged in the first step, which is one constant.
+    """
+    wrong = any(c.verdict == "fail" for c in without)
+    return wrong and all(c.verdict != "fail" for c in changed)
+
+
 def settled(texts: Sequence[str], tested: str) -> tuple[str, bool]:
     """Return the cause that a report prints, and whether it is confirmed.
 

@@ -10,7 +10,7 @@ import inspect
 import pathlib
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import jax
@@ -22,12 +22,24 @@ from jaxgrad.parity.prove.users import ProofError as ProofError
 from jaxgrad.parity.prove.users import running
 
 
+class Trained(NamedTuple):
+    """The leaves that the `grad` of a framework differentiates; its other leaves are state."""
+
+    paths: frozenset[str]
+    rule: str  # "nnx.grad differentiates nnx.Param"
+    declared: bool = True  # whether a type or a collection says that a leaf is trained
+
+    def state_of(self, leaves: Iterable[str]) -> frozenset[str]:
+        """Return the paths of the leaves that are state."""
+        return frozenset(path for path in leaves if path not in self.paths)
+
+
 class JaxFunction(NamedTuple):
     """A function `fn(params, *inputs)` and its params, a tree of arrays."""
 
     fn: Callable[..., Any]
     params: Any
-    declared: frozenset[str] = frozenset()  # paths of the leaves that flax's optimizers train
+    trained: Trained | None = None  # None: every leaf
 
 
 class Held(NamedTuple):
@@ -45,15 +57,15 @@ def as_function(fn: Any, params: Any) -> JaxFunction:
     """
     if isinstance(fn, tuple) and len(fn) == 2 and params is None:
         fn, params = fn
-    fn, params, declared = _adapted(fn, params)
+    fn, params, trained = _adapted(fn, params)
     with running("params is not a tree that JAX accepts: jax.tree.map"):
         copied = jax.tree.map(lambda x: copy_to_numpy(x) if is_tensor(x) else x, params)
-    return JaxFunction(fn, copied, declared)
+    return JaxFunction(fn, copied, trained)
 
 
 def _adapted(fn: Any, params: Any) -> JaxFunction:
     if _is(fn, "flax.linen", "Module"):
-        return JaxFunction(_linen_apply(fn, params), params, _declared_by_linen(params))
+        return JaxFunction(_linen_apply(fn, params), params, _trained_by_linen(params))
     if _is(fn, "flax.nnx", "Module") and params is None:
         return _from_nnx(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
     if _is(params, "flax.nnx", "Module"):
@@ -66,8 +78,9 @@ def _adapted(fn: Any, params: Any) -> JaxFunction:
             "params=(module, state) and fn=lambda params, x: jax.vmap(params[0], "
             "axis_name='batch', in_axes=(0, None), out_axes=(0, None))(x, params[1])"
         )
-    if _is(fn, "equinox", "Module") and params is None:
-        return JaxFunction(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
+    if _is(fn, "equinox", "Module") and (params is None or type(params) is type(fn)):
+        module = fn if params is None else params
+        return JaxFunction(lambda module, *args, **kwargs: module(*args, **kwargs), module)
     if _is(fn, "torch.nn", "Module"):
         raise ProofError(
             f"fn is the torch module {type(fn).__name__}: pass the torch module first and its JAX "
@@ -84,10 +97,14 @@ def _adapted(fn: Any, params: Any) -> JaxFunction:
             _arrays(params),
         )
     if any(_is(x, "equinox.nn", "State") for x in _parts(params, "equinox.nn", "State")):
-        return JaxFunction(_holding_state(fn), params)
+        return JaxFunction(_holding_state(fn), params, _trained_by_equinox(params))
     if _takes_params_later(fn):  # as the flax models of transformers do
-        return JaxFunction(lambda tree, *args, **kwargs: fn(*args, params=tree, **kwargs), params)
-    return JaxFunction(fn, params)
+        return JaxFunction(
+            lambda tree, *args, **kwargs: fn(*args, params=tree, **kwargs),
+            params,
+            _trained_of_collections(params),
+        )
+    return JaxFunction(fn, params, _trained_of_collections(params))
 
 
 def _takes_params_later(fn: Callable[..., Any]) -> bool:
@@ -133,6 +150,30 @@ def like(params: Any, tree: Any) -> Any:
     return _as_state(params, tree) if _is(params, "flax.nnx", "State") else tree
 
 
+def in_eval_mode(fn: Any, params: Any) -> tuple[Any, Any] | None:
+    """Return an nnx or equinox model in eval mode, as `.eval()` and `inference_mode` switch it.
+
+    The result is None if there is nothing to switch, as in the function of a tree of arrays.
+    """
+    if _is(params, "flax.nnx", "Module") or (_is(fn, "flax.nnx", "Module") and params is None):
+        from flax import nnx
+
+        holder = fn if params is None else params
+        switched = nnx.clone(holder)
+        switched.eval()
+        if nnx.graphdef(switched) == nnx.graphdef(holder):
+            return None
+        return (switched, None) if params is None else (fn, switched)
+    if "equinox" not in sys.modules:
+        return None
+    import equinox as eqx
+
+    if not any(_is(x, "equinox", "Module") for x in _parts((fn, params), "equinox", "Module")):
+        return None
+    switched = eqx.nn.inference_mode((fn, params))
+    return None if eqx.tree_equal(switched, (fn, params)) else switched
+
+
 def _from_nnx(fn: Callable[..., Any], module: Any) -> JaxFunction:
     from flax import nnx
 
@@ -151,7 +192,8 @@ def _from_nnx(fn: Callable[..., Any], module: Any) -> JaxFunction:
             return out
         return Held(out, _merged(_arrays(nnx.state(merged, kinds)), params))
 
-    return JaxFunction(run, _arrays(state), _paths(_arrays(nnx.state(module, nnx.Param))))
+    trained = _paths(_arrays(nnx.state(module, nnx.Param)))
+    return JaxFunction(run, _arrays(state), Trained(trained, "nnx.grad differentiates nnx.Param"))
 
 
 def _changed(before: Any, after: Any) -> Any:
@@ -171,9 +213,32 @@ def _merged(left: Any, right: Any) -> Any:
     return {**left, **right, **both}
 
 
-def _declared_by_linen(variables: Any) -> frozenset[str]:
+def _trained_by_linen(variables: Any) -> Trained:
     """Return the leaves in linen's collection `params`."""
-    return frozenset(path for path in _paths(variables) if path.startswith("params/"))
+    trained = frozenset(path for path in _paths(variables) if path.startswith("params/"))
+    return Trained(trained, "flax trains the collection 'params'")
+
+
+def _trained_of_collections(params: Any) -> Trained | None:
+    """Return the trained leaves of linen's variables beside a function; None for other trees."""
+    if not isinstance(params, Mapping) or "params" not in params or len(params) == 1:
+        return None
+    if not all(isinstance(collection, Mapping) for collection in params.values()):
+        return None
+    return _trained_by_linen(params)._replace(declared=False)
+
+
+def _trained_by_equinox(params: Any) -> Trained:
+    """Return the leaves that are not in an equinox state, which `eqx.nn.State` holds."""
+
+    def is_state(x: Any) -> bool:
+        return _is(x, "equinox.nn", "State")
+
+    held = jax.tree.map(
+        lambda x: jax.tree.map(lambda _: not is_state(x), x), params, is_leaf=is_state
+    )
+    trained = frozenset(path for path, is_trained in paths.named(held) if is_trained)
+    return Trained(trained, "an eqx.nn.State holds no parameters", declared=False)
 
 
 def _paths(tree: Any) -> frozenset[str]:

@@ -222,14 +222,10 @@ _EXPLICIT = (
 )
 
 
-def _state_hint(count: int, program: JaxProgram) -> str:
-    """Return the advice to pass has_state=True, if fn returns a pair and torch its first part."""
-    if program.state_paths:
-        return ""
+def may_return_state(count: int, program: JaxProgram) -> bool:
+    """Whether fn returns a pair, the first part of which has torch's number of outputs."""
     heads = [path.split("/")[0] for path in program.out_paths]
-    if set(heads) != {"0", "1"} or heads.count("0") != count:
-        return ""
-    return "if fn returns (outputs, new_state), pass has_state=True; otherwise "
+    return not program.state_paths and set(heads) == {"0", "1"} and heads.count("0") == count
 
 
 def same_outputs(
@@ -239,7 +235,9 @@ def same_outputs(
     if len(outputs) != len(program.out_paths):
         names = ", ".join(n or "output" for n in program.out_paths)
         listed = ", ".join(f"{name or 'output'}{list(x.shape)}" for name, x in outputs.items())
-        state = _state_hint(len(outputs), program)
+        state = ""
+        if may_return_state(len(outputs), program):
+            state = "if fn returns (outputs, new_state), pass has_state=True; otherwise "
         raise ProofError(
             f"torch returns {len(outputs)} outputs ({listed}), JAX returns "
             f"{len(program.out_paths)} ({names}); {state}select the ones to compare with "

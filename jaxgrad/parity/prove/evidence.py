@@ -28,8 +28,9 @@ from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
 from jaxgrad.parity.prove.torch_side.values import Change, Native, TorchRun, changes
 from jaxgrad.parity.prove.tracing import traced
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers
+from jaxgrad.parity.prove.weights.likeness import leaves_of
 from jaxgrad.parity.prove.weights.map import WeightMap
-from jaxgrad.parity.prove.weights.resolve import weight_map
+from jaxgrad.parity.prove.weights.resolve import Returned, weight_map
 from jaxgrad.parity.prove.weights.swaps import misnamed
 from jaxgrad.parity.ulp import scale_of
 
@@ -45,7 +46,8 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
             "loss= needs a pair (torch_loss, jax_loss): {} has a loss, {} has none".format(*names)
         )
     with clock("weights"):
-        params, weights = weight_map(side, request.fn, request.params, request.weights)
+        returned = functools.partial(_returned, side, request)
+        params, weights = weight_map(side, request.fn, request.params, request.weights, returned)
     model = as_function(request.fn, params)
     port, flow, notes = _ported(model, weights, request, clock, side)
     trains = any(side.flags.values())
@@ -60,7 +62,7 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
     with clock("align"):
         alignments = aligned(drawn, jax_runs)
     notes = (*side.notes, *notes, *unmatched, *tables.notes(replaced, port.program))
-    notes += tuple(misnamed(port.weights))
+    notes += tuple(misnamed(port.weights)) + _own_state(model, port)
     waivers = as_waivers(request.accept)
     return Evidence(
         side, model, port, flow, trainable, drawn, jax_runs, alignments, notes, clock, waivers, held
@@ -111,6 +113,39 @@ def _runs(
     return port, pairing.settled(port, drawn, jax_runs, again, side), unmatched
 
 
+def _returned(side: TorchSide, request: Request, params: Any) -> Returned:
+    """Return the leaves of params that the port returns as its new state."""
+    try:
+        program, _ = traced(as_function(request.fn, params), side, request)
+    except ProofError:  # the trace after the weights are known raises it again
+        return Returned()
+    paths = program.param_paths
+    held = {paths[i] for path in program.state_paths for i in leaves_of(path, paths)}
+    if checks.may_return_state(len(side.outputs), program):
+        return Returned(
+            hint=". fn returns a pair: if it is (outputs, new_state), pass has_state=True"
+        )
+    return Returned(held)
+
+
+def _own_state(model: JaxFunction, port: Port) -> tuple[str, ...]:
+    """Return the note on constant leaves of the port's state that hold no torch tensor."""
+    weights = port.weights
+    held = {i for i in range(len(weights.leaves)) if weights.names_of(i)}
+    names = [
+        path
+        for i, path in enumerate(weights.paths)
+        if i not in held and np.issubdtype(weights.leaves[i].dtype, np.inexact)
+    ]
+    if not names or not (model.trained or port.has_state):
+        return ()
+    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+    return (
+        f"the port's state {', '.join(names[:4])}{more} holds none of torch's tensors: it starts "
+        "with its own constant values",
+    )
+
+
 def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
     """Return the weights that the port takes from its params.
 
@@ -138,7 +173,7 @@ class Evidence:
     model: JaxFunction
     port: Port
     flow: Flow
-    trainable: list[bool] | None
+    trainable: list[bool] | None  # the leaves that `trainable=` selects
     drawn: list[Drawn]
     jax_runs: list[Watched]  # the port's outputs and fingerprints on each draw
     alignments: tuple[Alignment, ...]  # of torch's values with the port's, on each draw
@@ -158,6 +193,28 @@ class Evidence:
     def runs(self) -> list[TorchRun]:
         """torch's run on each draw."""
         return [d.run for d in self.drawn]
+
+    @functools.cached_property
+    def trained(self) -> list[bool] | None:
+        """The leaves of params that are trained, None for all of them.
+
+        They are what `trainable=` selects, or else what the framework's own `grad` differentiates.
+        A leaf that holds a buffer of torch is state if the port returns it with the new state.
+        """
+        if self.trainable is not None:
+            return self.trainable
+        by_framework = self.model.trained
+        program, weights = self.port.program, self.port.weights
+        paths = program.param_paths
+        returned = {i for path in program.state_paths for i in leaves_of(path, paths)}
+        flags = self.torch_side.flags
+        mask = [
+            path in by_framework.paths
+            if by_framework is not None
+            else not (i in returned and not any(name in flags for name in weights.names_of(i)))
+            for i, path in enumerate(paths)
+        ]
+        return None if all(mask) else mask
 
     @functools.cached_property
     def native(self) -> Native:

@@ -100,11 +100,14 @@ def prove(
             or the module for parameter groups.
             Or a `Training`, which also has torch's scheduler, clipping, accumulation and average.
         steps: Number of optimizer steps to compare, by default 1. The weights are compared after
-            every step.
+            every step, and the outputs and the state of at least as many calls.
         has_state: Whether `fn` returns (outputs, new_state). The state is compared with all that
             torch's forward pass changes: buffers, parameters and attributes. A change that the port
             does not return fails if a further call of the module reads it, and is listed in a note
             otherwise. The state that an nnx or linen module holds is compared without `has_state`.
+            If params hold the state, both models are called at least three times with the state of
+            the last call, and then in eval mode if the port has it for the same params (nnx's
+            `.eval()`, equinox's `inference_mode`).
         accept: Known differences, each with the reason why it is accepted: surface -> pattern of
             torch's names -> reason, as in `{"updates": {"*running_var": "flax's is biased"}}`. They
             are reported. A pattern that no longer matches a difference fails.

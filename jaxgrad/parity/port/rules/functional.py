@@ -11,6 +11,7 @@ from typing import Any
 from jaxgrad import functional
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
 from jaxgrad.parity.port.values.lengths import depends_on_sizes
 from jaxgrad.parity.port.values.values import code_of, real_of
@@ -42,8 +43,24 @@ def write(op: Operation, **extra: ast.expr) -> ast.expr:
     }  # fmt: skip
     shared = _same_module(kept) if op.scope.run.classes is None else {}
     call = _written(f"F.{op.name}", signature, kept, shared)
+    if "key" not in extra and _draws(bound, signature):
+        extra["key"] = draws.key(op.name)
     call.keywords += [ast.keyword(name, code) for name, code in extra.items()]
     return call
+
+
+def _draws(bound: dict[str, Any], signature: inspect.Signature) -> bool:
+    """Return whether a call of our function needs a key: it takes one, and draws in this mode."""
+    parameter = signature.parameters.get("key")
+    if parameter is None or parameter.kind != parameter.KEYWORD_ONLY:
+        return False
+    if "_random_samples" in bound and real_of(bound["_random_samples"]) is not None:
+        return False
+    return all(
+        real_of(bound[name]) if name in bound else signature.parameters[name].default
+        for name in ("training", "train", "dropout")
+        if name in signature.parameters
+    )
 
 
 def _bound(op: Operation, signature: inspect.Signature) -> dict[str, Any]:

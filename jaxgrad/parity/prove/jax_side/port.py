@@ -84,6 +84,12 @@ class Port:
         run = self._scaled(self.leaves(draw), scales, self.noise(draw))
         return [np.asarray(x) for x in run.outputs]
 
+    def call(self, draw: Draw, leaves: Sequence[Any]) -> list[np.ndarray]:
+        """Return the outputs and the new state for other leaves than the draw's."""
+        values = _moved([np.asarray(x) for x in leaves])
+        outputs, _ = self._watch(values, {}, self.noise(draw))
+        return [np.asarray(x) for x in outputs]
+
     def value(self, draw: Draw, spot: Spot) -> np.ndarray:
         """Return one value of the JAX program."""
         if self._keeps:

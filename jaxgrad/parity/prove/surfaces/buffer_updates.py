@@ -102,13 +102,33 @@ def _accepted(evidence: Evidence, compared: Sequence[Compared]) -> list[Compared
 def _compared(evidence: Evidence, draw: int) -> list[Compared]:
     """Compare all that one forward pass changes in either framework, on one draw."""
     drawn = evidence.drawn[draw]
-    left = changes(drawn.run, drawn.draw.state)
-    state = _state(evidence, draw)
-    new = _new(evidence, draw, state, left)
+    return compared_after(
+        evidence, drawn.draw.state, drawn.run, drawn.reruns, _state(evidence, draw)
+    )
+
+
+def compared_after(
+    evidence: Evidence,
+    before: Mapping[str, np.ndarray],
+    run: TorchRun,
+    reruns: Sequence[TorchRun],
+    state: Mapping[str, np.ndarray],
+) -> list[Compared]:
+    """Compare all that one or several forward passes change in either framework.
+
+    Args:
+        evidence: All runs.
+        before: The weights before the first pass.
+        run: torch's last pass.
+        reruns: The same pass with all numbers perturbed by an ULP.
+        state: The port's new state by path.
+    """
+    left = changes(run, before)
+    new = _new(evidence, before, state, left)
     compared = []
     for name, x in left.items():
         if name in new:
-            judged = _judge(name, x, new[name].value, drawn.reruns)
+            judged = _judge(name, x, new[name].value, reruns)
             compared.append(Compared(x, judged, *new[name]))
         elif x.after is None and state:
             compared.append(Compared(x, Judged(name, "pass", 0.0, 0.0, 1.0), ""))
@@ -116,22 +136,30 @@ def _compared(evidence: Evidence, draw: int) -> list[Compared]:
             compared.append(Compared(x, _missing(name, x), ""))
     for name, (path, value) in new.items():
         if name not in left:
-            before = np.asarray(drawn.draw.state[name])
+            old = np.asarray(before[name])
             kind = "parameter" if name in evidence.torch_side.flags else "buffer"
-            x = Left(kind, before, before)
+            x = Left(kind, old, old)
             compared.append(Compared(x, _judge(name, x, value, ()), path, value))
     return compared
 
 
 def _state(evidence: Evidence, draw: int) -> dict[str, np.ndarray]:
     """Return the port's new state on one draw, by path."""
-    program, outputs = evidence.port.program, evidence.jax_runs[draw].outputs
+    return state_in(evidence, evidence.jax_runs[draw].outputs)
+
+
+def state_in(evidence: Evidence, outputs: Sequence[np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the port's new state, by path, from all that its program returns."""
+    program = evidence.port.program
     values = map(np.asarray, outputs[len(program.out_paths) :])
     return dict(zip(program.state_paths, values, strict=True))
 
 
 def _new(
-    evidence: Evidence, draw: int, state: Mapping[str, np.ndarray], left: Mapping[str, Left]
+    evidence: Evidence,
+    before: Mapping[str, np.ndarray],
+    state: Mapping[str, np.ndarray],
+    left: Mapping[str, Left],
 ) -> dict[str, New]:
     """Return the port's new state by torch's names.
 
@@ -139,10 +167,10 @@ def _new(
     """
     if not state:
         return {}
-    new, used = _mapped(evidence, draw, state)
-    torch_state, flags = evidence.draws[draw].state, evidence.torch_side.flags
+    new, used = _mapped(evidence, before, state)
+    flags = evidence.torch_side.flags
     floating = evidence.port.weights.tensors
-    whole = [name for name in torch_state if name not in floating and name not in flags]
+    whole = [name for name in before if name not in floating and name not in flags]
     names = [name for name in dict.fromkeys((*left, *whole)) if name not in new]
     as_paths = [name.replace(".", "/") for name in names]
     for path, x in state.items():
@@ -199,7 +227,7 @@ def _is_array(left: Left | None, numbers: bool) -> bool:
 
 
 def _mapped(
-    evidence: Evidence, draw: int, state: Mapping[str, np.ndarray]
+    evidence: Evidence, before: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, New], set[str]]:
     """Return the values of the leaves that hold torch's tensors in params, and their paths."""
     program, weights = evidence.port.program, evidence.port.weights
@@ -213,7 +241,7 @@ def _mapped(
     own = dataclasses.replace(
         weights,
         pieces=tuple(piece for piece in weights.pieces if piece.name in names),
-        tensors={name: np.asarray(evidence.draws[draw].state[name]) for name in names},
+        tensors={name: np.asarray(before[name]) for name in names},
         rule=None,
     )
     leaves = own.to_jax(own.tensors)
@@ -280,6 +308,12 @@ def _unread(evidence: Evidence, wrong: Sequence[Compared]) -> Mapping[str, bool]
     """Return the wrong values that no further call of torch's module reads."""
     names = tuple(dict.fromkeys(c.judged.name for c in wrong if c.left.before is not c.left.after))
     return evidence.unread(names) if names else {}
+
+
+def needed(evidence: Evidence, compared: Sequence[Compared]) -> list[Compared]:
+    """Leave out the values that differ and that nothing depends on."""
+    unread = _unread(evidence, [c for c in compared if _is_wrong(c)])
+    return [c for c in compared if not _is_idle(evidence, c, unread)]
 
 
 def _is_idle(evidence: Evidence, compared: Compared, unread: Mapping[str, bool]) -> bool:

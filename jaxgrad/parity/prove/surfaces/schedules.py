@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import math
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -65,32 +66,88 @@ def surface(evidence: Evidence, training: Training, steps: int) -> Surface:
     return Surface("updates", "fail" if findings else "pass", "; ".join(texts), findings=findings)
 
 
-def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
-    """Compare torch's scheduler, stepped without training, with the port's schedule."""
+class Schedules(NamedTuple):
+    """The learning rates of one parameter group, by step, in both frameworks."""
+
+    torch: np.ndarray
+    jax: np.ndarray
+    differ: np.ndarray  # a bool for each step
+    group: int | None  # its number, if there are several
+
+    @property
+    def first(self) -> int:
+        """The first step in which they differ, counted from 1."""
+        return int(np.argmax(self.differ)) + 1
+
+
+def given(evidence: Evidence, training: Training, total: int) -> Schedules | None:
+    """Compare torch's scheduler, stepped without training, with the port's schedule.
+
+    Returns:
+        The group that differs first, or None if all groups agree or there is no schedule.
+    """
     from jaxgrad.parity.prove.torch_side import loop
 
+    if training.schedule is None:
+        return None
     rates = loop.learning_rates(training, evidence.torch_side.module, total)
     values = [_values(training.schedule, step, rates[step]) for step in range(total)]
-    every_expected, every_actual = np.array(rates), np.array(values)  # (step, group)
-    differ = _differs(every_actual, every_expected)
+    expected, actual = np.array(rates), np.array(values)  # (step, group)
+    differ = _differs(actual, expected)
     if not differ.any():
-        text = f"the schedules agree in all {total} steps"
-        return Surface("updates", "pass", text)
-    group = int(np.argmax(differ.any(0)))
-    expected, actual, wrong = every_expected[:, group], every_actual[:, group], differ[:, group]
-    first = int(np.argmax(wrong))
+        return None
+    step = int(np.argmax(differ.any(1)))
+    group = int(np.argmax(differ[step]))
+    several = group if differ.shape[1] > 1 else None
+    return Schedules(expected[:, group], actual[:, group], differ[:, group], several)
+
+
+class Failing(NamedTuple):
+    """The first step in which the given schedules differ, and the surface that says so."""
+
+    step: int
+    surface: Surface
+
+
+def failing(evidence: Evidence, training: Training, steps: int) -> Failing | None:
+    """Compare the schedules that the user gives; None if they agree or there are none."""
+    if training.schedule is None or not evidence.rerunnable:
+        return None
+    found = given(evidence, training, _range(evidence, training, steps)[0])
+    return None if found is None else Failing(found.first, _different(training, found))
+
+
+def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
+    """Judge the schedules that the user gives."""
+    found = given(evidence, training, total)
+    if found is None:
+        return Surface("updates", "pass", f"the schedules agree in all {total} steps")
+    return _different(training, found)
+
+
+def _different(training: Training, found: Schedules) -> Surface:
+    """Say in which steps the schedules differ."""
+    total, first = len(found.differ), found.first - 1
+    expected, actual = found.torch[first], found.jax[first]
     finding = Finding(
         "updates",
-        "the learning rate" + (f" of group {group}" if differ.shape[1] > 1 else ""),
-        name_of(training.schedule),
-        f"the schedules differ first in step {first + 1} of {total} ({COUNTED}), by "
-        f"{abs(actual[first] - expected[first]):.2g}",
-        torch_value=float(expected[first]),
-        jax_value=float(actual[first]),
-        cause=shift(expected, actual),
+        "the learning rate" + ("" if found.group is None else f" of group {found.group}"),
+        _name(training.schedule),
+        f"the schedules differ first in step {found.first} of {total} ({COUNTED}), by "
+        f"{abs(actual - expected):.2g}",
+        torch_value=float(expected),
+        jax_value=float(actual),
+        cause=shift(found.torch, found.jax),
     )
-    text = f"the schedules differ in {int(wrong.sum())} of {total} steps"
+    text = f"the schedules differ in {int(found.differ.sum())} of {total} steps"
     return Surface("updates", "fail", text, findings=(finding,))
+
+
+def _name(schedule: Any) -> str:
+    """Return the schedule's name and line; not those of a function in a library's own file."""
+    code = getattr(inspect.unwrap(schedule), "__code__", None)
+    is_own = code is not None and "site-packages" not in code.co_filename
+    return name_of(schedule) if is_own else "Training(schedule=)"
 
 
 def _values(schedule: Any, step: int, rates: list[float]) -> list[float]:
@@ -174,7 +231,7 @@ def cause(evidence: Evidence, training: Training, total: int, share: float) -> t
     if not math.isfinite(share):
         return "", False
     allowed = min(_TOLERANCE, share / MARGIN)
-    numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trainable).numbers()
+    numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trained).numbers()
     found = []
     for variant in hypotheses(evidence, training, numbers, total):
         if not evidence.may_search(variant.text):
@@ -308,7 +365,7 @@ def replay(
     port, draw = evidence.port, evidence.draws[0]
     given = evidence.jax_gradients[0].leaves[: len(port.program.param_paths)]
     trained = _gradients(evidence)
-    jax_loop = Loop(port, training, draw, evidence.trainable)
+    jax_loop = Loop(port, training, draw, evidence.trained)
     before: tuple[Any, Any] = (draw.state, draw.state)
     apart = port.weights.not_one_to_one
     names = [

@@ -13,11 +13,21 @@ from jaxgrad.parity.prove.acceptance import UNKNOWN, Compared, Range
 from jaxgrad.parity.prove.evidence import Evidence, explained
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge, max_difference
 from jaxgrad.parity.prove.report import Finding, Surface
-from jaxgrad.parity.prove.surfaces import conjugates, moments, numbers, trajectories, update_causes
+from jaxgrad.parity.prove.surfaces import (
+    conjugates,
+    moments,
+    numbers,
+    schedules,
+    trajectories,
+    update_causes,
+)
 from jaxgrad.parity.prove.surfaces.trajectories import Trajectories
 from jaxgrad.parity.prove.torch_side.side import State
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.ulp import scale_of
+
+
+_ROUNDOFF = float(np.finfo(np.float32).eps) / 2  # the rounding of a number to float32
 
 
 def surfaces(evidence: Evidence, training: Training, steps: int) -> list[Surface]:
@@ -33,9 +43,28 @@ def surfaces(evidence: Evidence, training: Training, steps: int) -> list[Surface
         return [Surface("updates", "not judged", _not_comparable(apart))]
     weights = _weights(trained)
     if weights.verdict == "fail":
-        return [weights]
+        changes = _all_changes(trained, paths)
+        first = min(change.step for change in changes if change.judged.verdict == "fail")
+        return _with_schedules(trained, [weights], first)
     explained = [Surface("updates", "pass", _not_comparable(apart))] if apart else []
-    return [weights, *explained, *_moments(trained)]
+    judged = [weights, *explained, *_moments(trained)]
+    failed = any(s.verdict == "fail" for s in judged)
+    return _with_schedules(trained, judged, max(paths.torch)) if failed else judged
+
+
+def _with_schedules(trained: Trained, failed: list[Surface], step: int) -> list[Surface]:
+    """Add the schedules that the user gives, if they differ.
+
+    They come first, unless the weights differ in an earlier `step`, or in the same one with a
+    confirmed cause.
+    """
+    evidence, training, paths, _ = trained
+    first = schedules.failing(evidence, training, max(paths.torch))
+    if first is None:
+        return failed
+    confirmed = any(f.tested for s in failed for f in s.findings)
+    is_first = first.step < step or (first.step == step and not confirmed)
+    return [first.surface, *failed] if is_first else [*failed, first.surface]
 
 
 def _not_comparable(reasons: Mapping[str, str]) -> str:
@@ -97,7 +126,7 @@ def _weights(trained: Trained) -> Surface:
             name,
             evidence.jax_place(name),
             f"the {noun} after step {step} is off by {judged.share:.2g} (relative to the weight's "
-            f"change){_not_compared(paths, step)}",
+            f"change){_not_compared(paths, step)}{_in_float32(judged.share)}",
             **judged.worst,
         )
         first = {change.name for change in wrong if change.step == step}
@@ -154,6 +183,11 @@ def _moments(trained: Trained) -> list[Surface]:
         return [Surface("updates", "pass", text, rows)]
     text = "the optimizer moments are not compared, because their names differ"
     return [Surface("updates", "pass", text)] if moments.count(paths.moments) else []
+
+
+def _in_float32(share: float) -> str:
+    """Say that a difference is smaller than the rounding of float32."""
+    return "" if share >= _ROUNDOFF else "; float32's rounding is larger (6e-08)"
 
 
 def _not_compared(paths: Trajectories, step: int) -> str:

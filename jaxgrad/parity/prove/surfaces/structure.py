@@ -76,7 +76,9 @@ def _training(evidence: Evidence, name: str) -> Iterator[Finding]:
     port, trained = evidence.port, evidence.torch_side.flags[name]
     leaves, where = port.weights.leaves_of(name), port.weights.place_of(name)
     reached = any(port.reachable[i] for i in leaves)
-    mask = evidence.trainable
+    mask, by_framework = evidence.trained, evidence.model.trained
+    if evidence.trainable is not None:
+        by_framework = None
     selected = reached if mask is None else any(mask[i] for i in leaves)
     gradient = evidence.runs[0].grads[name]
     if not trained:
@@ -88,10 +90,16 @@ def _training(evidence: Evidence, name: str) -> Iterator[Finding]:
                 "a stop_gradient is missing; or list the trained leaves in trainable=",
             )
     elif mask is not None and not selected and gradient is not None:
-        text = "the parameter is trained in torch, but trainable= excludes it in JAX"
-        yield _finding(name, where, text)
+        if by_framework is None:
+            text = "the parameter is trained in torch, but trainable= excludes it in JAX"
+            yield _finding(name, where, text)
+        else:
+            text = f"the parameter is trained in torch, but not in JAX: {by_framework.rule}"
+            cause = "hold the leaf as a parameter, or list the trained leaves in trainable="
+            yield _finding(name, where, text, cause)
     elif gradient is None:
-        if reached and not _is_zero(evidence, name):
+        is_state = by_framework is not None and not selected
+        if reached and not is_state and not _is_zero(evidence, name):
             text = "torch computes no gradient (None), but JAX computes one"
             yield _finding(name, where, text, "a stop_gradient is missing where torch detaches")
     elif unreached := _unreached(port, name, gradient):
@@ -118,12 +126,14 @@ def _untied(port: Port, name: str) -> Iterator[Finding]:
 
 def _trained_buffers(evidence: Evidence, has_optimizer: bool) -> Iterator[Finding]:
     """Yield the leaves that the port trains although torch has a buffer in their place."""
-    port, mask = evidence.port, evidence.trainable
+    port, mask = evidence.port, evidence.trained
+    declared = evidence.model.trained is not None and evidence.model.trained.declared
     buffers = set(evidence.torch_side.state) - set(evidence.torch_side.flags)
     for i, path in enumerate(port.program.param_paths):
         names = [name for name in port.weights.names_of(i) if name in buffers]
-        declared = path in evidence.model.declared
-        trained = (declared or has_optimizer) and port.reachable[i] if mask is None else mask[i]
+        trained = mask is None or mask[i]
+        if evidence.trainable is None:
+            trained = trained and port.reachable[i] and (declared or has_optimizer)
         if names and trained:
             instead = "a variable that is not a param" if declared else "a tree of its own"
             cause = (

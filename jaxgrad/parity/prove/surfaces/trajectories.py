@@ -59,7 +59,7 @@ def of_port(
 ) -> tuple[dict[int, State], dict[int, State], Any]:
     """Return the port's weights and averages after these steps, and its optimizer's last state."""
     draws = evidence.draws
-    loop = Loop(evidence.port, training, draws[0], evidence.trainable)
+    loop = Loop(evidence.port, training, draws[0], evidence.trained)
 
     def backward(number: int, params: list[Any]) -> Gradients:
         draw = draws[number % len(draws)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 import numpy as np
 
-from jaxgrad.parity.prove.acceptance import Compared, confirms, settled
+from jaxgrad.parity.prove.acceptance import Compared, confirms, may_confirm, settled
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.loop import Loop
+from jaxgrad.parity.prove.jax_side.port import Gradients
+from jaxgrad.parity.prove.jax_side.program import flat
 from jaxgrad.parity.prove.surfaces import schedules
 from jaxgrad.parity.prove.surfaces.numbers import proportion
 from jaxgrad.parity.prove.surfaces.trajectories import Trajectories, first_steps
@@ -63,7 +66,8 @@ class Search:
             cause, confirmed = self._tested()
             if cause:
                 return cause, confirmed
-        return _observed(self.training, self.paths, name), False
+        repeated = _of_micro_batches(self.evidence, self.training, self.paths)
+        return repeated or _observed(self.paths, name), False
 
     def _tested(self) -> tuple[str, bool]:
         found, partial = self._accepted(self.training, None, self.paths, self.step)
@@ -117,7 +121,8 @@ class Search:
                 continue
             variant = tried._replace(clip=tried.clip or clip)
             changed = self._rerun(variant, paths, step)
-            if changed is None or not confirms(early, self.compare(changed)):
+            accepts = may_confirm if step < self.last else confirms
+            if changed is None or not accepts(early, self.compare(changed)):
                 continue
             if step < self.last:
                 if not self.evidence.may_search(tried.text):
@@ -144,9 +149,7 @@ class Search:
         from jaxgrad.parity.prove.torch_side import port_numbers, variants
 
         evidence = self.evidence
-        numbers = Loop(
-            evidence.port, self.training, evidence.draws[0], evidence.trainable
-        ).numbers()
+        numbers = Loop(evidence.port, self.training, evidence.draws[0], evidence.trained).numbers()
         yield from schedules.hypotheses(evidence, training, numbers, self.last)
         yield from _rates(evidence, training, paths)
         yield from _decays(evidence, training, paths)
@@ -173,13 +176,65 @@ def _setting(text: str) -> str:
     return text.partition(", torch uses")[0].removeprefix("the ").replace("is missing", "is 0")
 
 
-def _observed(training: Training, paths: Trajectories, name: str) -> str:
-    """Describe the difference of a weight, if it is of a known kind."""
-    if training.accumulate > 1 and not _counts_micro_batches(paths.opt_state):
+def _of_micro_batches(evidence: Evidence, training: Training, paths: Trajectories) -> str:
+    """Say that the port's transformation makes an update at each micro-batch, if it does.
+
+    torch's optimizer makes one update for all micro-batches of a step. The weights that the port
+    has at each micro-batch tell whether it changes them, and the counters in its state how often
+    the transformations in it were called.
+    """
+    if training.accumulate < 2 or _counts_micro_batches(paths.opt_state):
+        return ""
+    if _moves_at_each_micro_batch(evidence, training):
         return (
-            "the transformation updates the weights at each micro-batch, because its state does "
-            f"not count them; wrap it in optax.MultiSteps(tx, {training.accumulate})"
+            "the transformation changes the weights at each micro-batch, torch's optimizer after "
+            f"all {training.accumulate}; wrap it in optax.MultiSteps(tx, {training.accumulate})"
         )
+    steps = max(paths.torch)
+    for state, count in _counters(paths.opt_state):
+        if count == training.accumulate * steps:
+            made = f"{count} updates in " + ("1 step" if steps == 1 else f"{steps} steps")
+            return (
+                f"{state} counts {made}: the transformation in it is called at each micro-batch, "
+                f"torch's optimizer once for all {training.accumulate}. Give it the mean of their "
+                f"gradients, as optax.MultiSteps(..., {training.accumulate}) around it does"
+            )
+    return ""
+
+
+def _moves_at_each_micro_batch(evidence: Evidence, training: Training) -> bool:
+    """Return whether the port's weights differ between all micro-batches of the first step."""
+    seen: list[list[np.ndarray]] = []
+
+    def backward(number: int, params: list[Any]) -> Gradients:
+        seen.append([np.asarray(x) for x in params])
+        draw = evidence.draws[number % len(evidence.draws)]
+        return evidence.gradients(draw, leaves=[*params, *flat(draw.inputs)[1]])
+
+    loop = Loop(evidence.port, training, evidence.draws[0], evidence.trained)
+    loop.step(backward)
+    trained = [i for i, flag in enumerate(loop.trained) if flag]
+    return all(
+        any(not np.array_equal(x[i], y[i]) for i in trained) for x, y in itertools.pairwise(seen)
+    )
+
+
+def _counters(state: Any) -> Iterator[tuple[str, int]]:
+    """Yield the name of each state of optax that has a counter of updates, and its value."""
+    if isinstance(state, tuple) and hasattr(state, "_fields"):
+        count = getattr(state, "count", None)
+        if np.ndim(count) == 0 and np.issubdtype(np.asarray(count).dtype, np.integer):
+            yield type(state).__name__, int(np.asarray(count))
+    if isinstance(state, tuple | list):
+        for part in state:
+            yield from _counters(part)
+    elif isinstance(state, Mapping):
+        for part in state.values():
+            yield from _counters(part)
+
+
+def _observed(paths: Trajectories, name: str) -> str:
+    """Describe the difference of a weight, if it is of a known kind."""
     before, expected, actual = paths.before[name], paths.torch, paths.jax
     if all(np.array_equal(weights[name], before) for weights in expected.values()):
         return "torch skips the weight, which has no gradient, but JAX's optimizer changes it"

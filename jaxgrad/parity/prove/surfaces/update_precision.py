@@ -64,7 +64,7 @@ def largest_error(evidence: Evidence, training: Training) -> Float32Error | str:
 def _jax_rounded(evidence: Evidence, training: Training, draw: Any, leaves: list[Any]) -> Any:
     """Return the port's weights after a few steps in float32."""
     with jax.enable_x64(False):
-        loop = Loop(evidence.port, training, draw, evidence.trainable, lifted=False)
+        loop = Loop(evidence.port, training, draw, evidence.trained, lifted=False)
         for _ in range(_STEPS):
             loop.step(lambda *_: Gradients([], leaves, {}))
         return {name: single_precision.wide(x) for name, x in loop.parameters().items()}

@@ -7,6 +7,7 @@ from jaxgrad.parity.prove.report import NO_OPTIMIZER, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import (
     buffer_updates,
+    later_calls,
     schedules,
     single_precision,
     steps,
@@ -22,6 +23,10 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
     notes: tuple[str, ...] = () if left is None else left.notes
     if left is not None and left.surface.text:
         surfaces.append(left.surface)
+        if left.surface.verdict == "pass":
+            accepted = any(row["verdict"] == "accepted" for row in left.surface.rows)
+            later = later_calls.surface(evidence, request, accepted)
+            surfaces += [] if later is None else [later]
     if request.optimizer is not None:
         training = as_training(request.optimizer)
         count = 1 if request.steps is None else int(request.steps)

@@ -272,6 +272,11 @@ class Dumped:
         """Return the names of the changed values that no further call of the module reads."""
         return {name: x for name, x in self.contents.unread.items() if name in left}
 
+    def calls(self, draws: Sequence[Draw], *, evaluates: bool) -> NoReturn:
+        """Raise an error, because a dump cannot run torch."""
+        del evaluates
+        self.run(draws[0])
+
     def single_precision(self, draw: Draw) -> list[TorchRun]:
         """Return no runs: a dump contains only float64."""
         del draw

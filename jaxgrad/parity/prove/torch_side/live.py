@@ -34,7 +34,14 @@ from jaxgrad.parity.prove.torch_side.first_run import check_module, check_run
 from jaxgrad.parity.prove.torch_side.loop import Loop, add_gradients, build_optimizer
 from jaxgrad.parity.prove.torch_side.ranges import Ranges
 from jaxgrad.parity.prove.torch_side.redraws import Range, candidates, edges
-from jaxgrad.parity.prove.torch_side.side import Drawn, Gradients, State, Steps, compared_steps
+from jaxgrad.parity.prove.torch_side.side import (
+    Calls,
+    Drawn,
+    Gradients,
+    State,
+    Steps,
+    compared_steps,
+)
 from jaxgrad.parity.prove.torch_side.values import Mistakes, Native, TorchRun, differences, similar
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.users import ProofError, running
@@ -310,6 +317,47 @@ class Live:
             self.module, lambda: self._load(draw.state), call, draw.state, left
         )
         return trials.unread()
+
+    def calls(self, draws: Sequence[Draw], *, evaluates: bool) -> Calls:
+        """Call the module on the inputs of several draws, one after the other, forward only.
+
+        If `evaluates`, the last call is made in eval mode.
+        """
+        near = ([self._perturbed(draw, salt) for draw in draws] for salt in (0, 1))
+        return Calls(
+            self._calls(draws, evaluates),
+            [self._calls(x, evaluates, rough=salt) for salt, x in enumerate(near)],
+        )
+
+    def _calls(
+        self, draws: Sequence[Draw], evaluates: bool, rough: int | None = None
+    ) -> list[TorchRun]:
+        state = draws[0].state
+        self._load(state)
+        before = left_behind.attributes(self.module)
+        modes = [(part, part.training) for part in self.module.modules()]
+        runs = []
+        try:
+            for number, draw in enumerate(draws, 1):
+                if evaluates and number == len(draws):
+                    self.module.eval()
+                options = self._options(draw)
+                with running(f"torch: call {number} of {type(self.module).__name__}"):
+                    run = torch_run.run(
+                        self.module, draw.inputs, self.pick, self.loss, watch=False, rough=rough,
+                        **options,
+                    )  # fmt: skip
+                for part, mode in modes:
+                    part.training = mode
+                after = left_behind.attributes(self.module)
+                run.attributes = left_behind.changed_attributes(before, after)
+                run.parameters = left_behind.changed_parameters(self.module, state, self.flags)
+                runs.append(run)
+        finally:
+            for part, mode in modes:
+                part.training = mode
+            self._load(state)
+        return runs
 
     def _options(self, draw: Draw) -> dict[str, Any]:
         """Return the options of a run: its random numbers, and whether inputs have gradients."""

@@ -69,6 +69,17 @@ class Steps:
     moment_reruns: Sequence[Mapping[str, State]] = ()
 
 
+@dataclasses.dataclass
+class Calls:
+    """Calls of a module one after the other, each of which starts with what the last one left.
+
+    The changed parameters, buffers and attributes of a run are those since the first call.
+    """
+
+    runs: list[TorchRun]
+    reruns: list[list[TorchRun]]  # of all calls, with every number perturbed by an ULP
+
+
 _STATES = 500_000_000  # bytes of the weights that a trajectory stores
 
 
@@ -173,6 +184,13 @@ class TorchSide(Protocol):
         Returns:
             For each such name, whether a layer of `torch.nn` has the value, as a batch norm has a
             counter.
+        """
+        ...
+
+    def calls(self, draws: Sequence[Draw], *, evaluates: bool) -> Calls:
+        """Call the module on the inputs of several draws, one after the other, forward only.
+
+        If `evaluates`, the last call is made in eval mode.
         """
         ...
 

@@ -46,6 +46,43 @@ def constants(
     return pieces
 
 
+def tied(
+    tensors: Mapping[str, np.ndarray],
+    leaves: Sequence[ParamLeaf],
+    names: Mapping[str, str],
+    known: Sequence[Piece],
+) -> list[Piece]:
+    """Pair a leaf with a constant tensor that another leaf holds under another of its keys.
+
+    Args:
+        tensors: The constant tensors by name.
+        leaves: The constant leaves that are without a tensor.
+        names: The keys of torch's state_dict, each with the name of its tensor.
+        known: The pieces of the other leaves.
+    """
+    keys: dict[str, list[str]] = {}
+    for key, name in names.items():
+        keys.setdefault(name, []).append(key)
+    held: dict[str, set[int]] = {}
+    for piece in known:
+        held.setdefault(piece.name, set()).add(piece.leaf)
+    pieces: list[Piece] = []
+    for leaf in leaves:
+        fits = [
+            (likeness(key, leaf.path), name)
+            for name, t in tensors.items()
+            if t.size == leaf.value.size and _equal(t, leaf.value)
+            for key in keys.get(name, ())
+            if len(held.get(name, ())) < len(keys[name])
+        ]
+        if fits:
+            _, name = max(fits, key=lambda pair: pair[0])
+            index = np.arange(leaf.value.size).reshape(leaf.value.shape)
+            pieces.append(Piece(leaf.number, everything(leaf.value), name, index, guessed=True))
+            held.setdefault(name, set()).add(leaf.number)
+    return pieces
+
+
 def _take(free: Mapping[str, np.ndarray], pieces: list[Piece]) -> list[Piece]:
     """Mark the elements of some pieces as used, and return the pieces."""
     for piece in pieces:

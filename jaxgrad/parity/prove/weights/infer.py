@@ -16,7 +16,10 @@ from jaxgrad.parity.prove.weights.map import Piece, WeightMap
 
 
 def infer(
-    tensors: Mapping[str, np.ndarray], leaves: Sequence[np.ndarray], paths: Sequence[str]
+    tensors: Mapping[str, np.ndarray],
+    leaves: Sequence[np.ndarray],
+    paths: Sequence[str],
+    names: Mapping[str, str] | None = None,
 ) -> tuple[WeightMap, list[str], list[str]]:
     """Infer the weight map from the values of tensors and leaves.
 
@@ -24,6 +27,8 @@ def infer(
         tensors: torch's floating parameters and buffers by name; tied ones under their first name.
         leaves: Array leaves of the JAX params.
         paths: Paths of the leaves.
+        names: The keys of torch's state_dict, each with the name of its tensor. A port may store a
+            tied tensor under each of its keys.
 
     Returns:
         The map, the torch tensors that are in no leaf, and the paths of leaves that hold no tensor.
@@ -47,6 +52,7 @@ def infer(
     rest = without(floating, pieces)
     constant = {name: tensors[name] for name in tensors if name not in indexed.varied}
     pieces += by_name.constants(constant, rest, by_name.scored(paths, pieces), pieces)
+    pieces += by_name.tied(constant, without(rest, pieces), names or {}, pieces)
     pieces += list(summed_zeros(tensors, pieces))
     used = {piece.name for piece in pieces}
     return (

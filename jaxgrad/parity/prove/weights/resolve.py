@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.lazy import Lazy
 from jaxgrad.parity.prove.torch_side.side import TorchSide
 from jaxgrad.parity.prove.users import ProofError
+from jaxgrad.parity.prove.weights.by_value import varies
 from jaxgrad.parity.prove.weights.converter import Converter
 from jaxgrad.parity.prove.weights.given import from_mapping
 from jaxgrad.parity.prove.weights.infer import infer
@@ -23,14 +24,31 @@ from jaxgrad.parity.prove.weights.map import Piece, Tensors, WeightMap
 
 
 def weight_map(
-    side: TorchSide, fn: Any, params: Any, weights: Callable[..., Any] | Mapping[str, Any] | None
+    side: TorchSide,
+    fn: Any,
+    params: Any,
+    weights: Callable[..., Any] | Mapping[str, Any] | None,
+    returned: Callable[[Any], Returned] | None = None,
 ) -> tuple[Any, WeightMap]:
-    """Return the JAX params and the map from torch's weights to them."""
+    """Return the JAX params and the map from torch's weights to them.
+
+    A constant leaf that holds state may be without a tensor: the port may start its state from
+    zeros where torch starts from ones.
+
+    Args:
+        side: The torch model.
+        fn: The JAX model, as the user gave it.
+        params: Its params.
+        weights: The argument `weights=`.
+        returned: Function from params to the leaves that `fn` returns as its new state. It is
+            called if leaves are without a tensor.
+    """
     names = [name for name, x in side.state.items() if _is_floating(x)]
     tensors = Lazy(names, lambda name: np.asarray(side.state[name]))
     if callable(weights):
         return _by_converter(Converter(weights, side, fn), tensors)
-    paths, leaves, _ = jax_program.flat(as_function(fn, params).params)
+    model = as_function(fn, params)
+    paths, leaves, _ = jax_program.flat(model.params)
     if leaves or side.flags:  # a loss has no weights
         _check_leaves(params, paths, leaves)
     if isinstance(weights, Mapping):
@@ -39,11 +57,25 @@ def weight_map(
         extra = [paths[i] for i in range(len(leaves)) if i not in full and _is_floating(leaves[i])]
         missing = [n for n in tensors if not mapped.leaves_of(n)]
     else:
-        mapped, missing, extra = infer(tensors, leaves, paths)
+        mapped, missing, extra = infer(tensors, leaves, paths, side.names)
+    fresh = [path for path in extra if not varies(leaves[paths.index(path)])]
+    found = Returned()
+    if fresh and model.trained is not None:
+        found = Returned(model.trained.state_of(paths))
+    elif fresh and returned is not None:
+        found = returned(params)
+    extra = [path for path in extra if path not in fresh or path not in found.paths]
     if extra:  # a weight that torch itself does not use needs no leaf
         trained = [n for n in missing if n in side.flags and not mapped.copy_of(n)]
-        raise ProofError(_unmapped(mapped, missing, extra, sorted(trained)))
+        raise ProofError(_unmapped(mapped, missing, extra, sorted(trained)) + found.hint)
     return params, mapped
+
+
+class Returned(NamedTuple):
+    """The leaves of params that the port returns as its new state, and advice to return them."""
+
+    paths: Collection[str] = ()
+    hint: str = ""
 
 
 def _by_converter(converter: Converter, tensors: Tensors) -> tuple[Any, WeightMap]:

@@ -117,3 +117,17 @@ def test_a_comparison_is_relative_to_the_scale():
 def test_two_changes_that_explain_the_same_are_not_confirmed(texts: Any, cause, confirmed):
     """Both changes are printed; the same change found twice counts as one."""
     assert settled(texts, "tried {}") == (cause, confirmed)
+
+
+@pytest.mark.parametrize(
+    ("without", "changed", "may"),
+    [("fail", "pass", True), ("fail", "fail", False), ("pass", "pass", False),
+     ("fail", "inconclusive", True)],
+)  # fmt: skip
+def test_a_change_may_explain_steps_in_which_the_weights_are_constant(without, changed, may):
+    """The first step of a warmup from 0 confirms no change, but all steps may."""
+    before, after = (
+        [acceptance.Compared("w", verdict, 1.0, 0.0, 0.0)] for verdict in (without, changed)
+    )
+    assert acceptance.may_confirm(before, after) == may
+    assert not acceptance.confirms(before, after)

@@ -4,17 +4,20 @@ import functools
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
 from flax import linen, nnx
 
-from jaxgrad.parity import ProofError
+from jaxgrad.parity import ProofError, prove
 from jaxgrad.parity.prove.adapters import (
     Held,
     JaxFunction,
+    Trained,
     as_function,
+    in_eval_mode,
     like,
     name_of,
     trainable_mask,
@@ -140,7 +143,7 @@ def test_a_numpy_bool_is_a_bool():
 
 
 def test_linen_returns_the_collections_that_are_not_params():
-    """Running statistics are held, and only the collection `params` is declared."""
+    """Running statistics are held, and only the collection `params` is trained."""
     module = linen.BatchNorm(use_running_average=False)
     three = np.ones(3, np.float32)
     variables = {"params": {"bias": three, "scale": three},
@@ -148,7 +151,19 @@ def test_linen_returns_the_collections_that_are_not_params():
     model = as_function(module, variables)
     held = model.fn(variables, X)
     assert isinstance(held, Held) and list(held.state) == ["batch_stats"] and not held.returned
-    assert model.declared == frozenset({"params/bias", "params/scale"})
+    rule = "flax trains the collection 'params'"
+    assert model.trained == Trained(frozenset({"params/bias", "params/scale"}), rule)
+    model = as_function(functools.partial(module.apply), variables)
+    assert model.trained == Trained(frozenset({"params/bias", "params/scale"}), rule, False)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [{"w": {"a": X}, "b": {}}, {"params": {"w": X}}, {"params": {"w": X}, "scale": X}, (X, X)],
+)
+def test_every_leaf_of_a_tree_without_collections_is_trained(params):
+    """The tree of a function tells nothing about training, unless it has linen's collections."""
+    assert as_function(port, params).trained is None
 
 
 def test_an_nnx_state_is_params():
@@ -173,11 +188,11 @@ class Counted(nnx.Module):
 
 
 def test_an_nnx_module_that_holds_state_returns_it():
-    """The new statistics are returned beside the outputs; only parameters are declared."""
+    """The new statistics are returned beside the outputs; only an `nnx.Param` is trained."""
     model = as_function(Counted(), None)
     held = model.fn(model.params, X)
     assert isinstance(held, Held) and float(held.state["count"]) == 1 and not held.returned
-    assert model.declared == frozenset({"w"})
+    assert model.trained == Trained(frozenset({"w"}), "nnx.grad differentiates nnx.Param")
 
 
 class Averaging(nnx.Module):
@@ -234,3 +249,53 @@ def test_a_state_of_equinox_is_held():
     for out, held in cases:
         found = as_function(lambda p, x, out=out: out, (model, state)).fn((model, state), X)
         assert isinstance(found, Held) is held and (not held or found == Held(1, state, True))
+    trained = as_function(port, (model, state)).trained
+    assert trained is not None and not trained.declared
+    assert {"0/norm/weight", "0/norm/bias"} <= trained.paths
+    assert not any(path.startswith("1/") for path in trained.paths)
+
+
+class EquinoxNet(eqx.Module):
+    fc: eqx.nn.Linear
+
+    def __call__(self, x: Any) -> Any:
+        return jax.vmap(self.fc)(x)
+
+
+class EquinoxLoss(eqx.Module):
+    def __call__(self, net: Any, x: Any) -> Any:
+        return net(x) * 2
+
+
+def test_an_equinox_module_is_called_with_the_params_of_its_class():
+    """A converter may return another module of the same class; another class is an argument."""
+    torch.manual_seed(0)
+    module = torch.nn.Linear(3, 2)
+    net = EquinoxNet(eqx.nn.Linear(3, 2, key=jax.random.key(0)))
+
+    def convert(state: Any) -> Any:
+        new = [jnp.asarray(state[name]) for name in ("weight", "bias")]
+        return eqx.tree_at(lambda n: [n.fc.weight, n.fc.bias], net, new)
+
+    right = convert({name: x.numpy() for name, x in module.state_dict().items()})
+    assert prove(module, net, None, (X,), weights=convert).verdict == "pass"
+    assert prove(module, net, right, (X,)).verdict == "pass"
+    assert prove(module, EquinoxLoss(), right, (X,)).first.surface == "forward"  # pyright: ignore[reportOptionalMemberAccess]
+    assert prove(module, net, net, (X,)).verdict == "error"  # other weights
+
+
+def test_models_are_switched_to_eval_mode():
+    """nnx has `.eval()` and equinox `inference_mode`; a tree of arrays has no mode."""
+    module = nnx.Dropout(0.5, rngs=nnx.Rngs(0))
+    fn, params = in_eval_mode(module, None) or (None, None)
+    assert fn.deterministic and params is None and not module.deterministic
+    fn, params = in_eval_mode(port, module) or (None, None)
+    assert fn is port and params.deterministic
+    drop = eqx.nn.Dropout(0.5)
+    fn, params = in_eval_mode(port, (drop, 1)) or (None, None)
+    assert fn is port and params[0].inference and not drop.inference
+    fn, params = in_eval_mode(drop, None) or (None, None)
+    assert fn.inference and params is None
+    for model in ((port, {"w": X}), (nnx.Linear(2, 2, rngs=nnx.Rngs(0)), None),
+                  (eqx.nn.Linear(2, 2, key=jax.random.key(0)), None)):  # fmt: skip
+        assert in_eval_mode(*model) is None

@@ -331,7 +331,7 @@ def test_a_value_that_nothing_reads_is_not_said_to_agree():
     assert (report.first.torch_value, report.first.jax_value) == (1, 0)
     right = prove(Counting(), lambda p, x: (linear(p, x), {"calls": p["calls"] + 1}), params, (X,),
                   has_state=True)  # fmt: skip
-    assert right.surfaces["updates"].text == "1 buffer update agrees"
+    assert right.surfaces["updates"].text.startswith("1 buffer update agrees")
 
 
 @pytest.mark.parametrize("momentum", [0.1, None])

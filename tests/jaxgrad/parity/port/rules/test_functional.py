@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import nn
 
+from jaxgrad.parity.port.port import port
 from tests.jaxgrad.parity.port._ports import agrees
 
 
@@ -48,3 +49,40 @@ class Experts(nn.Module):
 @pytest.mark.slow
 def test_a_mixture_of_experts_with_grouped_products():
     assert agrees(Experts(), np.random.default_rng(1).standard_normal((6, 4)).astype(np.float32))
+
+
+class Sampled(nn.Module):
+    """A function that draws numbers: of the classes of each row, or of a pooling's windows."""
+
+    def __init__(self, draw):
+        super().__init__()
+        self.fc, self.draw = nn.Linear(4, 4), draw
+
+    def forward(self, x):
+        h = self.fc(x)
+        if self.draw == "gumbel_softmax":
+            return nn.functional.gumbel_softmax(h, tau=0.5, hard=True)
+        return nn.functional.fractional_max_pool2d(h[None, None], 2, output_size=2)
+
+
+@pytest.mark.parametrize("draw", ["gumbel_softmax", "fractional_max_pool2d"])
+def test_a_function_that_draws_gets_a_key(draw):
+    ported = port(Sampled(draw), (np.float32(np.random.default_rng(0).normal(size=(4, 4))),))
+    assert ported.source.count("key=rng") == 1
+    assert ported.report is not None and ported.report.verdict == "pass"
+
+
+class Pooled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pool, self.fc = nn.FractionalMaxPool2d(2, output_ratio=0.5), nn.Linear(4, 4)
+
+    def forward(self, x):
+        return nn.functional.rrelu(self.pool(self.fc(x)), training=False)
+
+
+def test_a_function_without_a_draw_in_this_mode_gets_no_key():
+    """The layer passes `_random_samples=None`; rrelu draws only with `training=True`."""
+    x = np.float32(np.random.default_rng(0).normal(size=(1, 2, 4, 4)))
+    source = port(Pooled(), (x,)).source
+    assert source.count("key=rng") == 1 and "rrelu" in source

@@ -353,7 +353,7 @@ def tried(
     monkeypatch.setattr(schedules, "_range", lambda *_: (9, 4, True))
     monkeypatch.setattr(schedules, "_rates", lambda _, training, steps: np.array([[len(training)]]))
     proof: Any = SimpleNamespace(
-        port=None, draws=[None], trainable=None, torch_side=SimpleNamespace(module=None),
+        port=None, draws=[None], trained=None, torch_side=SimpleNamespace(module=None),
         may_search=lambda _: next(count, None) is not None,
     )  # fmt: skip
     return schedules.cause(proof, Training(sgd, scheduler=by_lambda), 4, share), names
@@ -447,8 +447,58 @@ def test_the_first_step_that_differs_has_a_schedule_as_its_cause_however_many_st
     assert many.first.cause.startswith(
         "the schedules differ first in step 5 (steps count from 1), in which torch's"
     )
+    (_, given) = many.surfaces["updates"].findings
+    assert (given.torch, given.jax) == ("the learning rate", "Training(schedule=)")
+    assert given.text == few.first.text
     total = sum(many.seconds.values())
     assert many.seconds["locate"] + many.seconds["updates"] < total
+
+
+@pytest.mark.parametrize("steps", [1, 3, 6])
+def test_a_warmup_that_is_off_by_a_step_is_named_however_many_steps_there_are(steps):
+    """In the first step the port's rate is 0: its weights are constant, which confirms nothing."""
+
+    def warmup(step: Any) -> Any:
+        return 1e-2 * jnp.minimum(step / 4, 1.0)
+
+    module = torch.nn.Linear(3, 2)
+    params = {name: x.detach().numpy() for name, x in module.state_dict().items()}
+    port: Any = lambda p, x: x @ p["weight"].T + p["bias"]  # noqa: E731
+    training = Training(
+        lambda p: torch.optim.AdamW(p, lr=1e-2, weight_decay=0.1),
+        optax.adamw(warmup, weight_decay=0.1), schedule=warmup, total=10,
+        scheduler=lambda opt: lr_scheduler.LambdaLR(opt, lambda s: min((s + 1) / 4, 1)),
+    )  # fmt: skip
+    report = prove(module, port, params, (np.random.default_rng(0).normal(size=(5, 3)),),
+                   optimizer=training, steps=steps)  # fmt: skip
+    findings = report.surfaces["updates"].findings
+    given = next(f for f in findings if f.torch == "the learning rate")
+    assert "the schedules differ first in step 1 of 10" in given.text
+    assert given.cause == "JAX's schedule is one step behind torch's"
+    assert given.jax.startswith("warmup (test_schedules.py:")
+    weight = next(f for f in findings if f.torch == "weight")
+    assert weight.tested == (steps > 1)
+    assert findings[0] is (weight if weight.tested else given)
+    if weight.tested:
+        assert weight.cause.startswith("the schedules differ first in step 1 ")
+
+
+def test_an_earlier_mistake_comes_before_the_schedules():
+    """Another learning rate differs from the first step on, and the schedule from the fifth."""
+    module = torch.nn.Linear(3, 2)
+    params = {name: x.detach().numpy() for name, x in module.state_dict().items()}
+    port: Any = lambda p, x: x @ p["weight"].T + p["bias"]  # noqa: E731
+    schedule = optax.cosine_decay_schedule(0.1, 3)
+    tx = optax.chain(optax.add_decayed_weights(0.1), optax.sgd(schedule))
+    training = Training(
+        sgd, tx, total=6, schedule=schedule,
+        scheduler=lambda opt: lr_scheduler.CosineAnnealingLR(opt, 3),
+    )  # fmt: skip
+    report = prove(module, port, params, (np.random.default_rng(0).normal(size=(8, 3)),),
+                   optimizer=training, steps=6)  # fmt: skip
+    first, given = report.surfaces["updates"].findings
+    assert first.text.startswith("the weight's change after step 1")
+    assert "the schedules differ first in step 5 of 6" in given.text
 
 
 START = {"a": np.array([1.0, 2.0]), "b": np.array([3.0, 4.0]), "c": np.array([5.0])}
@@ -493,7 +543,7 @@ def replayed(
         draws=[SimpleNamespace(state=START)],
         jax_gradients=[SimpleNamespace(leaves=[*GRADS.values(), np.ones(9)])],
         runs=[SimpleNamespace(grads={n: None if n in frozen else g for n, g in GRADS.items()})],
-        trainable=None,
+        trained=None,
         waivers=SimpleNamespace(names=lambda surface, name: (surface, name) in waived),
         torch_side=SimpleNamespace(replay=torchs),
     )

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jaxgrad.parity import Training
-from jaxgrad.parity.prove.acceptance import confirms
+from jaxgrad.parity.prove.acceptance import Range, confirms
 from jaxgrad.parity.prove.judge import Judged
 from jaxgrad.parity.prove.surfaces import moments, steps, update_causes
 from jaxgrad.parity.prove.surfaces.steps import Trained
@@ -255,7 +255,7 @@ def test_the_control_is_a_weight_that_is_compared():
 
 def moment(name: str, verdict: str, difference: float = 0.0) -> moments.Moment:
     judged = Judged(f"mu of {name}", verdict, difference, 0.0, 1.0, (1,), 2.0, 3.0)
-    return moments.Moment(name, "mu", judged, (2.0, 3.0))
+    return moments.Moment(name, "mu", judged, Range(2.0, 3.0, 2))
 
 
 @pytest.mark.parametrize(
@@ -398,3 +398,14 @@ def test_the_first_step_is_cut_out():
     assert list(first.torch) == list(first.jax) == list(first.averages[0]) == [1]
     assert first.averages[1] == {}
     assert first.moments == {}
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [(1e-9, "(relative to the weight's change); float32's rounding is larger (6e-08)"),
+     (1e-6, "(relative to the weight's change)")],
+)  # fmt: skip
+def test_a_difference_below_the_rounding_of_float32_is_called_so(change, text):
+    """The finding says that only float64 shows the difference."""
+    (finding,) = steps._weights(trained(paths(b1=change))).findings
+    assert finding.text.endswith(text)

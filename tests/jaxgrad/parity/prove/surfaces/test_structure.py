@@ -1,8 +1,11 @@
 """Weights that are trained or tied in only one framework are found."""
 
+import functools
 from types import SimpleNamespace
 from typing import Any
 
+import equinox as eqx
+import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
@@ -12,6 +15,7 @@ from jax import lax
 from torch import Tensor, nn
 
 from jaxgrad.parity import Finding, prove
+from jaxgrad.parity.prove.adapters import Trained
 from jaxgrad.parity.prove.report import Judgement, Surface
 from jaxgrad.parity.prove.surfaces.structure import (
     _copies,
@@ -173,6 +177,128 @@ def test_an_optimizer_that_trains_a_buffer_is_found():
     assert prove(*arguments, **options, trainable="scale").verdict == "pass"
 
 
+class Centered(nn.Module):
+    """A center that the output depends on, and that the forward pass then moves."""
+
+    center: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.l = nn.Linear(3, 2)
+        self.register_buffer("center", torch.randn(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.l(x)
+        out = (y - self.center).tanh()
+        with torch.no_grad():
+            self.center.copy_(0.9 * self.center + 0.1 * y.mean(0))
+        return out
+
+
+def centered(w: Any, b: Any, center: Any, x: Any, decay: float) -> tuple[Any, Any]:
+    y = x @ w.T + b
+    return jnp.tanh(y - center), decay * center + (1 - decay) * y.mean(0)
+
+
+class NnxCentered(nnx.Module):
+    def __init__(self, state: Any, decay: float, kind: Any) -> None:
+        self.w, self.b = nnx.Param(state["l.weight"]), nnx.Param(state["l.bias"])
+        self.center, self.decay = kind(state["center"]), decay
+
+    def __call__(self, x: Any) -> Any:
+        out, self.center[...] = centered(self.w[...], self.b[...], self.center[...], x, self.decay)
+        return out
+
+
+class LinenCentered(linen.Module):
+    decay: float
+
+    @linen.compact
+    def __call__(self, x: Any) -> Any:
+        w = self.param("w", linen.initializers.zeros, (2, 3))
+        b = self.param("b", linen.initializers.zeros, (2,))
+        center = self.variable("ema", "center", jnp.zeros, 2)
+        out, center.value = centered(w, b, center.value, x, self.decay)
+        return out
+
+
+class EquinoxCentered(eqx.Module):
+    w: Any
+    b: Any
+    center: eqx.nn.StateIndex
+    decay: float = eqx.field(static=True)
+
+    def __call__(self, x: Any, state: eqx.nn.State) -> Any:
+        out, new = centered(self.w, self.b, state.get(self.center), x, self.decay)
+        return out, state.set(self.center, new)
+
+
+def with_center(kind: str, decay: float = 0.9) -> tuple[Any, Any, bool]:
+    """Return a port whose center is state: a function, its params, and `has_state`."""
+    state = arrays(Centered())
+    w, b, center = (state[name] for name in ("l.weight", "l.bias", "center"))
+    if kind in ("nnx", "nnx asked"):
+        return NnxCentered(state, decay, nnx.Variable), None, kind == "nnx asked"
+    variables = {"params": {"w": w, "b": b}, "ema": {"center": center}}
+    if kind in ("linen", "linen asked"):
+        return LinenCentered(decay), variables, kind == "linen asked"
+    if kind == "linen function":
+        fn = functools.partial(LinenCentered(decay).apply, mutable=["ema"])
+        return fn, variables, True
+    if kind == "equinox":
+        make = eqx.nn.make_with_state(
+            lambda: EquinoxCentered(w, b, eqx.nn.StateIndex(jnp.asarray(center)), decay)
+        )
+        return lambda p, x: p[0](x, p[1]), make(), True
+
+    def plain(p: Any, x: Any) -> Any:
+        out, new = centered(p["w"], p["b"], p["center"], x, decay)
+        return out, {"center": new}
+
+    return plain, {"w": w, "b": b, "center": center}, True
+
+
+KINDS = ["nnx", "nnx asked", "linen", "linen asked", "linen function", "equinox", "plain"]
+SGD: Any = (lambda ps: torch.optim.SGD(ps, lr=0.1), optax.sgd(0.1))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_state_that_the_output_depends_on_is_not_trained(kind):
+    """A center that a framework's own grad does not differentiate is state, and is compared."""
+    for seed in range(3):
+        fn, params, asked = with_center(kind)
+        report = prove(
+            Centered(), fn, params, (draw(4, 3),), optimizer=SGD, steps=2, has_state=asked,
+            seed=seed,
+        )  # fmt: skip
+        assert report.verdict == "pass", report
+    fn, params, asked = with_center(kind, 0.8)
+    wrong = prove(Centered(), fn, params, (draw(4, 3),), optimizer=SGD, steps=2, has_state=asked)
+    assert wrong.first is not None and wrong.first.surface == "updates", wrong
+    assert wrong.first.torch == "center"
+
+
+def test_a_center_among_the_params_of_nnx_is_trained():
+    """The negative control: an `nnx.Param` is trained, and torch has a buffer there."""
+    fn = NnxCentered(arrays(Centered()), 0.9, nnx.Param)
+    found = prove(Centered(), fn, None, (draw(4, 3),), optimizer=SGD, steps=2).first
+    assert found is not None and (found.surface, found.torch) == ("structure", "center")
+    assert found.text == "torch has a buffer, but JAX trains the leaf"
+
+
+def test_a_parameter_that_the_port_holds_as_state_is_found():
+    """nnx.grad does not differentiate a weight in a variable that is not an `nnx.Param`."""
+    module = Centered()
+    fn = NnxCentered(arrays(module), 0.9, nnx.BatchStat)
+    fn.b = nnx.BatchStat(fn.b[...])
+    found = prove(module, fn, None, (draw(4, 3),)).first
+    assert found is not None and (found.surface, found.torch) == ("structure", "l.bias")
+    assert found.text.endswith("but not in JAX: nnx.grad differentiates nnx.Param")
+    everything = ["w", "b"]
+    assert prove(module, fn, None, (draw(4, 3),), trainable=everything).verdict == "pass"
+
+
 ONES, ZEROS = np.ones(2), np.zeros(2)
 
 
@@ -194,6 +320,7 @@ def made(
     Leaf `a` holds tensor `a`, and leaf `a1` holds it too.
     """
     paths = list(pieces)
+    given = None if trainable is None else [path in trainable.split() for path in paths]
     held = [
         Piece(i, (slice(None),), path[0], np.asarray(index), guessed=path in "gh")
         for i, (path, index) in enumerate(pieces.items())
@@ -212,12 +339,15 @@ def made(
         torch_side=SimpleNamespace(flags=names, state=[*names, *state.split()]),
         runs=[SimpleNamespace(grads=grads)],
         draws=[None],
-        trainable=None if trainable is None else [path in trainable.split() for path in paths],
+        trainable=given,
+        trained=given or ([path in declared.split() for path in paths] if declared else None),
         failed_output_draw=failed,
         jax_gradients=[jax or {}],
         by_torch_name=lambda gradients: gradients,
         flow=SimpleNamespace(outputs=[], between=lambda *_: []),
-        model=SimpleNamespace(declared=declared.split()),
+        model=SimpleNamespace(
+            trained=Trained(frozenset(declared.split()), "why") if declared else None
+        ),
     )
 
 
@@ -260,6 +390,9 @@ BOTH = [0, 1]
         (made({}, {"a": BOTH}, state="a", trainable="a"), ["torch has a buffer"]),
         (made({}, {"a": BOTH}, state="a", reached="a", declared="a", trainable=""), []),
         (made({}, {"a": BOTH}, reached="a", declared="a"), []),
+        (made({}, {"a": BOTH}, state="a", reached="a", declared="b"), []),
+        (made({"a": ONES}, {"a": BOTH}, reached="a", declared="b"), ["but not in JAX: why"]),
+        (made({"a": None}, {"a": BOTH}, reached="a", declared="b", jax={"a": ONES}), []),
     ],
 )  # fmt: skip
 def test_each_difference_in_training_has_its_sentence(evidence, texts):

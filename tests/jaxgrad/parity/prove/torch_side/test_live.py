@@ -423,3 +423,40 @@ def test_a_port_is_proved_by_its_weights_alone_and_wrong_gradients_are_found():
     wrong = prove(module, functools.partial(fn, scale=0.5), params, inputs=(X,))
     assert wrong.verdict == "fail"
     assert wrong.first is not None and wrong.first.surface in ("backward", "gradients", "structure")
+
+
+class Running(nn.Module):
+    """Adds all inputs so far; eval mode reads the sum and leaves it."""
+
+    total: Tensor
+
+    def __init__(self):
+        super().__init__()
+        self.drop, self.count = nn.Dropout(0.5), 0
+        self.register_buffer("total", torch.zeros(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            self.total += x.detach().sum(0)
+            self.count += 1
+        return self.total + 0 * self.drop(x)
+
+
+def test_calls_start_with_what_the_last_one_left():
+    """The last call is made in eval mode, and then the module is as before."""
+    module = Running()
+    module.drop.eval()
+    with opened(module) as side:
+        draw, other = Draw({"total": np.zeros(2)}, (X,)), Draw({"total": np.ones(2)}, (2 * X,))
+        taken = side.calls([draw, other, draw], evaluates=True)
+        sums = [run.outputs[""][0].tolist() for run in taken.runs]
+        assert sums == [[4.5, 6.0], [13.5, 18.0], [13.5, 18.0]]
+        assert [run.buffers["total"].tolist() for run in taken.runs] == sums
+        counts = [int(run.attributes["count"][1]) for run in taken.runs]
+        assert counts == [1, 2, 2] and all(len(runs) == 3 for runs in taken.reruns)
+        near = taken.reruns[0][1].outputs[""][0]
+        assert np.allclose(near, sums[1], rtol=1e-14) and not np.array_equal(near, sums[1])
+        assert module.training and not module.drop.training
+        assert module.count == 0 and not module.total.any()
+        plain = side.calls([draw, other, draw], evaluates=False)
+        assert plain.runs[2].outputs[""][0].tolist() == [18.0, 24.0]

@@ -16,6 +16,7 @@ from jaxgrad.parity.prove.weights.by_name import (
     exchangeable,
     exchanged,
     scored,
+    tied,
 )
 from jaxgrad.parity.prove.weights.by_value import ParamLeaf
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap
@@ -273,3 +274,46 @@ def test_the_smallest_known_subtree_scores_a_name():
     assert score(far, "x.1.gain") == score(far, "z.1.gain")
     both = ParamLeaf(4, "net/c/scale", np.ones(4))
     assert score(both, "x.1.gain") - score(both, "z.1.gain") == pytest.approx(5 / 6)
+
+
+def test_a_tied_constant_is_paired_once_for_each_of_its_keys():
+    """A tensor without a second key belongs to one leaf, and one of another size to none."""
+    tensors = {"bias": np.zeros(3), "other": np.zeros(3), "large": np.zeros(4)}
+    names = {"bias": "bias", "decoder.bias": "bias", "other": "other", "large": "large"}
+    leaves = [ParamLeaf(i, path, np.zeros(3)) for i, path in enumerate(["decoder/bias", "more"], 2)]
+    known = [Piece(0, (slice(None),), "bias", np.arange(3)),
+             Piece(1, (slice(None),), "other", np.arange(3))]  # fmt: skip
+
+    pieces = tied(tensors, leaves, names, known)
+    assert [(piece.leaf, piece.name, piece.guessed) for piece in pieces] == [(2, "bias", True)]
+    assert tied(tensors, leaves, {}, known) == []
+
+
+class TiedHead(nn.Module):
+    """A head whose bias has two names, as that of BERT's language model."""
+
+    def __init__(self, bias: Tensor) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.decoder, self.bias = nn.Linear(3, 3), nn.Parameter(bias)
+        self.decoder.bias = self.bias
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.decoder(x)
+
+
+@pytest.mark.parametrize("used", ["bias", "decoder"])
+@pytest.mark.parametrize("bias", [[0.0, 0.0, 0.0], [0.1, 0.2, 0.3]])
+def test_a_tied_bias_of_zeros_may_be_stored_under_both_names(bias, used):
+    """The port uses one of both leaves, or leaves out the bias, which is found."""
+    module = TiedHead(torch.tensor(bias))
+    state = {name: x.numpy() for name, x in module.state_dict().items()}
+    layer = {"weight": state["decoder.weight"], "bias": state["decoder.bias"]}
+    params = {"decoder": layer, "bias": state["bias"]}
+
+    def port(p: Any, x: Any) -> Any:
+        return x @ p["decoder"]["weight"].T + (p["bias"] if used == "bias" else p[used]["bias"])
+
+    assert prove(module, port, params, (draw(2, 3),)).verdict == "pass"
+    wrong = prove(module, lambda p, x: x @ p["decoder"]["weight"].T, params, (draw(2, 3),))
+    assert wrong.verdict == "fail"

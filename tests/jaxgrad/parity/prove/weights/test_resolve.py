@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity import ProofError, prove
-from jaxgrad.parity.prove.weights.resolve import _is_dyadic, _random, weight_map
+from jaxgrad.parity.prove.weights.resolve import Returned, _is_dyadic, _random, weight_map
 
 
 W = np.random.default_rng(0).standard_normal((3, 2)).astype(np.float32).astype(np.float64)
@@ -260,3 +260,30 @@ def test_a_converter_may_return_an_empty_tree():
     params, mapped = weight_map(side, lambda params, x: x, None, lambda state: {})
 
     assert params == {} and mapped.pieces == ()
+
+
+def test_a_constant_leaf_of_the_state_needs_no_tensor():
+    """The port's state may start from zeros; a leaf that varies is not fresh."""
+    side: Any = Wide(1)
+    params = {"w": side.state["fc0"], "sum": np.zeros(4)}
+    asked: list[Any] = []
+
+    def returned(given: Any) -> Returned:
+        asked.append(given)
+        return Returned(["sum"])
+
+    found, mapped = weight_map(side, lambda params, x: x, params, None, returned)
+    assert (
+        found is params and asked == [params] and mapped.names_of(mapped.paths.index("sum")) == []
+    )
+    hint = Returned(hint=". Pass has_state=True")
+    for state in (None, lambda _: Returned(), lambda _: hint):
+        with pytest.raises(
+            ProofError, match="JAX leaf 'sum' \\[4\\] holds no torch tensor"
+        ) as error:
+            weight_map(side, lambda params, x: x, params, None, state)
+    assert str(error.value).endswith("Pass has_state=True")
+    params["sum"] = np.arange(4.0)
+    with pytest.raises(ProofError, match="'sum'"):
+        weight_map(side, lambda params, x: x, params, None, returned)
+    assert len(asked) == 1
