@@ -143,18 +143,12 @@ def summary(rows: Sequence[BugResult]) -> list[str]:
         f"{len(rows)} bugs, {sum(r.silent for r in rows)} leave the forward pass unchanged",
         f"`prove` found {found} ({found / n:.0%}), with the right surface and place "
         f"{right} ({right / n:.0%})",
-        cause_counts(rows),
+        planted_causes.counts((r.confirmed, len(r.false)) for r in rows),
     ]
     for rule in rows[0].checks if rows else ():
         k = sum(r.checks[rule] for r in rows)
         lines.append(f"{rule}: {k} ({k / n:.0%})")
     return lines
-
-
-def cause_counts(rows: Sequence[BugResult | planted_pairs.PairResult]) -> str:
-    """Return how many causes are said to be confirmed and how many of these are false."""
-    confirmed, false = sum(r.confirmed for r in rows), sum(len(r.false) for r in rows)
-    return f"{confirmed} causes are said to be confirmed, {false} of them are false"
 
 
 def _checks_of(path: pathlib.Path) -> dict[tuple[str, str], dict[str, bool]]:

@@ -2,7 +2,7 @@
 
 import linecache
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from jaxgrad.parity import Finding, Report
@@ -99,6 +99,12 @@ def judged(report: Report, bugs: Sequence[Bug]) -> Judged:
     if not causes:
         return "none"
     return "possible" if holds(causes[0], bugs) else "doubtful"
+
+
+def counts(rows: Iterable[tuple[int, int]]) -> str:
+    """Say how many causes are confirmed and false, given both counts for each report."""
+    confirmed, false = map(sum, zip((0, 0), *rows, strict=True))
+    return f"{confirmed} causes are said to be confirmed, {false} of them are false"
 
 
 def statements(report: Report) -> Iterator[tuple[Finding, str]]:

@@ -5,9 +5,9 @@ import itertools
 import random
 import time
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from jaxgrad.parity import Report
+from jaxgrad.parity import Finding, Report
 from parity_tests.audits import planted_causes
 from parity_tests.audits.planted_runs import bugs, load, matches, prove_pair
 from parity_tests.ports.bug import Bug
@@ -20,7 +20,7 @@ class PairResult(NamedTuple):
     first: str
     second: str
     verdict: str
-    named: tuple[bool, bool]  # whether the report on both bugs names each of them
+    named: tuple[bool, ...]  # whether the report on both bugs names each of them
     alone: bool  # whether the other bug is named once the named one is mended
     reported: list[str]  # the printed findings, each with its cause
     confirmed: int
@@ -72,27 +72,28 @@ def _can_be_built(name: str, first: Bug, second: Bug) -> bool:
 
 def judge_pair(name: str, first: str, second: str) -> PairResult:
     """Plant both bugs and prove once, and again with one bug if the report names one only."""
-    planted = tuple(_bug(name, label) for label in (first, second))
+    planted = tuple(bug_of(name, label) for label in (first, second))
     start = time.perf_counter()
     report = prove_pair(load(name).pair(0, **planted[0].plant, **planted[1].plant))
     seconds = time.perf_counter() - start
     named = bugs_named(report, planted)
-    other = {(True, False): second, (False, True): first}.get(named)
+    others = [bug.name for bug, yes in zip(planted, named, strict=True) if not yes]
     return PairResult(
         port=name,
         first=first,
         second=second,
         verdict=report.verdict,
         named=named,
-        alone=other is not None and named_alone(name, other),
-        reported=[text for finding, text in _shown(report)],
+        alone=len(others) == 1 and named_alone(name, others[0]),
+        reported=[_shown(finding) for finding in planted_causes.printed(report)],
         confirmed=planted_causes.confirmed(report),
         false=planted_causes.false_causes(report, planted),
         seconds=seconds,
     )
 
 
-def _bug(name: str, label: str) -> Bug:
+def bug_of(name: str, label: str) -> Bug:
+    """Return a bug of a port by its name."""
     (bug,) = [bug for bug in load(name).BUGS if bug.name == label]
     return bug
 
@@ -100,47 +101,44 @@ def _bug(name: str, label: str) -> Bug:
 @functools.cache
 def named_alone(name: str, label: str) -> bool:
     """Return whether the report on a bug that is planted alone names it."""
-    bug = _bug(name, label)
+    bug = bug_of(name, label)
     return all(bugs_named(prove_pair(load(name).pair(0, **bug.plant)), (bug,)))
 
 
-def _shown(report: Report) -> list[tuple[Any, str]]:
-    findings = planted_causes.printed(report)
-    label = {True: "confirmed", False: "observed"}
-    return [
-        (f, f"{f.surface}: {f.where}" + (f" ({label[f.tested]}: {f.cause})" if f.cause else ""))
-        for f in findings
-    ]
+def _shown(finding: Finding) -> str:
+    label = "confirmed" if finding.tested else "observed"
+    cause = f" ({label}: {finding.cause})" if finding.cause else ""
+    return f"{finding.surface}: {finding.where}{cause}"
 
 
 def bugs_named(report: Report, planted: Sequence[Bug]) -> tuple[bool, ...]:
     """Return which of the planted bugs a report names; each statement counts for one bug.
 
     A statement names a bug by its cause, or by the surface and the place of its finding.
+
+    Args:
+        report: The report on a program with the bugs.
+        planted: The bugs.
+
+    Returns:
+        For each bug, whether it is named, so that as many as possible are.
     """
     statements = list(planted_causes.statements(report))
-    fits = [
-        [
-            planted_causes.explains(claim, bug)
-            or (finding.surface == bug.surface and matches(finding.torch, *bug.places))
-            for finding, claim in statements
-        ]
-        for bug in planted
+    fits = [[_fit(bug, *statement) for statement in statements] for bug in planted]
+    ways = itertools.product((*range(len(statements)), None), repeat=len(planted))
+    apart = [way for way in ways if len(used := [k for k in way if k is not None]) == len({*used})]
+    chosen = [
+        [0 if k is None else row[k] for row, k in zip(fits, way, strict=True)] for way in apart
     ]
-    best = max(_assignments(fits), key=sum, default=())
-    return tuple(best)
+    best = max(chosen, key=lambda found: (sum(map(bool, found)), sum(found)))
+    return tuple(map(bool, best))
 
 
-def _assignments(fits: Sequence[Sequence[bool]]) -> list[tuple[bool, ...]]:
-    """Return which rows have a column of their own, for each way to give columns to rows."""
-    count = len(fits[0]) if fits else 0
-    ways = itertools.product((None, *range(count)), repeat=len(fits))
-    return [
-        tuple(k is not None for k in way)
-        for way in ways
-        if all(k is None or row[k] for row, k in zip(fits, way, strict=True))
-        and len({k for k in way if k is not None}) == sum(k is not None for k in way)
-    ]
+def _fit(bug: Bug, finding: Finding, claim: str) -> int:
+    """Return 2 if a claim states the bug's cause, 1 if its finding has the bug's place, else 0."""
+    if planted_causes.explains(claim, bug):
+        return 2
+    return int(finding.surface == bug.surface and matches(finding.torch, *bug.places))
 
 
 def table(rows: Sequence[PairResult]) -> str:
@@ -166,12 +164,11 @@ def summary(rows: Sequence[PairResult]) -> list[str]:
     n = len(rows) or 1
     once, turn = sum(r.at_once for r in rows), sum(r.in_turn for r in rows)
     one = sum(any(r.named) for r in rows)
-    confirmed, false = sum(r.confirmed for r in rows), sum(len(r.false) for r in rows)
     failed = sum(r.verdict == "fail" for r in rows)
     return [
         f"{len(rows)} pairs of bugs, {failed} fail",
         f"one report names both bugs of {once} pairs ({once / n:.0%}) and one bug at least of "
         f"{one} ({one / n:.0%})",
         f"one after the other, both bugs of {turn} pairs are found ({turn / n:.0%})",
-        f"{confirmed} causes are said to be confirmed, {false} of them are false",
+        planted_causes.counts((r.confirmed, len(r.false)) for r in rows),
     ]
