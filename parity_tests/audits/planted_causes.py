@@ -16,7 +16,8 @@ FOLDER = ROOT / "parity_tests" / "ports"
 _PLACE = re.compile(r"(?<![\w/.-])(\w+\.py):(\d+)")
 # These causes list several places; each place is a claim of its own.
 _LISTS = re.compile(
-    r"(an extra stop_gradient at|torch stops the gradient at|JAX's gradient also flows through) "
+    r"(an extra stop_gradient at|torch (?:stops the gradient|passes the gradient straight through) "
+    r"at|JAX's gradient also flows through) "
     r"(.*?)(?= \(rerunning|, JAX does not|, torch's does not|$)"
 )
 _BOTH = re.compile(r", and from step \d+ on ")

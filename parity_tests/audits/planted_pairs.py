@@ -114,7 +114,8 @@ def _shown(finding: Finding) -> str:
 def bugs_named(report: Report, planted: Sequence[Bug]) -> tuple[bool, ...]:
     """Return which of the planted bugs a report names; each statement counts for one bug.
 
-    A statement names a bug by its cause, or by the surface and the place of its finding.
+    A statement names a bug by its cause; or by the surface and the place of its finding, if its
+    cause is not that of another bug.
 
     Args:
         report: The report on a program with the bugs.
@@ -124,7 +125,12 @@ def bugs_named(report: Report, planted: Sequence[Bug]) -> tuple[bool, ...]:
         For each bug, whether it is named, so that as many as possible are.
     """
     statements = list(planted_causes.statements(report))
-    fits = [[_fit(bug, *statement) for statement in statements] for bug in planted]
+    fits = [[0] * len(statements) for _ in planted]
+    for k, (finding, claim) in enumerate(statements):
+        explained = [planted_causes.explains(claim, bug) for bug in planted]
+        for row, bug, known in zip(fits, planted, explained, strict=True):
+            here = finding.surface == bug.surface and matches(finding.torch, *bug.places)
+            row[k] = 2 if known else int(here and not any(explained))
     ways = itertools.product((*range(len(statements)), None), repeat=len(planted))
     apart = [way for way in ways if len(used := [k for k in way if k is not None]) == len({*used})]
     chosen = [
@@ -132,13 +138,6 @@ def bugs_named(report: Report, planted: Sequence[Bug]) -> tuple[bool, ...]:
     ]
     best = max(chosen, key=lambda found: (sum(map(bool, found)), sum(found)))
     return tuple(map(bool, best))
-
-
-def _fit(bug: Bug, finding: Finding, claim: str) -> int:
-    """Return 2 if a claim states the bug's cause, 1 if its finding has the bug's place, else 0."""
-    if planted_causes.explains(claim, bug):
-        return 2
-    return int(finding.surface == bug.surface and matches(finding.torch, *bug.places))
 
 
 def table(rows: Sequence[PairResult]) -> str:

@@ -72,6 +72,7 @@ def missing_stop(torch: str, jax: str) -> str:
     Returns:
         A regular expression for `Bug.cause`.
     """
-    there = rf"torch stops the gradient at \S+ `[^`]*(?:{torch})"
+    stops = "torch (?:stops the gradient|passes the gradient straight through)"
+    there = rf"{stops} at \S+ `[^`]*(?:{torch})"
     here = rf"JAX's gradient also flows through (?:the call at )?\S+ `[^`]*(?:{jax})"
     return f"{there}|{here}"
