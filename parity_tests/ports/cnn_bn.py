@@ -302,7 +302,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(clipped_first=False),
         about="Values outside the clipping range receive a gradient too.",
-        cause="clamp|straight-through",
+        cause="clamp",
     ),
     Bug(
         "features_stopped",

@@ -132,7 +132,7 @@ BUGS: tuple[Bug, ...] = (
         "conv",
         plant=dict(padding="SAME"),
         about="The convolution pads with SAME.",
-        cause="padding is",
+        cause="padding is 'SAME'",
     ),
     Bug(
         "gate_order",

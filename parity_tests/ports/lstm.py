@@ -268,7 +268,7 @@ BUGS: tuple[Bug, ...] = (
         "lstm",
         plant=dict(last=0),
         about="The port returns the cell state instead of the hidden state.",
-        cause="cell state",
+        cause="cell state .*(instead|where torch)|returns the cell state",
     ),
     Bug(
         "layer_norm_eps",

@@ -138,7 +138,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(counted=jnp.ones_like),
         about="The frequencies of the experts include the padding.",
-        cause="padding|mask",
+        cause="padding|mask is (missing|ignored|unused)",
     ),
     Bug(
         "padding_computed",
@@ -146,7 +146,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(masked=jnp.ones_like),
         about="The padding passes through the experts.",
-        cause="torch's mul is missing|mask",
+        cause="torch's mul is missing|mask is (missing|ignored|unused)",
     ),
     Bug(
         "losses_exchanged",

@@ -411,7 +411,7 @@ BUGS: tuple[Bug, ...] = (
         "encoder.*.self_attn*",
         plant=dict(signed=False),
         about="The buckets ignore the sign of the distance.",
-        cause="bucket|sign|indices",
+        cause="bucket|sign of the distance|indices",
     ),
     Bug(
         "bias_not_shared",
@@ -419,7 +419,7 @@ BUGS: tuple[Bug, ...] = (
         "encoder.1.*",
         plant=dict(bias_of=lambda i: i == 0),
         about="Only the first block adds the relative position bias.",
-        cause="bias is missing|torch's add is missing",
+        cause="bias is missing",
     ),
     Bug(
         "output_scale",

@@ -148,7 +148,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(real=jnp.ones_like),
         about="The mean over the sequence includes padding.",
-        cause="padding|mask",
+        cause="padding|mask is (missing|ignored|unused)",
     ),
     Bug(
         "padding_trained",
@@ -175,7 +175,7 @@ BUGS: tuple[Bug, ...] = (
         unseen=True,
         plant=dict(padded=False, real=jnp.ones_like),
         about="The mean includes padding; the given ids have none.",
-        cause="padding|mask",
+        cause="padding|mask is (missing|ignored|unused)",
     ),
     Bug(
         "ignored_labels_unseen",
@@ -193,7 +193,7 @@ BUGS: tuple[Bug, ...] = (
         unseen=True,
         plant=dict(ignored=False, size=BATCH),
         about="The loss is divided by the size of the batch at hand.",
-        cause="batch",
+        cause="batch size|size of the batch|constant",
     ),
     Bug(
         "length_constant",
@@ -202,7 +202,7 @@ BUGS: tuple[Bug, ...] = (
         unseen=True,
         plant=dict(length=TOKENS),
         about="The positions end at the length at hand, torch's begin at zero.",
-        cause="length|position",
+        cause="length|positions",
     ),
     Bug(
         "branch_folded",

@@ -146,7 +146,7 @@ BUGS: tuple[Bug, ...] = (
         "accumulated_sum",
         "The micro-batches are summed; torch's loop averages them.",
         tx=transformation(mean=False),
-        cause="sum",
+        cause="summed|sum of the micro-batches",
     ),
     planted(
         "not_accumulated",

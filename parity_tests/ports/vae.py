@@ -313,7 +313,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(swapped=True),
         about="The KL is KL(p, q) instead of KL(q, p).",
-        cause="swapped|exchanged",
+        cause=r"\b(posterior|prior|q|p)\b.* (swapped|exchanged)",
     ),
     Bug(
         "balance_lost",
