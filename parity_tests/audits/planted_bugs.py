@@ -3,36 +3,25 @@
 python -m parity_tests.audits.planted_bugs               every bug of every port
 python -m parity_tests.audits.planted_bugs --sample 12   a fixed sample
 python -m parity_tests.audits.planted_bugs --goldens     write the reports to tests/goldens/prove
+python -m parity_tests.audits.planted_bugs --pairs 200   pairs of bugs that are planted together
 python -m parity_tests.audits.planted_bugs gpt2 --correct --seeds 0 1 2 --wraps jit --workers 2
 """
 
 import argparse
-import concurrent.futures
-import fnmatch
-import importlib
 import json
-import multiprocessing
 import pathlib
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
-import jax
-from flax import nnx
-
-from jaxgrad.parity import Report, files, prove
+from jaxgrad.parity import files
 from jaxgrad.parity.prove import adapters
-from parity_tests.audits import common_checks, report_goldens
+from parity_tests.audits import common_checks, planted_causes, planted_pairs, report_goldens
+from parity_tests.audits.planted_runs import WRAPS, bugs, each, load, matches, names, prove_pair
 from parity_tests.ports.bug import Bug
-from parity_tests.runner.settings import ROOT, configure
-
-
-FOLDER = ROOT / "parity_tests" / "ports"
-WRAPS = {"eager": lambda fn: fn, "jit": jax.jit, "remat": jax.checkpoint}
-NNX_WRAPS = {"jit": nnx.jit, "remat": nnx.remat}
-Result = TypeVar("Result")
+from parity_tests.runner.settings import configure
 
 
 class BugResult(NamedTuple):
@@ -48,45 +37,12 @@ class BugResult(NamedTuple):
     right_place: bool
     reported: str  # the surface and torch name in the report
     cause: str
+    judged: planted_causes.Judged  # the printed causes, compared with the planted bug
+    confirmed: int  # how many causes are said to be confirmed
+    false: list[str]  # those of them that are false
     seconds: float
     checks: dict[str, bool]  # for each common check, whether it found the bug
     golden: report_goldens.Golden  # the report, without what differs between machines
-
-
-def names() -> list[str]:
-    return sorted(p.stem for p in FOLDER.glob("[a-z]*.py") if p.stem != "bug")
-
-
-def load(name: str) -> Any:
-    return importlib.import_module(f"parity_tests.ports.{name}")
-
-
-def prove_pair(pair: dict[str, Any], wrap: str = "eager", seed: int = 0) -> Report:
-    """Run `prove` on the arguments that a port's `pair` returns, without its `converter`."""
-    options = {name: value for name, value in pair.items() if name != "converter"}
-    module, fn, params, inputs = (options.pop(k) for k in ("module", "fn", "params", "inputs"))
-    fn, params = wrapped(fn, params, wrap)
-    return prove(module, fn, params, inputs, seed=seed, **options)
-
-
-def wrapped(fn: Any, params: Any, wrap: str) -> tuple[Any, Any]:
-    """Return a function under a transformation; that of a module is nnx's."""
-    if wrap == "eager":
-        return fn, params
-    if isinstance(fn, nnx.Module):
-        return NNX_WRAPS[wrap](lambda module, *inputs: module(*inputs)), fn
-    return WRAPS[wrap](fn), params
-
-
-def matches(reported: str, *places: str) -> bool:
-    """Return whether a reported name is one of a bug's modules or parameters, or inside it.
-
-    The root module has the empty name, which matches itself alone.
-    """
-    if "" in places and reported in ("", "(root)"):
-        return True
-    globs = (p for where in places if where for p in (where, f"{where}.*", f"{where}*"))
-    return any(fnmatch.fnmatch(reported, p) for p in globs)
 
 
 def judge(name: str, bug: Bug, *, checks: bool = True) -> BugResult:
@@ -109,20 +65,13 @@ def judge(name: str, bug: Bug, *, checks: bool = True) -> BugResult:
         right_place=first is not None and matches(first.torch, *bug.places),
         reported=text if report.verdict != "error" else f"error: {report.text}",
         cause=first.cause if first else "",
+        judged=planted_causes.judged(report, [bug]),
+        confirmed=planted_causes.confirmed(report),
+        false=planted_causes.false_causes(report, [bug]),
         seconds=seconds,
         checks=common_checks.run_checks(pair) if checks else {},
         golden=report_goldens.golden(report),
     )
-
-
-def bugs(patterns: Sequence[str] = ()) -> list[tuple[str, Bug]]:
-    """Return every bug of every port whose `port/bug` matches a pattern."""
-    return [
-        (name, bug)
-        for name in names()
-        for bug in load(name).BUGS
-        if not patterns or any(fnmatch.fnmatch(f"{name}/{bug.name}", f"*{p}*") for p in patterns)
-    ]
 
 
 def judge_named(name: str, label: str, checks: bool) -> BugResult:
@@ -165,31 +114,21 @@ def alarms_of(name: str, label: str, seeds: Sequence[int], wraps: Sequence[str])
     ]
 
 
-def each(
-    function: Callable[..., Result], tasks: Sequence[tuple[Any, ...]], workers: int
-) -> Iterator[Result]:
-    """Yield a function's result for each tuple of arguments, computed by several processes."""
-    if workers == 1:
-        yield from (function(*task) for task in tasks)
-        return
-    context = multiprocessing.get_context("spawn")
-    pool = concurrent.futures.ProcessPoolExecutor(workers, context, configure)
-    with pool:
-        yield from pool.map(function, *zip(*tasks, strict=True))
+_COLUMNS = ("port", "bug", "silent", "surface", "found", "reported", "cause")
 
 
 def table(rows: Sequence[BugResult]) -> str:
     """Return the results as a markdown table."""
     rules = list(rows[0].checks) if rows else []
     lines = [
-        "| port | bug | silent | surface | found | reported | " + " | ".join(rules) + " |",
-        "|---" * (6 + len(rules)) + "|",
+        "| " + " | ".join([*_COLUMNS, *rules]) + " |",
+        "|---" * (len(_COLUMNS) + len(rules)) + "|",
     ]
     for r in rows:
         right = r.found and r.right_surface and r.right_place
         mark = "yes" if right else "partly" if r.found else "no"
         text = r.reported.split("\n")[0]
-        cells = [r.port, r.bug, "yes" if r.silent else "", r.surface, mark, text]
+        cells = [r.port, r.bug, "yes" if r.silent else "", r.surface, mark, text, r.judged]
         cells += ["yes" if r.checks.get(rule) else "no" for rule in rules]
         lines.append("| " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -204,6 +143,7 @@ def summary(rows: Sequence[BugResult]) -> list[str]:
         f"{len(rows)} bugs, {sum(r.silent for r in rows)} leave the forward pass unchanged",
         f"`prove` found {found} ({found / n:.0%}), with the right surface and place "
         f"{right} ({right / n:.0%})",
+        planted_causes.counts((r.confirmed, len(r.false)) for r in rows),
     ]
     for rule in rows[0].checks if rows else ():
         k = sum(r.checks[rule] for r in rows)
@@ -217,6 +157,42 @@ def _checks_of(path: pathlib.Path) -> dict[tuple[str, str], dict[str, bool]]:
     return {(row["port"], row["bug"]): row["checks"] for row in bugs if row["checks"]}
 
 
+def judge_pairs(options: argparse.Namespace) -> int:
+    """Plant two bugs at once, print and write the results, and return the exit status."""
+    chosen = planted_pairs.drawn(options.pairs, options.patterns)
+    rows: list[planted_pairs.PairResult] = []
+    interrupted = False
+    try:
+        for row in each(planted_pairs.judge_pair, chosen, options.workers):
+            rows.append(row)
+            found = "at once" if row.at_once else "in turn" if row.in_turn else "NOT FOUND"
+            print(
+                f"[{len(rows)}/{len(chosen)}] {found} {row.port}: {row.first} and {row.second} "
+                f"{row.seconds:.1f} s",
+                flush=True,
+            )
+            for text in row.false:
+                print(f"  FALSE CAUSE {text}", flush=True)
+    except KeyboardInterrupt:
+        interrupted = True
+    rows.sort()
+    lines = planted_pairs.summary(rows)
+    print("\n".join(lines))
+    if options.json:
+        pairs = {"summary": lines, "pairs": [row._asdict() for row in rows]}
+        versions = adapters.versions()
+        content = {"versions": versions, "interrupted": interrupted, "results": []}
+        options.json.write_text(json.dumps(content | {"kill_pairs": pairs}, indent=1))
+    if interrupted:
+        print(f"interrupted: {len(rows)} of {len(chosen)} pairs ran", file=sys.stderr)
+        return 130
+    if options.markdown:
+        options.markdown.write_text(
+            "\n\n".join(["\n".join(lines), planted_pairs.table(rows)]) + "\n"
+        )
+    return 1 if not rows or any(row.false for row in rows) else 0
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -226,6 +202,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--correct", action="store_true", help="prove the correct pairs instead")
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--wraps", nargs="+", choices=list(WRAPS), default=list(WRAPS))
+    text = "plant two bugs at once, in a fixed draw of N pairs"
+    parser.add_argument("--pairs", type=int, metavar="N", help=text)
     parser.add_argument("--no-checks", action="store_true", help="skip the common checks")
     text = "take the common checks from an earlier run; they do not depend on `prove`"
     parser.add_argument("--checks-from", type=pathlib.Path, metavar="JSON", help=text)
@@ -242,6 +220,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if options.correct:
         alarms = correct(options.patterns, options.seeds, options.wraps, options.workers)
         return 1 if alarms else 0
+    if options.pairs is not None:
+        return judge_pairs(options)
     chosen = bugs(options.patterns)
     if options.sample is not None and options.sample < len(chosen):
         chosen = sorted(
@@ -266,9 +246,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             reported = row.reported.splitlines()[0]
             print(
                 f"[{k}/{len(chosen)}] {mark} {name}/{bug.name} -> {reported}{where} "
-                f"{row.seconds:.1f} s",
+                f"cause {row.judged} {row.seconds:.1f} s",
                 flush=True,
             )
+            for text in row.false:
+                print(f"  FALSE CAUSE {text}", flush=True)
             if options.goldens:
                 report_goldens.write(name, {bug.name: row.golden})
             elif diff := report_goldens.difference(name, bug.name, row.golden):
@@ -299,7 +281,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"{changed} reports differ from their goldens; `make goldens` writes them again")
     if interrupted:
         return 130
-    return 1 if missed or changed or not rows else 0
+    false = any(row.false for row in rows)
+    return 1 if missed or changed or false or not rows else 0
 
 
 if __name__ == "__main__":

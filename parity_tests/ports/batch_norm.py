@@ -14,7 +14,7 @@ from torch.nn import functional
 from jaxgrad.parity import PerSide
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 CHANNELS, WIDTH, SIZE, BATCH = 2, 3, 4, 3
@@ -127,6 +127,7 @@ BUGS: tuple[Bug, ...] = (
         "bn",
         plant=dict(eps=1e-3),
         about="Keras's eps of 1e-3 is kept.",
+        cause=r"eps is 0\.001, torch uses 1e-05",
     ),
     Bug(
         "running_statistics_used",
@@ -134,6 +135,7 @@ BUGS: tuple[Bug, ...] = (
         "bn",
         plant=dict(frozen=True),
         about="The running statistics normalise in train mode.",
+        cause="normalises with the running statistics",
     ),
     Bug(
         "momentum_sense",
@@ -142,6 +144,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(momentum=0.9),
         about="The momentum is that of the old value, as in flax.",
+        cause=r"momentum is inverted|momentum is 0\.9, torch uses 0\.1",
     ),
     Bug(
         "momentum_default",
@@ -150,6 +153,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(momentum=0.01),
         about="flax's default momentum of 0.99 is kept.",
+        cause=r"momentum is 0\.01, torch uses 0\.1",
     ),
     Bug(
         "biased_running_variance",
@@ -158,6 +162,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(unbiased=False),
         about="The running variance is biased, as in flax.",
+        cause=r"variance is divided by N\b",
     ),
     Bug(
         "statistics_not_updated",
@@ -166,6 +171,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(updates=False),
         about="The running statistics never move.",
+        cause="not updated|never chang|momentum is 0,",
     ),
     Bug(
         "mean_stopped",
@@ -174,6 +180,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_mean=lax.stop_gradient),
         about="The mean of the batch is detached.",
+        cause=extra_stop("stop_mean"),
     ),
     Bug(
         "variance_stopped",
@@ -182,6 +189,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_variance=lax.stop_gradient),
         about="The variance of the batch is detached.",
+        cause=extra_stop("stop_variance"),
     ),
     Bug(
         "variance_stopped_channels_last",
@@ -190,5 +198,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(channels_last=True, stop_variance=lax.stop_gradient),
         about="The variance is detached; the port takes images with channels last.",
+        cause=extra_stop("stop_variance"),
     ),
 )

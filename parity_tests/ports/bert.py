@@ -16,7 +16,7 @@ from jax import lax
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 VOCABULARY, WIDTH, HEADS, LAYERS, BATCH, TOKENS = 19, 16, 4, 2, 3, 8
@@ -319,6 +319,7 @@ BUGS: tuple[Bug, ...] = (
         "*LayerNorm",
         plant=dict(eps=1e-5),
         about="The port uses torch's default epsilon of 1e-5; BERT uses 1e-12.",
+        cause="eps is 1e-05, torch uses 1e-12",
     ),
     Bug(
         "gelu_tanh",
@@ -326,6 +327,7 @@ BUGS: tuple[Bug, ...] = (
         "layer.*.act",
         plant=dict(gelu=jax.nn.gelu),
         about="`jax.nn.gelu` defaults to the tanh approximation.",
+        cause="GELU is the tanh approximation",
     ),
     Bug(
         "scale_missing",
@@ -333,6 +335,7 @@ BUGS: tuple[Bug, ...] = (
         "layer.*.attention",
         plant=dict(scale=1.0),
         about="The attention scores are not divided by sqrt(d).",
+        cause="torch's div is missing|number in div is 1,|scale is missing",
     ),
     Bug(
         "mask_sense",
@@ -340,6 +343,7 @@ BUGS: tuple[Bug, ...] = (
         "layer.*.attention",
         plant=dict(seen=lambda mask: mask == 0),
         about="The mask is inverted: its ones hide tokens.",
+        cause="mask is inverted|torch's rsub is missing|branches of where are swapped",
     ),
     Bug(
         "mask_unused",
@@ -347,6 +351,7 @@ BUGS: tuple[Bug, ...] = (
         "layer.*.attention",
         plant=dict(seen=jnp.ones_like),
         about="The padding mask is ignored.",
+        cause="torch's add is missing|mask is (missing|ignored|unused)",
     ),
     Bug(
         "mask_value",
@@ -354,6 +359,7 @@ BUGS: tuple[Bug, ...] = (
         "layer.*.attention",
         plant=dict(hidden_score=-1.0),
         about="Masked scores are -1 instead of -infinity.",
+        cause=r"(masked (scores|elements)|mask) .*-1\b",
     ),
     Bug(
         "pre_norm",
@@ -361,6 +367,7 @@ BUGS: tuple[Bug, ...] = (
         "layer.*",
         plant=dict(pre_norm=True),
         about="The layer norms are applied before each branch instead of after it.",
+        cause="norm.* (before|first)",
     ),
     Bug(
         "segments_swapped",
@@ -368,6 +375,7 @@ BUGS: tuple[Bug, ...] = (
         "embeddings.*",
         plant=dict(segment=lambda s: 1 - s),
         about="The segment ids 0 and 1 are swapped.",
+        cause="indices 0 and 1 are swapped",
     ),
     Bug(
         "pooler_tanh",
@@ -375,6 +383,7 @@ BUGS: tuple[Bug, ...] = (
         "pooler*",
         plant=dict(pooled=identity),
         about="The pooler has no tanh.",
+        cause="torch's tanh is missing",
     ),
     Bug(
         "query_not_transposed",
@@ -382,6 +391,7 @@ BUGS: tuple[Bug, ...] = (
         "layer.*.attention.query*",
         plant=dict(query=identity),
         about="The square query weight is not transposed.",
+        cause="square weight is transposed",
     ),
     Bug(
         "attention_stopped",
@@ -390,6 +400,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_attention=lax.stop_gradient),
         about="The attention probabilities are detached, so queries and keys never train.",
+        cause=extra_stop("stop_attention"),
     ),
     Bug(
         "statistics_stopped",
@@ -398,6 +409,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_statistics=lax.stop_gradient),
         about="The layer norm's mean and variance are detached.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "skip_stopped",
@@ -406,6 +418,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_skip=lax.stop_gradient),
         about="The first skip connection is detached.",
+        cause=extra_stop("stop_skip"),
     ),
     Bug(
         "skip_stopped_in_scan",
@@ -414,6 +427,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, stop_skip=lax.stop_gradient),
         about="The skip connection is detached inside a scan over layers.",
+        cause=extra_stop("stop_skip"),
     ),
     Bug(
         "pooled_stopped",
@@ -422,6 +436,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_pooled=lax.stop_gradient),
         about="The pooler's input is detached, so the pooled output trains only the pooler.",
+        cause=extra_stop("stop_pooled"),
     ),
     Bug(
         "padding_row_trained",
@@ -430,6 +445,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(padding_row=identity),
         about="The port ignores `padding_idx`, so the padding row receives a gradient.",
+        cause="padding_idx no gradient, JAX gives it one",
     ),
     Bug(
         "loss_over_padding",
@@ -437,6 +453,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(train=True, loss=loss_over_padding),
         about="The loss is averaged over all tokens instead of the valid ones.",
+        cause="over (all|the padding)|padding|mask is (missing|ignored|unused)",
     ),
     Bug(
         "nesterov",
@@ -445,6 +462,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(train=True, tx=sgd(nesterov=True)),
         about="The optimizer uses Nesterov momentum instead of heavy-ball momentum.",
+        cause="nesterov",
     ),
     Bug(
         "decoupled_decay",
@@ -453,6 +471,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(train=True, tx=sgd(coupled=False)),
         about="Weight decay is applied after the momentum.",
+        cause="decay .*(decoupled|after the momentum)",
     ),
     Bug(
         "padding_row_not_decayed",
@@ -461,6 +480,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(train=True, tx=optax.chain(sgd(), optax.stateless(no_padding_row))),
         about="The padding row's update is masked, but torch decays that row.",
+        cause="decay.* row|row.* decay",
     ),
     Bug(
         "statistics_stopped_in_scan",
@@ -469,6 +489,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, stop_statistics=lax.stop_gradient),
         about="The layer norm's mean and variance are detached inside a scan over layers.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "momentum_averages",
@@ -482,5 +503,6 @@ BUGS: tuple[Bug, ...] = (
             ),
         ),
         about="The momentum is a running mean of the gradients instead of a running sum.",
+        cause=r"dampen|running mean|learning rate is 0\.1 times",
     ),
 )

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 PIXELS, VOCABULARY, TOKENS, WIDTH, BATCH = 6, 9, 4, 5, 4
@@ -122,6 +122,7 @@ BUGS: tuple[Bug, ...] = (
         "image.1",
         plant=dict(approximate=True),
         about="JAX's default GELU is the tanh approximation.",
+        cause="GELU is the tanh approximation",
     ),
     Bug(
         "last_token",
@@ -129,6 +130,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(last=True),
         about="The last token is pooled instead of the one with the largest id.",
+        cause="last element",
     ),
     Bug(
         "one_direction",
@@ -136,6 +138,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(loss=lambda logits: both(logits, stop=jnp.transpose)),
         about="The loss goes from image to text in both terms.",
+        cause="torch's T is missing",
     ),
     Bug(
         "l1_norm",
@@ -143,6 +146,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(size=lambda x: jnp.sum(jnp.abs(x), -1, keepdims=True)),
         about="The features are divided by their L1 norm.",
+        cause=r"\b(p|ord) is 1\b|L1",
     ),
     Bug(
         "one_direction_stopped",
@@ -151,6 +155,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(loss=lambda logits: both(logits, stop=lax.stop_gradient)),
         about="The loss from text to image trains nothing.",
+        cause=extra_stop(r"stop\(logits"),
     ),
     Bug(
         "scale_stopped",
@@ -159,6 +164,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(bound=lambda x: lax.stop_gradient(jnp.minimum(x, 4.6))),
         about="The temperature never trains.",
+        cause=extra_stop("bound"),
     ),
     Bug(
         "scale_bound_straight_through",
@@ -167,6 +173,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(hot=True, bound=lambda x: x + lax.stop_gradient(jnp.minimum(x, 4.6) - x)),
         about="A temperature above its bound still trains.",
+        cause=extra_stop("bound"),
     ),
     Bug(
         "image_stopped",
@@ -175,6 +182,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_image=lax.stop_gradient),
         about="The image tower never trains.",
+        cause=extra_stop("stop_image"),
     ),
     Bug(
         "norm_stopped",
@@ -183,5 +191,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_size=lax.stop_gradient),
         about="The norm of the features is detached.",
+        cause=extra_stop("stop_size"),
     ),
 )

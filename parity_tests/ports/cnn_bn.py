@@ -14,7 +14,7 @@ from torch import nn
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 IMAGE, CHANNELS, WIDTH, WIDER, CLASSES, BATCH = 10, 3, 4, 6, 5, 3
@@ -216,6 +216,7 @@ BUGS: tuple[Bug, ...] = (
         "bn*",
         plant=dict(eps=1e-3),
         about="The port uses Keras' default epsilon.",
+        cause=r"eps is 0\.001, torch uses 1e-05",
     ),
     Bug(
         "same_padding",
@@ -223,6 +224,7 @@ BUGS: tuple[Bug, ...] = (
         "conv2",
         plant=dict(padding=((0, 2), (0, 2))),
         about="All padding is at the end, as in older TensorFlow models.",
+        cause=r"0 before and 2 after|\(0, 2\)",
     ),
     Bug(
         "kernel_height_and_width",
@@ -230,6 +232,7 @@ BUGS: tuple[Bug, ...] = (
         "conv*",
         plant=dict(kernel=whio),
         about="The kernel's axes are reversed, which swaps height and width.",
+        cause="kernel's height and width are swapped",
     ),
     Bug(
         "flatten_channels_last",
@@ -237,6 +240,7 @@ BUGS: tuple[Bug, ...] = (
         ("", "fc"),  # the flattening, or the layer that reads it
         plant=dict(channels_first=False),
         about="Features are flattened channels last, but the classifier expects channels first.",
+        cause="channels are flattened last",
     ),
     Bug(
         "running_statistics_used",
@@ -244,6 +248,7 @@ BUGS: tuple[Bug, ...] = (
         "bn*",
         plant=dict(training=False),
         about="torch runs in train mode, the port with `use_running_average=True`.",
+        cause="normalises with the running statistics",
     ),
     Bug(
         "momentum_sense",
@@ -252,6 +257,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(momentum=0.9),
         about="torch's momentum weights the new statistics, flax's the old ones.",
+        cause=r"momentum is inverted|momentum is 0\.9, torch uses 0\.1",
     ),
     Bug(
         "biased_running_variance",
@@ -260,6 +266,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(ddof=0),
         about="torch's running variance is unbiased, flax's is biased.",
+        cause=r"variance is divided by N\b",
     ),
     Bug(
         "statistics_stopped",
@@ -268,6 +275,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_statistics=lax.stop_gradient),
         about="The batch mean and variance are detached.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "pool_ties",
@@ -276,6 +284,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(pool=every_max),
         about="A maximum over a reshaped window splits the gradient among ties.",
+        cause="equal in some elements|ties",
     ),
     Bug(
         "straight_through_lost",
@@ -284,6 +293,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(through=lambda x, rounded: rounded),
         about="`round` has a zero gradient; the straight-through estimator passes it unchanged.",
+        cause=missing_stop(r"torch\.round", r"self\.through|rounded"),
     ),
     Bug(
         "straight_through_outside",
@@ -292,6 +302,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(clipped_first=False),
         about="Values outside the clipping range receive a gradient too.",
+        cause="clamp",
     ),
     Bug(
         "features_stopped",
@@ -300,5 +311,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_features=lax.stop_gradient),
         about="A `detach` that was used for linear probing is still there.",
+        cause=extra_stop("stop_features"),
     ),
 )

@@ -14,7 +14,7 @@ from jax import lax
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 IMAGE, CHANNELS, WIDTH, LATENT, BATCH, PENALTY = 8, 2, 6, 4, 3, 10.0
@@ -218,6 +218,7 @@ BUGS: tuple[Bug, ...] = (
         "critic.norm",
         plant=dict(eps=1e-6),
         about="The port uses flax's default epsilon.",
+        cause="eps is 1e-06, torch uses 1e-05",
     ),
     Bug(
         "leaky_slope",
@@ -225,6 +226,7 @@ BUGS: tuple[Bug, ...] = (
         "critic.act",
         plant=dict(slope=0.01),
         about="The port uses JAX's default negative slope.",
+        cause=r"negative_slope is 0\.01, torch uses 0\.2",
     ),
     Bug(
         "instance_for_layer",
@@ -232,6 +234,7 @@ BUGS: tuple[Bug, ...] = (
         "critic.norm",
         plant=dict(axes=(1, 2, 3)),
         about="The port normalises over channels as well.",
+        cause="over (dim|axes).*1.*2.*3|over the channels|there is 1 group",
     ),
     Bug(
         "flatten_order",
@@ -239,6 +242,7 @@ BUGS: tuple[Bug, ...] = (
         ("critic", "critic.score"),  # the flattening, or the layer that reads it
         plant=dict(channels_last=True),
         about="Features are flattened channels last, but the kernel expects channels first.",
+        cause="channels are flattened last",
     ),
     Bug(
         "mean_before_slope",
@@ -246,6 +250,7 @@ BUGS: tuple[Bug, ...] = (
         ("", "loss"),
         plant=dict(of_batch=jnp.mean),
         about="The slope is that of the mean score, which is smaller by the batch size.",
+        cause="times 1/3|reduction is mean, torch uses sum",
     ),
     Bug(
         "fake_not_detached",
@@ -254,6 +259,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_fake=identity),
         about="The critic's loss trains the generator.",
+        cause=missing_stop(r"detach\(\)", "stop_fake|fake"),
     ),
     Bug(
         "penalty_detached",
@@ -262,6 +268,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_slope=lax.stop_gradient),
         about="As without `create_graph=True`, the penalty has no gradient.",
+        cause=extra_stop("stop_slope"),
     ),
     Bug(
         "penalty_with_frozen_weights",
@@ -270,6 +277,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(frozen_slope=True),
         about="The critic's weights are detached inside the penalty.",
+        cause=extra_stop("inner = lax"),
     ),
     Bug(
         "statistics_stopped",
@@ -277,6 +285,7 @@ BUGS: tuple[Bug, ...] = (
         "*",
         plant=dict(stop_statistics=lax.stop_gradient),
         about="The statistics are detached, which changes the slopes that the model returns.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "norm_at_zero",
@@ -285,6 +294,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(absent=True, norm_of_slope=plain_norm),
         about="The slope of an absent image is zero, and the norm's gradient there is NaN.",
+        cause="derivative of sqrt .*is infinite",
     ),
     Bug(
         "norm_with_eps",
@@ -292,6 +302,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(norm_of_slope=lambda x: jnp.sqrt(jnp.sum(x**2, axis=1) + 1e-6)),
         about="An epsilon inside the square root avoids NaN but changes the slopes.",
+        cause="1e-06",
     ),
     Bug(
         "penalty_with_frozen_weights_layer_norm",
@@ -300,5 +311,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(norm="layer", frozen_slope=True),
         about="The weights of a layer-norm critic are detached inside the penalty.",
+        cause=extra_stop("inner = lax"),
     ),
 )

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 FRAMES, BINS, CHANNELS, HIDDEN, CLASSES, BATCH, LABELS = 12, 5, 3, 4, 5, 2, 2
@@ -124,6 +124,7 @@ BUGS: tuple[Bug, ...] = (
         ("", "norm"),  # the flattening, or the layer that reads it
         plant=dict(features_last=True),
         about="The features are flattened with channels last.",
+        cause="last two axes are exchanged before flatten|channels are flattened last",
     ),
     Bug(
         "same_padding",
@@ -131,6 +132,7 @@ BUGS: tuple[Bug, ...] = (
         "conv",
         plant=dict(padding="SAME"),
         about="The convolution pads with SAME.",
+        cause="padding is 'SAME'",
     ),
     Bug(
         "gate_order",
@@ -138,6 +140,7 @@ BUGS: tuple[Bug, ...] = (
         "lstm",
         plant=dict(gates="igfo"),
         about="The forget and cell gates are swapped.",
+        cause="ordered input, cell, forget, output",
     ),
     Bug(
         "last_class_is_blank",
@@ -145,6 +148,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(blank=CLASSES - 1),
         about="The last class is the blank.",
+        cause="blank",
     ),
     Bug(
         "not_per_label",
@@ -152,6 +156,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(per_label=False),
         about="The mean is not divided by the label lengths.",
+        cause="label lengths|target_lengths",
     ),
     Bug(
         "frame_lengths_ignored",
@@ -159,6 +164,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(frames=lambda length: jnp.zeros((BATCH, length))),
         about="The padded frames count.",
+        cause="input_lengths|frame lengths",
     ),
     Bug(
         "carry_stopped",
@@ -167,6 +173,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_carry=lax.stop_gradient),
         about="The hidden state is detached at every step.",
+        cause=extra_stop("stop_carry"),
     ),
     Bug(
         "cell_stopped",
@@ -175,6 +182,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_cell=lax.stop_gradient),
         about="The cell state is detached at every step.",
+        cause=extra_stop("stop_cell"),
     ),
     Bug(
         "forget_gate_stopped",
@@ -183,6 +191,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_forget=lax.stop_gradient),
         about="The forget gate is detached.",
+        cause=extra_stop("stop_forget"),
     ),
     Bug(
         "statistics_stopped",
@@ -191,5 +200,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_statistics=lax.stop_gradient),
         about="The layer norm's mean and variance are detached.",
+        cause=extra_stop("stop_statistics"),
     ),
 )

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 STATE, ACTION, HIDDEN, BATCH, DISCOUNT, LIMIT = 4, 2, 12, 5, 0.95, 1.5
@@ -206,6 +206,7 @@ BUGS: tuple[Bug, ...] = (
         "critic*",
         plant=dict(joined=lambda s, a: jnp.concatenate([a, s], axis=1)),
         about="Actions are concatenated before states; the shapes still fit.",
+        cause="operands of cat are in another order: 1, 0",
     ),
     Bug(
         "limit_forgotten",
@@ -213,6 +214,7 @@ BUGS: tuple[Bug, ...] = (
         "actor",
         plant=dict(limit=1.0),
         about="The tanh is not scaled by the action limit.",
+        cause="torch's mul is missing|number in mul is 1,",
     ),
     Bug(
         "done_sense",
@@ -220,6 +222,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(alive=identity),
         about="The `done` flag is inverted, so targets bootstrap where an episode ends.",
+        cause="torch's rsub is missing",
     ),
     Bug(
         "square_not_transposed",
@@ -227,6 +230,7 @@ BUGS: tuple[Bug, ...] = (
         "critic.l2*",
         plant=dict(mid=identity),
         about="A square weight of the critic is not transposed.",
+        cause="square weight is transposed",
     ),
     Bug(
         "critic_trained_by_actor",
@@ -235,6 +239,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(freeze_critic=identity),
         about="The actor's loss trains the critic.",
+        cause=missing_stop(r"p\.detach\(\)", "freeze_critic"),
     ),
     Bug(
         "actor_detached",
@@ -243,6 +248,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_action=lax.stop_gradient),
         about="The action is detached, so the actor's loss does not train the actor.",
+        cause=extra_stop("stop_action"),
     ),
     Bug(
         "target_not_detached",
@@ -251,6 +257,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_target=identity),
         about="The target is not detached, so the target networks train.",
+        cause=missing_stop("target.*detach", "q - target|stop_target"),
     ),
     Bug(
         "own_target_not_detached",
@@ -259,6 +266,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(targets=False, stop_target=identity),
         about="The critic's own target is not detached.",
+        cause=missing_stop("target.*detach", "q - target|stop_target"),
     ),
     Bug(
         "statistics_stopped",
@@ -267,6 +275,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_statistics=lax.stop_gradient),
         about="The layer norm's mean and variance are detached.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "relu_ties",
@@ -275,6 +284,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(fresh=True, zero_bias=True, resting=True, relu=lambda x: jnp.maximum(x, 0)),
         about="`jnp.maximum` halves the gradient at zero.",
+        cause="equal in some elements",
     ),
     Bug(
         "half_of_the_square",
@@ -282,6 +292,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(error=optax.l2_loss),
         about="`optax.l2_loss` includes a factor of one half.",
+        cause=r"times 1/2|number in .* is 0\.5",
     ),
     Bug(
         "error_broadcasts",
@@ -289,6 +300,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(error=lambda q, target: (q[:, 0] - target) ** 2),
         about="Subtracting (batch, 1) from (batch,) broadcasts to (batch, batch).",
+        cause="broadcast",
     ),
     Bug(
         "targets_decayed",
@@ -297,6 +309,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=optax.adamw(1e-2, weight_decay=0.1)),
         about="torch skips parameters without a gradient; optax decays them.",
+        cause="torch skips the weight|decay is applied to target",
     ),
     Bug(
         "decay_by_default",
@@ -305,5 +318,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=optax.adamw(1e-2, mask=trained)),
         about="`optax.adamw` has a default weight decay of 1e-4.",
+        cause=r"weight decay is 0\.0001",
     ),
 )

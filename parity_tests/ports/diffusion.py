@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 CHANNELS, WIDTH, SIZE, BATCH, EMBEDDING = 2, 4, 4, 2, 4
@@ -147,6 +147,7 @@ BUGS: tuple[Bug, ...] = (
         "net.norm",
         plant=dict(eps=1e-6),
         about="flax's default eps of 1e-6 is kept.",
+        cause="eps is 1e-06, torch uses 1e-05",
     ),
     Bug(
         "cosines_first",
@@ -154,6 +155,7 @@ BUGS: tuple[Bug, ...] = (
         "net*",
         plant=dict(first=jnp.cos),
         about="The time embedding starts with the cosines.",
+        cause="operands of cat are in another order: 1, 0",
     ),
     Bug(
         "skip_first",
@@ -161,6 +163,7 @@ BUGS: tuple[Bug, ...] = (
         "net*",
         plant=dict(order=-1),
         about="The skip connection is concatenated first.",
+        cause="operands of cat are in another order: 1, 0",
     ),
     Bug(
         "same_padding",
@@ -168,6 +171,7 @@ BUGS: tuple[Bug, ...] = (
         "net.down",
         plant=dict(padding="SAME"),
         about="The strided convolution pads with SAME.",
+        cause="padding is 'SAME'",
     ),
     Bug(
         "bilinear",
@@ -175,6 +179,7 @@ BUGS: tuple[Bug, ...] = (
         "net*",
         plant=dict(method="bilinear"),
         about="The upsampling is bilinear.",
+        cause="bilinear",
     ),
     Bug(
         "v_sign",
@@ -182,6 +187,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(sign=-1.0),
         about="The image has the wrong sign in the target of v-prediction.",
+        cause="sign of torch's mul is flipped|JAX adds, torch subtracts",
     ),
     Bug(
         "weight_not_bounded",
@@ -189,6 +195,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(bounded=False),
         about="The signal-to-noise ratio is not clipped.",
+        cause="torch's clamp is missing|clamp has no",
     ),
     Bug(
         "guess_not_detached",
@@ -197,6 +204,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_guess=identity),
         about="The self-conditioning trains the first pass.",
+        cause=missing_stop("guess = ", "stop_guess"),
     ),
     Bug(
         "time_stopped",
@@ -205,6 +213,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_time=lax.stop_gradient),
         about="The time embedding never trains.",
+        cause=extra_stop("stop_time"),
     ),
     Bug(
         "scale_stopped",
@@ -213,6 +222,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_scale=lax.stop_gradient),
         about="The scale by the time embedding is detached; the shift is not.",
+        cause=extra_stop("stop_scale"),
     ),
     Bug(
         "skip_stopped",
@@ -221,5 +231,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_skip=lax.stop_gradient),
         about="The skip connection is detached.",
+        cause=extra_stop("stop_skip"),
     ),
 )

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 STATE, HIDDEN, ACTIONS, BATCH, DISCOUNT = 4, 6, 3, 6, 0.9
@@ -141,6 +141,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(error=lambda q, target: optax.huber_loss(q, target, delta=0.5)),
         about="optax's Huber loss is `delta` times torch's smooth L1.",
+        cause="times 1/2|delta",
     ),
     Bug(
         "target_evaluates_online",
@@ -148,6 +149,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(evaluator="online"),
         about="The online network evaluates the best action.",
+        cause="reads the result of online",
     ),
     Bug(
         "target_selects",
@@ -155,6 +157,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(selector="target"),
         about="The target network selects the action, as in plain DQN.",
+        cause="reads the result of target",
     ),
     Bug(
         "center_over_batch",
@@ -162,6 +165,7 @@ BUGS: tuple[Bug, ...] = (
         "online*",
         plant=dict(center=lambda x: jnp.mean(x, 0, keepdims=True)),
         about="The advantage is centered over the batch.",
+        cause="mean is over dim 0",
     ),
     Bug(
         "target_not_detached",
@@ -170,6 +174,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_target=identity),
         about="The target network trains.",
+        cause=missing_stop("no_grad|target = ", "huber_loss|stop_target"),
     ),
     Bug(
         "center_stopped",
@@ -178,6 +183,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_mean=lax.stop_gradient),
         about="The mean of the advantages is detached.",
+        cause=extra_stop("stop_mean"),
     ),
     Bug(
         "value_stopped",
@@ -186,6 +192,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_value=lax.stop_gradient),
         about="The state value is detached.",
+        cause=extra_stop("stop_value"),
     ),
     Bug(
         "target_decays",
@@ -194,5 +201,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(decays=True),
         about="Weight decay moves the target network.",
+        cause="torch skips the weight|decay is applied to target",
     ),
 )

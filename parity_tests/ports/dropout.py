@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 WIDTH, HIDDEN, BATCH, RATE = 4, 5, 6, 0.3
@@ -100,6 +100,7 @@ BUGS: tuple[Bug, ...] = (
         "drop",
         plant=dict(rate=0.5),
         about="The dropout rate differs.",
+        cause=r"dropout rate is 0\.5, torch uses 0\.3",
     ),
     Bug(
         "rate_is_keep",
@@ -107,6 +108,7 @@ BUGS: tuple[Bug, ...] = (
         "drop",
         plant=dict(rate=1 - RATE),
         about="The rate is taken for the probability to keep a value.",
+        cause=r"dropout rate is 0\.7",
     ),
     Bug(
         "not_rescaled",
@@ -114,6 +116,7 @@ BUGS: tuple[Bug, ...] = (
         "drop",
         plant=dict(rescale=False),
         about="The kept values are not rescaled.",
+        cause=r"not divided by 1 - 0\.3",
     ),
     Bug(
         "dropped_before_gelu",
@@ -121,6 +124,7 @@ BUGS: tuple[Bug, ...] = (
         ("", "drop"),
         plant=dict(before=True),
         about="The dropout acts before the activation.",
+        cause="dropout comes before gelu|gelu comes after",
     ),
     Bug(
         "second_missing",
@@ -128,6 +132,7 @@ BUGS: tuple[Bug, ...] = (
         "out_drop",
         plant=dict(second=False),
         about="The second dropout is missing.",
+        cause="torch's dropout is missing",
     ),
     Bug(
         "mask_per_sample",
@@ -135,6 +140,7 @@ BUGS: tuple[Bug, ...] = (
         "drop",
         plant=dict(shape=lambda x: (x.shape[0], 1)),
         about="A sample is dropped as a whole, as in stochastic depth.",
+        cause=r"mask has the shape \[6, 1\]",
     ),
     Bug(
         "straight_through",
@@ -143,6 +149,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(straight=True),
         about="Dropped values pass their gradient.",
+        cause=extra_stop(r"c\.straight"),
     ),
     Bug(
         "branch_stopped",
@@ -151,5 +158,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop=lax.stop_gradient),
         about="The first layer never trains.",
+        cause=extra_stop(r"c\.stop\("),
     ),
 )

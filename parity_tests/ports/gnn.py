@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 NODES, FEATURES, HEADS, WIDTH, EDGE = 6, 4, 2, 3, 2
@@ -139,6 +139,7 @@ BUGS: tuple[Bug, ...] = (
         "gat",
         plant=dict(reverse=True),
         about="Messages flow from receivers to senders.",
+        cause="senders.* (exchanged|swapped)|receivers.* (exchanged|swapped)",
     ),
     Bug(
         "leaky_slope",
@@ -146,6 +147,7 @@ BUGS: tuple[Bug, ...] = (
         "gat",
         plant=dict(slope=0.01),
         about="JAX's default slope of 0.01 is kept.",
+        cause=r"negative_slope is 0\.01, torch uses 0\.2",
     ),
     Bug(
         "softmax_over_all_edges",
@@ -153,6 +155,7 @@ BUGS: tuple[Bug, ...] = (
         "gat",
         plant=dict(everywhere=True),
         about="The attention is normalised over all edges.",
+        cause="over dim 0|over all",
     ),
     Bug(
         "sum_for_mean",
@@ -160,6 +163,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(mean=False),
         about="The neighbours are summed instead of averaged.",
+        cause="torch's div is missing",
     ),
     Bug(
         "heads_last",
@@ -167,6 +171,7 @@ BUGS: tuple[Bug, ...] = (
         "gat*",
         plant=dict(heads_last=True),
         about="The projection is split into heads the wrong way.",
+        cause="two factors exchanged",
     ),
     Bug(
         "attention_stopped",
@@ -175,6 +180,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_alpha=lax.stop_gradient),
         about="The attention weights are detached.",
+        cause=extra_stop("stop_alpha"),
     ),
     Bug(
         "normaliser_stopped",
@@ -183,6 +189,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_total=lax.stop_gradient),
         about="The sum over the neighbours is detached.",
+        cause=extra_stop("stop_total"),
     ),
     Bug(
         "messages_stopped",
@@ -191,6 +198,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_messages=lax.stop_gradient),
         about="The averaged neighbours train nothing before them.",
+        cause=extra_stop("stop_messages"),
     ),
     Bug(
         "edge_features_stopped",
@@ -199,5 +207,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_edges=lax.stop_gradient),
         about="The edge features never train.",
+        cause=extra_stop("stop_edges"),
     ),
 )

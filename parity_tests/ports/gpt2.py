@@ -25,7 +25,7 @@ from parity_tests.ports._adamw import (
     warm_up,
 )
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 VOCABULARY, WIDTH, HEADS, LAYERS, BATCH, TOKENS = 17, 16, 4, 2, 2, 7
@@ -279,6 +279,7 @@ BUGS: tuple[Bug, ...] = (
         "h.*.ln_*",
         plant=dict(eps=1e-6),
         about="The port uses flax's default epsilon.",
+        cause="eps is 1e-06, torch uses 1e-05",
     ),
     Bug(
         "gelu_exact",
@@ -286,6 +287,7 @@ BUGS: tuple[Bug, ...] = (
         "h.*.mlp*",
         plant=dict(gelu=functools.partial(jax.nn.gelu, approximate=False)),
         about="The port uses the exact GELU; GPT-2 uses the tanh approximation.",
+        cause="GELU is the exact form",
     ),
     Bug(
         "scale_missing",
@@ -293,6 +295,7 @@ BUGS: tuple[Bug, ...] = (
         "h.*.attn",
         plant=dict(scale=1.0),
         about="The attention scores are not divided by sqrt(d).",
+        cause="torch's mul is missing|number in mul is 1,",
     ),
     Bug(
         "scale_1_over_d",
@@ -300,6 +303,7 @@ BUGS: tuple[Bug, ...] = (
         "h.*.attn",
         plant=dict(scale=HEADS / WIDTH),
         about="The attention scores are divided by d instead of sqrt(d).",
+        cause=r"number in mul is 0\.25, torch uses 0\.5|scale is 1/d",
     ),
     Bug(
         "mask_value",
@@ -307,6 +311,7 @@ BUGS: tuple[Bug, ...] = (
         "h.*.attn",
         plant=dict(mask_value=-1.0),
         about="Masked scores are -1, which damps the future without hiding it.",
+        cause=r"masked elements are -1\b|number in masked_fill is -1,",
     ),
     Bug(
         "mask_sense",
@@ -314,6 +319,7 @@ BUGS: tuple[Bug, ...] = (
         "h.*.attn",
         plant=dict(future=jnp.triu),
         about="The causal mask is inverted: each token attends to the future.",
+        cause="mask is transposed",
     ),
     Bug(
         "softmax_axis",
@@ -321,6 +327,7 @@ BUGS: tuple[Bug, ...] = (
         "h.*.attn",
         plant=dict(axis=-2),
         about="The softmax is over the queries instead of the keys.",
+        cause="softmax is over dim -?2|over the queries",
     ),
     Bug(
         "head_split",
@@ -328,6 +335,7 @@ BUGS: tuple[Bug, ...] = (
         "h.*.attn",
         plant=dict(heads_first=True),
         about="The heads are split as (size, heads) instead of (heads, size).",
+        cause="two factors exchanged|heads are split as",
     ),
     Bug(
         "position_offset",
@@ -335,6 +343,7 @@ BUGS: tuple[Bug, ...] = (
         "wpe",
         plant=dict(first_position=1),
         about="Positions start at one.",
+        cause=r"indices are shifted by 1\b",
     ),
     Bug(
         "transposed_proj",
@@ -342,6 +351,7 @@ BUGS: tuple[Bug, ...] = (
         "h.*.attn.c_proj*",
         plant=dict(proj=jnp.transpose),
         about="A square Conv1D weight is transposed as if it belonged to a Linear.",
+        cause="weight is transposed|second operand is transposed",
     ),
     Bug(
         "linear_not_transposed",
@@ -349,6 +359,7 @@ BUGS: tuple[Bug, ...] = (
         "h.*.attn.c_proj*",
         plant=dict(linear=True, proj=jnp.transpose),
         about="The square weight of a Linear is not transposed.",
+        cause="square weight is transposed",
     ),
     Bug(
         "attention_stopped",
@@ -357,6 +368,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_attention=lax.stop_gradient),
         about="The attention map is detached, as for plotting it.",
+        cause=extra_stop("stop_attention"),
     ),
     Bug(
         "statistics_stopped",
@@ -365,6 +377,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_statistics=lax.stop_gradient),
         about="The layer norm's mean and variance are detached.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "statistics_stopped_in_scan",
@@ -373,6 +386,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, stop_statistics=lax.stop_gradient),
         about="The layer norm's mean and variance are detached inside a scan over layers.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "skip_stopped",
@@ -381,6 +395,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_skip=lax.stop_gradient),
         about="The skip connection is detached.",
+        cause=extra_stop("stop_skip"),
     ),
     Bug(
         "gradient_clipped_inside",
@@ -389,6 +404,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(through=clip_gradient),
         about="A debugging clip of the cotangent is still there.",
+        cause="clip|custom derivative",
     ),
     Bug(
         "untied",
@@ -397,6 +413,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tied=False),
         about="The head has its own copy of the embedding.",
+        cause="leaves diverge",
     ),
     Bug(
         "loss_sum",
@@ -404,6 +421,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(mean=jnp.sum),
         about="The loss is summed over tokens instead of averaged.",
+        cause=r"reduced by sum, torch uses mean|times 12\b",
     ),
     Bug(
         "eps_in_sqrt",
@@ -412,6 +430,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, adam=optax.scale_by_adam(eps=0.0, eps_root=1e-8))),
         about="Adam's epsilon is inside the square root.",
+        cause="eps.* (inside|outside)",
     ),
     Bug(
         "bias_correction",
@@ -420,6 +439,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, adam=uncorrected_adam())),
         about="Adam's bias correction is missing.",
+        cause="bias correction is missing|bias corrections are missing",
     ),
     Bug(
         "b2",
@@ -428,6 +448,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, adam=optax.scale_by_adam(b2=0.99))),
         about="Adam's second decay rate is 0.99 instead of 0.999; the first step is the same.",
+        cause=r"beta2 is 0\.99\b",
     ),
     Bug(
         "coupled_decay",
@@ -436,6 +457,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, coupled=True)),
         about="Weight decay is added to the gradient, as in Adam instead of AdamW.",
+        cause="decay is added to the gradient",
     ),
     Bug(
         "decay_on_vectors",
@@ -444,6 +466,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(lambda path, x: True)),
         about="Biases and norms decay too.",
+        cause="decay applies to all weights|decay is applied to",
     ),
     Bug(
         "decay_by_rank_of_stacked",
@@ -452,6 +475,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, tx=adamw(is_matrix)),
         about="`ndim >= 2` selects what decays, but stacked biases are matrices.",
+        cause="decay is applied to .*bias|decay applies to all weights",
     ),
     Bug(
         "clip_each_tensor",
@@ -460,6 +484,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, clip=clip_each)),
         about="Each gradient is clipped by its own norm.",
+        cause="own norm",
     ),
     Bug(
         "schedule_off_by_one",
@@ -468,6 +493,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, rate=lambda count: warm_up(count - 1))),
         about="The warm-up starts at zero, one step late.",
+        cause=r"one step behind|learning rate is 0\b",
     ),
     Bug(
         "skip_stopped_in_scan_remat",
@@ -476,6 +502,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, remat=True, stop_skip=lax.stop_gradient),
         about="The skip connection is detached inside a checkpointed scan.",
+        cause=extra_stop("stop_skip"),
     ),
     Bug(
         "adam_eps",
@@ -484,6 +511,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, adam=optax.scale_by_adam(eps=1e-6))),
         about="Adam's epsilon is 1e-6, as in BERT, instead of 1e-8.",
+        cause="eps is 1e-06",
     ),
     Bug(
         "nesterov_adam",
@@ -492,6 +520,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, adam=optax.scale_by_adam(nesterov=True))),
         about="The optimizer is NAdam instead of Adam.",
+        cause="nesterov|NAdam",
     ),
     Bug(
         "clip_forgotten",
@@ -500,5 +529,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, clip=identity)),
         about="Gradients are not clipped; Adam hides this in the first step.",
+        cause="gradients are not clipped",
     ),
 )

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 VOCABULARY, WIDTH, LAYERS, CLASSES, BATCH, TOKENS = 13, 8, 2, 4, 3, 7
@@ -213,6 +213,7 @@ BUGS: tuple[Bug, ...] = (
         "gru",
         plant=dict(order="zrn"),
         about="The update and reset gates are swapped.",
+        cause="ordered update, reset, new",
     ),
     Bug(
         "reset_before_product",
@@ -220,6 +221,7 @@ BUGS: tuple[Bug, ...] = (
         "gru",
         plant=dict(reset_first=True),
         about="The reset gate acts before the product, as in the original paper.",
+        cause="reset gate multiplies the state before its weight",
     ),
     Bug(
         "one_bias",
@@ -227,6 +229,7 @@ BUGS: tuple[Bug, ...] = (
         "gru",
         plant=dict(one_bias=True),
         about="`b_hn` is added outside the reset product, as in an LSTM.",
+        cause="new gate's bias_hh is outside the reset gate",
     ),
     Bug(
         "update_sense",
@@ -234,6 +237,7 @@ BUGS: tuple[Bug, ...] = (
         "gru",
         plant=dict(keep=lambda z, h, n: z * n + (1 - z) * h),
         about="In torch the update gate keeps the old state; in the paper it renews it.",
+        cause="update gate is inverted",
     ),
     Bug(
         "new_not_transposed",
@@ -241,6 +245,7 @@ BUGS: tuple[Bug, ...] = (
         "gru",
         plant=dict(turn=jnp.transpose),
         about="The square kernel of the candidate is not transposed.",
+        cause="weight_hh of the new gate is transposed",
     ),
     Bug(
         "embedding_scale",
@@ -248,6 +253,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(scale=1.0),
         about="The embeddings are not scaled by sqrt(width).",
+        cause="torch's mul is missing|number in mul is 1,",
     ),
     Bug(
         "padding_attended",
@@ -255,6 +261,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(valid=jnp.ones_like),
         about="The pooling attends to padding.",
+        cause="torch's masked_fill is missing|mask is (missing|ignored|unused)",
     ),
     Bug(
         "pooling_axis",
@@ -262,6 +269,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(axis=0),
         about="The pooling's softmax is over the batch.",
+        cause="softmax is over dim 0",
     ),
     Bug(
         "first_for_last",
@@ -269,6 +277,7 @@ BUGS: tuple[Bug, ...] = (
         "gru",
         plant=dict(last=lambda x: x[:, 0]),
         about="The port returns the first state instead of the last.",
+        cause="first (state|element|step)",
     ),
     Bug(
         "shrink_lost",
@@ -277,6 +286,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(shrink=identity),
         about="The custom backward function is missing.",
+        cause="times torch's|custom (backward|derivative)",
     ),
     Bug(
         "shrink_detaches",
@@ -285,6 +295,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(shrink=lax.stop_gradient),
         about="The embeddings are detached, so they never train.",
+        cause=extra_stop(r"c\.shrink"),
     ),
     Bug(
         "padding_row_trained",
@@ -293,6 +304,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(padding=lambda x, real: x),
         about="The port ignores `padding_idx`, so the padding row receives a gradient.",
+        cause="padding_idx no gradient, JAX gives it one",
     ),
     Bug(
         "reset_stopped",
@@ -301,6 +313,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_reset=lax.stop_gradient),
         about="The reset gate is detached, so it never trains.",
+        cause=extra_stop("stop_reset"),
     ),
     Bug(
         "carry_stopped",
@@ -309,6 +322,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_carry=lax.stop_gradient),
         about="The state is detached at every step.",
+        cause=extra_stop("stop_carry"),
     ),
     Bug(
         "pooling_stopped",
@@ -317,6 +331,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_weights=lax.stop_gradient),
         about="The pooling's weights are detached.",
+        cause=extra_stop("stop_weights"),
     ),
     Bug(
         "carry_stopped_remat",
@@ -325,5 +340,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(remat=True, stop_carry=lax.stop_gradient),
         about="The state is detached at every step, under `jax.checkpoint`.",
+        cause=extra_stop("stop_carry"),
     ),
 )

@@ -13,7 +13,7 @@ from torch import nn
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 FEATURES, HIDDEN, BATCH, NEW, BOUND = 3, 4, 5, 2, 0.02
@@ -112,6 +112,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(slow=identity),
         about="The hook that halves the gradient of a weight is missing.",
+        cause=r"torch runs a hook on slow\.weight|gradient is torch's times 2\b",
     ),
     Bug(
         "slow_hook_on_bias",
@@ -120,6 +121,8 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(both=True),
         about="The hook of the weight acts on the bias too.",
+        cause=r"an extra stop_gradient at [^`]*`[^`]*`, called from \S+ `bias ="
+        r"|gradient is torch's times 1/2",
     ),
     Bug(
         "old_rows_train",
@@ -128,6 +131,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(new=lambda rows: rows >= 0),
         about="The hook that masks the gradient of old rows is missing.",
+        cause=r"torch runs a hook on table\.weight",
     ),
     Bug(
         "row_mask_sense",
@@ -136,6 +140,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(new=lambda rows: rows >= NEW),
         about="The old rows train and the new ones do not.",
+        cause="mask is inverted|rows .*differ",
     ),
     Bug(
         "clip_missing",
@@ -144,6 +149,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(bound=identity),
         about="The hook that clips the gradient of a shared weight is missing.",
+        cause=r"torch runs a hook on shared\.weight",
     ),
     Bug(
         "clip_per_use",
@@ -152,6 +158,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(bound=identity, bound_use=bounded),
         about="The gradient is clipped at each use where torch clips the sum.",
+        cause="2 uses of one value each have a custom derivative of their own",
     ),
     Bug(
         "module_hook_missing",
@@ -160,6 +167,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(to_head=identity),
         about="The full backward hook of the head is missing.",
+        cause="torch runs a hook on out|10 times torch's",
     ),
     Bug(
         "module_hook_detaches",
@@ -168,5 +176,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(to_head=lax.stop_gradient),
         about="The head is detached from the layers before it.",
+        cause=extra_stop(r"self\.to_head"),
     ),
 )

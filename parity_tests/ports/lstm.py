@@ -13,7 +13,7 @@ from torch import nn
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 FEATURES, HIDDEN, LAYERS, CLASSES, BATCH, STEPS, WINDOW = 6, 8, 2, 4, 3, 8, 4
@@ -212,6 +212,7 @@ BUGS: tuple[Bug, ...] = (
         "lstm",
         plant=dict(order="ifog"),
         about="The gates are read as i, f, o, g; torch's order is i, f, g, o.",
+        cause="ordered input, forget, output, cell",
     ),
     Bug(
         "gate_order_keras",
@@ -219,6 +220,7 @@ BUGS: tuple[Bug, ...] = (
         "lstm",
         plant=dict(order="igfo"),
         about="The gates are read in another framework's order.",
+        cause="ordered input, cell, forget, output",
     ),
     Bug(
         "forget_bias",
@@ -226,6 +228,7 @@ BUGS: tuple[Bug, ...] = (
         "lstm",
         plant=dict(forget_bias=1.0),
         about="One is added to the forget gate's bias.",
+        cause="1 is added to the forget gate",
     ),
     Bug(
         "second_bias_dropped",
@@ -233,6 +236,7 @@ BUGS: tuple[Bug, ...] = (
         "lstm",
         plant=dict(bias=first),
         about="`bias_hh` is dropped.",
+        cause="bias_hh is missing",
     ),
     Bug(
         "recurrent_not_transposed",
@@ -240,6 +244,7 @@ BUGS: tuple[Bug, ...] = (
         "lstm",
         plant=dict(recurrent=identity),
         about="The square recurrent kernel is not transposed.",
+        cause="weight_hh.* is transposed",
     ),
     Bug(
         "no_squash",
@@ -247,6 +252,7 @@ BUGS: tuple[Bug, ...] = (
         "lstm",
         plant=dict(squash=identity),
         about="The hidden state is o * c, without the tanh.",
+        cause="cell state is not squashed by tanh",
     ),
     Bug(
         "candidate_sigmoid",
@@ -254,6 +260,7 @@ BUGS: tuple[Bug, ...] = (
         "lstm",
         plant=dict(candidate=jax.nn.sigmoid),
         about="The candidate uses a sigmoid instead of tanh.",
+        cause="cell gate uses sigmoid, torch uses tanh",
     ),
     Bug(
         "cell_for_hidden",
@@ -261,6 +268,7 @@ BUGS: tuple[Bug, ...] = (
         "lstm",
         plant=dict(last=0),
         about="The port returns the cell state instead of the hidden state.",
+        cause="cell state .*(instead|where torch)|returns the cell state",
     ),
     Bug(
         "layer_norm_eps",
@@ -268,6 +276,7 @@ BUGS: tuple[Bug, ...] = (
         "norm",
         plant=dict(eps=1e-6),
         about="The port uses flax's default epsilon.",
+        cause="eps is 1e-06, torch uses 1e-05",
     ),
     Bug(
         "backwards_forwards",
@@ -275,6 +284,7 @@ BUGS: tuple[Bug, ...] = (
         "lstm",
         plant=dict(bidirectional=True, second_backwards=False),
         about="The backward direction runs forwards.",
+        cause="backward direction reads the sequence forwards",
     ),
     Bug(
         "state_not_detached",
@@ -283,6 +293,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(window=WINDOW, detach=identity),
         about="The state is not detached between windows.",
+        cause=missing_stop(r"h\.detach\(\), c\.detach\(\)", r"detach\(states\)"),
     ),
     Bug(
         "state_detached",
@@ -291,6 +302,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_h=lax.stop_gradient),
         about="The hidden state is detached at every step.",
+        cause=extra_stop("stop_h"),
     ),
     Bug(
         "cell_detached",
@@ -299,6 +311,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_c=lax.stop_gradient),
         about="The cell state is detached at every step, so no long memory is learned.",
+        cause=extra_stop("stop_c"),
     ),
     Bug(
         "gates_detached",
@@ -307,6 +320,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_gates=lax.stop_gradient),
         about="The gates are detached, so only the candidate learns.",
+        cause=extra_stop("stop_gates"),
     ),
     Bug(
         "layers_detached",
@@ -315,6 +329,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(between=lax.stop_gradient),
         about="The second layer's input is detached, but the first layer's last state is returned.",
+        cause=extra_stop(r"between\(y\)"),
     ),
     Bug(
         "gradient_clipped_inside",
@@ -323,6 +338,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(between=clip_gradient),
         about="The cotangent is clipped between the layers.",
+        cause="clip|custom derivative",
     ),
     Bug(
         "loss_sum",
@@ -330,6 +346,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(train=True, mean=jnp.sum),
         about="The loss is summed over time and batch instead of averaged.",
+        cause=r"reduction is sum, torch uses mean|times 24\b",
     ),
     Bug(
         "cell_detached_both_ways",
@@ -338,5 +355,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(bidirectional=True, stop_c=lax.stop_gradient),
         about="The cell state is detached at every step, in both directions.",
+        cause=extra_stop("stop_c"),
     ),
 )

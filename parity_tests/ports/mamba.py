@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 WIDTH, INNER, STATE, KERNEL, BATCH, TOKENS = 4, 6, 3, 3, 2, 5
@@ -128,6 +128,7 @@ BUGS: tuple[Bug, ...] = (
         "conv",
         plant=dict(flip=True),
         about="The convolution's kernel is flipped, as in `numpy.convolve`.",
+        cause="kernel is flipped",
     ),
     Bug(
         "b_and_c_swapped",
@@ -135,6 +136,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(order=lambda pair: pair[::-1]),
         about="The input and output matrices are split in the wrong order.",
+        cause="parts of split are in another order: 0, 2, 1",
     ),
     Bug(
         "gate_without_silu",
@@ -142,6 +144,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(gate=jax.nn.sigmoid),
         about="The gate is a sigmoid.",
+        cause="activation is sigmoid, torch uses silu",
     ),
     Bug(
         "decay_stopped",
@@ -150,6 +153,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_decay=lax.stop_gradient),
         about="The decay is detached, so A never trains.",
+        cause=extra_stop("stop_decay"),
     ),
     Bug(
         "dt_stopped_in_decay",
@@ -158,6 +162,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_dt=lax.stop_gradient),
         about="The step size trains by the input alone, not by the decay.",
+        cause=extra_stop("stop_dt"),
     ),
     Bug(
         "b_stopped",
@@ -166,6 +171,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_b=lax.stop_gradient),
         about="The input matrix is detached.",
+        cause=extra_stop("stop_b"),
     ),
     Bug(
         "carry_stopped",
@@ -174,6 +180,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_carry=lax.stop_gradient),
         about="The state is detached at every step.",
+        cause=extra_stop("stop_carry"),
     ),
     Bug(
         "skip_stopped",
@@ -182,5 +189,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_skip=lax.stop_gradient),
         about="The skip weight D never trains.",
+        cause=extra_stop("stop_skip"),
     ),
 )

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 WIDTH, HIDDEN, BATCH, TOKENS, EPS = 4, 6, 2, 3, 1e-6
@@ -131,6 +131,7 @@ BUGS: tuple[Bug, ...] = (
         "up",
         plant=dict(up=low),
         about="A layer computes in bfloat16 where torch has float32.",
+        cause="bfloat16",
     ),
     Bug(
         "attention_in_bfloat16",
@@ -138,6 +139,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(scores=low),
         about="The scores of the attention are computed in bfloat16.",
+        cause="bfloat16",
     ),
     Bug(
         "softmax_in_float16",
@@ -145,6 +147,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(softmax=half),
         about="The softmax is computed in float16.",
+        cause=r"\bfloat16",
     ),
     Bug(
         "norm_in_bfloat16",
@@ -152,6 +155,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(norm=low),
         about="The norm is computed in bfloat16.",
+        cause="bfloat16",
     ),
     Bug(
         "residual_in_bfloat16",
@@ -159,6 +163,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(residual=lambda x: low(x).astype(x.dtype)),
         about="The residual stream is rounded to bfloat16.",
+        cause="bfloat16",
     ),
     Bug(
         "loss_in_bfloat16",
@@ -166,6 +171,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(loss_in=low),
         about="The loss is computed in bfloat16.",
+        cause="bfloat16",
     ),
     Bug(
         "autocast_softmax_in_bfloat16",
@@ -173,6 +179,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(autocast=True, softmax=low),
         about="The softmax is computed in bfloat16 where torch computes it in float32.",
+        cause="bfloat16",
     ),
     Bug(
         "autocast_norm_in_bfloat16",
@@ -180,6 +187,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(autocast=True, norm=low),
         about="The norm is computed in bfloat16 where autocast leaves it in float32.",
+        cause="bfloat16",
     ),
     Bug(
         "autocast_layer_in_float32",
@@ -187,6 +195,7 @@ BUGS: tuple[Bug, ...] = (
         "up",
         plant=dict(autocast=True, up=identity),
         about="A layer computes in float32 where autocast has bfloat16.",
+        cause="float32",
     ),
     Bug(
         "norm_stopped",
@@ -195,5 +204,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_norm=lax.stop_gradient),
         about="The root mean square is detached.",
+        cause=extra_stop("stop_norm"),
     ),
 )

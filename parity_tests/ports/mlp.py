@@ -17,7 +17,7 @@ from torch.nn import functional
 from parity_tests.case import identity
 from parity_tests.ports._adamw import adamw, clip_each, torch_adamw, uncorrected_adam, warm_up
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 FEATURES, CONTEXT, WIDTH, LAYERS, BATCH = 6, 4, 8, 2, 5
@@ -283,6 +283,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*.norm",
         plant=dict(ddof=0),
         about="`jnp.std` divides by N, `torch.std` by N - 1.",
+        cause="std divides by N, torch divides by N - 1",
     ),
     Bug(
         "norm_eps",
@@ -290,6 +291,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*.norm",
         plant=dict(eps=1e-5),
         about="The norm's epsilon is 1e-5 instead of 1e-6.",
+        cause="1e-05 is added|number in add is 1e-05|eps is 1e-05, torch uses 1e-06",
     ),
     Bug(
         "eps_inside_root",
@@ -297,6 +299,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*.norm",
         plant=dict(scan=True, eps=0.0, eps_inside=1e-6),
         about="The norm divides by sqrt(var + eps) instead of std + eps.",
+        cause="inside|to the variance",
     ),
     Bug(
         "square_not_transposed",
@@ -304,6 +307,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*.linear",
         plant=dict(square=identity),
         about="A square weight is not transposed.",
+        cause="square weight is transposed",
     ),
     Bug(
         "square_not_transposed_in_scan",
@@ -311,6 +315,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*.linear",
         plant=dict(scan=True, square=identity),
         about="The stacked square weights are not transposed.",
+        cause="square weight is transposed",
     ),
     Bug(
         "gelu_for_silu",
@@ -318,6 +323,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*",
         plant=dict(activation=functools.partial(jax.nn.gelu, approximate=False)),
         about="The activation is GELU instead of SiLU.",
+        cause="activation is gelu, torch uses silu",
     ),
     Bug(
         "norm_at_zero",
@@ -326,6 +332,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(length=plain_length),
         about="At an empty row the norm's gradient is zero in torch and NaN in JAX.",
+        cause="derivative of sqrt .*is infinite",
     ),
     Bug(
         "weight_norm_stopped",
@@ -334,6 +341,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_length=lax.stop_gradient),
         about="The norm of the direction is detached, so an update may change its length.",
+        cause=extra_stop("stop_length"),
     ),
     Bug(
         "statistics_stopped",
@@ -342,6 +350,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_statistics=lax.stop_gradient),
         about="The standard deviation is detached.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "branch_stopped",
@@ -350,6 +359,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, stop_branch=lax.stop_gradient),
         about="The residual branch has an extra `stop_gradient`.",
+        cause=extra_stop("stop_branch"),
     ),
     Bug(
         "probe_not_detached",
@@ -358,6 +368,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_probe=identity),
         about="The probe's input is not detached, so the probe trains the features.",
+        cause=missing_stop(r"x\.detach\(\)", "stop_probe"),
     ),
     Bug(
         "frozen_trained",
@@ -366,6 +377,8 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(frozen=True, stop_frozen=identity),
         about="`requires_grad=False` has no counterpart in the port.",
+        cause="^a stop_gradient is missing|"
+        + missing_stop("requires_grad", r'stop_frozen|functools\.reduce|p\["embed"\]|direction'),
     ),
     Bug(
         "untied",
@@ -374,6 +387,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(untied=True),
         about="The decoder has its own copy of the encoder's weight.",
+        cause="leaves diverge",
     ),
     Bug(
         "mean_of_means",
@@ -381,6 +395,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(micro_batches=(slice(0, 3), slice(3, None))),
         about="The loss averages the means of micro-batches of sizes 3 and 2.",
+        cause="micro-?batch|mean of means",
     ),
     Bug(
         "unused_decayed",
@@ -389,6 +404,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays_and_aux)),
         about="torch skips parameters without a gradient; optax decays them.",
+        cause="torch skips the weight|decay is applied to aux_head",
     ),
     Bug(
         "frozen_decayed",
@@ -397,6 +413,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(frozen=True, tx=ADAMW),
         about="Weight decay shrinks the frozen layers.",
+        cause="torch skips the weight|decay is applied to",
     ),
     Bug(
         "decay_on_biases",
@@ -405,6 +422,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(lambda path, x: path[0].key != "aux")),
         about="Biases and norms decay too.",
+        cause="decay applies to all weights|decay is applied to",
     ),
     Bug(
         "coupled_decay",
@@ -413,6 +431,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, coupled=True)),
         about="Weight decay is added to the gradient, as in Adam instead of AdamW.",
+        cause="decay is added to the gradient",
     ),
     Bug(
         "adam_eps_in_root",
@@ -421,6 +440,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, tx=adamw(decays, adam=optax.scale_by_adam(eps=0.0, eps_root=1e-8))),
         about="Adam's epsilon is inside the square root.",
+        cause="eps.* (inside|outside)",
     ),
     Bug(
         "no_bias_correction",
@@ -429,6 +449,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, adam=uncorrected_adam())),
         about="Adam's bias correction is missing.",
+        cause="bias correction is missing|bias corrections are missing",
     ),
     Bug(
         "clip_each_tensor",
@@ -437,6 +458,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, clip=clip_each)),
         about="Each gradient is clipped by its own norm.",
+        cause="own norm",
     ),
     Bug(
         "schedule_off_by_one",
@@ -445,5 +467,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adamw(decays, rate=lambda count: warm_up(count + 1))),
         about="The warm-up is one step ahead.",
+        cause="one step ahead",
     ),
 )

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 IMAGE, CHANNELS, CLASSES, BATCH, STEM, LAST = 12, 3, 4, 2, 8, 16
@@ -305,6 +305,7 @@ BUGS: tuple[Bug, ...] = (
         "*.1",
         plant=dict(eps=1e-3),
         about="The port uses Keras' default epsilon.",
+        cause=r"eps is 0\.001, torch uses 1e-05",
     ),
     Bug(
         "relu",
@@ -312,6 +313,7 @@ BUGS: tuple[Bug, ...] = (
         "features.*",
         plant=dict(relu6=jax.nn.relu),
         about="The activation is ReLU instead of ReLU6.",
+        cause="activation is relu, torch uses (hardtanh|relu6)|no maximum",
     ),
     Bug(
         "same_padding",
@@ -319,6 +321,7 @@ BUGS: tuple[Bug, ...] = (
         "features.*",
         plant=dict(padding="SAME"),
         about='The padding is "SAME", as in Keras\' MobileNetV2.',
+        cause="padding is 'SAME'",
     ),
     Bug(
         "depthwise_swapped",
@@ -326,6 +329,7 @@ BUGS: tuple[Bug, ...] = (
         "features.*",
         plant=dict(depthwise=swapped),
         about="Height and width of the depthwise kernels are swapped.",
+        cause="kernel's height and width are swapped",
     ),
     Bug(
         "square_pointwise",
@@ -333,6 +337,7 @@ BUGS: tuple[Bug, ...] = (
         "features.1.conv.1",
         plant=dict(pointwise=functools.partial(jnp.swapaxes, axis1=2, axis2=3)),
         about="A square 1x1 kernel is not transposed.",
+        cause="kernel's channels are swapped",
     ),
     Bug(
         "active_bottleneck",
@@ -340,6 +345,7 @@ BUGS: tuple[Bug, ...] = (
         "features.*",
         plant=dict(bottleneck=relu6),
         about="The bottleneck has an activation; in MobileNetV2 it is linear.",
+        cause="extra (activation|relu6|hardtanh)",
     ),
     Bug(
         "skip_missing",
@@ -347,6 +353,7 @@ BUGS: tuple[Bug, ...] = (
         "features.*",
         plant=dict(skip=False),
         about="The residual connection is missing.",
+        cause="torch's add is missing",
     ),
     Bug(
         "global_max",
@@ -354,6 +361,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(mean=jnp.max),
         about="The global pooling is a maximum instead of a mean.",
+        cause="reduction is (amax|max)",
     ),
     Bug(
         "relu6_on_bounds",
@@ -362,6 +370,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(pruned=True, relu6=lambda x: jnp.clip(x, 0, 6)),
         about="At its bounds `jnp.clip` passes half the gradient, ReLU6 none.",
+        cause="equal in some elements",
     ),
     Bug(
         "skip_stopped",
@@ -370,6 +379,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_skip=lax.stop_gradient),
         about="The skip connection is detached.",
+        cause=extra_stop("stop_skip"),
     ),
     Bug(
         "branch_stopped",
@@ -378,6 +388,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_branch=lax.stop_gradient),
         about="The residual branch has an extra `stop_gradient`.",
+        cause=extra_stop("stop_branch"),
     ),
     Bug(
         "trunk_stopped",
@@ -386,6 +397,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_trunk=lax.stop_gradient),
         about="The features of a fine-tuned network are detached.",
+        cause=extra_stop("stop_trunk"),
     ),
     Bug(
         "frozen_trained",
@@ -394,6 +406,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(frozen=True, stop_frozen=identity, trainable=is_weight),
         about="`requires_grad=False` has no counterpart in the port.",
+        cause="^a stop_gradient is missing|" + missing_stop("requires_grad", "stop_frozen"),
     ),
     Bug(
         "statistics_trained",
@@ -402,6 +415,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(trainable=lambda path: True),
         about="The running statistics are leaves of `params`, so they train.",
+        cause="leaf is among those that are trained",
     ),
     Bug(
         "eps_in_root",
@@ -410,6 +424,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=rmsprop(eps_in_sqrt=True)),
         about="The epsilon of optax's RMSProp is inside the square root by default.",
+        cause="eps.* (inside|outside)",
     ),
     Bug(
         "initial_scale",
@@ -418,6 +433,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=rmsprop(initial=1.0)),
         about="The squared-gradient average starts at one, as in TensorFlow.",
+        cause="initial",
     ),
     Bug(
         "rate_inside_momentum",
@@ -426,6 +442,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=rmsprop(rate_inside=True)),
         about="The rate is inside the momentum, which is the same only for a constant rate.",
+        cause="(rate|schedule).*momentum|momentum.*(rate|schedule)",
     ),
     Bug(
         "schedule_off_by_one",
@@ -434,6 +451,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=rmsprop(rate=lambda count: RATE * 0.5 ** (count + 1))),
         about="The rate decays before the first step.",
+        cause=r"one step ahead|learning rate is 0\.5 times",
     ),
     Bug(
         "norms_not_decayed",
@@ -442,5 +460,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=rmsprop(decay=keras_decay())),
         about="torch's `weight_decay` applies to every parameter, norms included.",
+        cause="decay is not applied to",
     ),
 )

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 PIXELS, HIDDEN, WIDTH, QUEUE, BATCH, TEMPERATURE = 5, 6, 4, 6, 3, 0.2
@@ -116,6 +116,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(temperature=0.07),
         about="The temperature of another paper is used.",
+        cause=r"number in div is 0\.07, torch uses 0\.2",
     ),
     Bug(
         "positive_label",
@@ -123,6 +124,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(place=1),
         about="The first negative is taken for the positive.",
+        cause=r"labels? .*1\b|targets? .*1\b|indices are shifted by 1",
     ),
     Bug(
         "no_predictor",
@@ -130,6 +132,7 @@ BUGS: tuple[Bug, ...] = (
         "predictor*",
         plant=dict(predicts=False),
         about="The predictor is not applied.",
+        cause="ignores the leaf|torch's linear is missing",
     ),
     Bug(
         "relu_for_elu",
@@ -137,6 +140,7 @@ BUGS: tuple[Bug, ...] = (
         "query.1",
         plant=dict(act=jax.nn.relu),
         about="The activation is a ReLU.",
+        cause="activation is relu, torch uses elu",
     ),
     Bug(
         "encoders_swapped",
@@ -144,6 +148,7 @@ BUGS: tuple[Bug, ...] = (
         "query*",
         plant=dict(swapped=True),
         about="The weights of the two encoders are exchanged.",
+        cause="holds torch's 'query|query.* and .*key.* are exchanged",
     ),
     Bug(
         "query_stopped",
@@ -152,6 +157,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_query=lax.stop_gradient),
         about="The predictor trains, the query encoder does not.",
+        cause=extra_stop("stop_query"),
     ),
     Bug(
         "positive_stopped",
@@ -160,5 +166,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_positive=lax.stop_gradient),
         about="The positive pair trains nothing.",
+        cause=extra_stop("stop_positive"),
     ),
 )

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 WIDTH, HIDDEN, EXPERTS, TOP, TOKENS = 4, 5, 4, 2, 9
@@ -135,6 +135,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(normalise=False),
         about="The weights of the chosen experts do not sum to one.",
+        cause="torch's div is missing",
     ),
     Bug(
         "gate_and_up_swapped",
@@ -142,6 +143,7 @@ BUGS: tuple[Bug, ...] = (
         "experts.*",
         plant=dict(swapped=True),
         about="SiLU acts on the wrong projection.",
+        cause=r"weights of experts\..*(up|gate) and of experts\..*(up|gate) are exchanged",
     ),
     Bug(
         "z_loss_missing",
@@ -149,6 +151,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(z=0.0),
         about="The router's z-loss is missing.",
+        cause=r"number in mul is 0, torch uses 0\.01",
     ),
     Bug(
         "weights_stopped",
@@ -157,6 +160,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_weights=lax.stop_gradient),
         about="The outputs do not train the router; the balance loss still does.",
+        cause=extra_stop("stop_weights"),
     ),
     Bug(
         "total_stopped",
@@ -165,6 +169,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_total=lax.stop_gradient),
         about="The sum of the chosen weights is detached.",
+        cause=extra_stop("stop_total"),
     ),
     Bug(
         "balance_stopped",
@@ -173,6 +178,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_probs=lax.stop_gradient),
         about="The balance loss trains nothing.",
+        cause=extra_stop("stop_probs"),
     ),
     Bug(
         "router_input_stopped",
@@ -181,5 +187,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_router_input=lax.stop_gradient),
         about="The router does not train the layers before it.",
+        cause=extra_stop("stop_router_input"),
     ),
 )

@@ -15,7 +15,7 @@ from torch.nn import functional
 import jaxgrad
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 OBSERVATION, ACTION, HIDDEN, BATCH = 4, 2, 6, 7
@@ -157,6 +157,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(ddof=0),
         about="The advantage is normalised by numpy's biased deviation.",
+        cause="std divides by N, torch divides by N - 1",
     ),
     Bug(
         "no_minimum",
@@ -164,6 +165,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(bound=lambda free, clipped: clipped),
         about="The loss uses the clipped ratio alone.",
+        cause="torch's min is missing(?!, JAX has its first)",
     ),
     Bug(
         "entropy_sign",
@@ -171,6 +173,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(entropy_sign=1.0),
         about="The entropy is a penalty instead of a bonus.",
+        cause="JAX adds, torch subtracts|sign of torch's mul is flipped",
     ),
     Bug(
         "baseline_not_detached",
@@ -179,6 +182,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_baseline=identity),
         about="The policy loss trains the value head through the advantage.",
+        cause=missing_stop(r"value\.detach\(\)", "stop_baseline"),
     ),
     Bug(
         "std_stopped",
@@ -187,6 +191,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_std=lax.stop_gradient),
         about="The deviation trains by the entropy alone.",
+        cause=extra_stop("stop_std"),
     ),
     Bug(
         "entropy_stopped",
@@ -195,6 +200,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_entropy=lax.stop_gradient),
         about="The entropy bonus trains nothing.",
+        cause=extra_stop("stop_entropy"),
     ),
     Bug(
         "clipped_stopped",
@@ -203,6 +209,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_clipped=lax.stop_gradient),
         about="The clipped ratio is detached, so a tie of the minimum passes half a gradient.",
+        cause=extra_stop("stop_clipped"),
     ),
     Bug(
         "features_stopped",
@@ -211,6 +218,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_features=lax.stop_gradient),
         about="The value head does not train the trunk.",
+        cause=extra_stop("stop_features"),
     ),
     Bug(
         "adam_eps",
@@ -219,6 +227,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adam(eps=1e-8)),
         about="Adam uses eps=1e-8 where PPO uses 1e-5.",
+        cause="eps is 1e-08",
     ),
     Bug(
         "clip_after_adam",
@@ -227,6 +236,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adam(order=-1)),
         about="Adam's step is clipped instead of the gradient.",
+        cause="update is clipped instead of the gradient",
     ),
     Bug(
         "clip_each_leaf",
@@ -235,5 +245,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adam(clip=clip_each)),
         about="Each leaf is clipped by its own norm.",
+        cause="own norm",
     ),
 )

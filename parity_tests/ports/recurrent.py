@@ -14,7 +14,7 @@ from torch import nn
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 FEATURES, HIDDEN, BATCH, TOKENS = 3, 4, 2, 5
@@ -117,6 +117,7 @@ BUGS: tuple[Bug, ...] = (
         "gru",
         plant=dict(gates=(1, 0, 2)),
         about="The reset and update gates are swapped, as in Keras.",
+        cause="ordered update, reset, new",
     ),
     Bug(
         "directions_swapped",
@@ -124,6 +125,7 @@ BUGS: tuple[Bug, ...] = (
         "gru",
         plant=dict(directions=-1),
         about="The weights of the two directions are exchanged.",
+        cause="two directions",
     ),
     Bug(
         "not_reversed",
@@ -131,6 +133,7 @@ BUGS: tuple[Bug, ...] = (
         "gru",
         plant=dict(reverse=False, realign=False),
         about="The backward direction reads the sequence forwards.",
+        cause="backward direction reads the sequence forwards",
     ),
     Bug(
         "not_realigned",
@@ -138,6 +141,7 @@ BUGS: tuple[Bug, ...] = (
         "gru",
         plant=dict(realign=False),
         about="The outputs of the backward direction stay reversed.",
+        cause="backward direction stay in reversed order",
     ),
     Bug(
         "backward_first",
@@ -145,6 +149,7 @@ BUGS: tuple[Bug, ...] = (
         "gru",
         plant=dict(order=-1),
         about="The backward direction is concatenated first.",
+        cause="backward direction come first",
     ),
     Bug(
         "carry_stopped",
@@ -153,6 +158,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_carry=lax.stop_gradient),
         about="The state is detached at every step, so the learned first state never trains.",
+        cause=extra_stop("stop_carry"),
     ),
     Bug(
         "start_stopped",
@@ -161,6 +167,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_start=lax.stop_gradient),
         about="The learned first state never trains.",
+        cause=extra_stop("stop_start"),
     ),
     Bug(
         "last_state_stopped",
@@ -169,5 +176,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_last=lax.stop_gradient),
         about="The last state is detached; the outputs still train the layer.",
+        cause=extra_stop("stop_last"),
     ),
 )

@@ -17,7 +17,7 @@ from torch.nn import functional
 import jaxgrad
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 IMAGE, CHANNELS, WIDTH, WIDER, CLASSES, BATCH, REPEATED = 12, 3, 6, 8, 4, 3, 2
@@ -324,6 +324,7 @@ BUGS: tuple[Bug, ...] = (
         "layer2.0.conv1",
         plant=dict(padding="SAME"),
         about='"SAME" pads a strided convolution at its end only.',
+        cause="padding is 'SAME'",
     ),
     Bug(
         "pool_padding",
@@ -331,6 +332,7 @@ BUGS: tuple[Bug, ...] = (
         "maxpool",
         plant=dict(pool_padding=((0, 2), (0, 2))),
         about="The pooling windows are shifted by one.",
+        cause=r"0 before and 2 after|\(0, 2\)",
     ),
     Bug(
         "batch_norm_eps",
@@ -338,6 +340,7 @@ BUGS: tuple[Bug, ...] = (
         "*bn1",
         plant=dict(eps=1e-3),
         about="The port uses Keras' default epsilon.",
+        cause=r"eps is 0\.001, torch uses 1e-05",
     ),
     Bug(
         "batch_norm_eps_in_scan",
@@ -345,6 +348,7 @@ BUGS: tuple[Bug, ...] = (
         "*bn1",
         plant=dict(scan=True, eps=1e-3),
         about="The port uses Keras' default epsilon inside a scan.",
+        cause=r"eps is 0\.001, torch uses 1e-05",
     ),
     Bug(
         "kernels_rotated",
@@ -352,6 +356,7 @@ BUGS: tuple[Bug, ...] = (
         "conv1",
         plant=dict(turned=lambda kernel: kernel[::-1, ::-1]),
         about="The kernels are flipped, as in a mathematical convolution.",
+        cause="kernel is flipped",
     ),
     Bug(
         "stride_second",
@@ -359,6 +364,7 @@ BUGS: tuple[Bug, ...] = (
         "layer2.0*",
         plant=dict(strided=1),
         about="The second convolution has the stride instead of the first.",
+        cause="stride",
     ),
     Bug(
         "relu_before_sum",
@@ -366,6 +372,7 @@ BUGS: tuple[Bug, ...] = (
         "layer1.0*",
         plant=dict(relu_last=False),
         about="The ReLU is applied before the residual sum.",
+        cause="relu.* (before|first)",
     ),
     Bug(
         "relu_at_zero",
@@ -374,6 +381,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(fresh=True, relu=lambda x: jnp.maximum(x, 0.0)),
         about="At zero `jnp.maximum` passes half the gradient, ReLU none.",
+        cause="equal in some elements",
     ),
     Bug(
         "shortcut_stopped",
@@ -382,6 +390,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_shortcut=lax.stop_gradient),
         about="The skip connection is detached.",
+        cause=extra_stop("stop_shortcut"),
     ),
     Bug(
         "shortcut_stopped_in_scan",
@@ -390,6 +399,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, stop_shortcut=lax.stop_gradient),
         about="The skip connection is detached inside a scan over blocks.",
+        cause=extra_stop("stop_shortcut"),
     ),
     Bug(
         "downsample_stopped",
@@ -398,6 +408,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_downsample=lax.stop_gradient),
         about="The downsampling projection is detached, so it never trains.",
+        cause=extra_stop("stop_downsample"),
     ),
     Bug(
         "frozen_norms_trained",
@@ -406,6 +417,8 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(frozen_norms=True, stop_affine=identity),
         about="The norms are frozen in torch but train in the port.",
+        cause="^a stop_gradient is missing|"
+        + missing_stop("requires_grad", "stop_affine|FrozenStatisticsNorm"),
     ),
     Bug(
         "statistics_trained",
@@ -414,6 +427,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(trainable=lambda path: True),
         about="The optimizer is given all variables, `batch_stats` included.",
+        cause="leaf is among those that are trained",
     ),
     Bug(
         "dampening_lost",
@@ -422,6 +436,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=sgd(trace=optax.trace(MOMENTUM))),
         about="`optax.trace` has no dampening.",
+        cause=r"dampening is (missing|0\b)",
     ),
     Bug(
         "dampening_of_first",
@@ -430,6 +445,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=sgd(trace=dampened_trace(first=True))),
         about="The port dampens the first step; torch does not.",
+        cause="first .*dampen|dampen.* first",
     ),
     Bug(
         "clip_eps",
@@ -440,6 +456,7 @@ BUGS: tuple[Bug, ...] = (
             tx=sgd(clip=lambda g: optax.clip_by_global_norm(CLIP).update(g, optax.EmptyState())[0])
         ),
         about="torch adds 1e-6 to the norm that it divides by.",
+        cause="lacks the 1e-06",
     ),
     Bug(
         "clip_each_tensor",
@@ -448,6 +465,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=sgd(clip=lambda grads: jax.tree.map(clip, grads))),
         about="Each gradient is clipped by its own norm.",
+        cause="own norm",
     ),
     Bug(
         "decay_on_norms",
@@ -456,6 +474,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=sgd(decays=lambda path, x: True)),
         about="Biases and norms decay too.",
+        cause="decay applies to all weights|decay is applied to",
     ),
     Bug(
         "decay_decoupled",
@@ -464,6 +483,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=sgd(decay_last=True)),
         about="Weight decay is applied after the momentum.",
+        cause="decay .*(decoupled|after the momentum)",
     ),
     Bug(
         "schedule_off_by_one",
@@ -472,5 +492,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=sgd(rate=lambda count: drop(count + 1))),
         about="The rate drops one step early.",
+        cause="one step ahead",
     ),
 )

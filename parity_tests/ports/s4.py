@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 WIDTH, STATE, BATCH, TOKENS = 3, 4, 2, 6
@@ -108,6 +108,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(pad=1),
         about="The FFT is not padded, so the convolution is circular.",
+        cause=r"\bn is 6, torch uses 12",
     ),
     Bug(
         "factor_missing",
@@ -115,6 +116,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(factor=1.0),
         about="The factor 2 of the conjugate pairs is missing.",
+        cause="torch's mul is missing|number in mul is 1,",
     ),
     Bug(
         "conjugated",
@@ -122,6 +124,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(conjugate=jnp.conj),
         about="C is conjugated.",
+        cause="first operand of mul is conjugated",
     ),
     Bug(
         "euler",
@@ -129,6 +132,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(hold=lambda dta, a: dta / a),
         about="Euler's discretisation is used instead of the zero-order hold.",
+        cause="torch's (exp|sub) is missing",
     ),
     Bug(
         "glu_halves",
@@ -136,6 +140,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(halves=-1),
         about="The halves of the gated linear unit are swapped.",
+        cause="halves|operands? .*swapped|another order: 1, 0",
     ),
     Bug(
         "a_stopped",
@@ -144,6 +149,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_a=lax.stop_gradient),
         about="The state matrix is detached.",
+        cause=extra_stop("stop_a"),
     ),
     Bug(
         "hold_stopped",
@@ -152,6 +158,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_hold=lax.stop_gradient),
         about="The factor of the zero-order hold is detached.",
+        cause=extra_stop("stop_hold"),
     ),
     Bug(
         "powers_stopped",
@@ -160,6 +167,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_dt=lax.stop_gradient),
         about="The powers of the state matrix are detached.",
+        cause=extra_stop("stop_dt"),
     ),
     Bug(
         "imaginary_part_stopped",
@@ -168,6 +176,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(conjugate=lambda c: c.real + 1j * lax.stop_gradient(c.imag)),
         about="The imaginary part of C is detached.",
+        cause=extra_stop("conjugate"),
     ),
     Bug(
         "skip_input_stopped",
@@ -176,5 +185,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_u=lax.stop_gradient),
         about="The skip connection does not train the layers before it.",
+        cause=extra_stop("stop_u"),
     ),
 )

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 STATE, ACTION, HIDDEN, BATCH = 3, 2, 5, 6
@@ -179,6 +179,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(correction=False),
         about="The log-probability ignores the tanh.",
+        cause="torch's sub is missing(?!, JAX has its second)",
     ),
     Bug(
         "target_maximum",
@@ -186,6 +187,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(target_bound=jnp.maximum),
         about="The target takes the larger of the two critics.",
+        cause="takes the maximum, torch takes the minimum",
     ),
     Bug(
         "target_not_detached",
@@ -194,6 +196,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_target=identity),
         about="The target trains the target critics and the actor.",
+        cause=missing_stop("no_grad|target = ", "stop_target|target_bound"),
     ),
     Bug(
         "alpha_not_detached",
@@ -202,6 +205,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_alpha=identity),
         about="The actor's loss trains the temperature.",
+        cause=missing_stop(r"alpha\.detach\(\)", "stop_alpha"),
     ),
     Bug(
         "log_prob_not_detached",
@@ -210,6 +214,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_log_prob=identity),
         about="The temperature's loss trains the actor.",
+        cause=missing_stop(r"log_prob\.detach\(\)", "stop_log_prob"),
     ),
     Bug(
         "critic_trained_by_actor",
@@ -218,6 +223,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(freeze=identity),
         about="The actor's loss trains the critics.",
+        cause=missing_stop(r"p\.detach\(\)", r"self\.frozen"),
     ),
     Bug(
         "std_stopped",
@@ -226,6 +232,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_std=lax.stop_gradient),
         about="The deviation is detached.",
+        cause=extra_stop("stop_std"),
     ),
     Bug(
         "action_stopped",
@@ -234,5 +241,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_action=lax.stop_gradient),
         about="The critics do not train the actor; the entropy still does.",
+        cause=extra_stop("stop_action"),
     ),
 )

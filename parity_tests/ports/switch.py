@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 WIDTH, HIDDEN, EXPERTS, TOKENS = 4, 5, 3, 16
@@ -114,6 +114,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(scale=1.0),
         about="The balance loss is not multiplied by the number of experts.",
+        cause="torch's mul is missing|number in mul is 1,",
     ),
     Bug(
         "size_not_squared",
@@ -121,6 +122,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(square=identity),
         about="The router's z-loss lacks the square.",
+        cause="torch's square is missing",
     ),
     Bug(
         "shares_exchanged",
@@ -128,6 +130,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(mixed=lambda share: 1 - share),
         about="The shares of the mixup are exchanged.",
+        cause="share.* exchanged|exchanged.* share|operands? .*swapped",
     ),
     Bug(
         "padding_counted",
@@ -135,6 +138,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(counted=jnp.ones_like),
         about="The frequencies of the experts include the padding.",
+        cause="padding|mask is (missing|ignored|unused)",
     ),
     Bug(
         "padding_computed",
@@ -142,6 +146,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(masked=jnp.ones_like),
         about="The padding passes through the experts.",
+        cause="torch's mul is missing|mask is (missing|ignored|unused)",
     ),
     Bug(
         "losses_exchanged",
@@ -149,6 +154,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(names=("size", "balance")),
         about="The two losses are returned under each other's name.",
+        cause="outputs.* (exchanged|another order)|(exchanged|another order).* outputs",
     ),
     Bug(
         "gate_stopped",
@@ -157,6 +163,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_gate=lax.stop_gradient),
         about="The gate is detached, so the router learns from its losses alone.",
+        cause=extra_stop("stop_gate"),
     ),
     Bug(
         "balance_stopped",
@@ -165,5 +172,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_balance=lax.stop_gradient),
         about="The balance loss is detached from the router.",
+        cause=extra_stop("stop_balance"),
     ),
 )

@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 VOCABULARY, WIDTH, HEADS, LAYERS, BUCKETS, FAR = 17, 16, 2, 2, 8, 12
@@ -379,6 +379,7 @@ BUGS: tuple[Bug, ...] = (
         "*norm*",
         plant=dict(eps=1e-5),
         about="The norm's epsilon is 1e-5 instead of 1e-6.",
+        cause="1e-05 is added, torch adds 1e-06|number in add is 1e-05",
     ),
     Bug(
         "layer_norm_for_rms",
@@ -386,6 +387,7 @@ BUGS: tuple[Bug, ...] = (
         "*norm*",
         plant=dict(centre=mean_of),
         about="The norm subtracts the mean, as a layer norm does.",
+        cause="mean is subtracted|subtracts the mean",
     ),
     Bug(
         "scaled",
@@ -393,6 +395,7 @@ BUGS: tuple[Bug, ...] = (
         "encoder.*.self_attn",
         plant=dict(scale=SIZE**-0.5),
         about="The scores are divided by sqrt(d); in T5 they are not.",
+        cause="scale is|is divided by",
     ),
     Bug(
         "rotary_interleaved",
@@ -400,6 +403,7 @@ BUGS: tuple[Bug, ...] = (
         "encoder.*.self_attn",
         plant=dict(rotary=True, interleaved=True),
         about="Rotary positions rotate neighbouring features instead of the two halves.",
+        cause="interleav|neighbour",
     ),
     Bug(
         "buckets_unsigned",
@@ -407,6 +411,7 @@ BUGS: tuple[Bug, ...] = (
         "encoder.*.self_attn*",
         plant=dict(signed=False),
         about="The buckets ignore the sign of the distance.",
+        cause="bucket|sign of the distance|indices",
     ),
     Bug(
         "bias_not_shared",
@@ -414,6 +419,7 @@ BUGS: tuple[Bug, ...] = (
         "encoder.1.*",
         plant=dict(bias_of=lambda i: i == 0),
         about="Only the first block adds the relative position bias.",
+        cause="bias is missing",
     ),
     Bug(
         "output_scale",
@@ -421,6 +427,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(output_scale=1.0),
         about="The tied head is not scaled by width**-0.5.",
+        cause="torch's mul is missing|number in mul is 1,",
     ),
     Bug(
         "not_shifted",
@@ -428,6 +435,7 @@ BUGS: tuple[Bug, ...] = (
         "shared",
         plant=dict(shift=identity),
         about="The decoder's input is not shifted, so it sees its target.",
+        cause="torch's pad is missing|shifted",
     ),
     Bug(
         "memory_mask",
@@ -435,6 +443,7 @@ BUGS: tuple[Bug, ...] = (
         "decoder.*.cross_attn",
         plant=dict(memory_mask=jnp.zeros_like),
         about="The decoder attends to the encoder's padding.",
+        cause="torch's add is missing|mask is (missing|ignored|unused)",
     ),
     Bug(
         "key_not_transposed",
@@ -442,6 +451,7 @@ BUGS: tuple[Bug, ...] = (
         "encoder.*.self_attn.k*",
         plant=dict(key=identity),
         about="The square key weight is not transposed.",
+        cause="square weight is transposed",
     ),
     Bug(
         "memory_stopped",
@@ -449,6 +459,7 @@ BUGS: tuple[Bug, ...] = (
         "encoder*",
         **stopped("stop_memory"),
         about="The encoder's output is detached, so the encoder never trains.",
+        cause=extra_stop("stop_memory"),
     ),
     Bug(
         "keys_stopped",
@@ -456,6 +467,7 @@ BUGS: tuple[Bug, ...] = (
         "*_attn.k.weight",
         **stopped("stop_keys"),
         about="The keys are detached, so they never train.",
+        cause=extra_stop("stop_keys"),
     ),
     Bug(
         "bias_stopped",
@@ -463,6 +475,7 @@ BUGS: tuple[Bug, ...] = (
         "*.relative_attention_bias.*",
         **stopped("stop_bias"),
         about="The relative position bias is detached, so it never trains.",
+        cause=extra_stop("stop_bias"),
     ),
     Bug(
         "statistics_stopped",
@@ -470,6 +483,7 @@ BUGS: tuple[Bug, ...] = (
         "*norm*",
         **stopped("stop_statistics"),
         about="The norm's statistics are detached.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "statistics_stopped_scan",
@@ -477,6 +491,7 @@ BUGS: tuple[Bug, ...] = (
         "*norm*",
         **stopped("stop_statistics", scan=True),
         about="The norm's statistics are detached inside a scan.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "skip_stopped",
@@ -484,6 +499,7 @@ BUGS: tuple[Bug, ...] = (
         "*coder.*",
         **stopped("stop_skip"),
         about="The skip connections are detached.",
+        cause=extra_stop("stop_skip"),
     ),
     Bug(
         "skip_stopped_rotary",
@@ -491,6 +507,7 @@ BUGS: tuple[Bug, ...] = (
         "*coder.*",
         **stopped("stop_skip", rotary=True),
         about="The skip connections are detached in a model with rotary positions.",
+        cause=extra_stop("stop_skip"),
     ),
     Bug(
         "head_stopped",
@@ -498,6 +515,7 @@ BUGS: tuple[Bug, ...] = (
         "shared.weight",
         **stopped("stop_output"),
         about="The tied head's weight is detached, so only the embedding's use trains it.",
+        cause=extra_stop("stop_output"),
     ),
     Bug(
         "keys_stopped_remat",
@@ -505,6 +523,7 @@ BUGS: tuple[Bug, ...] = (
         "*_attn.k.weight",
         **stopped("stop_keys", remat=True),
         about="The keys are detached under `jax.checkpoint`, so they never train.",
+        cause=extra_stop("stop_keys"),
     ),
     Bug(
         "gradient_clipped",
@@ -513,6 +532,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(through=clip_gradient),
         about="The cotangent is clipped inside the model.",
+        cause="clip|custom derivative",
     ),
     Bug(
         "gradient_clipped_scan",
@@ -521,6 +541,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, through=clip_gradient),
         about="The cotangent is clipped inside a scan over layers.",
+        cause="clip|custom derivative",
     ),
     Bug(
         "padding_counted",
@@ -528,5 +549,6 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(train=True, counted=lambda t: t >= 0),
         about="The loss counts padding: there is no `ignore_index`.",
+        cause="ignore_index|number of all labels",
     ),
 )

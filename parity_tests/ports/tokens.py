@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build, dense
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 VOCABULARY, WIDTH, BATCH, TOKENS, LONGEST, IGNORED, SMOOTHING = 9, 4, 3, 5, 8, -100, 0.1
@@ -132,6 +132,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(smoothing=0.0),
         about="The labels are not smoothed.",
+        cause="label_smoothing is 0,",
     ),
     Bug(
         "ignored_labels_divide",
@@ -139,6 +140,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(total=jnp.size),
         about="The loss is divided by all labels, with the ignored ones.",
+        cause="number of all labels",
     ),
     Bug(
         "padding_averaged",
@@ -146,6 +148,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(real=jnp.ones_like),
         about="The mean over the sequence includes padding.",
+        cause="padding|mask is (missing|ignored|unused)",
     ),
     Bug(
         "padding_trained",
@@ -154,6 +157,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(padding=lambda x, real: x),
         about="The padding row trains as an input.",
+        cause="padding_idx no gradient, JAX gives it one",
     ),
     Bug(
         "padding_trained_unseen",
@@ -162,6 +166,7 @@ BUGS: tuple[Bug, ...] = (
         unseen=True,
         plant=dict(padded=False, padding=lambda x, real: x),
         about="The padding row trains as an input; the given ids have no padding.",
+        cause="padding_idx no gradient, JAX gives it one",
     ),
     Bug(
         "padding_averaged_unseen",
@@ -170,6 +175,7 @@ BUGS: tuple[Bug, ...] = (
         unseen=True,
         plant=dict(padded=False, real=jnp.ones_like),
         about="The mean includes padding; the given ids have none.",
+        cause="padding|mask is (missing|ignored|unused)",
     ),
     Bug(
         "ignored_labels_unseen",
@@ -178,6 +184,7 @@ BUGS: tuple[Bug, ...] = (
         unseen=True,
         plant=dict(ignored=False, labelled=jnp.ones_like, also=[further((2, 5), IGNORED)]),
         about="Ignored labels count; the given labels have none.",
+        cause="ignored|ignore_index",
     ),
     Bug(
         "batch_size_constant",
@@ -186,6 +193,7 @@ BUGS: tuple[Bug, ...] = (
         unseen=True,
         plant=dict(ignored=False, size=BATCH),
         about="The loss is divided by the size of the batch at hand.",
+        cause="batch size|size of the batch|constant",
     ),
     Bug(
         "length_constant",
@@ -194,6 +202,7 @@ BUGS: tuple[Bug, ...] = (
         unseen=True,
         plant=dict(length=TOKENS),
         about="The positions end at the length at hand, torch's begin at zero.",
+        cause="length|positions",
     ),
     Bug(
         "branch_folded",
@@ -202,6 +211,7 @@ BUGS: tuple[Bug, ...] = (
         unseen=True,
         plant=dict(branch=False, also=[further((5, 3))]),
         about="The branch for large batches is missing.",
+        cause="torch's (mean|expand_as) is missing",
     ),
     Bug(
         "untied",
@@ -210,6 +220,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tied=False),
         about="The head has its own copy of the table.",
+        cause="leaves diverge",
     ),
     Bug(
         "head_stopped",
@@ -218,6 +229,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_head=lax.stop_gradient),
         about="The table trains as an input only.",
+        cause=extra_stop("stop_head"),
     ),
     Bug(
         "mean_stopped",
@@ -226,5 +238,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_mean=lax.stop_gradient),
         about="The mean over the sequence is detached.",
+        cause=extra_stop("stop_mean"),
     ),
 )

@@ -155,34 +155,44 @@ def planted(
     tx: optax.GradientTransformation,
     about: str,
     *,
+    cause: str,
     where: str = "inner.weight",
     unseen: bool = False,
 ) -> Bug:
     plant = dict(kind=kind, tx=tx)
-    return Bug(name, "updates", where, silent=True, unseen=unseen, plant=plant, about=about)
+    return Bug(
+        name, "updates", where, silent=True, unseen=unseen, plant=plant, about=about, cause=cause
+    )
 
 
 BUGS: tuple[Bug, ...] = (
     planted(
-        "default_decay", "adamw", optax.adamw(RATE), "optax's default decay is 1e-4, torch's 1e-2."
+        "default_decay",
+        "adamw",
+        optax.adamw(RATE),
+        "optax's default decay is 1e-4, torch's 1e-2.",
+        cause=r"weight decay is 0\.0001",
     ),
     planted(
         "coupled_decay",
         "adamw",
         optax.chain(optax.add_decayed_weights(1e-2), optax.adam(RATE)),
         "The decay is added to the gradient.",
+        cause="decay is added to the gradient",
     ),
     planted(
         "decoupled_decay",
         "adam_l2",
         optax.adamw(RATE, weight_decay=0.1),
         "The decay is decoupled, torch's Adam adds it to the gradient.",
+        cause="decay is added to the gradient|decoupled",
     ),
     planted(
         "eps_root",
         "adamw",
         optax.adamw(RATE, eps=0.0, eps_root=1e-8, weight_decay=1e-2),
         "The epsilon is inside the root.",
+        cause="eps_root is 1e-08",
     ),
     planted(
         "decay_on_vectors",
@@ -190,6 +200,7 @@ BUGS: tuple[Bug, ...] = (
         optax.adamw(RATE, weight_decay=0.1),
         "Biases and norms decay.",
         where="inner.bias",
+        cause="decay applies to all weights",
     ),
     planted(
         "decay_by_name",
@@ -197,42 +208,49 @@ BUGS: tuple[Bug, ...] = (
         optax.adamw(RATE, weight_decay=0.1, mask=mask(lambda path, x: path[-1].key != "bias")),
         "The mask is by name, so the norm's scale decays.",
         where="norm.weight",
+        cause=r"decay is applied to norm\.weight, which",
     ),
     planted(
         "rmsprop_decay",
         "rmsprop",
         optax.rmsprop(RATE, eps_in_sqrt=False),
         "optax's default decay is 0.9, torch's alpha 0.99.",
+        cause=r"decay is 0\.9,",
     ),
     planted(
         "rmsprop_eps",
         "rmsprop",
         optax.rmsprop(RATE, decay=0.99),
         "optax adds the epsilon inside the root.",
+        cause="eps is inside the square root",
     ),
     planted(
         "adagrad_start",
         "adagrad",
         optax.adagrad(RATE),
         "optax's accumulator starts at 0.1, torch's at zero.",
+        cause=r"initial_accumulator_value is 0\.1",
     ),
     planted(
         "no_nesterov",
         "nesterov",
         optax.sgd(RATE, momentum=0.9),
         "The momentum is not Nesterov's.",
+        cause="nesterov",
     ),
     planted(
         "schedule_off_by_one",
         "cosine",
         optax.sgd(cosine(offset=1), momentum=0.9),
         "The schedule is one step ahead.",
+        cause="one step ahead",
     ),
     planted(
         "schedule_period",
         "cosine",
         optax.sgd(cosine(PERIOD + 1), momentum=0.9),
         "The schedule ends one step later.",
+        cause="one step (later|longer)|period|T_max",
     ),
     planted(
         "schedule_later",
@@ -240,23 +258,27 @@ BUGS: tuple[Bug, ...] = (
         optax.sgd(falling(0.5), momentum=0.9),
         "The rate falls by another factor, after the steps that are compared.",
         where="*",
+        cause="5 times torch's|gamma",
     ),
     planted(
         "clip_missing",
         "clipped",
         optax.adam(RATE),
         "The gradients are not clipped.",
+        cause="gradients are not clipped",
     ),
     planted(
         "clip_after",
         "clipped",
         optax.chain(optax.scale_by_adam(), CLIP, optax.scale(-RATE)),
         "Adam's step is clipped instead of the gradient.",
+        cause="update is clipped instead of the gradient",
     ),
     planted(
         "clip_by_value",
         "clipped",
         optax.chain(SMALL, optax.adam(RATE)),
         "The gradients are clipped by value.",
+        cause="clipped by value",
     ),
 )

@@ -97,8 +97,10 @@ def pair(
 CONFIGURATIONS: dict[str, dict[str, Any]] = {"default": {}}
 
 
-def planted(name: str, about: str, *, unseen: bool = False, **plant: Any) -> Bug:
-    return Bug(name, "updates", "*", silent=True, unseen=unseen, plant=plant, about=about)
+def planted(name: str, about: str, *, cause: str, unseen: bool = False, **plant: Any) -> Bug:
+    return Bug(
+        name, "updates", "*", silent=True, unseen=unseen, plant=plant, about=about, cause=cause
+    )
 
 
 BUGS: tuple[Bug, ...] = (
@@ -106,48 +108,62 @@ BUGS: tuple[Bug, ...] = (
         "warm_up_from_zero",
         "The warm-up starts at zero instead of a tenth of the rate.",
         tx=transformation(schedule(start=0.0)),
+        cause="starts at 0|first step is 0 times",
     ),
     planted(
         "warm_up_longer",
         "The warm-up is one step longer.",
         tx=transformation(schedule(warm_up=WARM_UP + 1)),
+        cause="warm-up|longer",
     ),
     planted(
         "decay_to_zero",
         "The cosine decays to zero instead of a tenth of the rate.",
         tx=transformation(schedule(end=0.0)),
         unseen=True,
+        cause="eta_min|decays to 0",
     ),
     planted(
         "decay_too_long",
         "The cosine's length does not subtract the warm-up.",
         tx=transformation(schedule(total=TOTAL + WARM_UP)),
         unseen=True,
+        cause="longer|T_max",
     ),
     planted(
         "clip_after_adamw",
         "The step is clipped instead of the gradient.",
         tx=transformation(clip_last=True),
+        cause="update is clipped instead of the gradient|gradients are not clipped",
     ),
     planted(
         "clip_by_other_norm",
         "The maximum norm is 1.",
         tx=transformation(max_norm=1.0),
+        cause=r"max(imum|_)\w* ?norm.* 1\b|clipped to (a norm of )?1\b",
     ),
     planted(
         "accumulated_sum",
         "The micro-batches are summed; torch's loop averages them.",
         tx=transformation(mean=False),
+        cause="summed|sum of the micro-batches",
     ),
     planted(
         "not_accumulated",
         "Each micro-batch makes a step.",
         tx=transformation(every=1),
+        cause="updates the weights at each micro-batch",
     ),
-    planted("average_exchanged", "The average's decay is 0.1.", ema=average(1 - DECAY)),
+    planted(
+        "average_exchanged",
+        "The average's decay is 0.1.",
+        ema=average(1 - DECAY),
+        cause=r"decay of the average is 0\.1\b",
+    ),
     planted(
         "average_from_start",
         "The average starts at the initial weights; torch's starts after the first step.",
         ema=from_start,
+        cause="first average includes the initial weights",
     ),
 )

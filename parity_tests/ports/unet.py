@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop
 
 
 IMAGE, CHANNELS, WIDTH, GROUPS, BATCH, CLASSES, REFINED = 8, 2, 6, 2, 2, 3, 2
@@ -327,6 +327,7 @@ BUGS: tuple[Bug, ...] = (
         "*double_conv.*",
         plant=dict(eps=1e-6),
         about="The port uses flax's default epsilon.",
+        cause="eps is 1e-06, torch uses 1e-05",
     ),
     Bug(
         "groups_interleaved",
@@ -334,6 +335,7 @@ BUGS: tuple[Bug, ...] = (
         "*double_conv.*",
         plant=dict(interleaved=True),
         about="The channels are grouped as (size, groups) instead of (groups, size).",
+        cause="interleav|groups? .*(exchanged|order)",
     ),
     Bug(
         "align_corners",
@@ -341,6 +343,7 @@ BUGS: tuple[Bug, ...] = (
         "up2.up",
         plant=dict(upsample=from_centers),
         about="`jax.image.resize` does not align corners.",
+        cause="align_corners is False, torch uses True",
     ),
     Bug(
         "nearest",
@@ -348,6 +351,7 @@ BUGS: tuple[Bug, ...] = (
         "up2.up",
         plant=dict(upsample=nearest),
         about="The upsampling is nearest instead of bilinear.",
+        cause="mode is 'nearest', torch uses 'bilinear'",
     ),
     Bug(
         "mean_pool",
@@ -355,6 +359,7 @@ BUGS: tuple[Bug, ...] = (
         "down1.pool",
         plant=dict(pool=mean_pool),
         about="The pooling is a mean instead of a maximum.",
+        cause="pool is avg_pool2d, torch uses max_pool2d",
     ),
     Bug(
         "conv_transpose_not_flipped",
@@ -362,6 +367,7 @@ BUGS: tuple[Bug, ...] = (
         "up1.up",
         plant=dict(transposed=not_flipped),
         about="The kernel of a transposed convolution is not flipped.",
+        cause="kernel is flipped",
     ),
     Bug(
         "conv_transpose_square",
@@ -369,6 +375,7 @@ BUGS: tuple[Bug, ...] = (
         "up1.up",
         plant=dict(transposed=lambda kernel: kernel[:, :, ::-1, ::-1]),
         about="The input and output channels are not swapped; the shapes still fit.",
+        cause="kernel's channels are swapped",
     ),
     Bug(
         "square_1x1",
@@ -376,6 +383,7 @@ BUGS: tuple[Bug, ...] = (
         "refine.*.conv",
         plant=dict(scan=True, square=not_flipped),
         about="A square 1x1 kernel is transposed inside a scan.",
+        cause="kernel's channels are swapped",
     ),
     Bug(
         "join_order",
@@ -383,6 +391,7 @@ BUGS: tuple[Bug, ...] = (
         ("up?", "up*.conv*"),  # the concatenation, or the layer that reads it
         plant=dict(skip_first=False),
         about="The upsampled features are concatenated before the skip connection's.",
+        cause="operands of cat are in another order: 1, 0",
     ),
     Bug(
         "skip_stopped",
@@ -391,6 +400,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_skip=lax.stop_gradient),
         about="The skip connections are detached.",
+        cause=extra_stop("stop_skip"),
     ),
     Bug(
         "up_stopped",
@@ -399,6 +409,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_up=lax.stop_gradient),
         about="The upsampled features are detached.",
+        cause=extra_stop("stop_up"),
     ),
     Bug(
         "statistics_stopped",
@@ -407,6 +418,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_statistics=lax.stop_gradient),
         about="The group norm's mean and variance are detached.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "statistics_stopped_in_scan",
@@ -415,6 +427,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, remat=True, stop_statistics=lax.stop_gradient),
         about="The group norm's mean and variance are detached inside a checkpointed scan.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "dice_per_image",
@@ -422,5 +435,6 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(over=(1, 2, 3)),
         about="The dice is averaged over images instead of computed over the batch.",
+        cause="over dim|per image|each image",
     ),
 )

@@ -17,7 +17,7 @@ from torch.nn import functional
 from parity_tests.case import identity
 from parity_tests.ports._adamw import uncorrected_adam
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 PIXELS, CONDITION, WIDTH, LATENT, LAYERS, BATCH = 9, 3, 8, 4, 2, 4
@@ -265,6 +265,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(half=1.0),
         about="exp(logvar) is the variance, not the standard deviation.",
+        cause="torch's mul is missing|number in mul is 1,",
     ),
     Bug(
         "square_not_transposed",
@@ -272,6 +273,7 @@ BUGS: tuple[Bug, ...] = (
         "encoder.hidden.*",
         plant=dict(square=identity),
         about="A square weight is not transposed.",
+        cause="square weight is transposed",
     ),
     Bug(
         "relu_for_softplus",
@@ -279,6 +281,7 @@ BUGS: tuple[Bug, ...] = (
         "encoder*",
         plant=dict(softplus=jax.nn.relu),
         about="The activation is ReLU instead of softplus.",
+        cause="activation is relu, torch uses softplus",
     ),
     Bug(
         "joined_in_other_order",
@@ -286,6 +289,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(noise_first=True),
         about="The sample and the condition are concatenated in the other order.",
+        cause="operands of cat are in another order: 1, 0",
     ),
     Bug(
         "kl_mean_over_latents",
@@ -293,6 +297,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(latents=jnp.mean),
         about="The KL is averaged over latents instead of summed.",
+        cause="reduction is mean, torch uses sum|times 1/4",
     ),
     Bug(
         "pixels_mean",
@@ -300,6 +305,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(pixels=jnp.mean),
         about="The reconstruction loss is averaged over pixels instead of summed.",
+        cause="times 1/9|averaged over",
     ),
     Bug(
         "kl_swapped",
@@ -307,6 +313,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(swapped=True),
         about="The KL is KL(p, q) instead of KL(q, p).",
+        cause=r"\b(posterior|prior|q|p)\b.* (swapped|exchanged)",
     ),
     Bug(
         "balance_lost",
@@ -315,6 +322,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_balance=identity),
         about="The balanced KL has the same value without its two detaches.",
+        cause=missing_stop(r"detach\(\)", "kl|t - s - 1"),
     ),
     Bug(
         "balance_swapped",
@@ -323,6 +331,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(balance=1 - BALANCE),
         about="The KL trains the posterior more than the prior.",
+        cause=r"times 1/4|0\.25 times torch's",
     ),
     Bug(
         "sample_stopped",
@@ -331,6 +340,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_sample=lax.stop_gradient),
         about="The sample is detached: there is no reparameterisation.",
+        cause=extra_stop("stop_sample"),
     ),
     Bug(
         "width_stopped",
@@ -339,6 +349,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, stop_width=lax.stop_gradient),
         about="The sample's standard deviation is detached, but not its mean.",
+        cause=extra_stop("stop_width"),
     ),
     Bug(
         "prior_stopped",
@@ -347,6 +358,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_prior=lax.stop_gradient),
         about="The learned prior is detached, so it never trains.",
+        cause=extra_stop("stop_prior"),
     ),
     Bug(
         "clamp_on_bound",
@@ -355,6 +367,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(fresh=True, clamp=lambda x: jnp.clip(x, -6.0, 0.0)),
         about="At a bound `torch.clamp` passes the gradient, `jnp.clip` half of it.",
+        cause="equal in some elements",
     ),
     Bug(
         "decoupled_decay",
@@ -363,6 +376,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adam(coupled=False)),
         about="The optimizer is AdamW instead of Adam with `weight_decay`.",
+        cause="decay is added to the gradient|decoupled",
     ),
     Bug(
         "decay_clipped",
@@ -371,6 +385,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adam(decay_first=True)),
         about="Weight decay is added before the clip.",
+        cause="decay.* (before|clipped)",
     ),
     Bug(
         "biases_not_decayed",
@@ -379,6 +394,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adam(mask=matrices)),
         about="torch's `weight_decay` applies to every parameter, biases included.",
+        cause="decay is not applied to",
     ),
     Bug(
         "clip_by_norm",
@@ -387,6 +403,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adam(clip=optax.clip_by_global_norm(CLIP))),
         about="Gradients are clipped by norm instead of by value.",
+        cause="clipped by norm|clipped by (its|their|the) (total |global )?norm",
     ),
     Bug(
         "adam_eps",
@@ -395,6 +412,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adam(scale=optax.scale_by_adam(eps=1e-7))),
         about="The port uses Keras' default epsilon for Adam.",
+        cause="eps is 1e-07",
     ),
     Bug(
         "no_bias_correction",
@@ -403,5 +421,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(tx=adam(scale=uncorrected_adam())),
         about="Adam's bias correction is missing.",
+        cause="bias correction is missing|bias corrections are missing",
     ),
 )

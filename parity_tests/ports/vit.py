@@ -16,7 +16,7 @@ from torch import nn
 import jaxgrad
 from parity_tests.case import identity
 from parity_tests.ports._weights import arrays, build
-from parity_tests.ports.bug import Bug
+from parity_tests.ports.bug import Bug, extra_stop, missing_stop
 
 
 IMAGE, PATCH, CHANNELS, WIDTH, HEADS, LAYERS, BATCH, CLASSES = 12, 4, 3, 16, 4, 2, 2, 5
@@ -291,6 +291,7 @@ BUGS: tuple[Bug, ...] = (
         "*norm*",
         plant=dict(eps=1e-6),
         about="The layer norm's epsilon is 1e-6, as in timm, instead of 1e-5.",
+        cause="eps is 1e-06, torch uses 1e-05",
     ),
     Bug(
         "gelu_tanh",
@@ -298,6 +299,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*.mlp*",
         plant=dict(approximate=True),
         about="`jax.nn.gelu` defaults to the tanh approximation.",
+        cause="GELU is the tanh approximation",
     ),
     Bug(
         "scale_1_over_d",
@@ -305,6 +307,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*.attn*",
         plant=dict(scale=HEADS / WIDTH),
         about="The attention scores are divided by d instead of sqrt(d).",
+        cause="scale is 1/d",
     ),
     Bug(
         "softmax_axis",
@@ -312,6 +315,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*.attn*",
         plant=dict(axis=-2),
         about="The softmax is over the queries instead of the keys.",
+        cause="softmax is over the queries",
     ),
     Bug(
         "head_split",
@@ -319,6 +323,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*.attn*",
         plant=dict(split="t (d h)"),
         about="The features are split as (size, heads) instead of (heads, size).",
+        cause=r"heads are split as \[head_dim, heads\]",
     ),
     Bug(
         "in_proj_order",
@@ -326,6 +331,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*.attn*",
         plant=dict(order="kqv"),
         about="`in_proj_weight` is split as k, q, v instead of q, k, v.",
+        cause="q and k are swapped",
     ),
     Bug(
         "out_proj_transposed",
@@ -333,6 +339,7 @@ BUGS: tuple[Bug, ...] = (
         "blocks.*.attn*",
         plant=dict(output=jnp.transpose),
         about="The square output weight is transposed, but equinox uses torch's layout.",
+        cause="square weight is transposed",
     ),
     Bug(
         "token_last",
@@ -340,6 +347,7 @@ BUGS: tuple[Bug, ...] = (
         "",
         plant=dict(token_last=True),
         about="The class token is placed after the patches.",
+        cause="operands of cat are in another order: 1, 0|last element",
     ),
     Bug(
         "patch_height_and_width",
@@ -347,6 +355,7 @@ BUGS: tuple[Bug, ...] = (
         "patch_embed",
         plant=dict(kernel=functools.partial(jnp.swapaxes, axis1=2, axis2=3)),
         about="Height and width of the patch kernel are swapped.",
+        cause="kernel's height and width are swapped",
     ),
     Bug(
         "reversal_lost",
@@ -355,6 +364,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(reverse=identity),
         about="The custom backward function is missing.",
+        cause="-2 times torch's|custom (backward|derivative)",
     ),
     Bug(
         "reversal_scale",
@@ -363,6 +373,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(reverse=jaxgrad.reverse_gradient),
         about="The gradient is reversed but not scaled.",
+        cause=r"(?<!-)\b2 times torch's",
     ),
     Bug(
         "reversal_detaches",
@@ -371,6 +382,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(reverse=lax.stop_gradient),
         about="The domain head's gradient does not reach the backbone.",
+        cause="JAX passes no gradient through this call|" + extra_stop(r"c\.reverse"),
     ),
     Bug(
         "frozen_patches_trained",
@@ -379,6 +391,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(frozen_patches=True, freeze=identity),
         about="`requires_grad_(False)` has no counterpart in the port.",
+        cause="^a stop_gradient is missing|" + missing_stop("requires_grad", "freeze"),
     ),
     Bug(
         "patches_frozen",
@@ -387,6 +400,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(freeze=lax.stop_gradient),
         about="The patch projection is frozen, as in MoCo v3, but not in torch.",
+        cause=extra_stop("freeze"),
     ),
     Bug(
         "frozen_by_output",
@@ -395,6 +409,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(frozen_patches=True, freeze=identity, stop_patches=lax.stop_gradient),
         about="The patches are detached instead of the weights, so the image has no gradient.",
+        cause="JAX passes no gradient through this call|" + extra_stop("stop_patches"),
     ),
     Bug(
         "attention_stopped",
@@ -403,6 +418,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_attention=lax.stop_gradient),
         about="The attention probabilities are detached, so queries and keys never train.",
+        cause=extra_stop("stop_attention"),
     ),
     Bug(
         "values_stopped_in_scan",
@@ -411,6 +427,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, stop_values=lax.stop_gradient),
         about="The values are detached inside a scan, so they never train.",
+        cause=extra_stop("stop_values"),
     ),
     Bug(
         "statistics_stopped",
@@ -419,6 +436,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_statistics=lax.stop_gradient),
         about="The layer norm's mean and variance are detached.",
+        cause=extra_stop("stop_statistics"),
     ),
     Bug(
         "trunk_stopped",
@@ -427,6 +445,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_token=lax.stop_gradient),
         about="The backbone is detached, as for linear probing.",
+        cause=extra_stop("stop_token"),
     ),
     Bug(
         "gradient_over_batch",
@@ -435,6 +454,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(per_image=lambda x: scale_gradient(x, 1 / BATCH)),
         about="The gradient is divided by the batch size once more.",
+        cause=r"times 1/2|0\.5 times torch's",
     ),
     Bug(
         "statistics_stopped_in_scan_remat",
@@ -443,5 +463,6 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(scan=True, remat=True, stop_statistics=lax.stop_gradient),
         about="The layer norm's mean and variance are detached inside a checkpointed scan.",
+        cause=extra_stop("stop_statistics"),
     ),
 )

@@ -10,7 +10,24 @@ from parity_tests.audits.planted_bugs import BugResult, main
 
 def judged(name: str, label: str, checks: bool) -> BugResult:
     del checks
-    return BugResult(name, label, True, "forward", "", True, True, True, "found", "", 0.1, {})
+    return BugResult(
+        port=name,
+        bug=label,
+        silent=True,
+        surface="forward",
+        where="",
+        found=True,
+        right_surface=True,
+        right_place=True,
+        reported="found",
+        cause="eps is 1",
+        judged="right",
+        confirmed=1,
+        false=[],
+        seconds=0.1,
+        checks={},
+        golden={},
+    )
 
 
 def test_an_interrupted_kill_table_writes_the_judged_bugs(tmp_path, monkeypatch, capsys):
@@ -33,6 +50,21 @@ def test_an_interrupted_kill_table_writes_the_judged_bugs(tmp_path, monkeypatch,
     assert table.read_text() == "rows"
     message = f"interrupted: 2 of 5 bugs are in {data}; not written: {table}\n"
     assert message in capsys.readouterr().err
+
+
+def test_a_false_cause_fails_the_kill_table(monkeypatch, capsys):
+    """The summary counts the causes that are said to be confirmed, and the table has a column."""
+    monkeypatch.setattr(planted_bugs.report_goldens, "difference", lambda *_: "")
+    row = judged("net", "bug", False)._replace(judged="false", false=["eps is 1"])
+    assert planted_bugs.table([row]).splitlines()[2].endswith("| found | false |")
+    monkeypatch.setattr(planted_bugs, "judge_named", lambda *_: row)
+
+    assert main(["--sample", "1"]) == 1
+    out = capsys.readouterr().out
+    assert "  FALSE CAUSE eps is 1" in out
+    assert "1 causes are said to be confirmed, 1 of them are false" in out
+    monkeypatch.setattr(planted_bugs, "judge_named", judged)
+    assert main(["--sample", "1"]) == 0
 
 
 def test_a_kill_table_that_cannot_be_written_is_refused(tmp_path, monkeypatch, capsys):

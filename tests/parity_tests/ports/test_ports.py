@@ -361,3 +361,9 @@ def test_half_of_the_bugs_are_silent():
     every = [bug for module in PORTS.values() for bug in module.BUGS]
 
     assert 2 * sum(bug.silent for bug in every) >= len(every)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_bug_says_what_a_true_cause_contains(name):
+    """The kill table judges the causes that `prove` prints; without an expression all are false."""
+    assert [bug.name for bug in PORTS[name].BUGS if not bug.cause] == []
