@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from jaxgrad.parity import Training
-from jaxgrad.parity.prove.acceptance import confirms
+from jaxgrad.parity.prove.acceptance import Range, confirms
 from jaxgrad.parity.prove.judge import Judged
 from jaxgrad.parity.prove.surfaces import moments, steps, update_causes
 from jaxgrad.parity.prove.surfaces.steps import Trained
@@ -255,7 +255,7 @@ def test_the_control_is_a_weight_that_is_compared():
 
 def moment(name: str, verdict: str, difference: float = 0.0) -> moments.Moment:
     judged = Judged(f"mu of {name}", verdict, difference, 0.0, 1.0, (1,), 2.0, 3.0)
-    return moments.Moment(name, "mu", judged, (2.0, 3.0))
+    return moments.Moment(name, "mu", judged, Range(2.0, 3.0, 2))
 
 
 @pytest.mark.parametrize(
