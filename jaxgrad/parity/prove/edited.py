@@ -46,6 +46,13 @@ def proved(evidence: Evidence, request: Request, judgement: Judgement) -> Judgem
     return judgement._replace(surface=dataclasses.replace(surface, findings=findings))
 
 
+def without_edits(judgement: Judgement) -> Judgement:
+    """Return a judgement without its suggested edits, which there was no time to prove."""
+    surface = judgement.surface
+    findings = tuple(dataclasses.replace(finding, edit=None) for finding in surface.findings)
+    return judgement._replace(surface=dataclasses.replace(surface, findings=findings))
+
+
 def _mends(evidence: Evidence, request: Request, finding: Finding, edit: Edit) -> bool:
     """Whether the port with an edit has what a finding says that it lacks."""
     with applied(edit) as compiled:

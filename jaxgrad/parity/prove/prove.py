@@ -198,6 +198,7 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
             _judge_surfaces(evidence, request, judgements)
         except TimeLimit:
             clock.limit = None  # to report what is known
+            judgements = {name: edited.without_edits(j) for name, j in judgements.items()}
         ended = [name for name in SURFACES if name not in judgements]
         judgements |= {name: Judgement(_unjudged(name)) for name in ended}
         judgements = evidence.waivers.settle(judgements, evidence.torch_side.state)

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from jaxgrad.parity.prove import acceptance
-from jaxgrad.parity.prove.acceptance import Compared, confirms, settled
+from jaxgrad.parity.prove.acceptance import Compared, Range, confirms, settled
 from jaxgrad.parity.prove.judge import judge
 
 
 def row(name: str = "w", verdict: str = "fail", off: float = 1e-3, **values: float) -> Compared:
-    return Compared(name, verdict, off, values.get("low", -1.0), values.get("high", 2.0))
+    low, high = values.get("low", -1.0), values.get("high", 2.0)
+    return Compared(name, verdict, off, low, high, size=int(values.get("size", 8)))
 
 
 WRONG = row()
@@ -54,22 +55,34 @@ def test_what_remains_must_be_much_less(rest, confirmed):
 
 
 @pytest.mark.parametrize(
-    "wrong",
+    "values",
     [
-        row(off=math.inf),
-        row(off=math.nan),
-        row(low=math.nan, high=math.nan),
-        row(low=1.0, high=1.0),
+        {"off": math.inf},
+        {"off": math.nan},
+        {"low": math.nan, "high": math.nan},
+        {"low": -math.inf, "high": 1.0},
+        {"low": 1.3, "high": 1.3},
     ],
 )
-def test_values_that_any_change_could_give_confirm_nothing(wrong):
-    """Infinity, NaN and a single number agree by coincidence."""
-    assert not confirms([wrong], [RIGHT])
+def test_values_that_any_change_could_give_confirm_nothing(values):
+    """With the change, infinity, NaN and a constant agree by coincidence."""
+    right = row("w", "pass", **{"off": 1e-15, **values})
+    assert not confirms([WRONG], [right])
+    assert confirms([WRONG._replace(difference=math.inf)], [RIGHT]), "the difference may be inf"
+
+
+@pytest.mark.parametrize(
+    ("loss", "telling"), [(0.3, True), (-7.1, True), (0.25, False), (2, False)]
+)
+def test_a_single_number_confirms_a_change_unless_it_is_a_simple_one(loss, telling):
+    """A loss of 0 or 1/2 is given by many changes."""
+    right = row("w", "pass", 1e-15, low=loss, high=loss, size=1)
+    assert confirms([WRONG], [right]) == telling
 
 
 def test_a_number_that_differs_from_step_to_step_is_not_constant():
     """The range is taken over all values that differ."""
-    one, two = row("w after step 1", low=1.0, high=1.0), row("w after step 2", low=2.0, high=2.0)
+    one, two = (row(f"w after step {k}", low=float(k), high=float(k)) for k in (1, 2))
     right = [x._replace(verdict="pass", difference=0.0) for x in (one, two)]
     assert confirms([one, two], right)
 
@@ -84,9 +97,9 @@ def test_an_accepted_difference_confirms_nothing_and_hinders_nothing():
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
-        (np.array([3.0, -1.0]), (-1.0, 3.0)),
-        (np.float64(2.0), (2.0, 2.0)),
-        (np.array([1 + 5j]), (1.0, 5.0)),
+        (np.array([3.0, -1.0]), (-1.0, 3.0, 2)),
+        (np.float64(2.0), (2.0, 2.0, 1)),
+        (np.array([1 + 5j]), (1.0, 5.0, 2)),
         (np.array([1.0, math.inf]), None),
         (np.array([1.0, math.nan]), None),
         (np.zeros(0), None),
@@ -95,13 +108,15 @@ def test_an_accepted_difference_confirms_nothing_and_hinders_nothing():
 def test_the_range_of_values(values, expected):
     """A value that is not finite has no range."""
     found = acceptance.range_of(values)
-    assert found == expected if expected else all(map(math.isnan, found))
+    assert found == expected if expected else all(map(math.isnan, found[:2]))
 
 
 def test_a_comparison_is_relative_to_the_scale():
     """The verdict and the relative difference are copied from the judged leaf."""
     judged = judge("w", np.array([2.0, 4.0]), np.array([2.0, 5.0]))
-    assert acceptance.compared(judged, (1.0, 2.0), 3) == ("w", "fail", 0.25, 1.0, 2.0, 3)
+    assert acceptance.compared(judged, Range(1.0, 2.0, 5), 3) == (
+        "w", "fail", 0.25, 1.0, 2.0, 3, 5
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -559,7 +559,8 @@ class Hands:
          "structure, forward, backward, gradients, updates and precision were"),
         ("jax backward", {}, "inconclusive", "gradients, updates and precision were"),
         ("updates", {}, "inconclusive", "precision was"),
-        ("jax backward", dict(fn=functools.partial(port, eps=1e-3)), "fail", ""),
+        ("jax backward", dict(fn=functools.partial(port, eps=1e-3)), "fail",
+         "backward, gradients, updates and precision were"),
         ("precision", {}, "pass", ""),
     ],
 )  # fmt: skip
@@ -577,6 +578,7 @@ def test_a_time_limit_ends_a_proof(arguments, monkeypatch, step, changes, verdic
         assert report.text.startswith("The time limit of 60 s ended the proof before ")
         assert report.text.endswith(f"{ended} judged.")
         assert "time limit" in str(report)
+        assert report.first is None or report.first.edit is None, "it is not proved"
     else:
         assert unjudged == [] and not report.text
 

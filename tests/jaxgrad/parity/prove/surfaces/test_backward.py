@@ -79,7 +79,7 @@ def wrong(arguments: dict[str, Any]) -> Iterator[Evidence]:
 
 def test_the_call_with_the_wrong_gradient_is_located(wrong):
     """The finding has the sizes of both cotangents, the factor, and the lines of both programs."""
-    surface, notes = backward.surface(wrong)
+    surface, notes, _ = backward.surface(wrong)
     (finding,) = surface.findings
 
     assert (surface.verdict, surface.text) == ("fail", "3 of 5 intermediate cotangents differ")
@@ -116,7 +116,7 @@ def test_a_tested_cause_is_reported_with_its_place(wrong):
     assert other.jax.endswith("(tanh)") and len(run.values) > number
 
     cotangents = wrong.jax_gradients[draw].cotangents
-    surface, _ = backward.surface(wrong, WHY._replace(cotangents=cotangents))
+    surface = backward.surface(wrong, WHY._replace(cotangents=cotangents)).surface
     assert (surface.verdict, surface.text) == ("pass", "5 intermediate cotangents agree")
 
 
@@ -133,7 +133,7 @@ def test_a_dump_locates_the_first_consumer(wrong):
 def test_a_gradient_that_torch_stops_is_located_at_the_stop(arguments, dumped):
     """torch has no cotangent to compare with, and JAX has one."""
     with gathered(arguments, Stopped(), functools.partial(port, stop=identity)) as found:
-        surface, _ = backward.surface(without_module(found) if dumped else found)
+        surface = backward.surface(without_module(found) if dumped else found).surface
     (finding,) = surface.findings
 
     assert (finding.torch, finding.op) == ("(root)", "detach")
@@ -144,7 +144,7 @@ def test_a_gradient_that_torch_stops_is_located_at_the_stop(arguments, dumped):
 
 def test_a_right_port_has_a_negative_control(evidence):
     """Nothing is judged; the control is a cotangent that is changed inside of the port."""
-    surface, _ = backward.surface(evidence)
+    surface = backward.surface(evidence).surface
     assert surface.verdict == "not judged"
     assert surface.text == "5 intermediate cotangents not compared, because no gradient differs"
     assert surface.control.startswith("an error of 1e-09 injected into the cotangent at _helpers")
@@ -184,7 +184,7 @@ def test_the_last_difference_inside_that_matters_is_located(
     values = [value("input"), value("mul", 0), value("exp", 1), value("out", 2), value("dead", 0)]
     fake: Any = SimpleNamespace(
         failed_gradient_draw=0,
-        spots=lambda: {0: None, 1: None},
+        spots=lambda draw=0: {0: None, 1: None},
         runs=[run(*values, outputs=[3, 2])],  # the second output is read again
         jax_gradients=[SimpleNamespace(cotangents="now")],
         locate=lambda find, plain: (plain, ()),
@@ -196,7 +196,7 @@ def test_the_last_difference_inside_that_matters_is_located(
     monkeypatch.setattr(backward, "_not_finite", lambda *_: False)
     monkeypatch.setattr(backward, "_rows", lambda _, __, *differ: differ)
     why: Any = WHY._replace(cotangents={"then": X}) if after else None
-    surface, _ = backward.surface(fake, why)
+    surface = backward.surface(fake, why).surface
 
     if worst is None:
         assert (surface.verdict, surface.control) == ("pass", "control")

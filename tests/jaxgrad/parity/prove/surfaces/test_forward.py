@@ -76,33 +76,6 @@ def test_a_difference_without_a_place_is_that_of_the_output():
 
 
 @pytest.mark.parametrize(
-    ("failing", "draw", "alignments", "expected"),
-    [
-        ({0, 1}, 0, (None, None), 1),
-        ({0}, 0, (None, None), 0),
-        ({0, 1}, 0, (None, "another"), 0),
-        (set(), 0, (None, None), None),
-    ],
-)
-def test_causes_are_tried_on_the_last_wrong_draw(monkeypatch, failing, draw, alignments, expected):
-    """The given weights may hold equal constants; a draw with other calls is aligned apart."""
-    from jaxgrad.parity.prove.surfaces import forward_causes
-
-    monkeypatch.setattr(forward_causes, "guess", lambda evidence, draw, origins: draw)
-    proof: Any = types.SimpleNamespace(
-        rerunnable=True,
-        runs=[None, None],
-        alignments=alignments,
-        jax_runs=[types.SimpleNamespace(outputs=None)] * 2,
-        judge_outputs=lambda k, _: [judge("y", Y, Y + (k in failing))],
-    )
-
-    assert forward._guess(proof, draw, lambda merged: []) == expected
-    proof.rerunnable = False
-    assert forward._guess(proof, draw, lambda merged: []) is None
-
-
-@pytest.mark.parametrize(
     ("key", "verdicts", "detected"),
     [
         ("b", ["pass", "fail"], "place of a"),
@@ -213,7 +186,7 @@ def undecided_on_the_second_draw() -> Any:
 def test_the_outputs_of_the_first_draw_that_fails_are_judged(monkeypatch, proof, verdict, text):
     """The sentence has the first failure, and only a pass needs a control."""
     monkeypatch.setattr(forward, "_control", lambda _: "control")
-    surface, notes = forward.surface(proof)
+    surface, notes, _ = forward._judged(proof)
     assert (surface.verdict, surface.text) == (verdict, text)
     assert surface.control == ("control" if verdict == "pass" else "")
     assert notes == (("a note",) if verdict == "fail" else ())
@@ -232,142 +205,12 @@ def test_the_outputs_of_the_first_draw_that_fails_are_judged(monkeypatch, proof,
 def test_what_occurs_in_jax_is_said(inputs, visible, matches, text):
     """Inputs and repetitions occur in every port."""
     values = [types.SimpleNamespace(op=op) for op in ("input", "tanh", "expand")]
-    values.append(types.SimpleNamespace(op="mul", inputs=inputs, shape=(2, 3), unchecked=False))
+    values.append(types.SimpleNamespace(op="mul", inputs=inputs, shape=(2, 3)))
     run: Any = types.SimpleNamespace(values=values)
     alignment: Any = types.SimpleNamespace(
         matches=lambda i: (5,) if matches else (), visible=lambda i: i in visible
     )
     assert forward._found(run, alignment, 3).startswith(text)
-
-
-def located(monkeypatch: Any, outputs: Any = (0, 1), wrong: str = "b", **found: Any) -> Any:
-    """Locate a wrong output of two; `found` has what each search finds."""
-    monkeypatch.setattr(forward, "place", lambda program, key: f"place {key}")
-    monkeypatch.setattr(forward, "quoted", lambda finding, program, key, fix=("", ""): finding)
-    monkeypatch.setattr(
-        forward.swapped_weights, "find", lambda evidence, named: found.get(f"swap{int(named)}")
-    )
-    monkeypatch.setattr(forward.collectives, "wrong_sum", lambda *_: found.get("sum"))
-    monkeypatch.setattr(forward.extra_masks, "find", lambda *_: found.get("mask"))
-    monkeypatch.setattr(forward, "_multiple", lambda evidence, name: f"multiple of {name}")
-    monkeypatch.setattr(forward, "_guess", lambda *_: found.get("guess"))
-    monkeypatch.setattr(forward, "_opened", lambda evidence, op: found.get("opened"))
-    monkeypatch.setattr(forward, "_found", lambda run, alignment, start, key: f"At {start}.")
-    monkeypatch.setattr(forward, "_unused", lambda *_: "")
-    monkeypatch.setattr(forward.unequal_constants, "find", lambda *_: found.get("table"))
-    part = forward.locate_forward
-    lost = types.SimpleNamespace(
-        first=lambda operands: found.get("first", []), in_order=lambda: found.get("order", [])
-    )
-    monkeypatch.setattr(part, "lost_in_jax", lambda *_: lost)
-    monkeypatch.setattr(part, "lost_in_torch", lambda *_: found.get("region", []))
-    monkeypatch.setattr(part, "origins", lambda run, alignment, rest, mapped: rest)
-    monkeypatch.setattr(part, "likely", lambda run, lost, weights, starts: starts)
-    monkeypatch.setattr(part, "operands", lambda *_: set())
-    monkeypatch.setattr(part, "module_of", lambda run, starts: "common")
-    values = [
-        types.SimpleNamespace(module=m, op=o, part=part, inputs=())
-        for m, o, part in (("m0", "tanh", ""), ("", "exp", ""), ("m2", "linear", "q"))
-    ]
-    run = types.SimpleNamespace(
-        outputs={"a": Y, "b": Y}, output_values=list(outputs), values=values
-    )
-    proof: Any = types.SimpleNamespace(
-        runs=[run],
-        alignments=[types.SimpleNamespace(candidates=found.get("candidates", [(), (), ()]))],
-        port=types.SimpleNamespace(
-            program=types.SimpleNamespace(equations={}), weights=types.SimpleNamespace(names=[])
-        ),
-        flow=types.SimpleNamespace(outputs=found.get("outs", [["k0"], ["k1"]])),
-    )
-    return forward._locate(proof, 0, [judge(name, Y, Y + 1) for name in wrong])
-
-
-SWAP = types.SimpleNamespace(torch="w", jax="leaf", text="swapped")
-
-
-def test_certain_causes_of_a_wrong_output_come_first(monkeypatch):
-    """Swapped weights precede a wrong sum over devices, which precedes an extra mask."""
-    mask = types.SimpleNamespace(value=2, key="k", text="masked")
-    finding = located(monkeypatch, swap1=SWAP, sum=("s", "summed"), mask=mask)
-    assert (finding.torch, finding.jax, finding.cause) == ("w", "leaf", "swapped")
-    assert finding.text == "b is off by 0.33 (relative to its scale)" and finding.index == (0, 0)
-    finding = located(monkeypatch, sum=("s", "summed"), mask=mask)
-    assert (finding.torch, finding.jax, finding.op) == ("(root)", "place s", "exp")
-    assert finding.cause == "summed"
-    finding = located(monkeypatch, wrong="ab", sum=("s", "summed"))
-    assert (finding.torch, finding.op) == ("m0", "tanh")
-    finding = located(monkeypatch, outputs=(None, None), sum=("s", "summed"))
-    assert (finding.torch, finding.op) == ("(root)", "")
-    finding = located(monkeypatch, mask=mask)
-    assert (finding.torch, finding.jax, finding.op) == ("m2", "place k", "linear")
-    assert finding.cause == "masked"
-
-
-def test_an_output_that_jax_computes_but_does_not_return_is_named(monkeypatch):
-    """All wrong outputs must occur in the JAX program."""
-    candidates = [(), (3,), ()]
-    finding = located(monkeypatch, candidates=candidates)
-    assert finding.text == (
-        "the result of torch's exp occurs in the JAX program, which does not return it"
-    )
-    assert (finding.torch, finding.jax, finding.op) == ("(root)", "place k1", "exp")
-    assert finding.cause == "multiple of b"
-    both = located(monkeypatch, wrong="ab", candidates=candidates)
-    assert both.text.startswith("At 0. The output 'a' is off by 0.33")
-
-
-@pytest.mark.parametrize(("outs", "where"), [([["k0"], ["k1"]], "place k1"), ([[], []], "the out")])
-def test_an_output_without_a_call_is_only_named(monkeypatch, outs, where):
-    """A constant output of torch has no call, and one of JAX no place."""
-    finding = located(monkeypatch, outputs=(0, None), outs=outs)
-    assert finding.text == "b differs" and finding.jax.startswith(where)
-
-
-def guessed(value: int, text: str = "", key: Any = None) -> Any:
-    return types.SimpleNamespace(
-        value=value, text=text, key=key, line="net.py:3", tried=("t",), fix=("", "")
-    )
-
-
-@pytest.mark.parametrize(
-    ("found", "torch", "jax", "cause"),
-    [
-        ({}, "common", "place k1", ""),
-        ({"outs": [[], []]}, "common", "the output, a constant", ""),
-        ({"order": ["o"]}, "common", "place o", ""),
-        ({"order": ["o"], "first": ["f", "g"]}, "common", "place f", ""),
-        ({"swap0": SWAP}, "common", "place k1", "swapped"),
-        ({"guess": guessed(0)}, "m0", "place k1", ""),
-        ({"guess": guessed(1)}, "common", "place k1", ""),
-        ({"guess": guessed(1, "wrong")}, "(root)", "place k1", "wrong"),
-        ({"guess": guessed(2, "wrong", "g"), "swap0": SWAP}, "m2", "place g", "wrong"),
-        ({"guess": guessed(2), "swap0": SWAP}, "m2", "place k1", "swapped"),
-        ({"region": [2, 0]}, "common", "place k1", ""),
-    ],
-)  # fmt: skip
-def test_the_first_lost_value_is_the_place(monkeypatch, found, torch, jax, cause):
-    """A guess has its own value and key; without one the first origin is named."""
-    finding = located(monkeypatch, **found)
-    assert (finding.torch, finding.jax, finding.cause) == (torch, jax, cause)
-    start = found["guess"].value if "guess" in found else found.get("region", [1])[0]
-    text = f"At {start}. The output 'b' is off by 0.33 (relative to its scale)"
-    assert finding.text == text and finding.op == ("tanh", "exp", "q")[start]
-    assert finding.torch_line == ("net.py:3" if "guess" in found else "")
-    assert finding.ruled_out == (("t",) if "guess" in found else ())
-
-
-def test_torch_is_opened_if_no_mistake_explains_its_call(monkeypatch):
-    """A call that torch can compute step by step is searched again, unless its mistake is known."""
-    opened: Any = types.SimpleNamespace(
-        runs=[types.SimpleNamespace(outputs={}, output_values=[], values=[])],
-        alignments=[None],
-        port=types.SimpleNamespace(program=types.SimpleNamespace(equations={}), weights=None),
-    )
-    with pytest.raises(KeyError):
-        located(monkeypatch, guess=guessed(2), opened=opened)
-    assert located(monkeypatch, guess=guessed(2, "wrong"), opened=opened).cause == "wrong"
-    assert located(monkeypatch, opened=opened).cause == ""
 
 
 class Written(nn.Module):

@@ -16,7 +16,7 @@ from torch.nn import functional
 from jaxgrad.parity import prove
 from jaxgrad.parity.prove.report import Finding, Report
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
-from tests.jaxgrad.parity.prove.surfaces._models import Function, Row, proved
+from tests.jaxgrad.parity.prove.surfaces._models import Row, proved
 
 
 ONES = np.tril(np.ones((6, 6), bool))
@@ -116,16 +116,16 @@ ROWS = [
     ),
     Row(
         "activation",
-        lambda x: functional.softplus(x),
-        lambda x: jax.nn.silu(x),
+        functional.softplus,
+        jax.nn.silu,
         "the activation is silu, torch uses softplus",
         "softplus",
         "mul",
     ),
     Row(
         "gelu",
-        lambda x: functional.gelu(x),
-        lambda x: jax.nn.gelu(x),
+        functional.gelu,
+        jax.nn.gelu,
         "GELU is the tanh approximation, torch uses the exact form",
         "gelu",
         "mul",
@@ -133,7 +133,7 @@ ROWS = [
     Row(
         "elementwise function",
         lambda x: x.sin(),
-        lambda x: jnp.cos(x),
+        jnp.cos,
         "the function is cos, torch uses sin",
         "sin",
         "cos",
@@ -353,7 +353,7 @@ ROWS = [
     ),
     Row(
         "linear",
-        lambda x, w, b: functional.linear(x, w, b),
+        functional.linear,
         lambda x, w, b: x @ w + b,
         "the square weight is transposed",
         "linear",
@@ -365,7 +365,7 @@ ROWS = [
     ),
     Row(
         "bias",
-        lambda x, w, b: functional.linear(x, w, b),
+        functional.linear,
         lambda x, w, b: x @ w.T,
         "the bias is missing",
         "linear",
@@ -418,7 +418,7 @@ ROWS = [
     Row(
         "group norm",
         lambda x: functional.group_norm(x, 3),
-        lambda x: normed(x),
+        normed,
         "there are 1 groups, torch uses 3",
         "group_norm",
         "div",
@@ -648,7 +648,7 @@ def test_calls_with_several_results_are_counted_once():
 
 def test_larger_numbers_tell_mistakes_apart():
     """A relu and a relu6 are equal on the numbers of the proof."""
-    (finding,) = forward(proved(lambda x: functional.softplus(x), lambda x: jax.nn.relu(x)))
+    (finding,) = forward(proved(functional.softplus, jax.nn.relu))
     assert told(finding) == "the activation is relu, torch uses softplus"
 
 

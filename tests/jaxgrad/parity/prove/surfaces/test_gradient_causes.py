@@ -17,7 +17,6 @@ from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove.surfaces import gradient_causes
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
-from tests.jaxgrad.parity.prove.surfaces._helpers import Made
 
 
 Through = Callable[[Any], Any]
@@ -281,46 +280,6 @@ def test_a_cotangent_that_stays_different_after_the_cause_is_removed_is_not_blam
     assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")
 
 
-@pytest.mark.parametrize(
-    ("repairs", "text", "complete"),
-    [
-        ({"a": "x"}, "at line a (rerunning JAX without it, all gradients agree)", True),
-        ({"a": "y"}, None, False),
-        ({"a": "", "b": ""}, None, False),
-    ],
-)
-def test_superfluous_stops_are_opened(repairs, text, complete):
-    """A superfluous stop_gradient is the explanation only if a gradient agrees without it."""
-    why = gradient_causes._superfluous_stops(Made("x", repairs, 1.0))
-    assert (why is None) == (text is None)
-    if why is not None:
-        assert why.text == f"an extra stop_gradient {text}" and why.complete == complete
-        assert why.key == ("a", 0) and list(why.settings.values()) == [1.0]
-
-
-def test_several_stops_are_opened_together():
-    """The sentence lists both."""
-    why = gradient_causes._superfluous_stops(Made("xyz", {"a": "x", "b": "y"}, 1.0))
-    assert why is not None and not why.complete
-    assert "at line a and at line b (rerunning JAX without them, the gradients of x, y" in why.text
-
-
-@pytest.mark.parametrize(("number", "torchs"), [(0.0, "none"), (2.0, "all")])
-def test_ties_get_none_or_all_of_the_gradient(number, torchs):
-    """JAX splits it in two halves."""
-
-    class Ties(Made):
-        def differing(self, actual: Any, run: Any, near: Any = None) -> frozenset[str]:
-            right = set(actual.values()) == {number}
-            return frozenset() if right else self.wrong
-
-    why = gradient_causes._ties(Ties("x", {"a": ""}, number))
-    assert why is not None and why.complete and set(why.settings.values()) == {number}
-    assert "the operands of aimum are equal in some elements" in why.text
-    assert f"torch 2.13 passes {torchs} of it here" in why.text and why.key == ("a", 0)
-    assert gradient_causes._ties(Made("x", {}, 0.0)) is None
-
-
 def test_padding_is_taken_out_of_a_call():
     """A gradient reaches the padding's row then."""
     weight = torch.ones(3, 2, requires_grad=True)
@@ -352,3 +311,164 @@ def test_a_gradient_that_only_torch_has_is_explained_on_every_draw():
     first = prove(Sample(), port, arrays(Sample()), (draw(2),)).first
     assert first is not None and first.tested and first.torch == "log_std"
     assert "(rerunning JAX without it, all gradients agree)" in first.cause
+
+
+def sac(actor: Through, target: Through) -> Report:
+    """Prove a port of a loss of which torch stops two parts."""
+
+    class Loss(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.pi, self.q = nn.Linear(3, 2), nn.Linear(2, 1)
+            self.log_alpha = nn.Parameter(torch.tensor([0.3]))
+
+        def forward(self, x):
+            logp = functional.logsigmoid(self.pi(x))
+            q = functional.linear(logp, self.q.weight.detach())
+            target = logp.detach().sum(1, keepdim=True) - 2
+            return (logp.sum(1, keepdim=True) - q - self.log_alpha.exp() * target).mean()
+
+    def port(p: Any, x: Any) -> Any:
+        logp = jax.nn.log_sigmoid(linear(p, "pi", x))
+        q = logp @ actor(p["q.weight"]).T
+        aim = target(logp).sum(1, keepdims=True) - 2
+        return jnp.mean(logp.sum(1, keepdims=True) - q - jnp.exp(p["log_alpha"]) * aim)
+
+    torch.manual_seed(0)
+    module = Loss()
+    return prove(module, port, arrays(module), (draw(4, 3),))
+
+
+def test_two_missing_stops_are_both_named():
+    """Neither alone repairs all gradients."""
+    sac(stop, stop).check()
+    first = sac(identity, identity).first
+
+    assert first is not None and first.tested
+    assert first.cause.count(" (detach)") == 2 and first.cause.startswith(
+        "torch stops the gradient"
+    )
+    assert (
+        "(rerunning torch without these stops, all gradients agree); add a stop_gra" in first.cause
+    )
+    advice = first.cause.partition("; add a stop_gradient at ")[2]
+    assert advice.count("test_gradient_causes.py:") == 2
+
+
+def test_two_extra_stops_are_both_named():
+    """A port that stops two values at different lines."""
+
+    class Sums(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.c = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 3)
+
+        def forward(self, x):
+            return torch.tanh(self.c(torch.tanh(self.a(x)) + torch.sin(self.b(x))))
+
+    def port(p: Any, x: Any) -> Any:
+        a = stop(jnp.tanh(linear(p, "a", x)))
+        b = stop(jnp.sin(linear(p, "b", x)))
+        return jnp.tanh(linear(p, "c", a + b))
+
+    torch.manual_seed(0)
+    module = Sums()
+    first = prove(module, port, arrays(module), (draw(4, 3),)).first
+    line = port.__code__.co_firstlineno
+
+    assert first is not None and first.tested
+    assert first.cause == (
+        f"an extra stop_gradient at test_gradient_causes.py:{line + 1} (stop_gradient) and at "
+        f"test_gradient_causes.py:{line + 2} (stop_gradient) (rerunning JAX without them, all "
+        "gradients agree)"
+    )
+
+
+def test_an_extra_and_a_missing_stop_are_found_one_after_the_other():
+    """Each finding has the mistake that explains it, and both together are confirmed."""
+
+    class Both(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(3, 3), nn.Linear(3, 3)
+
+        def forward(self, x):
+            return torch.tanh(self.a(x)).sum(1) + torch.sin(self.b(x)).detach().sum(1)
+
+    def port(p: Any, x: Any) -> Any:
+        a = stop(jnp.tanh(linear(p, "a", x)))
+        return a.sum(1) + jnp.sin(linear(p, "b", x)).sum(1)
+
+    torch.manual_seed(0)
+    module = Both()
+    report = prove(module, port, arrays(module), (draw(4, 3),))
+    findings = [f for s in report.surfaces.values() for f in s.findings]
+    causes = {f.torch.partition(".")[0]: f.cause for f in findings if f.tested}
+
+    assert causes["a"].startswith("an extra stop_gradient at test_gradient_causes.py:"), str(report)
+    assert causes["b"].startswith("torch stops the gradient at test_gradient_causes.py:")
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_ties_get_all_of_the_gradient(largest):
+    """torch's clamp passes all of the gradient at its bound, and `maximum` a half."""
+
+    class Clamped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Parameter(torch.tensor([[1.0, -1.0, 0.0], [0.0, 2.0, -3.0]]))
+
+        def forward(self, x):
+            bound = {"min": 0.0} if largest else {"max": 0.0}
+            return (self.a.clamp(**bound) * x).sum(0)
+
+    def port(p: Any, x: Any) -> Any:
+        return ((jnp.maximum if largest else jnp.minimum)(p["a"], 0.0) * x).sum(0)
+
+    first = prove(Clamped(), port, arrays(Clamped()), (draw(2, 3),)).first
+    version = convention()
+    assert first is not None and first.tested
+    assert f"torch {version} passes all of it here (rerunning JAX so, all gradients" in first.cause
+
+
+def hard(through: Callable[[Any, Any], Any], detached: Callable[[Any, Any], Any]) -> Report:
+    """Prove a port of a discrete sample, which also has a use of its probabilities."""
+
+    class Sampled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.enc, self.dec = nn.Linear(4, 3), nn.Linear(3, 4)
+
+        def forward(self, x):
+            probs = self.enc(x).softmax(-1)
+            z = detached(functional.one_hot(probs.argmax(-1), 3).to(x.dtype), probs)
+            return ((self.dec(z) - x) ** 2).mean() + (probs * probs.log()).sum(-1).mean()
+
+    def port(p: Any, x: Any) -> Any:
+        probs = jax.nn.softmax(linear(p, "enc", x))
+        z = through(jax.nn.one_hot(jnp.argmax(probs, -1), 3), probs)
+        return jnp.mean((linear(p, "dec", z) - x) ** 2) + (probs * jnp.log(probs)).sum(-1).mean()
+
+    torch.manual_seed(0)
+    module = Sampled()
+    return prove(module, port, arrays(module), (draw(5, 4),))
+
+
+@pytest.mark.parametrize(
+    "detached",
+    [
+        lambda one, probs: one + probs - probs.detach(),
+        lambda one, probs: one - probs.detach() + probs,
+    ],
+    ids=["last", "middle"],
+)
+def test_a_lost_straight_through_estimator_is_named(detached):
+    """The port uses the sample alone: the advice is the estimator, and no stop_gradient."""
+    hard(lambda one, probs: probs + stop(one - probs), detached).check()
+    report = hard(lambda one, probs: one, detached)
+    first = report.first
+
+    assert first is not None and first.tested
+    assert first.cause.startswith("torch passes the gradient straight through at test_gradient_")
+    assert "(rerunning torch without it, all gradients agree); write x + lax.stop_" in first.cause
+    assert "add a stop_gradient" not in str(report)

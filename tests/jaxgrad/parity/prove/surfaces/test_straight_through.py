@@ -50,7 +50,7 @@ def cause(middle: Callable[..., Any], fn: Callable[..., Any] = jnp.round) -> str
 def test_the_formula_names_the_operation_of_the_user(middle):
     """A port that rounds alone is told to write the straight-through sum with `jnp.round`."""
     assert cause(middle).endswith(
-        "this is a straight-through estimator: write x + lax.stop_gradient(jnp.round(x) - x), "
+        "all gradients agree); write x + lax.stop_gradient(jnp.round(x) - x), "
         "where x is the output of torch's fc (linear)"
     )
 

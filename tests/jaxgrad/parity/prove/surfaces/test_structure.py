@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from jaxgrad.parity import Finding, prove
 from jaxgrad.parity.prove.adapters import Trained
 from jaxgrad.parity.prove.report import Judgement, Surface
+from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 from jaxgrad.parity.prove.surfaces.structure import (
     _copies,
     _is_zero,
@@ -469,12 +470,14 @@ def test_a_gradient_is_zero_if_it_is_missing(name, failed, zero):
     assert _is_zero(evidence, name) is zero
 
 
-def test_a_tested_cause_is_named_in_the_findings_that_it_explains():
-    """The other findings keep their own cause."""
+@pytest.mark.parametrize("confirmed", [False, True])
+def test_a_tested_cause_is_named_in_the_findings_that_it_explains(confirmed):
+    """The other findings keep their own cause, and only a confirmed one is called a cause."""
     findings = tuple(Finding("structure", name, "leaf", "text", cause="own") for name in "ab")
     judgement = Judgement(Surface("structure", "fail", "text", findings=findings))
-    why: Any = SimpleNamespace(fixed={"b"}, text="tested", key=None, fix=("", ""), closed=None)
+    why = Explanation("tested", frozenset("b"), complete=True, confirmed=confirmed)
     program: Any = SimpleNamespace(equations={})
-    causes = [f.cause for f in explained(judgement, program, why).surface.findings]
-    assert causes == ["own", "tested"]
+    first, second = explained(judgement, program, why).surface.findings
+    assert (first.cause, first.tested) == ("own", False)
+    assert (second.cause, second.tested) == ("tested", confirmed)
     assert explained(judgement, program, None) == judgement

@@ -370,9 +370,9 @@ def judged(paths: Trajectories) -> list[Compared]:
     found = []
     for step, weights in paths.torch.items():
         off = float(np.abs(weights["w"] - paths.jax[step]["w"]).max())
-        low, high, _ = acceptance.range_of(paths.jax[step]["w"] - BEFORE["w"])
+        low, high, size = acceptance.range_of(paths.jax[step]["w"] - BEFORE["w"])
         verdict = "fail" if off > 1e-12 else "pass"
-        found.append(Compared(f"w after step {step}", verdict, off, low, high, step))
+        found.append(Compared(f"w after step {step}", verdict, off, low, high, step, size))
     return found
 
 

@@ -251,7 +251,9 @@ def test_random_numbers_are_those_of_the_draw():
         np.testing.assert_array_equal(again.outputs[""], first.run.outputs[""])
         assert not np.array_equal(first.run.outputs[""] != 0, second.run.outputs[""] != 0)
     with opened(Layer()) as side:
-        assert side._options(side.drawn([])[0].draw) == {"attach": True}
+        assert side._options(side.drawn([])[0].draw) == {
+            "attach": True, "changes": [], "opened": False
+        }  # fmt: skip
 
 
 def test_single_precision_is_measured_with_every_weight_perturbed():
