@@ -222,7 +222,7 @@ def _moves_at_each_micro_batch(evidence: Evidence, training: Training) -> bool:
 def _counters(state: Any) -> Iterator[tuple[str, int]]:
     """Yield the name of each state of optax that has a counter of updates, and its value."""
     if isinstance(state, tuple) and hasattr(state, "_fields"):
-        count = getattr(state, "count", None)
+        count: Any = getattr(state, "count", None)
         if np.ndim(count) == 0 and np.issubdtype(np.asarray(count).dtype, np.integer):
             yield type(state).__name__, int(np.asarray(count))
     if isinstance(state, tuple | list):

@@ -157,10 +157,6 @@ class Twins(TorchDispatchMode):
         for name, x in reversed(list(module.named_parameters(remove_duplicate=False))):
             self.name(x, name)
 
-    @classmethod
-    def _should_skip_dynamo(cls) -> bool:
-        return False  # otherwise the first kernel imports torch's compiler, which takes seconds
-
     def name(self, x: Tensor, name: str) -> None:
         """Name a parameter or an input."""
         self._names[id(x)] = name

@@ -1,5 +1,6 @@
 """A suggested edit is printed only if the port with it agrees with torch, or differs later."""
 
+import contextlib
 import importlib.util
 import pathlib
 from types import ModuleType
@@ -81,8 +82,7 @@ def test_functions_have_the_edit_inside_the_block_only(ports, old, new, call, be
         assert compiled and call(ports) == after
     assert call(ports) == before
 
-    with pytest.raises(KeyError), applied(edit(ports, old, new)):
-        assert call(ports) == after
+    with contextlib.suppress(KeyError), applied(edit(ports, old, new)):
         raise KeyError
     assert call(ports) == before
 
