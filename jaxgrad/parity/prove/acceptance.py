@@ -72,26 +72,37 @@ def confirms(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:
         changed: The same comparisons after the change.
 
     Returns:
-        True if everything agrees with the change and something differs without it, by at least
-        `MARGIN` times the largest difference that remains. With the change, JAX's values must be
-        finite. They must not be one constant, which many changes can give; the single number that
-        a loss is must not be a multiple of 1/4.
+        True if `refusal` has no reason against it.
+    """
+    return not refusal(without, changed)
+
+
+def refusal(without: Sequence[Compared], changed: Sequence[Compared]) -> str:
+    """Return why a change does not explain a difference, as a clause; empty if it does.
+
+    Everything must agree with the change, and something differ without it, by at least `MARGIN`
+    times the largest difference that remains. With the change, JAX's values must be finite, and
+    those of one leaf at least must not be zero up to rounding. They must not be one constant, which
+    many changes can give; the single number that a loss is must not be a multiple of 1/4.
     """
     wrong = [c for c in without if c.verdict == "fail"]
     after = {c.name: c for c in changed}
     if not wrong or after.keys() != {c.name for c in without}:
-        return False
-    if any(c.verdict == "fail" for c in changed):
-        return False
+        return "not the same values were compared"
     right = [after[c.name] for c in wrong]
-    if any(c.verdict not in ("pass", "accepted") for c in right):
-        return False
+    if any(c.verdict == "fail" for c in changed):
+        return "values differ with the change too"
+    if any(c.verdict not in ("pass", "accepted", "zero") for c in right):
+        return "rounding is too large to decide"
     if not all(math.isfinite(x) for c in right for x in (c.difference, c.low, c.high)):
-        return False
-    if not _telling(right):
-        return False
+        return "the values are not finite"
+    equal = [c for c in right if c.verdict != "zero"]
+    if not equal or not _telling(equal):
+        return "the values are zero or one constant, which many changes give"
     rest = max((c.difference for c in changed if c.verdict == "pass"), default=0.0)
-    return max(c.difference for c in wrong) >= MARGIN * rest
+    if max(c.difference for c in wrong) < MARGIN * rest:
+        return "it is not much larger than what remains"
+    return ""
 
 
 def may_confirm(without: Sequence[Compared], changed: Sequence[Compared]) -> bool:

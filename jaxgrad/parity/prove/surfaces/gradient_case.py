@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from jaxgrad.parity.prove.acceptance import Compared, compared, confirms, range_of
+from jaxgrad.parity.prove.acceptance import Compared, compared, range_of, refusal
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import gates
 from jaxgrad.parity.prove.jax_side.flow import leaf_key, place
@@ -109,8 +109,8 @@ class Case:
         other.wrong = other.differing(other.actual, other.run)
         return other
 
-    def confirmed_by(self, last: Case) -> bool:
-        """Whether the changes of a later case explain all gradients, on every draw."""
+    def refusal(self, last: Case) -> str:
+        """Return why the changes of a later case do not explain all gradients, on every draw."""
         without: list[Compared] = []
         changed: list[Compared] = []
         for draw in range(len(self.evidence.draws)):
@@ -124,7 +124,7 @@ class Case:
                     # Where torch has no gradient, agreement is zero, which is no coincidence here.
                     value = (jaxs[0] if stopped else actual)[j.name]
                     rows.append(compared(named, range_of(np.asarray(value))))
-        return confirms(without, changed)
+        return refusal(without, changed)
 
     def torch(self, draw: int, changes: Sequence[Change]) -> TorchRun:
         """Return torch's run on a draw with some changes; with its gradients, even if dropped."""

@@ -41,10 +41,11 @@ def explain(evidence: Evidence) -> Explanation | None:
         case = case.after(chosen)
     if not found:
         return None
-    confirmed = not case.wrong and first.confirmed_by(case)
-    found = [explanation._replace(confirmed=confirmed) for explanation in found]
-    if not confirmed:
-        return found[0]
+    refused = "others still differ" if case.wrong else first.refusal(case)
+    if refused:
+        text = found[0].text if case.wrong else f"{found[0].text}; not confirmed, because {refused}"
+        return found[0]._replace(text=text)
+    found = [explanation._replace(confirmed=True) for explanation in found]
     chosen = found[0]._replace(rest=tuple(found[1:]))
     if case.changes:
         return chosen
