@@ -35,7 +35,7 @@ class Explanation(NamedTuple):
     fixed: frozenset[str]  # the gradients that agree only after the change
     complete: bool  # whether all gradients agree after it
     key: Key | None = None  # the equation in the JAX program
-    through: tuple[str, ...] = ()  # the calls in the user's JAX code
+    through: tuple[str, ...] = ()  # the calls in the user's code, of the program that is changed
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
     settings: Mapping[Gate, float] = {}  # the change of the JAX program
     cotangents: Mapping[Key, np.ndarray] = {}  # of the compared values, if all gradients agree

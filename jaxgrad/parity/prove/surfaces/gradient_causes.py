@@ -75,7 +75,7 @@ def _chosen(case: Case) -> Explanation | None:
 
 def _paired(detach: Explanation, use: Explanation) -> Explanation:
     """Return the explanation by stops of torch, with the places where JAX has to stop."""
-    if not detach.stops or len(use.through) != len(detach.changes):
+    if not detach.stops or len(use.through) != len(detach.through):
         return use._replace(text=detach.text, fixed=detach.fixed, complete=detach.complete,
                             closed=None)  # fmt: skip
     text = f"{detach.text}; add a stop_gradient at {' and at '.join(use.through)}"
@@ -164,7 +164,7 @@ def _in_torch(case: Case) -> Explanation | None:
     if best is None:
         return None
     group, fixed = best
-    first, formula = group[0], ""
+    first, formula, places = group[0], "", []
     value = run.values[first]
     if value.op == "embedding":
         text = (
@@ -175,6 +175,7 @@ def _in_torch(case: Case) -> Explanation | None:
         kept = evidence.torch_side.run(evidence.draws[case.draw], keep=True).values
         lines = [f"{v.line} {v.name}" for v in kept] if len(kept) == len(run.values) else []
         places = [lines[i] if lines else run.values[i].name for i in group]
+        places = list(dict.fromkeys(places))
         it = "it" if len(group) == 1 else "these stops"
         formula = straight_through.estimator(run, first)
         does = "passes the gradient straight through" if formula else "stops the gradient"
@@ -185,7 +186,9 @@ def _in_torch(case: Case) -> Explanation | None:
         text += f"; write {formula}" if formula else ""
     changes = tuple(map(change, group))
     stops = value.op != "embedding" and not formula
-    return Explanation(text, fixed, fixed == case.wrong, changes=changes, stops=stops)
+    return Explanation(
+        text, fixed, fixed == case.wrong, through=tuple(places), changes=changes, stops=stops
+    )
 
 
 def _identity(func: Any, args: Any, kwargs: Any) -> Any:

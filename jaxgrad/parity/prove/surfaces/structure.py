@@ -55,13 +55,15 @@ def surface(evidence: Evidence, *, has_optimizer: bool = False) -> Judgement:
 
 
 def explained(judgement: Judgement, program: JaxProgram, why: Explanation | None) -> Judgement:
-    """Name the tested cause in the findings that it explains."""
+    """Name the tested causes in the findings that they explain."""
+    known = () if why is None else (why, *why.rest)
 
     def with_cause(finding: Finding) -> Finding:
-        if why is None or finding.torch not in why.fixed:
+        cause = next((each for each in known if finding.torch in each.fixed), None)
+        if cause is None:
             return finding
-        finding = dataclasses.replace(finding, cause=why.text, tested=why.confirmed)
-        return quoted(finding, program, why.key, *why.edit)
+        finding = dataclasses.replace(finding, cause=cause.text, tested=cause.confirmed)
+        return quoted(finding, program, cause.key, *cause.edit)
 
     findings = tuple(map(with_cause, judgement.surface.findings))
     return judgement._replace(surface=dataclasses.replace(judgement.surface, findings=findings))

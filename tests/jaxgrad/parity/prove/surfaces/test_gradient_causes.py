@@ -63,7 +63,8 @@ def test_one_use_of_a_weight_that_is_not_stopped_is_located():
     assert first.torch == "q.bias"
     assert "test_gradient_causes.py" in first.jax and ", called from " in first.jax
     assert first.cause.startswith("torch stops the gradient at test_gradient_causes.py:")
-    assert " (detach), JAX does not (rerunning torch without it" in first.cause
+    assert " (detach), JAX does not (rerunning torch without these stops" in first.cause
+    assert first.cause.count("test_gradient_causes.py:") == 2, "each line once"
     assert "all gradients agree); add a stop_gradient at the call at" in first.cause
     assert "times" not in first.cause
 
