@@ -37,8 +37,9 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         text = f"{len(wrong)} of {len(judged)} gradients differ"
         if draw:
             text += " with redrawn weights, but not with the given ones"
-        causes = (None,) if why is None else (why, *why.rest)
-        findings = tuple(_finding(evidence, draw, wrong, cause) for cause in causes)
+        names = {j.name for j in wrong}
+        causes = [x for x in ((why, *why.rest) if why is not None else ()) if x.fixed & names]
+        findings = tuple(_finding(evidence, draw, wrong, cause) for cause in causes or [None])
         return Judgement(Surface("gradients", "fail", text, rows, findings))
     noisy = next(
         ((k, j) for k, each in enumerate(evidence.judged_gradients) for j in each

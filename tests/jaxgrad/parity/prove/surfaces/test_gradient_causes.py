@@ -404,7 +404,8 @@ def test_an_extra_and_a_missing_stop_are_found_one_after_the_other():
     module = Both()
     report = prove(module, port, arrays(module), (draw(4, 3),))
     findings = [f for s in report.surfaces.values() for f in s.findings]
-    causes = {f.torch.partition(".")[0]: f.cause for f in findings if f.tested}
+    assert all(finding.tested for finding in findings), str(report)
+    causes = {f.torch.partition(".")[0]: f.cause for f in findings}
 
     assert causes["a"].startswith("an extra stop_gradient at test_gradient_causes.py:"), str(report)
     assert causes["b"].startswith("torch stops the gradient at test_gradient_causes.py:")
