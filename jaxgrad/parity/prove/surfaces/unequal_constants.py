@@ -16,6 +16,7 @@ from jaxgrad.parity.prove import tables
 from jaxgrad.parity.prove.align.fingerprint import (
     fingerprint,
     is_constant,
+    magnitude,
     print_distance,
     repeated,
     stack,
@@ -27,6 +28,7 @@ from jaxgrad.parity.prove.surfaces.locate_forward import depending
 from jaxgrad.parity.prove.torch_side.values import Value
 
 
+_HUGE = 1e4  # as in masks that are added
 _SAME = 1e-6  # of fingerprints; a table may be rounded to float32
 
 
@@ -84,7 +86,7 @@ def _is_fixed(evidence: Evidence, number: int) -> bool:
     first = runs[0].values[number].print
     return (
         len(runs) > 1
-        and not is_constant(first)
+        and is_table(first)
         and all(not print_distance(first, run.values[number].print) for run in runs[1:])
     )
 
@@ -114,16 +116,16 @@ def _buffer(name: str, value: Value, known: _Known) -> Unequal:
 
 
 def _source(evidence: Evidence, draw: int, number: int, known: _Known) -> Unequal | None:
-    """Return the first value without an equal from which an operand is computed.
+    """Return the constant without an equal from which an operand is computed.
 
     The steps that compute a constant may differ in a correct port, so that only the constant
-    itself counts. Where it is combined with integers of the inputs, each step counts.
+    itself counts. So may the steps that combine it with integers of the inputs, as for a mask.
     """
     values, alignment = evidence.runs[draw].values, evidence.alignments[draw]
     region = _region(values, [number], lambda i: not alignment.visible(i))
     varies = {i for i in region if _varies(values, i)}
     read = {k for i in varies for k in values[i].inputs} | {number}
-    found = [i for i in sorted(region - varies) if i in read and not is_constant(values[i].print)]
+    found = [i for i in sorted(region - varies) if i in read and is_table(values[i].print)]
     for i in found:
         value = values[i]
         before = _region(values, [i], lambda _: True)
@@ -132,11 +134,7 @@ def _source(evidence: Evidence, draw: int, number: int, known: _Known) -> Unequa
             return _constant(value, known)
         if lacking := [name for name in names if known.lacks_weight(name)]:
             return _buffer(lacking[0], value, known)
-    steps = [i for i in sorted(varies) if not set(values[i].inputs) & (varies - {i})]
-    if not steps:
-        return None
-    value = values[steps[0]]
-    return Unequal(f"the {list(value.shape)} output of torch's {value.op}", value, None)
+    return None
 
 
 def _region(
@@ -158,6 +156,19 @@ def _varies(values: Sequence[Value], number: int) -> bool:
     return any(values[i].integers for i in _region(values, [number], lambda _: True))
 
 
+def is_table(print_: np.ndarray) -> bool:
+    """Whether a fingerprint is that of different numbers that are not a mask.
+
+    A mask of infinities, of huge numbers, or of zeros and ones may be applied in another way.
+    """
+    if is_constant(print_) or print_[1:4].any() or magnitude(print_) >= _HUGE:
+        return False
+    zeros_and_ones = np.asarray(fingerprint(np.array([0.0, 1.0])))[4:]
+    share = print_[7] * 2  # the mean, relative to that of one zero and one one
+    expected = np.concatenate([zeros_and_ones[:2], zeros_and_ones[2:] * share])
+    return not np.allclose(print_[4:], expected, rtol=1e-9, atol=0)
+
+
 class _Known:
     """The numbers that the port has on one draw: params, captured arrays, and computed values."""
 
@@ -176,7 +187,7 @@ class _Known:
 
     def lacks(self, print_: np.ndarray) -> bool:
         """Whether an array does not occur; single numbers and equal elements identify nothing."""
-        if is_constant(print_) or not len(self.prints):
+        if not is_table(print_) or not len(self.prints):
             return False
         sizes, size = self.prints[:, 0], print_[0]
         with np.errstate(divide="ignore", invalid="ignore"):
