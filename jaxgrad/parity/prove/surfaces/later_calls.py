@@ -67,7 +67,7 @@ def surface(evidence: Evidence, request: Request, accepted: bool = False) -> Sur
             return _fail(wrong, f"in call {number + 1} of {count}", number + 1)
         params = _after(evidence, params, outputs, carried)
     what = "the state agrees" if accepted else "outputs and state agree"
-    text = f"{what} in {count} calls, each with the state of the last"
+    text = f"{what} in {count} calls in a row"
     if mode is not None and not taken.runs[-1].noise:
         leaves = [*params, *flat(draws[0].inputs)[1]]
         values = evaluation.run_watched(mode, leaves).outputs

@@ -284,17 +284,20 @@ def test_an_equinox_module_is_called_with_the_params_of_its_class():
     assert prove(module, net, net, (X,)).verdict == "error"  # other weights
 
 
+NONE: Any = (None, None)
+
+
 def test_models_are_switched_to_eval_mode():
     """nnx has `.eval()` and equinox `inference_mode`; a tree of arrays has no mode."""
     module = nnx.Dropout(0.5, rngs=nnx.Rngs(0))
-    fn, params = in_eval_mode(module, None) or (None, None)
+    fn, params = in_eval_mode(module, None) or NONE
     assert fn.deterministic and params is None and not module.deterministic
-    fn, params = in_eval_mode(port, module) or (None, None)
+    fn, params = in_eval_mode(port, module) or NONE
     assert fn is port and params.deterministic
     drop = eqx.nn.Dropout(0.5)
-    fn, params = in_eval_mode(port, (drop, 1)) or (None, None)
+    fn, params = in_eval_mode(port, (drop, 1)) or NONE
     assert fn is port and params[0].inference and not drop.inference
-    fn, params = in_eval_mode(drop, None) or (None, None)
+    fn, params = in_eval_mode(drop, None) or NONE
     assert fn.inference and params is None
     for model in ((port, {"w": X}), (nnx.Linear(2, 2, rngs=nnx.Rngs(0)), None),
                   (eqx.nn.Linear(2, 2, key=jax.random.key(0)), None)):  # fmt: skip

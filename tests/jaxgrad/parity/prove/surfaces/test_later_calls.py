@@ -21,7 +21,7 @@ from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
 X = draw(8, 3)
-TEXT = "outputs and state agree in 3 calls, each with the state of the last"
+TEXT = "outputs and state agree in 3 calls in a row"
 EVAL = f"{TEXT}, and so do the outputs of a further call in eval mode"
 
 

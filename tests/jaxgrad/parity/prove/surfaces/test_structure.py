@@ -291,7 +291,7 @@ def test_a_center_among_the_params_of_nnx_is_trained():
 def test_a_parameter_that_the_port_holds_as_state_is_found():
     """nnx.grad does not differentiate a weight in a variable that is not an `nnx.Param`."""
     module = Centered()
-    fn = NnxCentered(arrays(module), 0.9, nnx.BatchStat)
+    fn: Any = NnxCentered(arrays(module), 0.9, nnx.BatchStat)
     fn.b = nnx.BatchStat(fn.b[...])
     found = prove(module, fn, None, (draw(4, 3),)).first
     assert found is not None and (found.surface, found.torch) == ("structure", "l.bias")
