@@ -18,6 +18,7 @@ MANTISSA = 51  # of the 52 bits that a float64 stores
 EXPONENT = 11
 FRACTION = 2**52 - 1  # the bits of a float64 that are its mantissa
 EXPONENTS = 2**63 - 2**52
+LARGEST = EXPONENTS - 2**52  # the exponent of the largest numbers, which a mask may contain
 SHORT = 2**40 - 1  # bits that are 0 in a short number: 1, 0.75, an integer up to 8192
 MULTIPLIERS = (0x1E3779B97F4A7C15, -0x2917014799A6026D)  # of the hash, for each perturbation
 _CHUNK = 2**15  # numbers, which fit into the processor's cache
@@ -51,7 +52,7 @@ def nudged(x: np.ndarray, salt: int, fixed: Sequence[float] = ()) -> np.ndarray:
         even = _even(part)
         fraction = even & FRACTION
         step = 2 + 4 * ((fraction * MULTIPLIERS[salt]) >> 63)
-        step[(fraction & SHORT) == 0] = 0
+        step[((fraction & SHORT) == 0) | ((even & EXPONENTS) == LARGEST)] = 0
         if fixed:
             step[np.isin(new[start : start + _CHUNK], fixed)] = 0
         part[:] = even + step
@@ -64,5 +65,6 @@ def number(x: float) -> float:
 
 
 def _even(bits: np.ndarray) -> np.ndarray:
-    """Round numbers, given as their bits, to one bit less."""
-    return (bits + (bits & (bits >> 1) & 1)) & ~1
+    """Round numbers, given as their bits, to one bit less; the largest does not become infinite."""
+    up = bits & (bits >> 1) & ((bits & EXPONENTS) != LARGEST)
+    return (bits + (up & 1)) & ~1

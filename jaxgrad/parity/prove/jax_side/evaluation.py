@@ -120,7 +120,8 @@ def _coarse(x: Any) -> Any:
         return lax.complex(_coarse(lax.real(x)), _coarse(lax.imag(x)))
     if x.dtype != jnp.float64:
         return x
-    return lax.reduce_precision(x, coarse.EXPONENT, coarse.MANTISSA)
+    near = lax.reduce_precision(x, coarse.EXPONENT, coarse.MANTISSA)
+    return jnp.where(jnp.isinf(near), x, near)  # the largest number is not infinite
 
 
 @jax.custom_vjp

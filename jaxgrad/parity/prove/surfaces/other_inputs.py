@@ -260,7 +260,9 @@ def _judged(
     with side.idle():
         result = checks.guarded(lambda: port.gradients(draw), draw.inputs)
 
-    drawn, runs = Drawn(draw, run, side.reruns(draw, run)), [Watched(result.outputs, {})]
+    rough = evidence.drawn[0].rough
+    drawn = Drawn(draw, run, side.reruns(draw, run), rough=rough)
+    runs = [Watched(result.outputs, {})]
     own = dataclasses.replace(evidence, port=port, drawn=[drawn], jax_runs=runs)
     outputs = [("forward", j) for j in own.judge_outputs(0, result.outputs)]
     return outputs + [("gradients", j) for j in own.judge_gradients(0, result)]
@@ -318,7 +320,8 @@ def _edge_note(evidence: Evidence, name: str, inputs: Any) -> str:
     if not same or not all(np.isfinite(x).all() for x in (*run.outputs.values(), *grads)):
         return ""
     side = evidence.torch_side
-    drawn = Drawn(draw, run, side.reruns(draw, run, forward=True), lambda: side.reruns(draw, run))
+    few, rough = side.reruns(draw, run, forward=True), evidence.drawn[0].rough
+    drawn = Drawn(draw, run, few, lambda: side.reruns(draw, run), rough)
     runs = [Watched(gradients.outputs, {})]
     own = dataclasses.replace(evidence, drawn=[drawn], jax_runs=runs)
     outputs = own.judge_outputs(0, gradients.outputs)

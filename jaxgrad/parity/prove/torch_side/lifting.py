@@ -201,7 +201,9 @@ def _round(name: str, arguments: Any, out: Any, salt: int) -> None:
         if _is_plain(x) and (in_place or x.untyped_storage().data_ptr() not in held):
             data = x.data  # its version is not that of `x`, whose graph stays valid
             bits = (torch.view_as_real(data) if x.is_complex() else data).view(torch.int64)
-            bits.add_((bits >> 1).bitwise_and_(bits).bitwise_and_(1)).bitwise_and_(-2)
+            up = (bits >> 1).bitwise_and_(bits).bitwise_and_(1)
+            up.masked_fill_((bits & coarse.EXPONENTS) == coarse.LARGEST, 0)  # a mask stays finite
+            bits.add_(up).bitwise_and_(-2)
             if name.strip("_") in _APPROXIMATED:
                 bits.add_(_steps(bits, salt))
 
@@ -216,7 +218,7 @@ def _steps(bits: Tensor, salt: int) -> Tensor:
     steps = 2 - ((fraction * coarse.MULTIPLIERS[salt]) >> 63).bitwise_and_(1).mul_(4)
     steps.masked_fill_((fraction & coarse.SHORT) == 0, -2)
     exponent = bits & coarse.EXPONENTS
-    return steps.masked_fill_((exponent == 0) | (exponent == coarse.EXPONENTS), 0)
+    return steps.masked_fill_((exponent == 0) | (exponent >= coarse.LARGEST), 0)
 
 
 def _is_plain(x: Any) -> bool:

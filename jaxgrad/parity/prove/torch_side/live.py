@@ -337,14 +337,20 @@ class Live:
 
         If `evaluates`, the last call is made in eval mode.
         """
-        near = ([self._perturbed(draw, salt) for draw in draws] for salt in (0, 1))
-        return Calls(
-            self._calls(draws, evaluates),
-            [self._calls(x, evaluates, rough=salt) for salt, x in enumerate(near)],
-        )
+
+        def make(salt: int) -> list[TorchRun]:
+            near = [self._perturbed(draw, salt) for draw in draws]
+            rounds = salt if self._rounds_results else None
+            return self._calls(near, evaluates, rough=salt, rounds=rounds)
+
+        return Calls(self._calls(draws, evaluates), LazyList(RERUNS, make))
 
     def _calls(
-        self, draws: Sequence[Draw], evaluates: bool, rough: int | None = None
+        self,
+        draws: Sequence[Draw],
+        evaluates: bool,
+        rough: int | None = None,
+        rounds: int | None = None,
     ) -> list[TorchRun]:
         state = draws[0].state
         self._load(state)
@@ -359,7 +365,7 @@ class Live:
                 with running(f"torch: call {number} of {type(self.module).__name__}"):
                     run = torch_run.run(
                         self.module, draw.inputs, self.pick, self.loss, watch=False, rough=rough,
-                        **options,
+                        rounds=rounds, **options,
                     )  # fmt: skip
                 for part, mode in modes:
                     part.training = mode

@@ -98,7 +98,7 @@ class Calls:
     """
 
     runs: list[TorchRun]
-    reruns: list[list[TorchRun]]  # of all calls, with every number perturbed by an ULP
+    reruns: Sequence[list[TorchRun]]  # of all calls, with every number perturbed by an ULP
 
 
 _STATES = 500_000_000  # bytes of the weights that a trajectory stores

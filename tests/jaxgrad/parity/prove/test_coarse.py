@@ -1,5 +1,6 @@
 """Rounding to one bit less, and moving numbers by a unit, are functions of the number."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
@@ -7,6 +8,7 @@ from jax import lax
 
 from jaxgrad.parity.prove import coarse
 from jaxgrad.parity.prove.adapters import float64_on_cpu
+from jaxgrad.parity.prove.jax_side import evaluation
 from jaxgrad.parity.prove.torch_side.lifting import Lifting
 
 
@@ -24,6 +26,18 @@ def test_numbers_are_rounded_to_the_nearest_with_one_bit_less():
     np.testing.assert_array_equal(coarse.nearest(SHORT), SHORT)
     assert coarse.nearest(np.array(0.1)).shape == ()
     assert coarse.number(1 / 3) == coarse.nearest(np.array([1 / 3]))[0]
+
+
+def test_the_largest_numbers_stay_finite():
+    """A mask may contain them, in torch and in JAX."""
+    x = np.finfo(np.float64).min * np.array([1.0, -1.0, 0.9999])
+    with float64_on_cpu():
+        assert np.isfinite(evaluation._coarse(jnp.asarray(x))).all()
+    with Lifting(None, torch.float64, None, rounds=0):
+        assert torch.isfinite(torch.tensor(x) * torch.tensor(1.0, dtype=torch.float64)).all()
+        out = torch.zeros(2).double().masked_fill(torch.tensor([True, False]), x[0].item())
+    assert np.isfinite([coarse.nearest(x), coarse.nudged(x, 0), coarse.nudged(x, 1)]).all()
+    assert torch.isfinite(out).all() and out[0] == coarse.number(x[0]) < -1.7e308
 
 
 def test_rounding_keeps_the_order_and_the_sign():
