@@ -431,7 +431,8 @@ class Evidence:
         drawn, actual = self.drawn[number], self.by_torch_name(gradients)
 
         def in_jax(name: str) -> float:
-            return max_difference(actual[name], self._rounded_gradients[number][name])
+            exact, rounded = actual[name], self._rounded_gradients[number][name]
+            return 0.0 if exact is None or rounded is None else max_difference(exact, rounded)
 
         judged = self._judged(drawn, actual, None if control else in_jax)
         judged = self.waivers.apply("gradients", judged)

@@ -51,7 +51,7 @@ class Dump:
     flags: dict[str, bool]
     names: dict[str, str]  # state_dict name -> name in `Draw.state`, one name per tied weight
     steps: Steps | None
-    exact_steps: list[dict[int, State]]
+    exact_steps: list[Mapping[int, State]]
     count: int  # number of steps
     native: Native
     state_dtypes: dict[str, str]  # of the optimizer
