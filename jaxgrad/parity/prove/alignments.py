@@ -27,7 +27,7 @@ def aligned(drawn: Sequence[Drawn], jax_runs: Sequence[Watched]) -> tuple[Alignm
 
 def _align(drawn: Sequence[Drawn], rows: Sequence[tuple[list, np.ndarray]]) -> Alignment:
     values = [[v.print for v in d.run.values] for d in drawn]
-    noise = [rounding(d.run, d.reruns, lambda v: v.print) for d in drawn]
+    noise = [rounding(d.run, d.reruns[:1], lambda v: v.print) for d in drawn]
     return align(values, [prints for _, prints in rows], rows[0][0], np.maximum.reduce(noise))
 
 

@@ -20,12 +20,13 @@ from jaxgrad.parity.prove.jax_side.inject import inject
 from jaxgrad.parity.prove.jax_side.native import retraced
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, flat
-from jaxgrad.parity.prove.judge import Judged, judge, one_sided
+from jaxgrad.parity.prove.judge import Judged, judge, max_difference, one_sided
+from jaxgrad.parity.prove.lazy import LazyList
 from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import compared, locate_forward
 from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
-from jaxgrad.parity.prove.torch_side.values import Change, Native, TorchRun, changes
+from jaxgrad.parity.prove.torch_side.values import Change, Native, TorchRun, amplifying, changes
 from jaxgrad.parity.prove.tracing import traced
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers
 from jaxgrad.parity.prove.weights.likeness import leaves_of
@@ -277,9 +278,36 @@ class Evidence:
 
     # -- forward
 
-    def judge_outputs(self, number: int, outputs: Sequence[np.ndarray]) -> list[Judged]:
-        """Compare torch's outputs on one draw with the given outputs of the port."""
-        return self.waivers.apply("forward", self.drawn[number].judge(outputs))
+    def judge_outputs(
+        self, number: int, outputs: Sequence[np.ndarray], *, control: bool = False
+    ) -> list[Judged]:
+        """Compare torch's outputs on one draw with the given outputs of the port.
+
+        A `control` has an injected error, for which rounding is not measured any further.
+        """
+        drawn = self.drawn[number]
+        if control:
+            return self.waivers.apply("forward", drawn.judge(outputs, reruns=1))
+        judged = drawn.judge(outputs, lambda k: self._output_rounding[number][k])
+        return self.waivers.apply("forward", judged)
+
+    @functools.cached_property
+    def _output_rounding(self) -> LazyList[list[float]]:
+        """How much rounding in the port changes each of its outputs, on each draw."""
+
+        def measure(number: int) -> list[float]:
+            draw, outputs = self.draws[number], self.jax_runs[number].outputs
+            with self.torch_side.idle():
+                rounded = checks.guarded(lambda: self.port.rounded_outputs(draw))
+            return [max_difference(x, y) for x, y in zip(outputs, rounded, strict=True)]
+
+        return LazyList(len(self.drawn), measure)
+
+    def amplified(self, number: int) -> str:
+        """Name the call of torch that makes rounding errors on a draw grow most, if one does."""
+        drawn = self.drawn[number]
+        value = amplifying(drawn.run, drawn.reruns[0]) if len(drawn.reruns) else None
+        return "" if value is None else f"; rounding errors grow most in torch's {value.in_words}"
 
     @functools.cached_property
     def failed_output_draw(self) -> int | None:
@@ -393,21 +421,50 @@ class Evidence:
         inputs = zip(self.port.program.input_paths, run.input_grads, strict=True)
         return dict(run.grads) | {f"input {path}": g for path, g in inputs}
 
-    def judge_gradients(self, number: int, gradients: Gradients) -> list[Judged]:
-        """Compare every gradient that both torch and the port compute on one draw."""
+    def judge_gradients(
+        self, number: int, gradients: Gradients, *, control: bool = False
+    ) -> list[Judged]:
+        """Compare every gradient that both torch and the port compute on one draw.
+
+        A `control` has an injected error, for which rounding is not measured any further.
+        """
         drawn, actual = self.drawn[number], self.by_torch_name(gradients)
-        judged = self._judged(drawn.run, [] if drawn.differentiate else drawn.reruns, actual)
-        if drawn.differentiate and _first_fail([judged]) is not None:
-            judged = self._judged(drawn.run, drawn.gradient_reruns, actual)
+
+        def in_jax(name: str) -> float:
+            exact, rounded = actual[name], self._rounded_gradients[number][name]
+            return 0.0 if exact is None or rounded is None else max_difference(exact, rounded)
+
+        judged = self._judged(drawn, actual, None if control else in_jax)
         judged = self.waivers.apply("gradients", judged)
         ignored = (j.verdict == "fail" and j.name in self.masks for j in judged)
         return [dataclasses.replace(j, verdict="mask") if skip else j
                 for j, skip in zip(judged, ignored, strict=True)]  # fmt: skip
 
+    @functools.cached_property
+    def _rounded_gradients(self) -> LazyList[dict[str, np.ndarray | None]]:
+        """The port's gradients by torch's names on each draw, with every number rounded."""
+
+        def measure(number: int) -> dict[str, np.ndarray | None]:
+            draw = self.draws[number]
+            with self.torch_side.idle():
+                gradients = checks.guarded(lambda: self.port.gradients(draw, rounds=True))
+            return self.by_torch_name(gradients)
+
+        return LazyList(len(self.drawn), measure)
+
     def _judged(
-        self, run: TorchRun, near: Sequence[TorchRun], actual: Mapping[str, np.ndarray | None]
+        self,
+        drawn: Drawn,
+        actual: Mapping[str, np.ndarray | None],
+        in_jax: Callable[[str], float] | None,
     ) -> list[Judged]:
-        expected, reruns = self.torch_gradients(run), [self.torch_gradients(x) for x in near]
+        """Compare gradients by name; without `in_jax`, only one rerun of torch is made."""
+        run = drawn.run
+        expected = self.torch_gradients(run)
+        reruns = LazyList(
+            len(drawn.gradient_reruns) if in_jax else 1,
+            lambda k: self.torch_gradients(drawn.gradient_reruns[k]),
+        )
         tree_scale = max((scale_of(g) for g in expected.values() if g is not None), default=0.0)
         judged = []
         program = self.port.program
@@ -415,9 +472,20 @@ class Evidence:
         unused = [f"input {path}" for path in left_out]
         for name in [name for name in expected if name not in unused]:
             x, y = expected[name], actual.get(name)
-            changes = [rerun[name] for rerun in reruns if rerun[name] is not None]
+            changes = (g for k in range(len(reruns)) if (g := reruns[k][name]) is not None)
+            own = None if in_jax is None else functools.partial(in_jax, name)
             if x is not None and y is not None:
-                judged.append(judge(name, x, y, changes, tree_scale=tree_scale))
+                judged.append(
+                    judge(
+                        name,
+                        x,
+                        y,
+                        changes,
+                        tree_scale=tree_scale,
+                        most=drawn.most_rounding,
+                        in_jax=own,
+                    )
+                )
             elif name.startswith("input ") and (x is None) != (y is None):
                 judged.append(one_sided(name, x, y, changes, tree_scale))
         return judged

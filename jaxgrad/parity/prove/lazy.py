@@ -1,14 +1,21 @@
-"""Weights that are computed each time they are read, because a copy is as large as the model."""
+"""Weights and runs that are computed when they are read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Generic, TypeVar, overload
 
 import numpy as np
 
 
+T = TypeVar("T")
+
+
 class Lazy(Mapping[str, np.ndarray]):
-    """Arrays by name, each of which a function computes when it is read."""
+    """Arrays by name, each of which a function computes when it is read.
+
+    It is computed each time, because a copy of all weights is as large as the model.
+    """
 
     def __init__(self, names: Iterable[str], read: Callable[[str], np.ndarray]):
         self._names = dict.fromkeys(names)
@@ -27,6 +34,32 @@ class Lazy(Mapping[str, np.ndarray]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._names  # without computing an array
+
+
+class LazyList(Sequence[T], Generic[T]):
+    """A list of which a function computes each item when it is first read."""
+
+    def __init__(self, count: int, make: Callable[[int], T]):
+        self._count = count
+        self._make = make
+        self._items: dict[int, T] = {}
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[T]: ...
+
+    def __getitem__(self, index: int | slice) -> T | list[T]:
+        numbers = range(self._count)[index]
+        if isinstance(numbers, range):
+            return [self[i] for i in numbers]
+        if numbers not in self._items:
+            self._items[numbers] = self._make(numbers)
+        return self._items[numbers]
+
+    def __len__(self) -> int:
+        return self._count
 
 
 def replaced(state: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]) -> Lazy:

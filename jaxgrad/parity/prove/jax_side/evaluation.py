@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jaxgrad._core.jaxpr import Path, abstract, evaluate, inner, tap, walk
+from jaxgrad.parity.prove import coarse
 from jaxgrad.parity.prove.align.fingerprint import SIZE, fingerprint
 from jaxgrad.parity.prove.jax_side import lifting
 from jaxgrad.parity.prove.jax_side.program import CUSTOM, JaxProgram, Key, Spot
@@ -40,6 +42,7 @@ def run_watched(
     scales: Mapping[Key, Any] | None = None,
     cotangent_scales: Mapping[Key, Any] | None = None,
     noise: Mapping[Path, Any] | None = None,
+    rounds: bool = False,
     compute: Compute | None = None,
     read: Callable[[Key], bool] = lambda _: False,
     show: Callable[[Key, Any], Any] = lambda _, x: fingerprint(x),
@@ -55,6 +58,7 @@ def run_watched(
         cotangent_scales: Factors that multiply only the cotangents of some values.
         noise: Standard random numbers for some calls of samplers; inside a scan, one array for
             each iteration.
+        rounds: Whether to round the results of every equation to one bit less.
         compute: Function from an equation, its path and its operands to its outputs, in place of
             the equation's own.
         read: Function that selects the values to record.
@@ -72,7 +76,7 @@ def run_watched(
 
     def after(eqn: Any, path: Path, outs: list[Any], slot: Any) -> Any:
         del eqn
-        outs = list(outs)
+        outs = [_coarse(x) for x in outs] if rounds else list(outs)
         slot = slot or {}
         for k, scale in slot.get("scale", {}).items():
             outs[k] = outs[k] * scale
@@ -108,6 +112,16 @@ def run_watched(
     prints = {(path, k): x for path, records in reads.items() for k, x in records.items()}
     # An output that is a constant without dimensions is a number of Python's.
     return Watched([x if isinstance(x, jax.Array) else jnp.asarray(x) for x in outs], prints)
+
+
+def _coarse(x: Any) -> Any:
+    """Round float64 numbers, and their cotangents, to one bit less."""
+    if x.dtype == jnp.complex128:
+        return lax.complex(_coarse(lax.real(x)), _coarse(lax.imag(x)))
+    if x.dtype != jnp.float64:
+        return x
+    near = lax.reduce_precision(x, coarse.EXPONENT, coarse.MANTISSA)
+    return jnp.where(jnp.isinf(near), x, near)  # the largest number is not infinite
 
 
 @jax.custom_vjp

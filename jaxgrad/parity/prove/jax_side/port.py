@@ -90,6 +90,11 @@ class Port:
         outputs, _ = self._watch(values, {}, self.noise(draw))
         return [np.asarray(x) for x in outputs]
 
+    def rounded_outputs(self, draw: Draw) -> list[np.ndarray]:
+        """Return the outputs after rounding the results of every equation to one bit less."""
+        run = self._rounded(self.leaves(draw), {}, self.noise(draw))
+        return [np.asarray(x) for x in run.outputs]
+
     def value(self, draw: Draw, spot: Spot) -> np.ndarray:
         """Return one value of the JAX program."""
         if self._keeps:
@@ -142,14 +147,22 @@ class Port:
         """A function that scales some values and returns the outputs."""
         return self._forward(lambda _: False)
 
-    def _forward(self, read: Callable[[Key], bool]) -> Callable[..., Watched]:
+    @functools.cached_property
+    def _rounded(self) -> Callable[..., Watched]:
+        """A function that rounds the results of every equation and returns the outputs."""
+        return self._forward(lambda _: False, rounds=True)
+
+    def _forward(
+        self, read: Callable[[Key], bool], *, rounds: bool = False
+    ) -> Callable[..., Watched]:
         def show(_: Key, x: Any) -> Any:
             return x if self._keeps else fingerprint(x)
 
         def run(leaves: Any, scales: Any, noise: Any) -> Watched:
             return evaluation.run_watched(
-                self.program, leaves, scales=scales, noise=noise, read=read, show=show
-            )
+                self.program, leaves, scales=scales, noise=noise, rounds=rounds, read=read,
+                show=show,
+            )  # fmt: skip
 
         return quick_jit(run, self.program.equations.values()) if self._compiles else run
 
@@ -181,6 +194,13 @@ class Port:
 
     @functools.cached_property
     def _differentiate(self) -> Callable[..., Any]:
+        return self._derivative()
+
+    @functools.cached_property
+    def _differentiate_rounded(self) -> Callable[..., Any]:
+        return self._derivative(rounds=True)
+
+    def _derivative(self, *, rounds: bool = False) -> Callable[..., Any]:
         def run(
             integers: Any, floats: Any, cotangents: Any, slots: Any, scales: Any, noise: Any
         ) -> Any:
@@ -191,7 +211,7 @@ class Port:
                 leaves = [x if x is not None else n for x, n in pairs]
                 outputs = evaluation.run_watched(
                     self.program, leaves, slots=slots, scales=of_values,
-                    cotangent_scales=of_cotangents, noise=noise,
+                    cotangent_scales=of_cotangents, noise=noise, rounds=rounds,
                 ).outputs  # fmt: skip
                 return self.objective(outputs, cotangents), outputs
 
@@ -209,14 +229,18 @@ class Port:
         cotangent_scales: Mapping[Key, float] | None = None,
         leaves: Sequence[Any] | None = None,
         scales: Mapping[Key, float] | None = None,
+        *,
+        rounds: bool = False,
     ) -> Gradients:
         """Differentiate the port, and return the cotangents of the values in `slots`.
 
-        The scales multiply some values or only their cotangents. Leaves replace the draw's.
+        The scales multiply some values or only their cotangents. Leaves replace the draw's. With
+        `rounds`, the results of every equation and their cotangents are rounded to one bit less.
         """
+        differentiate = self._differentiate_rounded if rounds else self._differentiate
         values = _moved(self.leaves(draw) if leaves is None else [np.asarray(x) for x in leaves])
         floating = [jnp.issubdtype(x.dtype, jnp.inexact) for x in values]
-        (grads, cotangents), outputs = self._differentiate(
+        (grads, cotangents), outputs = differentiate(
             [None if f else x for x, f in zip(values, floating, strict=True)],
             [x if f else None for x, f in zip(values, floating, strict=True)],
             self.cotangents(draw),

@@ -11,7 +11,7 @@ from jaxgrad.parity.prove.align.fingerprint import fingerprint, magnitude, print
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.program import Key
-from jaxgrad.parity.prove.judge import CONTROL_SIZE
+from jaxgrad.parity.prove.judge import CONTROL_SIZES
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import locate_backward, wrong_cotangent
 from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
@@ -144,9 +144,10 @@ def _control(evidence: Evidence) -> str:
     """Change one cotangent inside the JAX program, and check that the comparison then fails."""
     if evidence.control_key is None:
         return ""
-    gradients = evidence.gradients(evidence.draws[0], 1 + CONTROL_SIZE)
-    judged = evidence.judge_gradients(0, gradients)
-    if _wrong(evidence, 0, gradients.cotangents) or any(j.verdict == "fail" for j in judged):
-        where = place(evidence.port.program, evidence.control_key)
-        return f"an error of {CONTROL_SIZE:g} injected into the cotangent at {where} was detected"
+    for size in CONTROL_SIZES:
+        gradients = evidence.gradients(evidence.draws[0], 1 + size)
+        judged = evidence.judge_gradients(0, gradients, control=True)
+        if _wrong(evidence, 0, gradients.cotangents) or any(j.verdict == "fail" for j in judged):
+            where = place(evidence.port.program, evidence.control_key)
+            return f"an error of {size:g} injected into the cotangent at {where} was detected"
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -264,7 +265,7 @@ def _judge(name: str, left: Left, actual: np.ndarray, reruns: Sequence[TorchRun]
         shown = f"{after.dtype}{list(after.shape)}" if isinstance(after, np.ndarray) else str(after)
         return _unlike(name, shown, f"{actual.dtype}{list(actual.shape)}")
     actual = actual.reshape(after.shape)
-    others = [x for rerun in reruns if np.shape(x := _after(rerun, name)) == after.shape]
+    others = (x for rerun in reruns if np.shape(x := _after(rerun, name)) == after.shape)
     if not _is_number(after):
         return judge(name, after, actual)
     if left.kind == "attribute" or np.shape(before) != after.shape:
@@ -273,8 +274,8 @@ def _judge(name: str, left: Left, actual: np.ndarray, reruns: Sequence[TorchRun]
     # The difference of two numbers of size 1 has an absolute error of an ULP of 1.
     floor = 4 * float(np.finfo(np.float64).eps) * scale_of(before) / ROUNDING_FACTOR
     scale = scale_of(np.asarray(change)) or scale_of(before) or None
-    near = [np.asarray(x - before) for x in others]
-    return judge(name, change, actual - before, [*near, floor], scale=scale)
+    near = (np.asarray(x - before) for x in others)
+    return judge(name, change, actual - before, itertools.chain([floor], near), scale=scale)
 
 
 def _after(run: TorchRun, name: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +14,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.jax_side.program import Key
-from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
+from jaxgrad.parity.prove.judge import CONTROL_SIZES, Judged
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import (
     collectives,
@@ -62,9 +63,9 @@ def _judged(evidence: Evidence) -> Judgement:
                   if j.verdict == "inconclusive"), None)  # fmt: skip
     if noisy is not None:
         number, j = noisy
-        size = j.allowed / j.scale
-        text = f"{j.name}: rounding alone changes it by {size:.1g} (relative to its scale)"
+        text = f"{j.name}: rounding alone changes it too much to compare"
         text += " with redrawn weights and inputs" if number else ""
+        text += f" ({j.doubt}{evidence.amplified(number)})"
         return Judgement(Surface("forward", "inconclusive", text, rows))
     passed = [j for j in judged if j.verdict == "pass"]
     largest = max((j.share for j in passed), default=0.0)
@@ -349,13 +350,13 @@ def _control(evidence: Evidence) -> str:
     spots = [evidence.alignments[0].spot(i) for i in evidence.control_values]
     keys = [spot.key for spot in spots if spot is not None and not spot.iteration]
     unchanged = dict.fromkeys([k for k in keys if k != evidence.control_key], np.float64(1))
-    for key in keys:
+    for size, key in itertools.product(CONTROL_SIZES, keys):
         if key == evidence.control_key:
-            outputs = evidence.gradients(evidence.draws[0], value=1 + CONTROL_SIZE).outputs
+            outputs = evidence.gradients(evidence.draws[0], value=1 + size).outputs
         else:  # one program with a factor for each key, which is compiled once
-            scales = unchanged | {key: np.float64(1 + CONTROL_SIZE)}
+            scales = unchanged | {key: np.float64(1 + size)}
             outputs = evidence.port.outputs(evidence.draws[0], scales)
-        if any(j.verdict == "fail" for j in evidence.judge_outputs(0, outputs)):
+        if any(j.verdict == "fail" for j in evidence.judge_outputs(0, outputs, control=True)):
             where = place(evidence.port.program, key)
-            return f"an error of {CONTROL_SIZE:g} injected at {where} was detected"
+            return f"an error of {size:g} injected at {where} was detected"
     return ""

@@ -391,7 +391,8 @@ class Search:
                 expected = drawn.run.outputs[name]
                 near = [r.outputs[name] for r in drawn.reruns if np.shape(x) == np.shape(expected)]
                 noise = [max_difference(expected, other) for other in near]
-                judged = judge(name or "output", x, np.reshape(y, np.shape(x)), noise)
+                actual, most = np.reshape(y, np.shape(x)), drawn.most_rounding
+                judged = judge(name or "output", x, actual, noise, most=most)
                 (judged,) = evidence.waivers.apply("forward", [judged])
                 judged = dataclasses.replace(judged, name=label)
                 found.append(compared(judged, range_of(np.asarray(y))))

@@ -175,7 +175,10 @@ class Case:
             if y is None or name in self.evidence.masks:
                 continue
             noise = [r[name] for r in reruns if r.get(name) is not None]
-            judged = judge(name, np.zeros_like(y) if x is None else x, y, noise, tree_scale=scale)
+            judged = judge(
+                name, np.zeros_like(y) if x is None else x, y, noise, tree_scale=scale,
+                most=self.evidence.drawn[self.draw].most_rounding,
+            )  # fmt: skip
             if x is None and judged.verdict == "zero":
                 judged = dataclasses.replace(judged, verdict="pass")
             found.append(judged)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Sequence
 
 from jaxgrad.parity.prove.adapters import ProofError
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import place
 from jaxgrad.parity.prove.jax_side.lines import quoted
-from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge
+from jaxgrad.parity.prove.judge import CONTROL_SIZES, Judged, judge
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces import collectives, conjugates, numbers
 from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
@@ -48,6 +49,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     if noisy is not None:
         text = f"{noisy[1].name}: rounding alone changes its gradient too much to compare"
         text += " with redrawn weights" if noisy[0] else ""
+        text += f" ({noisy[1].doubt}{evidence.amplified(noisy[0])})"
         return Judgement(Surface("gradients", "inconclusive", text, rows))
     largest = max((j.share for j in judged if j.verdict == "pass"), default=0.0)
     agreeing = [j.name for j in judged if j.verdict not in ("accepted", "mask")]
@@ -153,15 +155,13 @@ def _control(evidence: Evidence) -> str:
     """Change one parameter's gradient, and check that the comparison then fails."""
     actual = evidence.by_torch_name(evidence.jax_gradients[0])
     expected = evidence.torch_gradients(evidence.runs[0])
-    reruns = [evidence.torch_gradients(run) for run in evidence.drawn[0].gradient_reruns]
-    for j in evidence.judged_gradients[0]:
+    reruns = [evidence.torch_gradients(run) for run in evidence.drawn[0].gradient_reruns[:1]]
+    most = evidence.drawn[0].most_rounding
+    for size, j in itertools.product(CONTROL_SIZES, evidence.judged_gradients[0]):
         if j.verdict == "pass" and j.scale:
             x, y = expected[j.name], actual[j.name]
             assert x is not None and y is not None
             changes = [rerun[j.name] for rerun in reruns if rerun[j.name] is not None]
-            if judge(j.name, x, y * (1 + CONTROL_SIZE), changes).verdict == "fail":
-                return (
-                    f"an error of {CONTROL_SIZE:g} injected into the gradient of {j.name} was "
-                    "detected"
-                )
+            if judge(j.name, x, y * (1 + size), changes, most=most).verdict == "fail":
+                return f"an error of {size:g} injected into the gradient of {j.name} was detected"
     return ""

@@ -19,11 +19,11 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import evaluation
 from jaxgrad.parity.prove.jax_side.program import JaxProgram, flat
 from jaxgrad.parity.prove.judge import Judged, judge
+from jaxgrad.parity.prove.lazy import LazyList
 from jaxgrad.parity.prove.report import Finding, Surface
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import buffer_updates
 from jaxgrad.parity.prove.torch_side.side import Calls
-from jaxgrad.parity.prove.torch_side.values import TorchRun
 from jaxgrad.parity.prove.tracing import traced
 
 
@@ -148,7 +148,8 @@ def _differences(
     evidence: Evidence, taken: Calls, number: int, outputs: Sequence[np.ndarray]
 ) -> Iterator[Difference]:
     """Yield the outputs and the state that differ in a call; the state is that of torch's names."""
-    run, near = taken.runs[number], [runs[number] for runs in taken.reruns]
+    run = taken.runs[number]
+    near = LazyList(len(taken.reruns), lambda k: taken.reruns[k][number])
     for judged in _judged(taken, number, outputs, len(evidence.port.program.out_paths)):
         if judged.verdict == "fail":
             yield Difference(judged, "")
@@ -163,12 +164,12 @@ def _differences(
 
 def _judged(taken: Calls, number: int, outputs: Sequence[np.ndarray], count: int) -> list[Judged]:
     """Compare the outputs of a call."""
-    near: list[TorchRun] = [runs[number] for runs in taken.reruns]
     judged = []
     pairs = zip(taken.runs[number].outputs.items(), outputs[:count], strict=False)
     for (name, x), y in pairs:
         actual = np.reshape(y, x.shape) if np.size(y) == x.size else y
-        judged.append(judge(name or "output", x, actual, [run.outputs[name] for run in near]))
+        near = (runs[number].outputs[name] for runs in taken.reruns)
+        judged.append(judge(name or "output", x, actual, near))
     return judged
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from jaxgrad._core import paths
 from jaxgrad.parity.prove.acceptance import UNKNOWN, Range, range_of
 from jaxgrad.parity.prove.jax_side.port import Port
-from jaxgrad.parity.prove.judge import Judged, judge, max_difference
+from jaxgrad.parity.prove.judge import MAX_ROUNDING, Judged, judge, max_difference
 from jaxgrad.parity.prove.torch_side.side import State
 from jaxgrad.parity.ulp import scale_of
 
@@ -43,6 +43,7 @@ def compare(
     reruns: Sequence[Mapping[str, Mapping[str, Any]]],
     opt_state: Any,
     left_out: set[str],
+    most: float = MAX_ROUNDING,
 ) -> list[Moment]:
     """Compare torch's moments with those in an optax state that have a matching name.
 
@@ -52,15 +53,17 @@ def compare(
         reruns: The same with every number perturbed by an ULP, or how much that changes each.
         opt_state: The state of the optax transformation.
         left_out: Parameters that are not compared.
+        most: Largest effect of rounding with which moments can be compared.
     """
     compared = []
     for moment, name, actual in _matched(port, expected, opt_state):
         if name in left_out:
             continue
         x = expected[name][moment]
-        others = [rerun[name][moment] for rerun in reruns if moment in rerun.get(name, {})]
+        others = (rerun[name][moment] for rerun in reruns if moment in rerun.get(name, {}))
         scale = max(scale_of(state[moment]) for state in expected.values() if moment in state)
-        judged = judge(f"{moment} of {name}", x, actual, others, scale=scale_of(x) or scale)
+        scale = scale_of(x) or scale
+        judged = judge(f"{moment} of {name}", x, actual, others, scale=scale, most=most)
         if judged.verdict == "fail" and _holds_the_rate(x, actual):
             judged = judge(f"{moment} of {name}", x, x)
         compared.append(Moment(name, moment, judged, range_of(actual)))

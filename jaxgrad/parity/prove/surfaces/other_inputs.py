@@ -168,11 +168,11 @@ def _compare(
         return _failed("forward", f"the port rejects {variant.name}", (finding,))
     if wrong := _fails(judged):
         return _located(evidence, request, variant, *wrong[0])
-    noisy = [(name, j.name) for name, j in judged if j.verdict == "inconclusive"]
+    noisy = [(name, j) for name, j in judged if j.verdict == "inconclusive"]
     if not noisy:
         return True
-    (surface, name), *_ = noisy
-    text = f"with {variant.name}, rounding alone changes {name} too much to compare"
+    (surface, j), *_ = noisy
+    text = f"with {variant.name}, rounding alone changes {j.name} too much to compare ({j.doubt})"
     if chosen:
         return text
     return {surface: Judgement(Surface(surface, "inconclusive", text))}
@@ -260,15 +260,12 @@ def _judged(
     with side.idle():
         result = checks.guarded(lambda: port.gradients(draw), draw.inputs)
 
-    def judged(reruns: list[TorchRun]) -> list[tuple[str, Judged]]:
-        drawn, runs = Drawn(draw, run, reruns), [Watched(result.outputs, {})]
-        own = dataclasses.replace(evidence, port=port, drawn=[drawn], jax_runs=runs)
-        outputs = [("forward", j) for j in own.judge_outputs(0, result.outputs)]
-        return outputs + [("gradients", j) for j in own.judge_gradients(0, result)]
-
-    results = judged([])  # most ports agree without an allowance for rounding
-    wrong = any(j.verdict == "fail" for _, j in results)
-    return judged(side.reruns(draw, run)) if wrong else results
+    rough = evidence.drawn[0].rough
+    drawn = Drawn(draw, run, side.reruns(draw, run), rough=rough)
+    runs = [Watched(result.outputs, {})]
+    own = dataclasses.replace(evidence, port=port, drawn=[drawn], jax_runs=runs)
+    outputs = [("forward", j) for j in own.judge_outputs(0, result.outputs)]
+    return outputs + [("gradients", j) for j in own.judge_gradients(0, result)]
 
 
 def _located(
@@ -323,8 +320,10 @@ def _edge_note(evidence: Evidence, name: str, inputs: Any) -> str:
     if not same or not all(np.isfinite(x).all() for x in (*run.outputs.values(), *grads)):
         return ""
     side = evidence.torch_side
-    drawn = Drawn(draw, run, side.reruns(draw, run, forward=True), lambda: side.reruns(draw, run))
-    own = dataclasses.replace(evidence, drawn=[drawn])
+    few, rough = side.reruns(draw, run, forward=True), evidence.drawn[0].rough
+    drawn = Drawn(draw, run, few, lambda: side.reruns(draw, run), rough)
+    runs = [Watched(gradients.outputs, {})]
+    own = dataclasses.replace(evidence, drawn=[drawn], jax_runs=runs)
     outputs = own.judge_outputs(0, gradients.outputs)
     judged = [("", j) for j in outputs]
     judged += [("the gradient of ", j) for j in own.judge_gradients(0, gradients)]

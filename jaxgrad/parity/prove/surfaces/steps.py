@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,6 +13,7 @@ from jaxgrad.parity.prove import acceptance
 from jaxgrad.parity.prove.acceptance import UNKNOWN, Compared, Range
 from jaxgrad.parity.prove.evidence import Evidence, explained
 from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge, max_difference
+from jaxgrad.parity.prove.lazy import LazyList
 from jaxgrad.parity.prove.report import Finding, Surface
 from jaxgrad.parity.prove.surfaces import (
     conjugates,
@@ -87,7 +89,8 @@ class Trained(NamedTuple):
         """Compare torch's moments with the port's."""
         port, paths = self.evidence.port, paths or self.paths
         reruns, state = paths.moment_reruns, self.paths.opt_state
-        return moments.compare(port, paths.moments, reruns, state, self.zero)
+        most = paths.most_rounding
+        return moments.compare(port, paths.moments, reruns, state, self.zero, most)
 
 
 class Change(NamedTuple):
@@ -104,7 +107,7 @@ class Limits(NamedTuple):
     """How far each weight has moved at most up to a step, and how far rounding has moved it."""
 
     sizes: Mapping[str, float]
-    rounding: Mapping[str, float]
+    rounding: Sequence[Mapping[str, float]]  # in each rerun
 
 
 def _weights(trained: Trained) -> Surface:
@@ -136,9 +139,10 @@ def _weights(trained: Trained) -> Surface:
     equal = [change for change in changes if change.judged.verdict == "pass"]
     if not equal and all(change.judged.verdict != "accepted" for change in changes):
         return Surface("updates", "inconclusive", "no weight changes by more than rounding", rows)
-    noisy = [c.judged.name for c in changes if c.judged.verdict == "inconclusive"]
+    noisy = [c.judged for c in changes if c.judged.verdict == "inconclusive"]
     if noisy:
-        text = f"{noisy[0]}: rounding alone changes its update too much to compare"
+        name, doubt = noisy[0].name, noisy[0].doubt
+        text = f"{name}: rounding alone changes its update too much to compare ({doubt})"
         return Surface("updates", "inconclusive", text, rows)
     largest = max((change.judged.share for change in equal), default=0.0)
     what = "weights and their averages" if training.ema is not None else "weights"
@@ -172,9 +176,10 @@ def _moments(trained: Trained) -> list[Surface]:
         text = f"{len(wrong)} of {len(compared)} optimizer moments differ"
         finding = _explained(trained, finding, max(paths.torch), with_moments=True)
         return [Surface("updates", "fail", text, rows, (finding,))]
-    noisy = [m.judged.name for m in compared if m.judged.verdict == "inconclusive"]
+    noisy = [m.judged for m in compared if m.judged.verdict == "inconclusive"]
     if noisy:
-        text = f"{noisy[0]}: rounding alone changes it too much to compare"
+        name, doubt = noisy[0].name, noisy[0].doubt
+        text = f"{name}: rounding alone changes it too much to compare ({doubt})"
         return [Surface("updates", "inconclusive", text, rows)]
     if compared:
         shares = [m.judged.share for m in compared if m.judged.verdict != "accepted"]
@@ -253,16 +258,25 @@ def _all_changes(trained: Trained, paths: Trajectories) -> list[Change]:
 def _limits(paths: Trajectories, expected: Mapping[int, State]) -> dict[int, Limits]:
     """Return the limits after every step: each is the largest so far, as errors add up."""
     perturbed = paths.torch if paths.perturbed is None else paths.perturbed
+
+    def measure(number: int) -> dict[int, dict[str, float]]:
+        rerun, largest, measured = paths.reruns[number], {}, {}
+        for step in sorted(expected):
+            for name in expected[step]:
+                off = max_difference(perturbed[step][name], rerun[step][name])
+                largest[name] = max(largest.get(name, 0.0), off)
+            measured[step] = dict(largest)
+        return measured
+
+    count = len(paths.reruns)
+    rounding = LazyList(count, measure)
     limits: dict[int, Limits] = {}
     sizes: dict[str, float] = {}
-    rounding: dict[str, float] = {}
     for step in sorted(expected):
         for name, x in expected[step].items():
             sizes[name] = max(sizes.get(name, 0.0), scale_of(x - paths.before[name]))
-            for rerun in paths.reruns:
-                off = max_difference(perturbed[step][name], rerun[step][name])
-                rounding[name] = max(rounding.get(name, 0.0), off)
-        limits[step] = Limits(dict(sizes), dict(rounding))
+        until = LazyList(count, functools.partial(lambda step, k: rounding[k][step], step))
+        limits[step] = Limits(dict(sizes), until)
     return limits
 
 
@@ -286,7 +300,7 @@ def _averages(
 ) -> Iterator[Change]:
     """Compare the averages of all weights except those in `zero`, relative to the first weights."""
     expected, actual = (averages.get(step, {}) for averages in paths.averages)
-    limit = (limits or _limits(paths, paths.averages[0])).get(step, Limits({}, {}))
+    limit = (limits or _limits(paths, paths.averages[0])).get(step, Limits({}, ()))
     return _compared(paths, step, zero, expected, actual, limit, "weight's average")
 
 
@@ -310,8 +324,9 @@ def _compared(
             f"{prefix}{name} after step {step}",
             x - before,
             value,
-            [limits.rounding.get(name, 0.0)],
+            (rounding.get(name, 0.0) for rounding in limits.rounding),
             scale=limits.sizes[name] or largest,
+            most=paths.most_rounding,
         )
         # The difference of two weights of size 1 has an absolute error of an ULP of 1.
         floor = 4 * float(np.finfo(np.float64).eps) * scale_of(before)
@@ -326,7 +341,10 @@ def _control(paths: Trajectories, equal: Sequence[Change], zero: set[str]) -> st
     for name in first:
         before, after = np.asarray(paths.before[name]), paths.jax[1][name]
         changed = before + (after - before) * (1 + CONTROL_SIZE)
-        alone = paths._replace(torch={1: {name: paths.torch[1][name]}}, jax={1: {name: changed}})
+        alone = paths._replace(
+            torch={1: {name: paths.torch[1][name]}}, jax={1: {name: changed}},
+            reruns=paths.reruns[:1],
+        )  # fmt: skip
         if any(change.judged.verdict == "fail" for change in _changes(alone, 1, zero)):
             return f"an error of {CONTROL_SIZE:g} injected into the update of {name} was detected"
     return ""

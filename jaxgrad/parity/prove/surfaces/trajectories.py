@@ -11,6 +11,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side import program as jax_program
 from jaxgrad.parity.prove.jax_side.loop import Loop
 from jaxgrad.parity.prove.jax_side.port import Gradients
+from jaxgrad.parity.prove.judge import MAX_ROUNDING
 from jaxgrad.parity.prove.surfaces import moments
 from jaxgrad.parity.prove.torch_side.side import State, Steps
 from jaxgrad.parity.prove.training import Training
@@ -27,6 +28,7 @@ class Trajectories(NamedTuple):
     moment_reruns: Sequence[Mapping[str, Mapping[str, Any]]]  # or how much they differ
     opt_state: Any  # optax's
     averages: tuple[Mapping[int, State], Mapping[int, State]]  # of torch's and JAX's weights
+    most_rounding: float = MAX_ROUNDING  # with which weights can be compared
     perturbed: Mapping[int, State] | None = None  # torch's weights of which `reruns` are reruns
 
     def with_torch(self, taken: Steps) -> Trajectories:
@@ -50,7 +52,7 @@ def run(evidence: Evidence, training: Training, steps: int) -> Trajectories:
     states, averages, opt_state = of_port(evidence, training, taken.states)
     return Trajectories(
         draws[0].state, taken.states, states, taken.reruns, taken.moments, taken.moment_reruns,
-        opt_state, (taken.averages, averages),
+        opt_state, (taken.averages, averages), evidence.drawn[0].most_rounding,
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.surfaces import locate_backward, numbers
 from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
+from jaxgrad.parity.prove.torch_side.side import RERUNS
 from jaxgrad.parity.prove.torch_side.values import TorchRun, Value, rounding
 
 
@@ -169,8 +170,10 @@ def _cotangents(port: Port, draw: Draw, keys: Sequence[Key]) -> Mapping[Key, np.
 
 
 def noise_of(evidence: Evidence, draw: int) -> np.ndarray:
+    """Return how much rounding changes the fingerprint of each cotangent."""
     drawn = evidence.drawn[draw]
-    return rounding(drawn.run, drawn.gradient_reruns, lambda value: value.cotangent)
+    most = 1 if evidence.failed_gradient_draw is None else RERUNS
+    return rounding(drawn.run, drawn.gradient_reruns[:most], lambda value: value.cotangent)
 
 
 def described(run: TorchRun, number: int) -> str:

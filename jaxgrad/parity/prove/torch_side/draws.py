@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxgrad.parity.interop import map_leaves, to_numpy
+from jaxgrad.parity.prove import coarse
 from jaxgrad.parity.prove.jax_side.port import Draw, is_rounded
 from jaxgrad.parity.prove.judge import with_float32_noise
 from jaxgrad.parity.prove.lazy import Lazy, replaced
@@ -19,36 +20,30 @@ if TYPE_CHECKING:
 
 
 _LARGE = 1_000_000  # bytes of a tensor
-_PERIOD = 65521  # perturbations repeat after so many numbers; a prime, so that no row repeats
 
 
-def perturbed(draw: Draw, rough: Sequence[str], salt: int) -> Draw:
-    """Perturb every number by at most one float64 ULP, and the `rough` tensors by a float32 ULP."""
+def perturbed(draw: Draw, rough: Sequence[str], salt: int, numbers: Sequence[float] = ()) -> Draw:
+    """Perturb every number by about one float64 ULP, and the `rough` tensors by a float32 ULP.
+
+    Equal numbers are perturbed equally, so that a tie stays a tie. Short numbers, which may lie on
+    a bound, are not perturbed, and neither are the `numbers` that the program itself contains.
+    """
     seed = [draw.number, salt, 1]
-    numbers = {name: i for i, name in enumerate(draw.state)}
+    order = {name: i for i, name in enumerate(draw.state)}
 
-    def leaf(x: Any, rng: np.random.Generator) -> Any:
+    def leaf(x: Any) -> Any:
         if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
             return x
-        signs = rng.integers(-1, 2, min(x.size, _PERIOD), np.int8)
-        return _multiplied(x, 1 + float(np.finfo(np.float64).eps) * signs)
+        return coarse.nudged(x, salt, numbers if x.nbytes <= _LARGE else ())
 
     def read(name: str) -> np.ndarray:
-        x, rng = draw.state[name], np.random.default_rng([*seed, numbers[name]])
-        return with_float32_noise(x, rng) if name in rough else leaf(x, rng)
+        x = draw.state[name]
+        if name in rough:
+            return with_float32_noise(x, np.random.default_rng([*seed, order[name]]))
+        return leaf(x)
 
-    rng = np.random.default_rng(seed)
-    inputs = map_leaves(lambda x: leaf(x, rng), draw.inputs)
+    inputs = map_leaves(leaf, draw.inputs)
     return dataclasses.replace(draw, state=Lazy(draw.state, read), inputs=inputs)
-
-
-def _multiplied(x: np.ndarray, factors: np.ndarray) -> np.ndarray:
-    """Multiply the numbers of an array by factors, which start again after `_PERIOD` numbers."""
-    y = x.ravel().astype(np.result_type(x, factors))
-    for start in range(0, y.size, _PERIOD):
-        part = y[start : start + _PERIOD]
-        part *= factors[: part.size]
-    return y.reshape(x.shape)
 
 
 def redrawn(

@@ -51,7 +51,7 @@ class Dump:
     flags: dict[str, bool]
     names: dict[str, str]  # state_dict name -> name in `Draw.state`, one name per tied weight
     steps: Steps | None
-    exact_steps: list[dict[int, State]]
+    exact_steps: list[Mapping[int, State]]
     count: int  # number of steps
     native: Native
     state_dtypes: dict[str, str]  # of the optimizer
@@ -117,15 +117,17 @@ def dump(
         statistics = ("running_mean", "running_var")
         mapped = [n for n in side.state if n in side.flags or n.endswith(statistics)]
         drawn = side.drawn(mapped)
-        near = [d.gradient_reruns for d in drawn]
+        near = [list(d.gradient_reruns) for d in drawn]
         count = 1 if steps is None else int(steps)
         training = optimizer if isinstance(optimizer, Training) else Training(optimizer)
         draws = [d.draw for d in drawn]
-        taken = side.steps(training, draws, count) if optimizer is not None else None
+        taken = _all_steps(side.steps(training, draws, count)) if optimizer is not None else None
         rough = rounded_buffers(side.module, mapped)
         side.rough = ()
-        exact = [side.reruns(d.draw, d.run) for d in drawn] if rough else []
-        exact_steps = side.steps(training, draws, count).reruns if rough and optimizer else []
+        exact = [list(side.reruns(d.draw, d.run)) for d in drawn] if rough else []
+        exact_steps = []
+        if rough and optimizer is not None:
+            exact_steps = list(side.steps(training, draws, count).reruns)
         native = side.native(draws, always=True)
         state_dtypes = dict(side.state_dtypes(training)) if optimizer is not None else {}
         left = changes(drawn[0].run, draws[0].state)
@@ -136,7 +138,7 @@ def dump(
         seed=seed,
         has_loss=loss is not None,
         drawn=[
-            Drawn(d.draw, _bare(d.run), [_bare(r) for r in reruns])
+            Drawn(d.draw, _bare(d.run), [_bare(r) for r in reruns], rough=d.rough)
             for d, reruns in zip(drawn, near, strict=True)
         ],
         exact_reruns=[[_bare(run) for run in runs] for runs in exact],
@@ -157,6 +159,12 @@ def dump(
         raise ProofError(
             f"{error} to {path}: inputs may be arrays, numbers and strings in lists and dicts"
         ) from error
+
+
+def _all_steps(taken: Steps) -> Steps:
+    """Make all reruns of some steps."""
+    moments = list(taken.moment_reruns)
+    return dataclasses.replace(taken, reruns=list(taken.reruns), moment_reruns=moments)
 
 
 def _bare(run: TorchRun) -> TorchRun:

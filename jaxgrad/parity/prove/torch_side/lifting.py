@@ -13,10 +13,12 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
+from jaxgrad.parity.prove import coarse
 from jaxgrad.parity.prove.judge import with_float32_noise
 from jaxgrad.parity.prove.torch_side import opened
 from jaxgrad.parity.prove.torch_side.frames import is_users
 from jaxgrad.parity.prove.torch_side.randomness import Randomness, replaying
+from jaxgrad.parity.prove.torch_side.trees import is_transformed, leaves
 from jaxgrad.parity.prove.torch_side.values import Change
 from jaxgrad.parity.prove.torch_side.watcher import Watcher
 
@@ -26,6 +28,12 @@ _WIDE = {
     torch.complex64: torch.complex128,
 }
 _SINGLE = (torch.float32, torch.complex64)
+_UNCOMPUTED = {"requires_grad_", "detach_", "grad"}  # calls whose results may be stored elsewhere
+_APPROXIMATED = frozenset(
+    "exp exp2 expm1 log log2 log10 log1p logsumexp logaddexp sin cos tan asin acos atan atan2 sinh "
+    "cosh tanh asinh acosh atanh sigmoid expit logsigmoid softplus softmax softmin log_softmax erf "
+    "erfc erfinv ndtr log_ndtr lgamma digamma".split()
+)  # functions that libraries compute with different polynomials
 _REGISTERS = {"register_hook", "retain_grad"}  # they must get the value itself, not a copy
 _READS_DTYPE = ("dtype", "type", "element_size", "itemsize")
 _LOWER = {  # the methods that cast to these dtypes
@@ -46,8 +54,10 @@ class Lifting(TorchFunctionMode):
         changes: Sequence[Change] = (),
         opens: bool = False,
         randomness: Randomness | None = None,
+        rounds: int | None = None,
     ):
         super().__init__()
+        self.rounds = rounds
         self.watcher, self.lifts = watcher, dtype == torch.float64
         self.opens = opens
         self.changes = {change.number: change for change in changes}
@@ -91,6 +101,9 @@ class Lifting(TorchFunctionMode):
             if named:
                 func = _LOWER[name]
         self.numbers |= {x for x in (*args, *kwargs.values()) if isinstance(x, float)}
+        if self.rounds is not None:
+            args = tuple(coarse.number(x) if type(x) is float else x for x in args)
+            kwargs = {k: coarse.number(x) if type(x) is float else x for k, x in kwargs.items()}
         if self.lifts:
             args, kwargs = self._wide(args), {key: self._wide(x) for key, x in kwargs.items()}
         read: tuple[int, ...] = ()
@@ -110,6 +123,8 @@ class Lifting(TorchFunctionMode):
             out = exact(*args, **kwargs)
         else:
             out = self._changed(change, func, args, kwargs)
+        if self.rounds is not None:
+            _round(name, (args, kwargs), out, self.rounds)
         if self.watcher and self.watcher.on:
             first = len(self.watcher.values)
             if self.randomness and self.randomness.noise[drawn:]:
@@ -170,6 +185,53 @@ def _grouped_mm(mat_a: Tensor, mat_b: Tensor, *, offs: Tensor | None = None, **_
 
 
 _EXACT = {"hardsigmoid": _hardsigmoid, "grouped_mm": _grouped_mm, "_grouped_mm": _grouped_mm}
+
+
+def _round(name: str, arguments: Any, out: Any, salt: int) -> None:
+    """Round the results of a call to one bit less, in place; move those of an approximation.
+
+    A view of an operand has no rounding error and is not rounded. Neither are the results of a
+    call without operands, which may be the user's arrays.
+    """
+    if name == "__get__" or name in _UNCOMPUTED:
+        return
+    held = {x.untyped_storage().data_ptr() for x in leaves(arguments) if _is_plain(x)}
+    in_place = name.startswith("__i") or (name.endswith("_") and not name.endswith("__"))
+    for x in leaves(out) if held else ():
+        if _is_plain(x) and (in_place or x.untyped_storage().data_ptr() not in held):
+            data = x.data  # its version is not that of `x`, whose graph stays valid
+            bits = (torch.view_as_real(data) if x.is_complex() else data).view(torch.int64)
+            up = (bits >> 1).bitwise_and_(bits).bitwise_and_(1)
+            up.masked_fill_((bits & coarse.EXPONENTS) == coarse.LARGEST, 0)  # a mask stays finite
+            bits.add_(up).bitwise_and_(-2)
+            if name.strip("_") in _APPROXIMATED:
+                bits.add_(_steps(bits, salt))
+
+
+def _steps(bits: Tensor, salt: int) -> Tensor:
+    """Return how far to move the results of an approximation, by their bits.
+
+    Two libraries may approximate a function differently even where one of them gets a short number,
+    such as the 1 at which tanh saturates. It moves towards zero, because tanh stays below it.
+    """
+    fraction = bits & coarse.FRACTION
+    steps = 2 - ((fraction * coarse.MULTIPLIERS[salt]) >> 63).bitwise_and_(1).mul_(4)
+    steps.masked_fill_((fraction & coarse.SHORT) == 0, -2)
+    exponent = bits & coarse.EXPONENTS
+    return steps.masked_fill_((exponent == 0) | (exponent >= coarse.LARGEST), 0)
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether `x` is a tensor of float64 or complex128 with memory of its own for each number."""
+    return (
+        isinstance(x, Tensor)
+        and x.dtype in (torch.float64, torch.complex128)
+        and not is_transformed(x)
+        and x.layout == torch.strided
+        and x.numel() > 0
+        and not (x.is_conj() or x.is_neg() or x.is_meta)
+        and all(step or size == 1 for step, size in zip(x.stride(), x.shape, strict=True))
+    )
 
 
 def _name_of(func: Any) -> str:

@@ -22,7 +22,7 @@ from jaxgrad.parity.prove.jax_side.port import (
     names_of,
     state_of,
 )
-from jaxgrad.parity.prove.lazy import replaced
+from jaxgrad.parity.prove.lazy import LazyList, replaced
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.torch_side import left_behind
 from jaxgrad.parity.prove.torch_side import native as torch_native
@@ -35,6 +35,7 @@ from jaxgrad.parity.prove.torch_side.loop import Loop, add_gradients, build_opti
 from jaxgrad.parity.prove.torch_side.ranges import Ranges
 from jaxgrad.parity.prove.torch_side.redraws import Range, candidates, edges
 from jaxgrad.parity.prove.torch_side.side import (
+    RERUNS,
     Calls,
     Drawn,
     Gradients,
@@ -92,7 +93,7 @@ class Live:
         self.rough: Sequence[str] = ()
         self._settled: set[str] = set()  # tables whose numbers the port has too
         self._casts_low = False  # whether a run casts below float32
-        self._perturbs_inputs = True  # in reruns
+        self._perturbs_inputs = self._rounds_results = True  # in reruns
         self._mistakes = Mistakes()  # that every run makes
         self.notes: list[str] = [] if self._attaches else [_DETACHED]
 
@@ -230,37 +231,50 @@ class Live:
                 "compare them"
             )
         draw = dataclasses.replace(draw, noise=tuple(run.noise))
+        rough = bool(self.rough) or run.low_constants
         if not draw.number:
-            return Drawn(draw, run, self.reruns(draw, run))
+            return Drawn(draw, run, self.reruns(draw, run), rough=rough)
         # On the second draw, most ports agree without an allowance for rounding.
         few = self.reruns(draw, run, forward=True)
-        return Drawn(draw, run, few, lambda: self.reruns(draw, run))
+        return Drawn(draw, run, few, lambda: self.reruns(draw, run), rough)
 
     def reruns(
         self, draw: Draw, run: TorchRun, *, forward: bool = False, **options: Any
-    ) -> list[TorchRun]:
+    ) -> Sequence[TorchRun]:
         """Return runs that differ from `run` by rounding, with gradients stored as differences.
 
-        With `forward` they have no gradients. The options are those of the run.
+        Each is made when it is read. With `forward` they have no gradients. The options are those
+        of the run.
         """
-        try:
-            near = ((salt, self._perturbed(draw, salt)) for salt in (0, 1))  # one at a time
-            changed = run.parameters if run.parameters or run.attributes else None
-            return [
-                differences(
-                    run, self.run(x, rough=salt, forward=forward, watched=changed, **options)
-                )
-                for salt, x in near
-            ]
-        except ProofError:
-            if not self._perturbs_inputs:
-                raise
-            self._perturbs_inputs = False  # the module may check that they lie in a range
-            return self.reruns(draw, run, forward=forward, **options)
+        changed = run.parameters if run.parameters or run.attributes else None
 
-    def _perturbed(self, draw: Draw, salt: int) -> Draw:
-        near = perturbed(draw, self.rough, salt)
+        def make(salt: int) -> TorchRun:
+            near = self._perturbed(draw, salt, run.numbers)
+            rounds = salt if self._rounds_results else None
+            try:
+                rerun = self.run(
+                    near, rough=salt, rounds=rounds, forward=forward, watched=changed, **options
+                )
+            except ProofError:
+                if not self._perturbs_less():
+                    raise
+                return make(salt)
+            return differences(run, rerun)
+
+        return LazyList(RERUNS, make)
+
+    def _perturbed(self, draw: Draw, salt: int, numbers: Sequence[float] = ()) -> Draw:
+        near = perturbed(draw, self.rough, salt, numbers)
         return near if self._perturbs_inputs else dataclasses.replace(near, inputs=draw.inputs)
+
+    def _perturbs_less(self) -> bool:
+        """Perturb less in later reruns, because the module rejects a rerun, if that is possible.
+
+        It may check that its inputs lie in a range, or that they are some values exactly.
+        """
+        before = self._perturbs_inputs, self._rounds_results
+        self._perturbs_inputs, self._rounds_results = False, self._perturbs_inputs
+        return any(before)
 
     def run(
         self,
@@ -323,14 +337,20 @@ class Live:
 
         If `evaluates`, the last call is made in eval mode.
         """
-        near = ([self._perturbed(draw, salt) for draw in draws] for salt in (0, 1))
-        return Calls(
-            self._calls(draws, evaluates),
-            [self._calls(x, evaluates, rough=salt) for salt, x in enumerate(near)],
-        )
+
+        def make(salt: int) -> list[TorchRun]:
+            near = [self._perturbed(draw, salt) for draw in draws]
+            rounds = salt if self._rounds_results else None
+            return self._calls(near, evaluates, rough=salt, rounds=rounds)
+
+        return Calls(self._calls(draws, evaluates), LazyList(RERUNS, make))
 
     def _calls(
-        self, draws: Sequence[Draw], evaluates: bool, rough: int | None = None
+        self,
+        draws: Sequence[Draw],
+        evaluates: bool,
+        rough: int | None = None,
+        rounds: int | None = None,
     ) -> list[TorchRun]:
         state = draws[0].state
         self._load(state)
@@ -345,7 +365,7 @@ class Live:
                 with running(f"torch: call {number} of {type(self.module).__name__}"):
                     run = torch_run.run(
                         self.module, draw.inputs, self.pick, self.loss, watch=False, rough=rough,
-                        **options,
+                        rounds=rounds, **options,
                     )  # fmt: skip
                 for part, mode in modes:
                     part.training = mode
@@ -429,16 +449,27 @@ class Live:
             size = sum(8 * p.numel() for p in self.module.parameters())
             kept = compared_steps(steps, size)
         used = draws[: training.accumulate]
-        near = [[self._perturbed(draw, salt) for draw in used] for salt in range(reruns)]
-        others = [self._trajectory(training, perturbation, steps, kept) for perturbation in near]
+
+        def make(salt: int) -> Steps:
+            near = [self._perturbed(draw, salt) for draw in used]
+            rounds = salt if self._rounds_results else None
+            return self._trajectory(training, near, steps, kept, rounds=rounds)
+
+        others = LazyList(reruns, make)
         return dataclasses.replace(
             self._trajectory(training, used, steps, kept),
-            reruns=[other.states for other in others],
-            moment_reruns=[other.moments for other in others],
+            reruns=LazyList(reruns, lambda k: others[k].states),
+            moment_reruns=LazyList(reruns, lambda k: others[k].moments),
         )
 
     def _trajectory(
-        self, training: Training, draws: Sequence[Draw], steps: int, kept: Sequence[int]
+        self,
+        training: Training,
+        draws: Sequence[Draw],
+        steps: int,
+        kept: Sequence[int],
+        *,
+        rounds: int | None = None,
     ) -> Steps:
         """Return the parameters after the steps in `kept`, and the optimizer's last state."""
         self._load(draws[0].state)
@@ -449,7 +480,8 @@ class Live:
             draw = draws[number % len(draws)]
             cotangents = self._cotangents(draw)
             return torch_run.run(self.module, draw.inputs, self.pick, self.loss, cotangents,
-                                 watch=False, clear=False, **self._options(draw)).loss  # fmt: skip
+                                 watch=False, clear=False, rounds=rounds,
+                                 **self._options(draw)).loss  # fmt: skip
 
         taken = Steps({}, {}, [])
         for step in range(1, steps + 1):

@@ -54,6 +54,7 @@ def run(
     split: int | None = None,
     salt: int = 0,
     rough: int | None = None,
+    rounds: int | None = None,
     dtype: torch.dtype = torch.float64,
     clear: bool = True,
     noise: Sequence[Noise] | None = None,
@@ -75,6 +76,7 @@ def run(
         split: Index of a value whose cotangent is recorded separately for each of its consumers.
         salt: Seed for torch's random number generator.
         rough: Seed for float32-sized noise added to constants that the module stores in float32.
+        rounds: Number of a rerun that rounds the result of every call to one bit less.
         dtype: Dtype of the run; in float64 the module's own casts are lifted.
         clear: Whether to clear the gradients, before the run and after it.
         noise: Random numbers to draw in place of torch's, as far as there are any; None if the
@@ -93,7 +95,7 @@ def run(
     drawn = None if noise is None else Randomness(noise)
     with (
         _settings(dtype, salt),
-        Lifting(watcher, dtype, rough, changes, opened, drawn) as lifting,
+        Lifting(watcher, dtype, rough, changes, opened, drawn, rounds) as lifting,
         drawn or contextlib.nullcontext(),
         watcher or contextlib.nullcontext(),
     ):
@@ -132,6 +134,7 @@ def run(
         numbers=sorted(lifting.numbers),
         noise=[] if drawn is None else drawn.noise,
         skipped=numbers_in(result),
+        low_constants=bool(lifting.wide),
         contributions={k: to_numpy(g) for k, g in watcher.contributions.items()} if watcher else {},
     )
 

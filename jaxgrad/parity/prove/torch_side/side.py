@@ -11,36 +11,57 @@ from typing import Any, Protocol
 import numpy as np
 
 from jaxgrad.parity.prove.jax_side.port import Draw
-from jaxgrad.parity.prove.judge import Judged, judge
+from jaxgrad.parity.prove.judge import MAX_ROUNDING, MAX_TABLE_ROUNDING, Judged, judge
 from jaxgrad.parity.prove.torch_side.values import Mistakes, Native, TorchRun
 from jaxgrad.parity.prove.training import Training
 
 
 State = Mapping[str, np.ndarray]
+RERUNS = 2  # that measure rounding; the second is made only where the first leaves a doubt
 Gradients = Iterable[Mapping[str, np.ndarray | None]]  # of one step after the other
 
 
 @dataclasses.dataclass
 class Drawn:
-    """torch's run on one draw of weights and inputs, and reruns with all numbers off by an ULP."""
+    """torch's run on one draw of weights and inputs, and reruns that differ by rounding."""
 
     draw: Draw
     run: TorchRun
-    reruns: list[TorchRun]  # of the forward pass alone, if `differentiate` makes the others
-    differentiate: Callable[[], list[TorchRun]] | None = None
+    reruns: Sequence[TorchRun]  # of the forward pass alone, if `differentiate` makes the others
+    differentiate: Callable[[], Sequence[TorchRun]] | None = None
+    rough: bool = False  # whether the reruns perturb tables that the module holds in float32
 
     @functools.cached_property
-    def gradient_reruns(self) -> list[TorchRun]:
+    def gradient_reruns(self) -> Sequence[TorchRun]:
         """The reruns with gradients."""
         return self.reruns if self.differentiate is None else self.differentiate()
 
-    def judge(self, outputs: Sequence[np.ndarray]) -> list[Judged]:
-        """Compare torch's outputs with those of a port."""
+    @property
+    def most_rounding(self) -> float:
+        """The largest effect of rounding with which results can be compared."""
+        return MAX_TABLE_ROUNDING if self.rough else MAX_ROUNDING
+
+    def judge(
+        self,
+        outputs: Sequence[np.ndarray],
+        in_jax: Callable[[int], float] | None = None,
+        reruns: int = RERUNS,
+    ) -> list[Judged]:
+        """Compare torch's outputs with those of a port.
+
+        Args:
+            outputs: The port's outputs.
+            in_jax: Function that returns how much rounding in the port changes an output, given
+                its number.
+            reruns: Number of reruns that may be made.
+        """
         judged = []
-        for (name, x), y in zip(self.run.outputs.items(), outputs, strict=False):
-            reruns = [run.outputs[name] for run in self.reruns]
+        for k, ((name, x), y) in enumerate(zip(self.run.outputs.items(), outputs, strict=False)):
+            near = (self.reruns[i].outputs[name] for i in range(min(reruns, len(self.reruns))))
             actual = np.reshape(y, x.shape) if np.size(y) == x.size else np.asarray(y)
-            judged.append(judge(name or "output", x, actual, reruns))
+            own = None if in_jax is None else functools.partial(in_jax, k)
+            most = self.most_rounding
+            judged.append(judge(name or "output", x, actual, near, most=most, in_jax=own))
         return judged
 
     def agrees(self, outputs: Sequence[np.ndarray]) -> bool:
@@ -64,7 +85,7 @@ class Steps:
 
     states: dict[int, State]  # step -> the parameters
     moments: dict[str, State]  # parameter -> state name -> value
-    reruns: list[dict[int, State]]  # with every number perturbed by an ULP
+    reruns: Sequence[Mapping[int, State]]  # with every number perturbed by an ULP
     averages: dict[int, State] = dataclasses.field(default_factory=dict)  # of the parameters
     moment_reruns: Sequence[Mapping[str, State]] = ()
 
@@ -77,7 +98,7 @@ class Calls:
     """
 
     runs: list[TorchRun]
-    reruns: list[list[TorchRun]]  # of all calls, with every number perturbed by an ULP
+    reruns: Sequence[list[TorchRun]]  # of all calls, with every number perturbed by an ULP
 
 
 _STATES = 500_000_000  # bytes of the weights that a trajectory stores
@@ -168,10 +189,11 @@ class TorchSide(Protocol):
 
     def reruns(
         self, draw: Draw, run: TorchRun, *, forward: bool = False, **options: Any
-    ) -> list[TorchRun]:
+    ) -> Sequence[TorchRun]:
         """Return runs that differ from `run` by rounding, with gradients stored as differences.
 
-        With `forward` they have no gradients. The options are those of the run.
+        Each is made when it is read. With `forward` they have no gradients. The options are those
+        of the run.
         """
         ...
 

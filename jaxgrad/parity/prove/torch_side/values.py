@@ -13,6 +13,10 @@ from jaxgrad.parity.prove.judge import max_difference
 from jaxgrad.parity.prove.noise import Noise
 
 
+_ULP = float(np.finfo(np.float64).eps)
+_AMPLIFIED = 1e3  # times as large as in the operands
+
+
 @dataclasses.dataclass
 class Value:
     """A floating value of the run: an input, or the result of one torch call."""
@@ -138,6 +142,7 @@ class TorchRun:
     # The attributes that it changed, before and after: arrays, texts, None if they do not exist.
     attributes: dict[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
     skipped: Sequence[str] = ()  # the outputs that are Python numbers
+    low_constants: bool = False  # whether a call reads a constant below float64
 
 
 class Left(NamedTuple):
@@ -175,6 +180,18 @@ def rounding(
             off = [0.0 if a is None or b is None else float(print_distance(a, b)) for a, b in pairs]
             noise = np.maximum(noise, np.nan_to_num(off, posinf=1.0))
     return noise
+
+
+def amplifying(run: TorchRun, rerun: TorchRun) -> Value | None:
+    """Return the value in which rounding errors grow most, or None if they grow nowhere much."""
+    noise = rounding(run, [rerun], lambda value: value.print)
+
+    def growth(i: int) -> float:
+        before = max((noise[k] for k in run.values[i].inputs if k < i), default=0.0)
+        return float(noise[i] / max(before, _ULP))
+
+    most = max(range(len(run.values)), key=growth, default=None)
+    return run.values[most] if most is not None and growth(most) > _AMPLIFIED else None
 
 
 def similar(first: TorchRun, run: TorchRun) -> bool:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxgrad.parity.prove.lazy import Lazy, replaced
+from jaxgrad.parity.prove.lazy import Lazy, LazyList, replaced
 
 
 def test_an_array_is_computed_when_it_is_read():
@@ -42,3 +42,16 @@ def test_new_numbers_take_the_place_of_old_ones_in_float64(dtype, wide):
     assert state["b"].dtype == wide
     assert state["b"].tolist() == [1, 3]
     assert list(state) == ["a", "b"]
+
+
+def test_an_item_of_a_list_is_computed_once():
+    """Slices are lists, and an item that does not exist is an IndexError, so that a loop ends."""
+    made = []
+    items = LazyList(3, lambda k: made.append(k) or 10 * k)
+
+    assert len(items) == 3 and made == []
+    assert (items[1], items[-2], items[1:]) == (10, 10, [10, 20])
+    assert made == [1, 2]
+    assert list(items) == [0, 10, 20] and items[:1] == [0]
+    with pytest.raises(IndexError):
+        items[3]

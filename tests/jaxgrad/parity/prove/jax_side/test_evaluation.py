@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.jaxpr import is_inexact
+from jaxgrad.parity.prove import coarse
 from jaxgrad.parity.prove.align.fingerprint import SIZE
 from jaxgrad.parity.prove.jax_side import evaluation
 from jaxgrad.parity.prove.jax_side import program as jax_program
@@ -119,3 +120,22 @@ def test_the_cotangent_of_a_value_can_be_scaled_alone():
     with jax.enable_x64(True):
         value, grads = jax.value_and_grad(total)(program.leaves)
     assert value == 12.0 and np.allclose(grads[0], 12.0)
+
+
+def test_the_results_of_equations_can_be_rounded():
+    """Real and complex numbers lose one bit, in a loop too; integers and float32 stay."""
+    x = np.random.default_rng(0).standard_normal(50)
+
+    def fun(p: Any, x: Any) -> Any:
+        products = jax.lax.map(lambda y: y * y, x)
+        return products, products * (1 + 1j), jnp.arange(3) * 5
+
+    program = traced(fun, x)
+    with jax.enable_x64(True):
+        run = evaluation.run_watched(program, program.leaves, rounds=True)
+        low = evaluation._coarse(jnp.float32(1 / 3))
+    real, both, counts = (np.asarray(y) for y in run.outputs)
+
+    assert np.array_equal(real, coarse.nearest(x * x)) and np.any(real != x * x)
+    assert np.array_equal(both, real * (1 + 1j)) and counts.tolist() == [0, 5, 10]
+    assert low == np.float32(1 / 3)

@@ -9,6 +9,7 @@ import torch
 from jax import lax
 from torch import nn
 
+from jaxgrad.parity.prove.adapters import float64_on_cpu
 from jaxgrad.parity.prove.align.fingerprint import print_distance
 from jaxgrad.parity.prove.jax_side import port as ports
 from jaxgrad.parity.prove.jax_side import program as programs
@@ -199,3 +200,16 @@ def test_a_leaf_that_no_output_depends_on_has_no_gradient():
     port = Port(program, WeightMap((), (W,), {}, ("w",)), False, False, 0)
     grads = port.gradients(Draw({}, (z,))).leaves
     np.testing.assert_allclose(grads[1], np.asarray(port.cotangents(Draw({}, (X,)))[0]) * -1j)
+
+
+@pytest.mark.parametrize("fun", [chain, loop])
+def test_rounding_errors_of_the_port_can_be_measured(fun):
+    """Outputs and gradients change a little if every result is rounded to one bit less."""
+    with float64_on_cpu():
+        port, draw = port_of(fun), Draw({}, (X + np.pi,))
+        exact, near = port.gradients(draw), port.gradients(draw, rounds=True)
+        (rounded,) = port.rounded_outputs(draw)
+
+    for x, y in [(exact.outputs[0], rounded), *zip(exact.leaves, near.leaves, strict=True)]:
+        assert x is not None and y is not None
+        assert 0 < np.max(np.abs(x - y)) < 1e-14 * np.max(np.abs(x))

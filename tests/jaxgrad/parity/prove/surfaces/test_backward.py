@@ -17,7 +17,7 @@ from jaxgrad.parity.prove import adapters
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.clock import Clock
 from jaxgrad.parity.prove.evidence import Evidence, gather
-from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged
+from jaxgrad.parity.prove.judge import CONTROL_SIZES, Judged
 from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import backward, wrong_cotangent
@@ -285,10 +285,13 @@ def test_a_control_is_detected_by_a_cotangent_or_a_gradient(
         control_key=key,
         draws=["first", "second"],
         gradients=gradients,
-        judge_gradients=lambda number, _: [judged("w", verdict if number == 0 else "inconclusive")],
+        judge_gradients=lambda number, _, control: [
+            judged("w", verdict if number == 0 and control else "inconclusive")
+        ],
         port=SimpleNamespace(program=None),
     )
     monkeypatch.setattr(backward, "_wrong", lambda _, draw, __: wrong if draw == 0 else [])
     monkeypatch.setattr(backward, "place", lambda *_: "a.py:1")
     assert bool(backward._control(fake)) == detected
-    assert controls == ([("first", 1 + CONTROL_SIZE)] if key else [])
+    tried = CONTROL_SIZES[:1] if detected else CONTROL_SIZES
+    assert controls == ([("first", 1 + size) for size in tried] if key else [])

@@ -104,14 +104,14 @@ def test_a_control_changes_one_value_until_an_output_differs(monkeypatch, key, v
         draws=["first", "second"],
         port=types.SimpleNamespace(outputs=outputs, program=types.SimpleNamespace(equations={})),
         gradients=gradients,
-        judge_outputs=lambda number, verdict: [
+        judge_outputs=lambda number, verdict, control: [
             types.SimpleNamespace(verdict=verdict if number == 0 else "pass")
         ],
     )
     monkeypatch.setattr(forward, "place", lambda _, key: f"place of {key}")
     text = forward._control(proof)
 
-    changed = 1 + forward.CONTROL_SIZE
+    changed = 1 + forward.CONTROL_SIZES[0]
     assert asked[0] == ("first", changed if key == "a" else ("a", changed))
     assert text == (detected and f"an error of 1e-09 injected at {detected} was detected")
 
@@ -131,13 +131,13 @@ def test_every_control_scales_the_same_values(monkeypatch):
         draws=["first"],
         port=types.SimpleNamespace(outputs=lambda _, scales: asked.append(scales)),
         gradients=lambda _, value: types.SimpleNamespace(outputs=value),
-        judge_outputs=lambda *_: [types.SimpleNamespace(verdict="pass")],
+        judge_outputs=lambda *_, control: [types.SimpleNamespace(verdict="pass")],
     )
     monkeypatch.setattr(forward, "place", lambda _, key: f"place of {key}")
 
     assert not forward._control(proof)
-    changed = 1 + forward.CONTROL_SIZE
-    assert asked == [{"b": changed, "c": 1}, {"b": 1, "c": changed}]
+    errors = [1 + size for size in forward.CONTROL_SIZES]
+    assert asked == [x for e in errors for x in ({"b": e, "c": 1}, {"b": 1, "c": e})]
 
 
 def judged_outputs(*verdicts: str, first: str = "pass") -> Any:
@@ -156,6 +156,7 @@ def judged_outputs(*verdicts: str, first: str = "pass") -> Any:
         runs=[types.SimpleNamespace(calls=[types.SimpleNamespace(module=m, outputs=o)
                                            for m, o in (("", (1,)), ("a", (0,)), ("b", ()))])],
         not_visible=["a"],
+        amplified=lambda number: f"; on draw {number}",
         locate=lambda find, plain: (plain, ("a note",)),
     )  # fmt: skip
 
@@ -175,10 +176,11 @@ def undecided_on_the_second_draw() -> Any:
          "redrawn weights and inputs, but not with the given ones"),
         (judged_outputs(first="fail"), "fail", "y0 is off by 0.25 (relative to its scale)"),
         (judged_outputs("pass", "inconclusive"), "inconclusive",
-         "y1: rounding alone changes it by 2 (relative to its scale)"),
+         "y1: rounding alone changes it too much to compare (by up to 2 of its scale, and torch "
+         "and JAX differ by 0.2; on draw 0)"),
         (undecided_on_the_second_draw(), "inconclusive",
-         "y0: rounding alone changes it by 2 (relative to its scale) with redrawn weights and "
-         "inputs"),
+         "y0: rounding alone changes it too much to compare with redrawn weights and inputs (by "
+         "up to 2 of its scale, and torch and JAX differ by 0.2; on draw 1)"),
         (judged_outputs("pass", "zero"), "pass", "outputs agree within 0.2 (relative to their "
          "scale); 1 of 2 torch modules have a matching JAX value"),
     ],

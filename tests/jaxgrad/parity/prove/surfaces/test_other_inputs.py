@@ -89,7 +89,7 @@ def test_further_inputs_that_rounding_decides_do_not_agree(monkeypatch):
     """An undecided comparison makes `also=` inconclusive, and is a note for sizes of `prove`."""
     noisy = [("gradients", Judged("linear.weight", "inconclusive", 1e-3, 1e-2, 1.0))]
     monkeypatch.setattr(other_inputs, "_judged", lambda *_: noisy)
-    words = "rounding alone changes linear.weight too much to compare"
+    words = f"rounding alone changes linear.weight too much to compare ({noisy[0][1].doubt})"
 
     report = proved(port, [(draw(4, 5),)])
     assert report.verdict == report.surfaces["gradients"].verdict == "inconclusive"

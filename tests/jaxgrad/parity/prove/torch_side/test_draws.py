@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from jaxgrad.parity import prove
+from jaxgrad.parity.prove import coarse
 from jaxgrad.parity.prove.jax_side.port import Draw
 from jaxgrad.parity.prove.torch_side.draws import perturbed, redrawn, rounded_buffers
 from tests.jaxgrad.parity.prove._helpers import arrays
@@ -41,20 +42,34 @@ def test_large_redrawn_tensors_hold_float32_numbers():
     assert not np.array_equal(new["small"], new["small"].astype(np.float32))
 
 
-def test_every_number_is_perturbed_by_at_most_one_ulp():
-    draw = Draw(state(), (np.linspace(1, 2, 50), np.arange(3)))
+def test_every_number_is_perturbed_by_a_few_ulp():
+    draw = Draw(state(), (np.linspace(1, 2, 50)[1:-1], np.arange(3)))
     near, other = (perturbed(draw, [], salt) for salt in (0, 1))
 
     for name in ("large", "small"):
         off = near.state[name] / draw.state[name] - 1
-        assert 0 < np.max(np.abs(off)) < 5e-16
+        assert np.min(np.abs(off)) > 0 and np.max(np.abs(off)) < 7e-16
         assert np.array_equal(near.state[name], near.state[name])  # at each reading
         assert not np.array_equal(near.state[name], other.state[name])
-    off = near.state["large"] / draw.state["large"] - 1
-    assert not np.array_equal(off[0], off[-1]), "the rows of a large tensor differ"
-    assert np.count_nonzero(off[-1]) > LARGE / 2, "its last row is perturbed too"
-    assert 0 < np.max(np.abs(near.inputs[0] / draw.inputs[0] - 1)) < 5e-16
+    assert 0 < np.max(np.abs(near.inputs[0] / draw.inputs[0] - 1)) < 7e-16
     assert np.array_equal(near.inputs[1], draw.inputs[1])
+
+
+def test_equal_numbers_stay_equal():
+    """A weight and an input may be equal, and rows of an input."""
+    x = np.random.default_rng(0).standard_normal(5)
+    near = perturbed(Draw({"w": x}, (np.stack([x, -x]),)), [], 0)
+
+    assert np.array_equal(near.inputs[0], np.stack([near.state["w"], -near.state["w"]]))
+    assert not np.array_equal(near.state["w"], x)
+
+
+def test_numbers_of_the_program_are_not_moved():
+    """An input may lie exactly on a bound of a clamp."""
+    x = np.array([0.1, 0.3, 0.5])
+    near = perturbed(Draw({}, (x,)), [], 0, [0.3]).inputs[0]
+
+    assert (near == coarse.nearest(x)).tolist() == [False, True, True]
 
 
 def test_an_empty_tensor_and_a_number_are_perturbed():
@@ -109,21 +124,15 @@ def test_buffers_keep_their_sign():
     assert weight["var"].min() < 0
 
 
-@pytest.mark.parametrize("name", ["w", "v"])
-def test_each_number_is_perturbed_by_one_ulp(name):
-    """Every factor is 1 - ulp, 1 or 1 + ulp; a rough tensor moves in float32."""
+def test_rough_tensors_and_short_numbers_are_perturbed_in_float32_or_not_at_all():
+    """A table of ones may have lost digits in float32; an input of twos has not."""
     state = {"w": np.full(300, 1.0), "n": np.arange(3)}
     draw = Draw(state, (np.full(300, 2.0), "text"), number=4)
-    moved = perturbed(draw, [name], 0)
-    eps = np.finfo(np.float32 if name == "w" else np.float64).eps
-    steps = np.unique((moved.state["w"] - 1) / eps)
+    moved = perturbed(draw, ["w"], 0)
+    steps = np.unique((moved.state["w"] - 1) / np.finfo(np.float32).eps)
     np.testing.assert_allclose(steps, [-1, 0, 1])
-    ulps = (moved.inputs[0] / 2 - 1) / np.finfo(float).eps
-    np.testing.assert_allclose(np.unique(ulps), [-1, 0, 1])
+    assert np.array_equal(moved.inputs[0], draw.inputs[0])
     assert moved.state["n"] is state["n"] and moved.inputs[1] == "text" and moved.number == 4
-    again, other = (perturbed(draw, [name], salt) for salt in (0, 1))
-    assert np.array_equal(again.inputs[0], moved.inputs[0])
-    assert not np.array_equal(other.inputs[0], moved.inputs[0])
 
 
 class Tables(torch.nn.Module):

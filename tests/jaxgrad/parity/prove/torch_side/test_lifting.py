@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove import coarse
 from jaxgrad.parity.prove.torch_side import run as torch_run
 from jaxgrad.parity.prove.torch_side.lifting import Lifting
 from jaxgrad.parity.prove.torch_side.randomness import Randomness
@@ -362,3 +363,76 @@ def test_casts_are_lifted_in_what_a_checkpoint_computes_again(reentrant: bool) -
     x = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
     report = prove(module, fn, params, inputs=(x,))
     assert report.verdict == "pass", report
+
+
+def rounded(call: Callable[..., Any], **options: Any) -> Any:
+    return lifted(call, rounds=0, **options)[1]
+
+
+THIRDS = torch.arange(1.0, 9.0, dtype=torch.float64) / 3
+
+
+def test_the_result_of_a_call_is_rounded_to_one_bit_less():
+    """So are a result in place, each of several results, complex ones and a Python number."""
+    exact = THIRDS * THIRDS
+    near = coarse.nearest(exact.numpy())
+    assert (near != exact.numpy()).any()
+    np.testing.assert_array_equal(rounded(lambda: THIRDS * THIRDS), near)
+    x = THIRDS.clone()
+    assert rounded(lambda: x.mul_(THIRDS)) is x and np.array_equal(x, near)
+    x = THIRDS.clone()
+    rounded(lambda: x.__imul__(THIRDS))
+    np.testing.assert_array_equal(x, near)
+    values, order = rounded(lambda: torch.sort(-exact))
+    assert np.array_equal(np.sort(-near), values) and order.tolist() == list(range(7, -1, -1))
+    out = rounded(lambda: torch.complex(exact, -exact))
+    assert np.array_equal(out.real, near) and np.array_equal(out.imag, -near)
+    out = rounded(lambda: torch.full_like(THIRDS, 0.3))
+    assert out[0] == coarse.number(0.3) != 0.3
+
+
+def test_views_operands_and_constants_are_not_rounded():
+    """A view must share memory, and `from_numpy` may return the user's own array."""
+    x, array = THIRDS.clone(), THIRDS.numpy().copy()
+    for call in (
+        lambda: x[1:], lambda: x.view(4, 2).mT, lambda: x.reshape(2, 4), x.contiguous,
+        x.detach, lambda: x.data, lambda: x.requires_grad_(False),
+        lambda: torch.from_numpy(array), lambda: x.expand(2, 8),
+    ):  # fmt: skip
+        rounded(call)
+    assert torch.equal(x, THIRDS) and np.array_equal(array, THIRDS)
+    assert rounded(THIRDS.argmax).item() == 7
+    assert rounded(lambda: torch.ones(2, dtype=torch.float64).expand(3, 2).clone()).sum() == 6
+
+
+def test_moved_numbers_are_rounded_once():
+    """A tie of a number with its copy stays a tie, and a number at a bound stays there."""
+
+    def tie() -> Any:
+        y = THIRDS * 0.7
+        copies = torch.cat([y]), torch.where(y > 0, y, 0.0), y.clone(), torch.relu(y)
+        return [y, *copies, y.clamp(0.1, 1.0).clamp(0.1, 0.7)]
+
+    first, *copies, clamped = rounded(tie)
+    assert all(torch.equal(first, copy) for copy in copies)
+    assert (clamped == coarse.number(0.7)).sum() == 6
+
+
+def test_rounding_leaves_the_graph_as_it_is():
+    """The gradient of a rounded result is that of the result, under transformations too."""
+    x = THIRDS.clone().requires_grad_()
+    (g,) = rounded(lambda: torch.autograd.grad(torch.tanh(x).sum(), x))
+    torch.testing.assert_close(g, 1 - torch.tanh(THIRDS) ** 2)
+    x = THIRDS.clone()
+    out = rounded(lambda: torch.func.vmap(torch.func.grad(torch.tanh))(x))
+    torch.testing.assert_close(out, 1 - torch.tanh(THIRDS) ** 2)
+
+
+def test_a_saturated_result_of_an_approximation_moves():
+    """Another library's tanh may be an ULP below 1; equal results move equally, none above 1."""
+    x = torch.tensor([-30.0, 30.0, 30.0, 18.0, 0.0], dtype=torch.float64)
+    out = rounded(lambda: torch.tanh(x))
+    assert (1 - out.abs()).tolist()[:3] == [2.0**-52] * 3 and out[4] == 0
+    assert (rounded(lambda: torch.sigmoid(torch.linspace(30, 40, 99).double())) <= 1).all()
+    assert rounded(lambda: torch.exp(x - x)).tolist() == [1 - 2.0**-52] * 5
+    assert torch.exp(torch.tensor(800.0).double()) == rounded(lambda: torch.exp(x * 30)).max()

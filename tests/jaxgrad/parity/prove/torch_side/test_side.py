@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxgrad.parity.prove.jax_side.port import Draw
+from jaxgrad.parity.prove.lazy import LazyList
 from jaxgrad.parity.prove.torch_side.side import Drawn, compared_steps
 from jaxgrad.parity.prove.torch_side.values import TorchRun
 
@@ -30,6 +31,28 @@ def test_the_distance_of_bools_is_the_number_that_differ():
     flags = np.array([True, False, True])
     assert drawn(flags).distance([~flags]) == 3.0
     assert drawn(flags).distance([np.array([1, 1, 1])]) == 1.0
+
+
+def test_a_rerun_is_made_only_if_an_output_needs_it():
+    """A control may use one rerun, and a port's own rounding allows for a difference too."""
+    x = np.array([1.0, 2.0])
+    own = drawn(x, x)
+    made: list[int] = []
+    run = dataclasses.replace(own.run, outputs={"0": x + 1e-12, "1": x})
+    near = dataclasses.replace(own, reruns=LazyList(2, lambda k: made.append(k) or run))
+
+    assert near.agrees([x, x]) and made == []
+    assert near.judge([x, x + 1e-9], reruns=1)[1].verdict == "fail" and made == [0]
+    assert [j.verdict for j in near.judge([x, x + 1e-9], lambda k: [0.0, 1e-10][k])] == ["pass"] * 2
+    assert made == [0, 1]
+
+
+def test_a_module_with_rough_tables_may_have_larger_rounding_errors():
+    x = np.array([1.0, 2.0])
+    own = drawn(x)
+    near = dataclasses.replace(own, reruns=[dataclasses.replace(own.run, outputs={"0": x + 1e-6})])
+    assert near.judge([x + 1e-7])[0].verdict == "inconclusive"
+    assert dataclasses.replace(near, rough=True).judge([x + 1e-7])[0].verdict == "pass"
 
 
 @pytest.mark.parametrize("other", [np.ones(3), np.array([np.nan, 1.0])])

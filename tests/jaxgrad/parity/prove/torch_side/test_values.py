@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
-from jaxgrad.parity.prove.torch_side.values import TorchRun, Value, differences, rounding, similar
+from jaxgrad.parity.prove.torch_side.values import (
+    TorchRun,
+    Value,
+    amplifying,
+    differences,
+    rounding,
+    similar,
+)
 
 
 X = np.random.default_rng(0).standard_normal(12)
@@ -32,6 +39,20 @@ def test_the_largest_change_of_each_value_counts():
     assert noise(near)[0] < 1e-8 < noise(near, far)[0] == noise(far, near)[0] < 1e-5
     assert noise(near, far)[1] == 0
     assert noise() == [0, 0]
+
+
+def test_the_value_in_which_rounding_errors_grow_most_is_found():
+    """A value that only passes a large error on is not the one, and small growth is none."""
+
+    def chain(*errors: float) -> TorchRun:
+        values = [value(X * (1 + k) * (1 + e), f"m{k}") for k, e in enumerate(errors)]
+        return run(*(dataclasses.replace(v, inputs=(k - 1,) if k else ())
+                     for k, v in enumerate(values)))  # fmt: skip
+
+    found = amplifying(chain(0, 0, 0, 0), chain(1e-15, 1e-14, 1e-7, 3e-7))
+    assert found is not None and found.module == "m2"
+    assert amplifying(chain(0, 0, 0, 0), chain(1e-15, 1e-14, 1e-13, 1e-12)) is None
+    assert amplifying(run(), run()) is None
 
 
 def test_a_rerun_with_other_calls_is_not_compared():
