@@ -61,7 +61,7 @@ def nudged(x: np.ndarray, salt: int, fixed: Sequence[float] = ()) -> np.ndarray:
 
 def number(x: float) -> float:
     """Return the nearest number with `MANTISSA` bits."""
-    return float(nearest(np.float64(x)))
+    return float(nearest(np.array(x, np.float64)))
 
 
 def _even(bits: np.ndarray) -> np.ndarray:

@@ -428,7 +428,9 @@ def test_a_mean_may_count_the_ignored_labels():
     last = tried(general.losses, func, logits, labels)[-1:]
     check(last, {text: func(logits[:3], labels[:3], reduction="sum") / 4})
     for given, options in ((nothing, {}), (labels, {"reduction": "sum"})):
-        assert text not in texts(tried(general.losses, func, logits, given, **options))
+        assert text not in texts(
+            tried(general.losses, func, logits, given, **dict[str, Any](options))
+        )
     ignored = tried(general.losses, func, logits, nothing, ignore_index=2)
     check(ignored[-1:], {text: (func(logits[[0, 2, 3]], nothing[[0, 2, 3]], reduction="sum") / 4)})
 
