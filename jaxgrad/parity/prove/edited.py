@@ -111,13 +111,19 @@ def applied(edit: Edit) -> Iterator[bool]:
     pairs = list(zip(old, new, strict=False)) if len(old) == len(new) else []
     after = {
         f: body for f in before for a, b in pairs
-        if f.__code__ == a.code and (body := _changed(f, a, b)) not in (None, before[f])
+        if _alike(f.__code__, a.code) and (body := _changed(f, a, b)) not in (None, before[f])
     }  # fmt: skip
     _replace(after)
     try:
         yield bool(after)
     finally:
         _replace({f: before[f] for f in after})
+
+
+def _alike(a: types.CodeType, b: types.CodeType) -> bool:
+    """Whether two codes are those of one function, whatever flags the file was compiled with."""
+    kept = ("co_qualname", "co_firstlineno", "co_code", "co_names")
+    return all(getattr(a, name) == getattr(b, name) for name in kept)
 
 
 def _changed(function: types.FunctionType, old: Definition, new: Definition) -> Body | None:
