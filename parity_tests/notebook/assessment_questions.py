@@ -433,8 +433,8 @@ EXAMS = (
                 "that "
                 "gives torch's numbers for these and for other inputs is correct. Try a second "
                 "input: [0, −1, 2] in question 7 and 5 in 8. In question 8 `stopped = ...` "
-                "also counts as the line if the explanation says that `stop_gradient` has no effect "
-                "there. "
+                "also counts as the line if the explanation says that `stop_gradient` has no "
+                "effect there. "
                 "The 2 points for the correct line are for a change inside the differentiated "
                 "function: another value of `stopped`, such as 1.5, gives 3.0 for this input only.",
                 4,
