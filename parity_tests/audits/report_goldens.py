@@ -59,9 +59,9 @@ def write(port: str, goldens: Mapping[str, Golden]) -> None:
 def difference(port: str, bug: str, new: Golden) -> str:
     """Return how a report differs from its golden, as the lines of a diff; empty if it does not."""
     old = read(port).get(bug, {})
-    texts = (json.dumps(x, indent=1).splitlines() for x in (old, json.loads(json.dumps(new))))
+    before, after = (json.dumps(x, indent=1).splitlines() for x in (old, new))
     names = f"golden of {port}/{bug}", "this report"
-    return "\n".join(difflib.unified_diff(*texts, *names, lineterm="", n=2))
+    return "\n".join(difflib.unified_diff(before, after, *names, lineterm="", n=2))
 
 
 def _present(**fields: Any) -> dict[str, Any]:

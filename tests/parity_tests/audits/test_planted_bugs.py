@@ -10,7 +10,7 @@ from parity_tests.audits.planted_bugs import BugResult, main
 
 def judged(name: str, label: str, checks: bool) -> BugResult:
     del checks
-    return BugResult(name, label, True, "forward", "", True, True, True, "found", "", 0.1, {})
+    return BugResult(name, label, True, "forward", "", True, True, True, "found", "", 0.1, {}, {})
 
 
 def test_an_interrupted_kill_table_writes_the_judged_bugs(tmp_path, monkeypatch, capsys):
