@@ -23,9 +23,6 @@ from nbclient.exceptions import CellExecutionError
 
 HERE = pathlib.Path(__file__).resolve().parent
 SECONDS = 300  # time limit of one cell, generous because the machine may be busy
-# Each cell has a file name of its own, so that its source can be read. The copy has no
-# temporary names.
-NAME_CELLS = "get_ipython().compile.get_code_name = lambda raw, code, number: f'cell {number}'"
 REPOSITORY = ("source", "repository", "sourcecode", "github")  # labels of PyPI, normalized
 SETUP = """\
 # Setup: {where}.
@@ -112,7 +109,7 @@ def build(script: pathlib.Path) -> None:
         timeout=SECONDS,
         resources={"metadata": {"path": str(HERE)}},
         record_timing=False,  # the copy must be reproducible
-        extra_arguments=["--log-level=ERROR", f"--IPKernelApp.exec_lines={NAME_CELLS}"],
+        extra_arguments=["--log-level=ERROR"],
     ).execute()
     book.metadata = metadata  # execution added the Python version to it
     nbformat.validate(book)

@@ -136,7 +136,7 @@ def prove_port(fn, tx=adamw):
 # the check detected it. (The report ends with the time that each surface took, which is omitted
 # here so that this page stays reproducible.)
 #
-# A place in the port is given as file, line and column; in a notebook as the cell and its line.
+# A place in the port is given as file and line; in a notebook as the cell and its line.
 
 
 # %%

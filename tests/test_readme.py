@@ -39,7 +39,17 @@ def test_the_cpu_build_of_torch_is_named_under_install():
     """A reader without a GPU learns how to avoid the CUDA build before the first command."""
     install = README.partition("\n## Install\n")[2].partition("\n## ")[0]
 
-    assert "`pip install torch --index-url https://download.pytorch.org/whl/cpu`" in install
+    commands = re.findall(r"^pip install .*$", install, re.MULTILINE)
+
+    assert commands[0].startswith(
+        "pip install torch --index-url https://download.pytorch.org/whl/cpu"
+    )
+    assert "# one of these five" in commands[1] and len(commands) == 6
+
+
+def test_the_first_example_says_what_it_needs():
+    """A reader learns before the first program that it needs torch."""
+    assert "install `.[torch]`, as below" in README.partition("```python\n")[0]
 
 
 def test_an_environment_is_made_before_the_first_install():

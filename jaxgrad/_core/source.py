@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -16,6 +17,28 @@ from jaxgrad._core.compat import JIT, open_jaxpr
 # JAX then reports the user's source lines, not those of this package.
 _OWN = str(pathlib.Path(__file__).parents[1])
 source_info_util.register_exclusion(_OWN)
+
+
+def short_name(path: str, *, folders: int = 0) -> str:
+    """Return the name that reports print for a source file: `cell 3`, or its name and last folders.
+
+    A notebook's kernel compiles each cell under the name of a temporary file, which says nothing to
+    its author. IPython knows the number of the cell (`In[3]`) and prints it in tracebacks.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    label = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    named = label(path) if label is not None else None
+    number = named[1].removeprefix("In[").removesuffix("]") if named else ""
+    parts = pathlib.Path(path).parts[-1 - folders :]
+    return f"cell {number}" if number.isdigit() else "/".join(parts)
+
+
+def is_generated(path: str) -> bool:
+    """Return whether the name of a source file marks generated code, such as `<string>`.
+
+    IPython in a terminal names what the user types `<ipython-input-3-...>`.
+    """
+    return path[:1] == "<" and not path.startswith("<ipython-input-")
 
 
 def source_line(eqn: jex_core.JaxprEqn) -> str:
@@ -32,8 +55,9 @@ def is_written(eqn: jex_core.JaxprEqn) -> bool:
 
 def short_line(eqn: jex_core.JaxprEqn) -> str:
     """Return `source_line` without folder, column and function."""
-    path, _, rest = source_line(eqn).partition(" (")[0].rpartition("/")[2].partition(":")
-    return f"{path}:{rest.partition(':')[0]}" if path else "(no line)"
+    folder, slash, place = source_line(eqn).partition(" (")[0].rpartition("/")
+    file, _, rest = place.partition(":")
+    return f"{short_name(folder + slash + file)}:{rest.partition(':')[0]}" if file else "(no line)"
 
 
 def column(eqn: jex_core.JaxprEqn) -> int | None:
@@ -64,14 +88,14 @@ def user_line(eqn: jex_core.JaxprEqn, *, inlined: bool = False) -> str:
         if path.endswith("/pjit.py") and eqn.primitive.name not in JIT and not inlined:
             return ""
         if _is_users(path):
-            return f"{pathlib.Path(path).name}:{line}"
+            return f"{short_name(path)}:{line}"
     return ""
 
 
 def user_lines(eqn: jex_core.JaxprEqn) -> list[str]:
     """Return `file:line` of every user frame recorded for `eqn`, innermost first."""
     frames = _frames(eqn)
-    return [f"{pathlib.Path(path).name}:{line}" for path, line, _ in frames if _is_users(path)]
+    return [f"{short_name(path)}:{line}" for path, line, _ in frames if _is_users(path)]
 
 
 def user_place(eqn: jex_core.JaxprEqn) -> tuple[str, int] | None:
@@ -106,7 +130,7 @@ def file_of(eqns: Iterable[jex_core.JaxprEqn], line: str) -> str:
     """Return the path of the file in `file:line`, if an equation was recorded there, or ""."""
     for eqn in eqns:
         for path, number, _ in _frames(eqn):
-            if f"{pathlib.Path(path).name}:{number}" == line:
+            if f"{short_name(path)}:{number}" == line:
                 return path
     return ""
 
@@ -139,7 +163,7 @@ def body_line(eqn: jex_core.JaxprEqn) -> str:
     info = getattr(inner, "debug_info", None)
     if info is None or not info.func_filename or not _is_users(info.func_filename):
         return short_line(eqn)
-    return f"{pathlib.Path(info.func_filename).name}:{info.func_lineno}"
+    return f"{short_name(info.func_filename)}:{info.func_lineno}"
 
 
 def is_own(eqn: jex_core.JaxprEqn) -> bool:
@@ -169,4 +193,5 @@ def _frames(eqn: jex_core.JaxprEqn) -> list[tuple[str, int, str]]:
 
 
 def _is_users(path: str) -> bool:
-    return not path.startswith((_OWN, _STDLIB)) and path[:1] != "<" and not _is_framework(path)
+    is_own = path.startswith((_OWN, _STDLIB))
+    return not (is_own or is_generated(path) or _is_framework(path))

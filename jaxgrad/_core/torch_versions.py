@@ -211,7 +211,8 @@ def release(version: str) -> tuple[int, int]:
     """
     match = re.match(r"(\d+)\.(\d+)", version) if isinstance(version, str) else None
     if match is None:
-        raise ValueError(f"{version!r} is not a version of torch; write it as {NEWEST!r}")
+        example = str(version) if isinstance(version, float) else NEWEST
+        raise ValueError(f"{version!r} is not a version of torch; write it as {example!r}")
     return int(match[1]), int(match[2])
 
 

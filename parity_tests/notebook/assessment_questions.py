@@ -356,7 +356,9 @@ EXAMS = (
                 "What does the program print? Give a reason in one sentence.",
                 3,
                 "2 points for the result, 1 for the reason. A slip in the arithmetic with the "
-                "right reason still gets 2.",
+                "right reason still gets 2. In questions 3, 5 and 6 each of the two printed lines "
+                "gets 1 of the 2 points for the result, and the reason has to explain why they "
+                "differ; in question 4 each of the two numbers does.",
                 3,
                 (
                     Question(
@@ -430,7 +432,11 @@ EXAMS = (
                 "1 point for the line, 2 for the explanation, 2 for the correct line. Any line "
                 "that "
                 "gives torch's numbers for these and for other inputs is correct. Try a second "
-                "input: [0, −1, 2] in question 7 and 5 in 8.",
+                "input: [0, −1, 2] in question 7 and 5 in 8. In question 8 `stopped = ...` "
+                "also counts as the line if the explanation says that `stop_gradient` has no "
+                "effect there. "
+                "The 2 points for the correct line are for a change inside the differentiated "
+                "function: another value of `stopped`, such as 1.5, gives 3.0 for this input only.",
                 4,
                 (
                     Question(
@@ -503,7 +509,8 @@ EXAMS = (
                 "for your answer.",
                 6,
                 "3 points for the verdicts (question 11) or for the correct line (12), 3 for the "
-                "reason. In question 12 any line that makes `updates` pass is correct.",
+                "reason. In question 11 each wrong verdict costs 1 of the 3 points. "
+                "In question 12 any line that makes `updates` pass is correct.",
                 5,
                 (
                     Question(

@@ -10,6 +10,7 @@ from parity_tests.runner.settings import ROOT
 
 
 FORWARD = ("a", "h", "y", "s", "loss")  # the lines of the forward pass
+OPEN_SESSION = 3  # the session with an exercise that no notebook has
 STEPPER = ROOT / "docs" / "_static" / "stepper.html"
 
 
@@ -67,6 +68,79 @@ PREDICTIONS = {
     ),
     3: (),
 }
+
+
+class Mistake(NamedTuple):
+    """A mistake for the open exercise, in the port of the notebook on `prove`.
+
+    Attributes:
+        right: The line of the notebook, or a part of it.
+        wrong: What it becomes.
+        fails: The surfaces that fail.
+        says: A part of the cause that the report names.
+        comment: Why it is hard to notice.
+    """
+
+    right: str
+    wrong: str
+    fails: tuple[str, ...]
+    says: str
+    comment: str
+
+
+EXTRA = "an extra stop_gradient"
+MISTAKES = (
+    Mistake(
+        "x.var(-1, keepdims=True)",
+        "lax.stop_gradient(x.var(-1, keepdims=True))",
+        ("backward", "gradients", "updates"),
+        EXTRA,
+        "Only what comes before the norm gets a wrong gradient, of nearly the right size.",
+    ),
+    Mistake(
+        'p["norm.bias"]',
+        'lax.stop_gradient(p["norm.bias"])',
+        ("structure", "updates"),
+        EXTRA,
+        "One small parameter never learns.",
+    ),
+    Mistake(
+        'dense(p, "head", h)',
+        'dense(p, "head", 2 * h - lax.stop_gradient(h))',
+        ("backward", "gradients", "updates"),
+        EXTRA,
+        "The value is that of h and the gradient twice as large, so the network still learns.",
+    ),
+    Mistake(
+        "optax.adamw(1e-2, weight_decay=0.1)",
+        "optax.adamw(1e-2)",
+        ("updates",),
+        "the weight decay is 0.0001 (optax.adamw's default), torch uses 0.1",
+        "The model is right. Without `optimizer=` the report is PASS and `updates` not judged.",
+    ),
+)
+OPEN_EXERCISE = """\
+**At home before.** A student who brings no port takes `Net` and `port` of the
+[notebook](../notebooks/prove_your_port.ipynb). A port that is brought has to pass `prove` first:
+otherwise the neighbour finds its first bug instead of the mistake.
+
+**Open exercise.** Four mistakes in the port of `Net` that leave the outputs unchanged. A test runs
+them with `prove_port` of the notebook, which passes `loss=` and `optimizer=`.
+
+| the line | becomes | surfaces that fail | likely cause in the report | why it is hard to see |
+|---|---|---|---|---|
+{rows}
+
+**If the report says `PASS`**, let the pair ask three questions:
+
+- Is a surface `not judged`? Then give `loss=`, and `optimizer=` with `steps=`.
+- Does an input reach the changed line (a branch, a bound), and in the mode that was run?
+- Is it a mistake at all? `stop_gradient` around a value that torch detaches too changes nothing.
+
+If none of them helps, `prove` cannot see the mistake. Keep it for the discussion.
+
+- **Expect** “it passes, so the port is right”. A `PASS` holds for the given inputs and arguments.
+"""
 DISCUSSIONS = {
     1: "An error names the mistake where it is made, and costs a `clone()` in programs that are "
     "right. A program that trains is convenient, and says nothing when a path is cut by mistake. "
@@ -93,8 +167,19 @@ def section() -> str:
                 f"- **Answer.** {answer(one.setting)}",
                 f"- **Expect** “{one.says}”. {one.thinks}\n",
             ]
+        if session == OPEN_SESSION:
+            parts.append(open_exercise())
         parts.append(f"**Discuss.** {DISCUSSIONS[session]}\n")
     return "\n".join(parts)
+
+
+def open_exercise() -> str:
+    """Return the notes on the homework and the open exercise."""
+    rows = (
+        f"| `{one.right}` | `{one.wrong}` | {', '.join(one.fails)} | {one.says} | {one.comment} |"
+        for one in MISTAKES
+    )
+    return OPEN_EXERCISE.format(rows="\n".join(rows))
 
 
 def network() -> str:

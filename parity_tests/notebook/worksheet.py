@@ -124,7 +124,8 @@ def _lesson(lesson: Lesson) -> str:
     tasks = [entry for entry in both if entry.kind == "Exercise"]
     if lesson.session:
         predictions = course.PREDICTIONS[lesson.session]
-        questions += [f"{one.asks} (Stepper, setting `{one.setting}`)" for one in predictions]
+        on_stepper = [f"{one.asks} (Stepper, setting `{one.setting}`)" for one in predictions]
+        questions = [*on_stepper, *questions]  # in the order of the course
         tasks += [Entry("Exercise", "", text, "") for text in open_exercises(lesson.session)]
     else:
         predictions = ()

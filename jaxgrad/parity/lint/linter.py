@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad._core import compat, paths
+from jaxgrad._core import compat, paths, refusals
 from jaxgrad._core.jaxpr import live_inputs
 from jaxgrad._core.torch_versions import convention, newer_than_known, supported
 from jaxgrad._core.typing import PyTree
@@ -58,6 +58,7 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
 
     Torch: none; its conventions are those of `jaxgrad.functional.at(torch)`.
     """
+    refusals.non_function("lint", "fn", fn)
     version = supported(torch) if torch else convention()
     newer = "" if torch else newer_than_known()
     leaves, treedef = jax.tree.flatten(args)

@@ -117,6 +117,9 @@ def port(
         raise PortError(f"scan= needs True or False, got {type(scan).__name__}")
     if scan and style == "nnx":
         raise PortError('style="nnx" writes no lax.scan; leave out scan=')
+    if not isinstance(module, nn.Module):
+        kind = f"the class {module.__name__}" if isinstance(module, type) else type(module).__name__
+        raise PortError(f"port writes a torch.nn.Module; the first argument is {kind}")
     recipe = recipe_of(module, optimizer, loss, targets, scheduler, clip)
     show = progress or silent
 

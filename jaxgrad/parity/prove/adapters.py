@@ -7,7 +7,6 @@ import fnmatch
 import functools
 import importlib.metadata
 import inspect
-import pathlib
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -18,6 +17,7 @@ import numpy as np
 
 from jaxgrad._core import paths
 from jaxgrad._core.copies import copy_to_numpy, is_tensor
+from jaxgrad._core.source import short_name
 from jaxgrad.parity.prove.users import ProofError as ProofError
 from jaxgrad.parity.prove.users import running
 
@@ -328,7 +328,7 @@ def name_of(fn: Any) -> str:
     code = getattr(inner, "__code__", None)
     if isinstance(code, types.CodeType):
         name = str(getattr(inner, "__qualname__", "fn")).rpartition(".")[2]
-        return f"{name} ({pathlib.Path(code.co_filename).name}:{code.co_firstlineno})"
+        return f"{name} ({short_name(code.co_filename)}:{code.co_firstlineno})"
     return type(fn).__name__
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import linecache
-import pathlib
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -54,7 +53,7 @@ def of_torch(module: Any, name: str = "", line: str = "") -> Listing | None:
     name_of_file, _, number = line.rpartition(":")
     for kind in dict.fromkeys(map(type, module.modules())):
         file = _place(getattr(kind, "forward", None))[0]
-        if number.isdigit() and pathlib.Path(file).name == name_of_file:
+        if number.isdigit() and source.short_name(file) == name_of_file:
             return _cut(file, function_lines(file, int(number)), (int(number),))
     if _is_torchs(type(module)):
         return _printed(module, name)
@@ -86,7 +85,7 @@ def with_class(listing: Listing | None, module: Any) -> Listing | None:
         return listing
     for kind in dict.fromkeys(map(type, module.modules())):
         file, numbers = _place(getattr(kind, "forward", None))
-        if listing.file == pathlib.Path(file).name and listing.start in numbers:
+        if listing.file == source.short_name(file) and listing.start in numbers:
             return _widened(listing, file, class_lines(file, listing.start))
     return listing
 
@@ -98,7 +97,7 @@ def with_callees(listing: Listing | None, equations: Iterable[jex_core.JaxprEqn]
     places = {place for eqn in equations if (place := source.user_place(eqn)) is not None}
     for file, number in sorted(places):
         shown = range(listing.start, listing.start + len(listing.lines))
-        is_same = pathlib.Path(file).name == listing.file and number not in shown
+        is_same = source.short_name(file) == listing.file and number not in shown
         if is_same and linecache.getline(file, listing.start).rstrip("\n") == listing.lines[0]:
             listing = _widened(listing, file, function_lines(file, number))
     return listing
@@ -122,7 +121,7 @@ def _cut(file: str, numbers: list[int], marked: tuple[int, ...]) -> Listing | No
     numbers = numbers[skipped : skipped + LINES]
     lines = tuple(linecache.getline(file, n).rstrip("\n") for n in numbers)
     marked = tuple(n for n in marked if n in numbers)
-    return Listing(pathlib.Path(file).name, numbers[0], lines, marked)
+    return Listing(source.short_name(file), numbers[0], lines, marked)
 
 
 def _printed(module: Any, name: str) -> Listing | None:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxgrad._core import source
 from jaxgrad.parity.prove import page
 from jaxgrad.parity.prove.edits import Edit
 from jaxgrad.parity.prove.listings import Listing
@@ -77,7 +78,7 @@ class Finding:
             lines.append(f"  {self.label}: {self.cause}")
         if self.edit is not None:
             _, *diff = str(self.edit).splitlines()
-            place = f"{pathlib.Path(self.edit.file).name}:{self.edit.line}"
+            place = f"{source.short_name(self.edit.file)}:{self.edit.line}"
             lines += [f"  suggested change in {place}", *(f"    {line}" for line in diff)]
         elif self.source:
             lines.append(f"  JAX code: {self.source}")

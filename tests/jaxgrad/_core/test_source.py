@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pathlib
 import re
+import sys
+import types
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 from jaxgrad._core import source
 from tests.jaxgrad._core.jaxpr.programs import evaluated, sines_of
@@ -38,3 +41,41 @@ def test_the_expression_of_an_equation() -> None:
     lines = pathlib.Path(__file__).read_text(encoding="utf-8").splitlines()
     texts = [lines[s.line - 1][s.column : s.end_column] for s in spans if s is not None]
     assert texts == ["jnp.sin(x)", "3.0 * jnp.sin(x)"]
+
+
+def test_a_cell_of_a_notebook_has_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place in a cell names the cell's number, as IPython does, not its temporary file."""
+    cells = {"/tmp/ipykernel_7/226.py": "In[3]", "<ipython-input-4-ab12>": "In[4]"}
+
+    def label(name: str) -> tuple[str, str] | None:
+        return ("Cell", cells[name]) if name in cells else None
+
+    shell = types.SimpleNamespace(compile=types.SimpleNamespace(format_code_name=label))
+    fake = types.SimpleNamespace(get_ipython=lambda: shell)
+    monkeypatch.setitem(sys.modules, "IPython", fake)
+    code = "from jax import lax\ndef f(x):\n    return lax.sin(x)\n"
+
+    assert source.short_name("/home/me/port.py") == "port.py"
+    assert source.short_name("/home/me/port.py", folders=1) == "me/port.py"
+    assert source.short_name("/tmp/ipykernel_7/226.py", folders=1) == "cell 3"
+    for path, number in (("/tmp/ipykernel_7/226.py", 3), ("<ipython-input-4-ab12>", 4)):
+        scope: dict[str, Any] = {}
+        exec(compile(code, path, "exec"), scope)
+        (eqn,) = jax.make_jaxpr(scope["f"])(1.0).jaxpr.eqns
+        assert source.short_name(path) == f"cell {number}"
+        assert source.user_line(eqn) == source.short_line(eqn) == f"cell {number}:3"
+        assert source.user_lines(eqn)[0] == f"cell {number}:3"
+        assert source.file_of([eqn], f"cell {number}:3") == path
+
+
+@pytest.mark.parametrize("fake", [None, types.SimpleNamespace(get_ipython=lambda: None)])
+def test_without_a_shell_a_place_has_the_name_of_the_file(
+    fake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file keeps its name if IPython is not imported, or imported and not running."""
+    if fake is None:
+        monkeypatch.delitem(sys.modules, "IPython", raising=False)
+    else:
+        monkeypatch.setitem(sys.modules, "IPython", fake)
+
+    assert source.short_name("/tmp/ipykernel_7/226.py") == "226.py"

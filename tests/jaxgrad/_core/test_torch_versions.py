@@ -42,9 +42,9 @@ def test_an_unknown_version_raises_and_names_the_known_ones(version):
         BOUND_OF_CLAMP.holds(version)
 
 
-@pytest.mark.parametrize("version", ["newest", 2.13])
-def test_what_is_no_version_raises(version):
-    words = f"{version!r} is not a version of torch; write it as '2.15'"
+@pytest.mark.parametrize(("version", "example"), [("newest", NEWEST), (2.13, "2.13")])
+def test_what_is_no_version_raises(version, example):
+    words = f"{version!r} is not a version of torch; write it as '{example}'"
     with pytest.raises(ValueError, match=words):
         supported(version)
 

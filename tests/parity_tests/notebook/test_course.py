@@ -4,12 +4,24 @@ import collections
 import itertools
 import re
 import tomllib
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 from jaxgrad._core.torch_versions import NEWEST
-from parity_tests.notebook.course import DISCUSSIONS, PREDICTIONS, answer, network, section
+from parity_tests.notebook.course import (
+    DISCUSSIONS,
+    MISTAKES,
+    OPEN_SESSION,
+    PREDICTIONS,
+    answer,
+    network,
+    open_exercise,
+    section,
+)
+from parity_tests.notebook.worksheet import open_exercises
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.stepper.program import jax_program, torch_program
 
@@ -82,7 +94,7 @@ def test_the_section_has_three_sessions():
     text = section()
 
     assert re.findall(r"^### Session (\d)$", text, re.MULTILINE) == ["1", "2", "3"]
-    assert text.count("**Discuss.**") == 3 and text.count("- **Expect** “") == 5
+    assert text.count("**Discuss.**") == 3 and text.count("- **Expect** “") == 6
     assert text.index(network()) < text.index("### Session 1")
 
 
@@ -150,3 +162,30 @@ def test_the_pages_and_the_notebooks_print_the_stated_versions():
     assert {v for block in blocks for v in re.findall(r"torch (2\.\d+)", block)} == {NEWEST}
     drawn = {v for book in books for v in re.findall(r"torch (2\.\d+)[\d.+a-z]* · autograd", book)}
     assert drawn == {pinned}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda one: one.wrong)
+def test_prove_says_of_a_mistake_what_the_notes_state(mistake, tmp_path):
+    """The outputs agree, the named surfaces fail, and the report names the cause."""
+    script = (ROOT / "notebooks" / "prove_your_port.py").read_text(encoding="utf-8")
+    _, _, start = script.partition("import dataclasses\n")
+    program = start.partition("# ## A port that passes")[0]
+    assert program.count(mistake.right) == 1
+    file = tmp_path / "port.py"
+    file.write_text(program.replace(mistake.right, mistake.wrong), encoding="utf-8")
+    scope: dict[str, Any] = {}
+
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), scope)
+    report = scope["prove_port"](scope["port"])
+
+    assert report.surfaces["forward"].verdict == "pass"
+    failed = [name for name, surface in report.surfaces.items() if surface.verdict == "fail"]
+    assert tuple(failed) == mistake.fails
+    assert mistake.says in report.first.cause
+
+
+def test_the_open_exercise_has_notes():
+    """The session with an open exercise has notes, with a row for each mistake."""
+    assert [number for number in PREDICTIONS if open_exercises(number)] == [OPEN_SESSION]
+    text = section().partition(f"### Session {OPEN_SESSION}")[2]
+    assert open_exercise() in text and all(f"| `{one.wrong}` |" in text for one in MISTAKES)

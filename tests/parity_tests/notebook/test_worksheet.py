@@ -33,7 +33,7 @@ def test_the_page_is_current():
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.notebook)
 def test_a_lesson_has_every_question_and_exercise_of_its_notebook(lesson):
-    """A lesson has the questions of its notebook, then those of the course on the stepper."""
+    """A lesson has the questions of the course on the stepper, then those of its notebook."""
     book = json.loads((FOLDER / f"{lesson.notebook}.ipynb").read_text(encoding="utf-8"))
     _, _, rest = PAGE.partition(f"({FOLDER.name}/{lesson.notebook}.ipynb)".replace("(", "(../"))
     part = rest.split("\n## ")[0]
@@ -41,6 +41,8 @@ def test_a_lesson_has_every_question_and_exercise_of_its_notebook(lesson):
     stepper = [one.asks for one in course.PREDICTIONS[lesson.session]] if lesson.session else []
 
     assert texts and all(part.count(text) == 1 for text in [*texts, *stepper])
+    places = [part.index(text) for text in [*stepper, texts[0]]]
+    assert places == sorted(places)
     assert part.count("I expect") == sum(e.kind == "Predict" for e in entries(book)) + len(stepper)
     tasks = [*(e for e in entries(book) if e.kind == "Exercise"), *open_exercises(lesson.session)]
     assert part.count("My solution") == len(tasks)

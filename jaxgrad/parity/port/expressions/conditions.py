@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import operator
-import pathlib
 from collections.abc import Callable
 from typing import Any
 
+from jaxgrad._core.source import short_name
 from jaxgrad.parity.port.expressions import operators
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
@@ -55,7 +55,7 @@ def truth(value: Value, node: ast.AST, scope: Scope) -> bool:
         text = syntax.text(test)
         scope.assume(node, text)
         place = scope.place(node)
-        where = f"{pathlib.Path(place.file).name}:{place.line}"
+        where = f"{short_name(place.file)}:{place.line}"
         message = f"this port holds for {text}: torch takes another branch otherwise ({where})"
         scope.emit(ast.Assert(test, syntax.constant(message)))
         return answer

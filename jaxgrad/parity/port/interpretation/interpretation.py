@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -206,15 +207,23 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
             before = {name: x.clone() for name, x in fixed.tables(run.module).items()}
             interpret_entry(run, example)
             flags.require_unchanged(run, before)
-    except PortError:
-        _require_inputs(run.module, example, training)
+    except PortError as error:
+        if not _is_users(error.place):
+            _require_inputs(run.module, example, training)
         raise
     except Exception as error:
-        _require_inputs(run.module, example, training)
         place = getattr(error, "place", None)
+        if not _is_users(place):
+            _require_inputs(run.module, example, training)
         raise PortError(f"this raised {type(error).__name__}: {error}", place) from error
     finally:
         run.settings.rewind()
+
+
+def _is_users(place: Place | None) -> bool:
+    """Whether a place is a line of the user's, and not of torch."""
+    own = pathlib.Path(torch.__file__).parent
+    return place is not None and bool(place.file) and own not in pathlib.Path(place.file).parents
 
 
 def _require_inputs(module: nn.Module, example: PyTree, training: bool) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
-import pathlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ import torch
 from flax import nnx
 from torch import nn
 
+from jaxgrad._core.source import short_name
 from jaxgrad.parity.port.nnx import constructors, layers
 from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, Bodies
 from jaxgrad.parity.port.nnx.classes import Instance, alike, merged
@@ -191,7 +191,7 @@ def _doc(instance: Instance) -> str:
     kind = type(instance.module)
     has_forward = kind.forward is not nn.Module.forward
     code = inspect.unwrap(kind.forward if has_forward else kind.__init__).__code__
-    where = "/".join(pathlib.Path(code.co_filename).parts[-2:])
+    where = short_name(code.co_filename, folders=1)
     return f"{kind.__name__} ({where}:{code.co_firstlineno})."
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import pathlib
 import types
 from collections.abc import Mapping
+
+from jaxgrad._core.source import short_name
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,7 +18,7 @@ class Place:
     text: str = ""
 
     def __str__(self) -> str:
-        name = pathlib.Path(self.file).name
+        name = short_name(self.file)
         return f"{name}:{self.line}" + (f" `{self.text.strip()}`" if self.text else "")
 
 

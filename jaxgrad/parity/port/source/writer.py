@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import json
-import pathlib
 import re
 import textwrap
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from collections.abc import Sequence
 import torch
 from torch import nn
 
+from jaxgrad._core.source import short_name
 from jaxgrad._core.torch_versions import convention
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.line_breaks import WIDTH, fit
@@ -37,8 +37,8 @@ _STANDARD = ("import math", "from functools import partial")
 
 
 def short_path(path: str) -> str:
-    """Return the last folder and the name of a file."""
-    return "/".join(pathlib.Path(path).parts[-2:])
+    """Return the last folder and the name of a file, or the number of a notebook's cell."""
+    return short_name(path, folders=1)
 
 
 def title_of(module: nn.Module) -> str:

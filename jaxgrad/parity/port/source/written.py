@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import pathlib
 import types
 from typing import Any
 
+from jaxgrad._core.source import short_name
 from jaxgrad.parity.port.source.refusals import Hole, Place
 
 
@@ -53,4 +53,4 @@ class Assumption:
     @property
     def listed(self) -> str:
         """Its line in the docstring of the port."""
-        return f"- {self.text} ({pathlib.Path(self.place.file).name}:{self.place.line})"
+        return f"- {self.text} ({short_name(self.place.file)}:{self.place.line})"

@@ -8,6 +8,8 @@ from types import FrameType
 
 import torch
 
+from jaxgrad._core.source import is_generated, short_name
+
 
 _RUN = str(pathlib.Path(__file__).with_name("run.py"))  # calls the module; its callers are outside
 _HIDDEN = (str(pathlib.Path(torch.__file__).parent), str(pathlib.Path(__file__).parents[3]))
@@ -18,7 +20,7 @@ def user_line() -> str:
     frame = sys._getframe(1)
     while frame is not None and (path := frame.f_code.co_filename) != _RUN:
         if is_users(frame):
-            return f"{pathlib.Path(path).name}:{frame.f_lineno}"
+            return f"{short_name(path)}:{frame.f_lineno}"
         frame = frame.f_back
     return ""
 
@@ -26,4 +28,4 @@ def user_line() -> str:
 def is_users(frame: FrameType) -> bool:
     """Whether a frame runs the user's code, not torch's, jaxgrad's or generated code."""
     path = frame.f_code.co_filename
-    return not path.startswith(_HIDDEN) and path[:1] != "<" and not path.endswith("/functools.py")
+    return not (path.startswith(_HIDDEN) or is_generated(path) or path.endswith("/functools.py"))

@@ -57,3 +57,9 @@ def test_traced_arguments_are_an_error():
     """`lint` under `jit` raises TypeError, because traced arguments have no values."""
     with pytest.raises(TypeError, match="lint needs values, but an argument is traced"):
         jax.jit(lambda x: [lint(jnp.abs, x), x][1])(1.0)
+
+
+def test_what_is_no_function_is_refused():
+    """The error names the argument and its value."""
+    with pytest.raises(TypeError, match="lint: fn must be a function, but got 3"):
+        lint(3, jnp.ones(2))  # pyright: ignore[reportArgumentType]

@@ -281,3 +281,14 @@ def test_a_port_that_is_not_proved_is_not_returned(monkeypatch):
 
 def _wrong(dotted: Any) -> Any:
     return lambda text: dotted("jnp.sin" if text == "jnp.tanh" else text)
+
+
+@pytest.mark.parametrize(
+    ("module", "kind"),
+    [(nn.Linear, "the class Linear"), (torch.relu, "builtin_function_or_method")],
+)
+def test_what_is_no_module_is_refused(module, kind):
+    """The error says what was passed in place of a module."""
+    words = f"port writes a torch.nn.Module; the first argument is {kind}"
+    with pytest.raises(PortError, match=words):
+        port(module, (np.ones(3, np.float32),))
