@@ -23,6 +23,14 @@ from jaxgrad.parity import prove
 
 
 BLANK = "..."
+FIND_THE_MISTAKE = (
+    "The JAX program is a port of the torch program, but the two print different numbers, shown "
+    "below the program. Mark the wrong line, say what torch does there, and write the correct line."
+)
+MARKS_FOR_A_MISTAKE = (
+    "1 point for the line, 2 for the explanation, 2 for the correct line. Any line that gives "
+    "torch's numbers for these and for other inputs is correct. Try a second input:"
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -424,17 +432,11 @@ EXAMS = (
             ),
             Part(
                 "Part B: find the mistake",
-                "The JAX program is a port of the torch program, but the two print different "
-                "numbers, "
-                "shown below the program. Mark the wrong line, say what torch does there, and "
-                "write the correct line.",
+                FIND_THE_MISTAKE,
                 5,
-                "1 point for the line, 2 for the explanation, 2 for the correct line. Any line "
-                "that "
-                "gives torch's numbers for these and for other inputs is correct. Try a second "
-                "input: [0, −1, 2] in question 7 and 5 in 8. In question 8 `stopped = ...` "
-                "also counts as the line if the explanation says that `stop_gradient` has no "
-                "effect there. "
+                f"{MARKS_FOR_A_MISTAKE} [0, −1, 2] in question 7 and 5 in 8. In question 8 "
+                "`stopped = ...` also counts as the line if the explanation says that "
+                "`stop_gradient` has no effect there. "
                 "The 2 points for the correct line are for a change inside the differentiated "
                 "function: another value of `stopped`, such as 1.5, gives 3.0 for this input only.",
                 4,
@@ -579,15 +581,10 @@ EXAMS = (
             ),
             Part(
                 "Part F: find the mistake",
-                "The JAX program is a port of the torch program, but the two print different "
-                "numbers, "
-                "shown below the program. Mark the wrong line, say what torch does there, and "
-                "write the correct line.",
+                FIND_THE_MISTAKE,
                 5,
-                "1 point for the line, 2 for the explanation, 2 for the correct line. Any line "
-                "that "
-                "gives torch's numbers for these and for other inputs is correct. Try a second "
-                "input: `v` = 3 in question 15, a weight of 2 in 16 and [1, 2, 6] in 17.",
+                f"{MARKS_FOR_A_MISTAKE} `v` = 3 in question 15, a weight of 2 in 16 and "
+                "[1, 2, 6] in 17.",
                 4,
                 (
                     Question(

@@ -40,6 +40,7 @@ from jaxgrad.parity.port.training.steps import Step, write_step
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.params import Layout
 from jaxgrad.parity.port.values.static_inputs import FLAGS, NUMBERS, has_numbers, settled
+from jaxgrad.parity.prove.users import kind_of
 
 
 def port(
@@ -118,8 +119,7 @@ def port(
     if scan and style == "nnx":
         raise PortError('style="nnx" writes no lax.scan; leave out scan=')
     if not isinstance(module, nn.Module):
-        kind = f"the class {module.__name__}" if isinstance(module, type) else type(module).__name__
-        raise PortError(f"port writes a torch.nn.Module; the first argument is {kind}")
+        raise PortError(f"port writes a torch.nn.Module; the first argument is {kind_of(module)}")
     recipe = recipe_of(module, optimizer, loss, targets, scheduler, clip)
     show = progress or silent
 

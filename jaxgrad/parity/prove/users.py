@@ -60,6 +60,11 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def kind_of(value: Any) -> str:
+    """Return the type of a value, or which class it is: `the class Linear`."""
+    return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+
+
 def bug(error: BaseException) -> str:
     """Describe an exception that jaxgrad itself raised, with its innermost line in jaxgrad."""
     if isinstance(error, MemoryError):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import pathlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -33,6 +32,7 @@ from jaxgrad.parity.port.values.scope import Run
 from jaxgrad.parity.port.values.size_tests import SizeTests
 from jaxgrad.parity.port.values.values import tensors_in
 from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
+from jaxgrad.parity.prove.torch_side.frames import is_users_file
 from jaxgrad.parity.prove.users import first_line
 
 
@@ -221,13 +221,12 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
 
 
 def _is_users(place: Place | None) -> bool:
-    """Whether a place is a line of the user's, and not of torch."""
-    own = pathlib.Path(torch.__file__).parent
-    return place is not None and bool(place.file) and own not in pathlib.Path(place.file).parents
+    """Whether a place is a line of the user's; the call itself has a place without a file."""
+    return place is not None and bool(place.file) and is_users_file(place.file)
 
 
 def _require_inputs(module: nn.Module, example: PyTree, training: bool) -> None:
-    """Check that torch's module itself accepts the example inputs.
+    """Raise if torch's module does not accept the example inputs.
 
     Raises:
         PortError: It raises; the message has the shapes of the inputs.

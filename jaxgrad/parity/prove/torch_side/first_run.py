@@ -14,16 +14,13 @@ from jaxgrad.parity.prove.page import counted
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.torch_side import run as torch_run
 from jaxgrad.parity.prove.torch_side.values import TorchRun
-from jaxgrad.parity.prove.users import ProofError, described
+from jaxgrad.parity.prove.users import ProofError, described, kind_of
 
 
 def check_module(module: Any) -> None:
     """Check that the first argument is a module with finite parameters."""
     if not isinstance(module, nn.Module):
-        known = (
-            f"the class {module.__name__}" if isinstance(module, type) else type(module).__name__
-        )
-        raise ProofError(f"the first argument is {known}, not a torch.nn.Module")
+        raise ProofError(f"the first argument is {kind_of(module)}, not a torch.nn.Module")
     for name, x in [*module.named_parameters(), *module.named_buffers()]:
         if nn.parameter.is_lazy(x):
             raise ProofError(

@@ -27,5 +27,9 @@ def user_line() -> str:
 
 def is_users(frame: FrameType) -> bool:
     """Whether a frame runs the user's code, not torch's, jaxgrad's or generated code."""
-    path = frame.f_code.co_filename
+    return is_users_file(frame.f_code.co_filename)
+
+
+def is_users_file(path: str) -> bool:
+    """Whether a file is the user's, not torch's, jaxgrad's or generated code."""
     return not (path.startswith(_HIDDEN) or is_generated(path) or path.endswith("/functools.py"))
