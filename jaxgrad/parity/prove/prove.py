@@ -326,9 +326,7 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
     why, notes = None, ()
     if evidence.failed_gradient_draw is not None or judgements["structure"].surface.findings:
         why, notes = evidence.locate(lambda: gradient_causes.explain(evidence), None)
-    judgements["structure"] = structure.explained(
-        judgements["structure"], evidence.port.program, why
-    )
+    judgements["structure"] = structure.explained(judgements["structure"], evidence, why)
     judged = gradients.surface(evidence, why)
     judgements["gradients"] = judged._replace(notes=(*judged.notes, *notes))
     judgements["backward"] = backward.surface(evidence, why)
@@ -392,7 +390,7 @@ def _after_mistakes(
         with made.clock("updates"):
             found["updates"] = updates.surface(made, request)
     judgements |= {name: _made(judgement) for name, judgement in found.items()}
-    judgements["structure"] = structure.explained(earlier["structure"], made.port.program, why)
+    judgements["structure"] = structure.explained(earlier["structure"], made, why)
     return {n: edited.proved(made, request, judgement) for n, judgement in judgements.items()}
 
 

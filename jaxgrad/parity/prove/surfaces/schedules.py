@@ -407,10 +407,13 @@ def _gradients(evidence: Evidence) -> dict[str, Any]:
     return {n: g for n, g in named.items() if evidence.runs[0].grads.get(n) is not None}
 
 
-def _scaled(gradients: Mapping[str, Any], total: int) -> Iterator[dict[str, Any]]:
-    """Yield the gradients of each step."""
+def _scaled(
+    gradients: Mapping[str, Any], total: int, growth: float = 1.0
+) -> Iterator[dict[str, Any]]:
+    """Yield the gradients of each step, larger by a factor from step to step."""
     for step in range(1, total + 1):
-        yield {n: None if g is None else g * _factor(step) for n, g in gradients.items()}
+        factor = _factor(step) * growth ** (step - 1)
+        yield {n: None if g is None else g * factor for n, g in gradients.items()}
 
 
 def trains_alike(evidence: Evidence, one: Variant, other: Variant, steps: int = 8) -> bool:
@@ -426,7 +429,7 @@ def trains_alike(evidence: Evidence, one: Variant, other: Variant, steps: int = 
     for variant in (one, other):
         with clipping_by(variant.clip), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scaled = _scaled(gradients, steps)
+            scaled = _scaled(gradients, steps, growth=4.0)  # so that each norm is clipped once
             taken = evidence.torch_side.replay(variant.training, evidence.draws[0], scaled)
             weights.append([state for _, state in taken])
     before = evidence.draws[0].state

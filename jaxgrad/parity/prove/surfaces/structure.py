@@ -11,10 +11,14 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.flow import leaf_key, place
 from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.jax_side.port import Port
-from jaxgrad.parity.prove.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.page import counted
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
+
+_FROZEN = (
+    "a stop_gradient is missing; or, if your training step freezes the leaf, list the trained "
+    "leaves in trainable="
+)
 
 
 def surface(evidence: Evidence, *, has_optimizer: bool = False) -> Judgement:
@@ -54,11 +58,17 @@ def surface(evidence: Evidence, *, has_optimizer: bool = False) -> Judgement:
     return Judgement(Surface("structure", "fail", text, findings=tuple(findings)), notes)
 
 
-def explained(judgement: Judgement, program: JaxProgram, why: Explanation | None) -> Judgement:
-    """Name the tested causes in the findings that they explain."""
+def explained(judgement: Judgement, evidence: Evidence, why: Explanation | None) -> Judgement:
+    """Name the tested causes in the findings that they explain.
+
+    A frozen parameter keeps its own cause: a stop at one use of it is not what torch does.
+    """
     known = () if why is None else (why, *why.rest)
+    trained, program = evidence.torch_side.flags, evidence.port.program
 
     def with_cause(finding: Finding) -> Finding:
+        if not trained.get(finding.torch, True):
+            return finding
         cause = next((each for each in known if finding.torch in each.fixed), None)
         if cause is None:
             return finding
@@ -89,7 +99,7 @@ def _training(evidence: Evidence, name: str) -> Iterator[Finding]:
                 name,
                 where,
                 "the parameter is frozen in torch (requires_grad is False) but trained in JAX",
-                "a stop_gradient is missing; or list the trained leaves in trainable=",
+                _FROZEN,
             )
     elif mask is not None and not selected and gradient is not None:
         if by_framework is None:

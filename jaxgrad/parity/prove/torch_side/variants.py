@@ -286,6 +286,11 @@ def _settings(training: Training) -> Iterator[Variant]:
         yield changed(f"eps is {eps:g}", eps=eps)
     yield changed("the momentum is missing", momentum=0.0)
     yield changed("the dampening is missing", dampening=0.0)
+    yield Variant(
+        "the dampening applies to the first gradient too, torch's momentum buffer begins with the "
+        "whole gradient",
+        edited(training, _with_zero_buffers),
+    )
     for flag in ("nesterov", "amsgrad"):
         for value in (True, False):
             text = f"{flag} is {value}, torch uses {not value}"
@@ -296,10 +301,11 @@ def _settings(training: Training) -> Iterator[Variant]:
         yield changed(f"beta1 is {b1:g}", betas=lambda b, b1=b1: (b1, b[1]))
     for momentum in (0.9, 0.99):
         yield changed(f"the momentum is {momentum:g}", momentum=momentum)
-    yield changed(
-        "the weight decay is added to the gradient in one framework and decoupled in the other",
-        decoupled_weight_decay=lambda x: not x,
-    )
+    for decoupled, text in (
+        (True, "the weight decay is decoupled, torch adds it to the gradient"),
+        (False, "the weight decay is added to the gradient, torch decouples it"),
+    ):
+        yield changed(text, decoupled_weight_decay=functools.partial(_changed_to, decoupled))
     for root in (1e-8, 1e-7, 1e-6, 1e-16, 1e-15):
         edit = formulas.adam_with_root(root)
         yield Variant(f"eps_root is {root:g}, torch has none", edited(training, edit))
@@ -308,6 +314,17 @@ def _settings(training: Training) -> Iterator[Variant]:
             f"eps_root is {root:g} and eps is 0, torch adds eps outside the square root",
             edited(training, edit),
         )
+
+
+def _with_zero_buffers(optimizer: Any) -> Any:
+    """Let the momentum of an SGD with dampening begin at zero."""
+    groups = [group for group in optimizer.param_groups if group.get("dampening")]
+    if not groups:
+        raise ValueError("no momentum is dampened")
+    for group in groups:
+        for parameter in group["params"]:
+            optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+    return optimizer
 
 
 def _changed_to(new: bool, old: bool) -> bool:

@@ -472,12 +472,16 @@ def test_a_gradient_is_zero_if_it_is_missing(name, failed, zero):
 
 @pytest.mark.parametrize("confirmed", [False, True])
 def test_a_tested_cause_is_named_in_the_findings_that_it_explains(confirmed):
-    """The other findings keep their own cause, and only a confirmed one is called a cause."""
-    findings = tuple(Finding("structure", name, "leaf", "text", cause="own") for name in "ab")
+    """The others keep their own cause, as a frozen parameter does; not all is called a cause."""
+    findings = tuple(Finding("structure", name, "leaf", "text", cause="own") for name in "abc")
     judgement = Judgement(Surface("structure", "fail", "text", findings=findings))
-    why = Explanation("tested", frozenset("b"), complete=True, confirmed=confirmed)
-    program: Any = SimpleNamespace(equations={})
-    first, second = explained(judgement, program, why).surface.findings
+    why = Explanation("tested", frozenset("bc"), complete=True, confirmed=confirmed)
+    evidence: Any = SimpleNamespace(
+        port=SimpleNamespace(program=SimpleNamespace(equations={})),
+        torch_side=SimpleNamespace(flags={"a": True, "b": True, "c": False}),
+    )
+    first, second, frozen = explained(judgement, evidence, why).surface.findings
     assert (first.cause, first.tested) == ("own", False)
     assert (second.cause, second.tested) == ("tested", confirmed)
-    assert explained(judgement, program, None) == judgement
+    assert (frozen.cause, frozen.tested) == ("own", False)
+    assert explained(judgement, evidence, None) == judgement

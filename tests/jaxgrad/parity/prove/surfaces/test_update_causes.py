@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
@@ -80,7 +81,17 @@ CASES = {
     "L2": (
         lambda p: torch.optim.Adam(p, 1e-3, weight_decay=1e-2),
         optax.adamw(1e-3, weight_decay=1e-2),
-        "the weight decay is added to the gradient in one framework and decoupled in the other",
+        "the weight decay is decoupled, torch adds it to the gradient",
+    ),
+    "decoupled in torch": (
+        adamw,
+        optax.chain(optax.add_decayed_weights(1e-2), optax.adam(1e-3)),
+        "the weight decay is added to the gradient, torch decouples it",
+    ),
+    "dampened from the first step": (
+        lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, dampening=0.3),
+        optax.chain(optax.scale(0.7), optax.sgd(0.1, momentum=0.9)),
+        "the dampening applies to the first gradient too",
     ),
     "no clip": (clipped_by_a_hook, optax.sgd(0.1), "the gradients are not clipped"),
     "clip without eps": (
@@ -207,6 +218,25 @@ def test_two_changes_that_only_the_compared_steps_do_not_tell_apart_are_named(ev
     )
     (finding,) = updated(evidence, pair, 2).findings
     assert finding.tested and finding.cause.startswith("nesterov is True, torch uses False (")
+
+
+def test_a_clip_that_changes_no_gradient_is_not_confirmed(evidence: Evidence):
+    """If only the norm of all weights is above the bound, each clip of one weight changes none."""
+    count = len(evidence.port.program.param_paths)
+    norms = [float(np.linalg.norm(x)) for x in evidence.jax_gradients[0].leaves[:count]]
+    bound = (max(norms) + float(np.linalg.norm(norms))) / 2
+
+    def clip_each(updates: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        factors = jax.tree.map(lambda g: jnp.minimum(1.0, bound / jnp.linalg.norm(g)), updates)
+        return jax.tree.map(jnp.multiply, updates, factors), state
+
+    own = optax.GradientTransformation(lambda params: optax.EmptyState(), clip_each)
+    training = Training(sgd, optax.chain(own, optax.sgd(0.1)), clip=bound)
+    finding = updated(evidence, training, 1).findings[0]
+
+    assert not finding.tested
+    assert "either the gradients are not clipped, or " in finding.cause
+    assert "each weight's gradient is clipped by its own norm" in finding.cause
 
 
 def exponential(parameters: Any) -> Any:
