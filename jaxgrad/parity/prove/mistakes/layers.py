@@ -85,6 +85,17 @@ def batch_norm(call: TorchCall) -> Mistakes:
         f"module is in {modes[used]} mode"
     )
     yield call.replaced(text, f"module.{modes[not used]}()", **copies, training=not used)
+    if used:
+        text = (
+            "the port normalises with the running statistics after this batch is added to them, "
+            "torch with the batch's statistics"
+        )
+
+        def updated(**given: Any) -> Tensor:
+            call.func(**given)
+            return call.func(**{**given, "training": False})
+
+        yield call.replaced(text, **copies).by(text, updated)
     yield from affine(call)
 
 

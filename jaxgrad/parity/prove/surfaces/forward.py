@@ -172,7 +172,7 @@ def _guesses(
         rest = [i for i in region if i not in merged]
         inner = [i for i in rest if i not in rows]
         starts = locate_forward.origins(run, alignment, inner or rest, mapped)
-        return locate_forward.likely(run, lost, weights, starts)
+        return locate_forward.likely(run, alignment, lost, weights, starts)
 
     starts = origins(frozenset()) or ends[:1]
     last: Guess | None = None

@@ -181,14 +181,23 @@ def operands(run: TorchRun, lost: LostRegion, weights: WeightMap, i: int) -> set
     return keys | {leaf_key(leaf) for name in value.weights for leaf in weights.leaves_of(name)}
 
 
-def likely(run: TorchRun, lost: LostRegion, weights: WeightMap, starts: Sequence[int]) -> list[int]:
-    """Sort origins: first those whose operands also have an unmatched consumer in JAX.
+def likely(
+    run: TorchRun, alignment: Alignment, lost: LostRegion, weights: WeightMap, starts: Sequence[int]
+) -> list[int]:
+    """Sort origins: first those that JAX computes from the same operands, but otherwise.
 
     A correct port may lack a torch value, for example if it adds a mask elsewhere. In that
-    case, every JAX consumer of the same operands also reads an unmatched value.
+    case, every JAX consumer of the same operands also reads an unmatched value. Its mask may also
+    hold other large numbers; then the torch value reads a constant that does not occur in JAX.
     """
-    in_both = [i for i in starts if lost.first(operands(run, lost, weights, i))]
-    return in_both + [i for i in starts if i not in in_both]
+
+    def rank(i: int) -> int:
+        if not lost.first(operands(run, lost, weights, i)):
+            return 2
+        others = (k for k in _reads(run, i) if k != i and run.values[k].op != "input")
+        return int(not all(map(alignment.visible, others)))
+
+    return sorted(starts, key=rank)
 
 
 def hidden(run: TorchRun, alignment: Alignment) -> list[str]:

@@ -219,8 +219,18 @@ def test_an_origin_that_jax_lacks_too_comes_first():
         region={key(FLOW, "sin"), key(FLOW, "exp")}
     )
 
-    assert locate_forward.likely(record, lost, weights(), [2, 3]) == [3, 2]
-    assert locate_forward.likely(record, lost, weights(), [3, 2]) == [3, 2]
+    assert locate_forward.likely(record, aligned, lost, weights(), [2, 3]) == [3, 2]
+    assert locate_forward.likely(record, aligned, lost, weights(), [3, 2]) == [3, 2]
+
+
+def test_an_origin_that_reads_a_constant_of_torch_comes_later():
+    """A port may mask with another large number than torch, and be right."""
+    record = run(value("input"), value("cos"), value("mask"), value("add", 1, 2), value("sin", 1))
+    spots = (Spot(*key(FLOW, "dot_general")), Spot(*key(FLOW, "cos")))
+    aligned = alignment(LOST, (1,), LOST, LOST, LOST, spots=spots)
+    lost = locate_forward.lost_in_jax(FLOW, aligned, FLOW.outputs[0])
+
+    assert locate_forward.likely(record, aligned, lost, weights(), [3, 4]) == [4, 3]
 
 
 def test_a_scan_takes_rows_without_an_equation():
