@@ -15,6 +15,7 @@ from jaxgrad.parity.prove.page import counted
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 
+
 _FROZEN = (
     "a stop_gradient is missing; or, if your training step freezes the leaf, list the trained "
     "leaves in trainable="
