@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from jaxgrad._core.jaxpr import Path, abstract, is_inexact
 from jaxgrad.parity.compiling import differentiates_a_maximum, quick_jit
 from jaxgrad.parity.prove.jax_side import evaluation, lifting
 from jaxgrad.parity.prove.jax_side.evaluation import scale_cotangent
-from jaxgrad.parity.prove.jax_side.flow import Flow
+from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_key
 from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.jax_side.program import Key
 
@@ -31,7 +32,8 @@ class Gate(NamedTuple):
     kind: str = "use"  # "use": scale the cotangent of an operand; "stop": open a stop_gradient;
     # "tie": scale the cotangent of an operand where it equals the other operand; "finite": drop the
     # elements of an operand's cotangent that are NaN or infinite; "merge": use the result of
-    # `first`, the same hook or custom rule on the same value
+    # `first`, the same hook or custom rule on the same value; "straight": give the cotangent of the
+    # equation's result to the result `operand` of `first`, or to a leaf, instead of its operands
     first: Path = ()
 
 
@@ -101,6 +103,22 @@ def repeated(flow: Flow) -> list[list[Gate]]:
     ]
 
 
+def straight(flow: Flow, x: Sequence[Key], y: Sequence[Key]) -> list[Gate]:
+    """Return the gates that pass the gradient of a value straight to an earlier one.
+
+    Args:
+        flow: The flow of the program's values.
+        x: The values that may get the gradient, leaves included.
+        y: The results that may pass it.
+    """
+    return [
+        Gate(path, number, "straight", first)
+        for first, number in x
+        for path, _ in y
+        if path not in flow.program.closed and path[: len(first) - 1] == first[:-1]
+    ]
+
+
 class Gated:
     """The port's gradients as a function of the settings of some gates."""
 
@@ -115,7 +133,7 @@ class Gated:
         Args:
             draw: Random weights and inputs.
             settings: 0 closes a use. 1 opens a stop_gradient, drops the elements that are not
-                finite, or merges hooks.
+                finite, merges hooks, or passes a gradient straight through.
             slots: Values whose cotangents are returned too.
         """
         differentiate = self._opened if self._shows_maximum(settings) else self._differentiate
@@ -208,6 +226,9 @@ class Gated:
                     elif gate.kind == "merge":
                         pairs = zip(shared[gate.first], outs, strict=True)
                         outs = [jnp.where(numbers[n] > 0, x, y) for x, y in pairs]
+                    elif gate.kind == "straight" and gate.first in shared:
+                        x = shared[gate.first][gate.operand]
+                        outs = [_straight(x, y, numbers[n]) for y in outs]
                 if path in firsts:
                     shared[path] = outs
                 return outs
@@ -215,6 +236,7 @@ class Gated:
             def objective(floats: Any, slots: Any) -> Any:
                 pairs = zip(floats, integers, strict=True)
                 leaves = [n if x is None else x for x, n in pairs]
+                shared.update({leaf_key(i)[0]: [x] for i, x in enumerate(leaves)})
                 outs = evaluation.run_watched(
                     program, leaves, slots=slots, noise=noise, compute=compute
                 ).outputs
@@ -241,6 +263,14 @@ def _scale(gate: Gate, ins: Sequence[Any], number: Any) -> Any:
         return number
     x, y = ins[gate.operand], ins[1 - gate.operand]
     return jnp.where(x == y, number, 1.0)
+
+
+def _straight(x: Any, y: Any, passes: Any) -> Any:
+    """Return `y`; if `passes` is 1, its cotangent goes to `x`, and not to what `y` comes from."""
+    x = jnp.asarray(x)
+    if (x.shape, x.dtype) != (y.shape, y.dtype) or not jnp.issubdtype(x.dtype, jnp.inexact):
+        return y
+    return jnp.where(passes > 0, lax.stop_gradient(y) + (x - lax.stop_gradient(x)), y)
 
 
 @jax.custom_vjp

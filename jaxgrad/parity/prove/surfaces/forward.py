@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 
 MOST_MISTAKES = 3  # that are looked for, one after the other
+_ELSEWHERE = 2  # the rank of a torch value that a port may compute elsewhere
 
 
 def surface(evidence: Evidence) -> Judgement:
@@ -168,11 +169,20 @@ def _guesses(
     region = locate_forward.lost_in_torch(run, alignment, ends)
     rows = locate_forward.rows_of_scans(run, alignment, evidence.port.program)
 
-    def origins(merged: Set[int]) -> list[int]:
+    def rank(i: int) -> int:
+        return locate_forward.rank(run, alignment, lost, weights, i)
+
+    def starts_without(merged: Set[int]) -> list[int]:
         rest = [i for i in region if i not in merged]
         inner = [i for i in rest if i not in rows]
-        starts = locate_forward.origins(run, alignment, inner or rest, mapped)
-        return locate_forward.likely(run, alignment, lost, weights, starts)
+        return locate_forward.origins(run, alignment, inner or rest, mapped)
+
+    def origins(merged: Set[int]) -> list[int]:
+        every = found = starts_without(merged)
+        while found and min(map(rank, every)) == _ELSEWHERE:  # a correct port may lack them all
+            found = starts_without(merged | set(every))
+            every = [*every, *found]
+        return sorted(every, key=rank)
 
     starts = origins(frozenset()) or ends[:1]
     last: Guess | None = None

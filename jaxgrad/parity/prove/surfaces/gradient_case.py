@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -16,8 +17,9 @@ from jaxgrad.parity.prove.jax_side.flow import leaf_key, place
 from jaxgrad.parity.prove.jax_side.gates import Gate, Gated
 from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import Judged, judge
-from jaxgrad.parity.prove.surfaces import numbers
+from jaxgrad.parity.prove.surfaces import numbers, straight_through
 from jaxgrad.parity.prove.surfaces.compared import stopped
+from jaxgrad.parity.prove.surfaces.straight_through import STOPS
 from jaxgrad.parity.prove.torch_side.values import Change, TorchRun
 from jaxgrad.parity.ulp import scale_of
 
@@ -83,9 +85,11 @@ class Case:
         self.uses = gates.uses(flow, [*leaves, *values])[: 2 * MOST]
         self.ties = gates.ties(flow)[:MOST]
         self.repeated = gates.repeated(flow)[:MOST]
+        self.straight = self._straight()
         self.unbounded = gates.unbounded(flow)[: 2 * MOST] if self.not_finite else []
         merged = [gate for group in self.repeated for gate in group]
-        chosen = [*self.stops, *self.uses, *self.ties, *merged, *self.unbounded]
+        passing = [gate for group in self.straight.values() for gate in group]
+        chosen = [*self.stops, *self.uses, *self.ties, *merged, *passing, *self.unbounded]
         self.gated = Gated(port, chosen).differentiable(evidence.draws[draw])
         self.stops = [gate for gate in self.stops if gate in self.gated.gates]
         size = sum(np.size(x) for x in port.program.leaves) + sum(
@@ -96,6 +100,23 @@ class Case:
         self.actual = self.rerun({})
         self.compiling = evidence.clock.searched() - before  # CPU time in seconds
         self.wrong = self.differing(self.actual, self.run)
+
+    def _straight(self) -> dict[int, list[Gate]]:
+        """Return the gates that pass a gradient straight through where a `detach` of torch does."""
+        flow, weights = self.evidence.flow, self.evidence.port.weights
+        alignment = self.evidence.alignments[self.draw]
+
+        def keys(x: int | str) -> list[Key]:
+            if isinstance(x, str):
+                return [leaf_key(i) for i in weights.leaves_of(x)]
+            return [alignment.spots[k].key for k in alignment.candidates[x][:4]]
+
+        found = {}
+        for i, value in enumerate(self.run.values):
+            known = straight_through.estimator(self.run, i) if value.op in STOPS else None
+            if known is not None:
+                found[i] = gates.straight(flow, keys(known.x), keys(known.y))
+        return dict(itertools.islice(found.items(), MOST))
 
     def after(self, known: Explanation) -> Case:
         """Return the case in which one program is changed as an explanation says."""
@@ -284,7 +305,7 @@ def _affordable(size: float) -> int:
 
 def detached_operands(run: TorchRun) -> list[int]:
     """Return the values that torch detaches, and the results of `no_grad` that it reads."""
-    stops = [value for value in run.values if value.op in ("detach", "data")]
+    stops = [value for value in run.values if value.op in STOPS]
     results = stopped(run)
     read = [i for v in run.values if v.requires_grad for i in v.inputs if i in results]
     return list(dict.fromkeys([*(i for value in stops for i in value.inputs), *read]))

@@ -16,7 +16,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.jax_side.gates import Gate
 from jaxgrad.parity.prove.surfaces import hook_causes, infinite_derivatives, straight_through
 from jaxgrad.parity.prove.surfaces.gradient_case import Case, Explanation
-from jaxgrad.parity.prove.torch_side.values import Change
+from jaxgrad.parity.prove.torch_side.values import Change, Value
 
 
 MOST_MISTAKES = 3  # that are looked for, one after the other
@@ -65,7 +65,7 @@ def _chosen(case: Case) -> Explanation | None:
     if hook is not None and hook.complete:
         return hook
     use, tie = _missing_stops(case), _ties(case)
-    detach = _in_torch(case) if case.evidence.rerunnable else None
+    detach = _straight(case) or (_in_torch(case) if case.evidence.rerunnable else None)
     if detach is not None and use is not None and len(detach.fixed) >= len(use.fixed):
         use = _paired(detach, use)
     hooks = hook_causes.in_torch(case) if case.evidence.rerunnable else []
@@ -150,7 +150,7 @@ def _by_caller(case: Case, gates: Sequence[Gate]) -> list[tuple[str, tuple[Gate,
 
 def _in_torch(case: Case) -> Explanation | None:
     """Rerun torch without its detaches and its padding: its gradients should then be JAX's."""
-    evidence, run = case.evidence, case.evidence.runs[case.draw]
+    run = case.evidence.runs[case.draw]
     changed = [i for i, v in enumerate(run.values) if v.op in _CHANGES and v.call_number >= 0]
     padded = [i for i in changed if run.values[i].op == "embedding"]
     stops = [i for i in changed if i not in padded]
@@ -172,12 +172,9 @@ def _in_torch(case: Case) -> Explanation | None:
             f"torch without padding_idx, {case.names(fixed)})"
         )
     else:
-        kept = evidence.torch_side.run(evidence.draws[case.draw], keep=True).values
-        lines = [f"{v.line} {v.name}" for v in kept] if len(kept) == len(run.values) else []
-        places = [lines[i] if lines else run.values[i].name for i in group]
-        places = list(dict.fromkeys(places))
+        places = _in_words(case, group)
         it = "it" if len(group) == 1 else "these stops"
-        formula = straight_through.estimator(run, first)
+        formula = straight_through.formula(run, first)
         does = "passes the gradient straight through" if formula else "stops the gradient"
         text = (
             f"torch {does} at {' and at '.join(places)}, JAX does not (rerunning torch without "
@@ -189,6 +186,36 @@ def _in_torch(case: Case) -> Explanation | None:
     return Explanation(
         text, fixed, fixed == case.wrong, through=tuple(places), changes=changes, stops=stops
     )
+
+
+def _straight(case: Case) -> Explanation | None:
+    """Pass gradients straight through in JAX, as torch's `x + (y - x).detach()` does."""
+    run = case.evidence.runs[case.draw]
+    detaches = {gate: i for i, gates in case.straight.items() for gate in gates}
+    kept, fixed = case.best([(gate,) for gate in detaches], 1.0)
+    if not kept:
+        return None
+    passing = [gate for group in kept for gate in group]
+    stops = [detaches[gate] for gate in passing]
+    formulas = list(dict.fromkeys(straight_through.formula(run, i) for i in stops))
+    text = (
+        f"torch passes the gradient straight through at {' and at '.join(_in_words(case, stops))}, "
+        f"JAX does not (rerunning JAX so, {case.names(fixed)}); write {' and '.join(formulas)}"
+    )
+    key = passing[0].path, 0
+    settings = dict.fromkeys(passing, 1.0)
+    return Explanation(text, fixed, fixed == case.wrong, key, settings=settings)
+
+
+def _in_words(case: Case, numbers: Sequence[int]) -> list[str]:
+    """Return torch's line and name of each of some values of its run."""
+    evidence, run = case.evidence, case.evidence.runs[case.draw]
+    kept: Sequence[Value] = ()
+    if evidence.rerunnable:
+        kept = evidence.torch_side.run(evidence.draws[case.draw], keep=True).values
+    known = kept if len(kept) == len(run.values) else run.values
+    names = [f"{known[i].line} {known[i].name}".strip() for i in numbers]
+    return list(dict.fromkeys(names))
 
 
 def _identity(func: Any, args: Any, kwargs: Any) -> Any:

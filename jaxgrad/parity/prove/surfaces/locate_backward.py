@@ -135,7 +135,7 @@ def culprit(
     silent = [i for i in consumers if i not in run.contributions]
     stops = [i for i in silent if run.values[i].op in ("detach", "data")]
     if stops:
-        formula = straight_through.estimator(run, stops[0])
+        formula = straight_through.formula(run, stops[0])
         if formula:
             return stops[0], f"torch passes the gradient straight through here; write {formula}"
         return stops[0], "torch stops the gradient here, JAX does not"

@@ -181,23 +181,18 @@ def operands(run: TorchRun, lost: LostRegion, weights: WeightMap, i: int) -> set
     return keys | {leaf_key(leaf) for name in value.weights for leaf in weights.leaves_of(name)}
 
 
-def likely(
-    run: TorchRun, alignment: Alignment, lost: LostRegion, weights: WeightMap, starts: Sequence[int]
-) -> list[int]:
-    """Sort origins: first those that JAX computes from the same operands, but otherwise.
+def rank(run: TorchRun, alignment: Alignment, lost: LostRegion, weights: WeightMap, i: int) -> int:
+    """Return 0 if JAX computes an origin from the same operands, but otherwise; or else more.
 
     A correct port may lack a torch value, for example if it adds a mask elsewhere. In that
-    case, every JAX consumer of the same operands also reads an unmatched value. Its mask may also
-    hold other large numbers; then the torch value reads a constant that does not occur in JAX.
+    case, every JAX consumer of the same operands also reads an unmatched value, which is 2. Its
+    mask may also hold other large numbers; then the torch value reads a constant that does not
+    occur in JAX, which is 1.
     """
-
-    def rank(i: int) -> int:
-        if not lost.first(operands(run, lost, weights, i)):
-            return 2
-        others = (k for k in _reads(run, i) if k != i and run.values[k].op != "input")
-        return int(not all(map(alignment.visible, others)))
-
-    return sorted(starts, key=rank)
+    if not lost.first(operands(run, lost, weights, i)):
+        return 2
+    others = (k for k in _reads(run, i) if k != i and run.values[k].op != "input")
+    return int(not all(map(alignment.visible, others)))
 
 
 def hidden(run: TorchRun, alignment: Alignment) -> list[str]:

@@ -6,6 +6,8 @@ its operands and by its value, so `y.detach() + (x - x.detach())` is recognised 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import jax.numpy as jnp
 
 from jaxgrad.parity.prove.align.fingerprint import print_distance
@@ -13,22 +15,26 @@ from jaxgrad.parity.prove.torch_side.values import TorchRun
 
 
 _SUMS = {"add", "radd", "sub", "rsub"}
-_STOPS = {"detach", "data"}
+STOPS = {"detach", "data"}
 _DEPTH = 4  # nested sums and detaches
 _EQUAL = 1e-10  # the relative distance of two fingerprints of one value
 
 Operand = int | str  # a value of the run, or the name of a parameter
 
 
-def estimator(run: TorchRun, stop: int) -> str:
-    """Return the formula of the straight-through estimator to which a `detach` of torch belongs.
+class Estimator(NamedTuple):
+    """A value of a run that passes its gradient straight to another one."""
+
+    x: Operand  # gets the gradient
+    y: int  # has the value
+
+
+def estimator(run: TorchRun, stop: int) -> Estimator | None:
+    """Return the straight-through estimator to which a `detach` of torch belongs, if any.
 
     Args:
         run: torch's run.
         stop: The value that the `detach` returned.
-
-    Returns:
-        The formula in JAX, and what its letters are; an empty string if there is no estimator.
     """
     for total in range(stop, len(run.values)):
         if run.values[total].op not in _SUMS or stop not in _within(run, total):
@@ -39,14 +45,24 @@ def estimator(run: TorchRun, stop: int) -> str:
         for x in live:
             for y in stopped - {x}:
                 if len(live) == 1 and stopped == {x, y} and _same(run, total, y):
-                    return _formula(run, x, y)
-    return ""
+                    return Estimator(x, int(y))
+    return None
 
 
-def _formula(run: TorchRun, x: Operand, y: Operand) -> str:
-    value = run.values[y] if isinstance(y, int) else None
-    of_x = value is not None and (*value.inputs, *value.weights) == (x,)
-    if value is not None and of_x and callable(getattr(jnp, value.op, None)):
+def formula(run: TorchRun, stop: int) -> str:
+    """Return the estimator of a `detach` in JAX, and what its letters are; empty if there is none.
+
+    Args:
+        run: torch's run.
+        stop: The value that the `detach` returned.
+    """
+    found = estimator(run, stop)
+    return "" if found is None else _formula(run, *found)
+
+
+def _formula(run: TorchRun, x: Operand, y: int) -> str:
+    value = run.values[y]
+    if (*value.inputs, *value.weights) == (x,) and callable(getattr(jnp, value.op, None)):
         return f"x + lax.stop_gradient(jnp.{value.op}(x) - x){_where(run, x=x)}"
     return f"x + lax.stop_gradient(y - x){_where(run, x=x, y=y)}"
 
@@ -77,8 +93,8 @@ def _operands(
 ) -> set[tuple[Operand, bool]]:
     """Return the operands of nested sums, each with whether its gradient is stopped."""
     value = run.values[number]
-    stopped = stopped or value.op in _STOPS or not value.requires_grad
-    if depth == 0 or value.op not in _SUMS | _STOPS:
+    stopped = stopped or value.op in STOPS or not value.requires_grad
+    if depth == 0 or value.op not in _SUMS | STOPS:
         return {(number, stopped)}
     rest: set[tuple[Operand, bool]] = {(name, stopped) for name in value.weights}
     return rest.union(*(_operands(run, i, stopped=stopped, depth=depth - 1) for i in value.inputs))
@@ -87,6 +103,6 @@ def _operands(
 def _within(run: TorchRun, number: int, depth: int = _DEPTH) -> set[int]:
     """Return the values of nested sums and detaches."""
     value = run.values[number]
-    if depth == 0 or value.op not in _SUMS | _STOPS:
+    if depth == 0 or value.op not in _SUMS | STOPS:
         return {number}
     return {number}.union(*(_within(run, i, depth - 1) for i in value.inputs))

@@ -130,6 +130,33 @@ def test_each_operand_of_a_tie_has_its_own_gate():
     np.testing.assert_allclose(gradient(port, chosen, {chosen[1]: 0.0}), [2, 1.0, 3])
 
 
+@pytest.mark.parametrize(
+    "wrap", [lambda f: f, jax.jit, jax.checkpoint], ids=["eager", "jit", "remat"]
+)
+def test_a_gradient_can_pass_straight_through(wrap):
+    """The rounded value passes its gradient to a value before it, or to the leaf; values stay."""
+    port = OneLeaf(wrap(lambda x: 3 * jnp.round(2 * x) ** 2))
+    equations = port.program.equations.items()
+    before, after = (
+        next((path, 0) for path, eqn in equations if eqn.primitive.name == name)
+        for name in ("mul", "round")
+    )
+
+    for x, expected in ((before, 24 * X), (leaf_key(0), 12 * X)):
+        (chosen,) = gates.straight(port.flow, [x], [after])
+        np.testing.assert_allclose(gradient(port, [chosen], {}), 0 * X)
+        np.testing.assert_allclose(gradient(port, [chosen], {chosen: 1.0}), expected)
+
+
+def test_a_gradient_passes_only_to_a_value_of_the_same_shape():
+    """Another value is left alone."""
+    port = OneLeaf(lambda x: jnp.round(x[:, None] * 2)[:, 0] * x)
+    after = next(k for k, e in port.program.equations.items() if e.primitive.name == "round")
+    (chosen,) = gates.straight(port.flow, [leaf_key(0)], [(after, 0)])
+
+    np.testing.assert_allclose(gradient(port, [chosen], {chosen: 1.0}), 2 * X)
+
+
 def test_elements_that_are_not_finite_can_be_dropped():
     """The root's derivative is infinite at 0 and NaN below; the other elements keep theirs."""
     port = OneLeaf(lambda x: jnp.sqrt(x) + jnp.floor_divide(jnp.arange(3), 2))

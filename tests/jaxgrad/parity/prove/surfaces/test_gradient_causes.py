@@ -472,5 +472,5 @@ def test_a_lost_straight_through_estimator_is_named(detached):
 
     assert first is not None and first.tested
     assert first.cause.startswith("torch passes the gradient straight through at test_gradient_")
-    assert "(rerunning torch without it, all gradients agree); write x + lax.stop_" in first.cause
+    assert "(rerunning JAX so, all gradients agree); write x + lax.stop_" in first.cause
     assert "add a stop_gradient" not in str(report)

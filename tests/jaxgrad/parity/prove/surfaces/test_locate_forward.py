@@ -219,8 +219,8 @@ def test_an_origin_that_jax_lacks_too_comes_first():
         region={key(FLOW, "sin"), key(FLOW, "exp")}
     )
 
-    assert locate_forward.likely(record, aligned, lost, weights(), [2, 3]) == [3, 2]
-    assert locate_forward.likely(record, aligned, lost, weights(), [3, 2]) == [3, 2]
+    assert locate_forward.rank(record, aligned, lost, weights(), 2) == 2
+    assert locate_forward.rank(record, aligned, lost, weights(), 3) == 0
 
 
 def test_an_origin_that_reads_a_constant_of_torch_comes_later():
@@ -230,7 +230,8 @@ def test_an_origin_that_reads_a_constant_of_torch_comes_later():
     aligned = alignment(LOST, (1,), LOST, LOST, LOST, spots=spots)
     lost = locate_forward.lost_in_jax(FLOW, aligned, FLOW.outputs[0])
 
-    assert locate_forward.likely(record, aligned, lost, weights(), [3, 4]) == [4, 3]
+    assert locate_forward.rank(record, aligned, lost, weights(), 3) == 1
+    assert locate_forward.rank(record, aligned, lost, weights(), 4) == 0
 
 
 def test_a_scan_takes_rows_without_an_equation():
