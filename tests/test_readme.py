@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from jaxgrad.parity import Report
-from jaxgrad.parity.prove.surfaces.single_precision import NOTEWORTHY, Float32Error
+from jaxgrad.parity.prove.dtypes.single_precision import NOTEWORTHY, Float32Error
 from parity_tests.__main__ import main
 from parity_tests.audits.common_checks import RULES
 from parity_tests.case import load

@@ -27,8 +27,8 @@ from jaxgrad.parity import files, interrupts
 from jaxgrad.parity.port.command import COMMANDS
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.prove.command import UsageError, load, run
-from jaxgrad.parity.prove.page import passed_and_failed
 from jaxgrad.parity.prove.report import Report, render
+from jaxgrad.parity.prove.text import passed_and_failed
 
 
 OK, FAILED, USAGE, INTERNAL, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130

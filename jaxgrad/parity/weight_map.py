@@ -10,9 +10,9 @@ import numpy as np
 
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.prove.adapters import float64_on_cpu
-from jaxgrad.parity.prove.jax_side.port import names_of, state_of
-from jaxgrad.parity.prove.jax_side.program import widened
+from jaxgrad.parity.prove.record.adapters import float64_on_cpu
+from jaxgrad.parity.prove.record.jax_side.port import names_of, state_of
+from jaxgrad.parity.prove.record.jax_side.program import widened
 from jaxgrad.parity.prove.users import ProofError
 from jaxgrad.parity.prove.weights import resolve
 from jaxgrad.parity.prove.weights.blocks import Block, blocks_of

@@ -17,12 +17,12 @@ import optax
 import torch
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.adapters import Held, ProofError, as_function
-from jaxgrad.parity.prove.jax_side import program as jax_program
-from jaxgrad.parity.prove.sides import PerSide
-from jaxgrad.parity.prove.torch_side import run as torch_run
-from jaxgrad.parity.prove.torch_side.live import Live
-from jaxgrad.parity.prove.torch_side.loop import build_optimizer
+from jaxgrad.parity.prove.record.adapters import Held, ProofError, as_function
+from jaxgrad.parity.prove.record.jax_side import program as jax_program
+from jaxgrad.parity.prove.record.sides import PerSide
+from jaxgrad.parity.prove.record.torch_side import run as torch_run
+from jaxgrad.parity.prove.record.torch_side.live import Live
+from jaxgrad.parity.prove.record.torch_side.loop import build_optimizer
 from jaxgrad.parity.prove.training import as_training
 from jaxgrad.parity.prove.weights.resolve import weight_map
 

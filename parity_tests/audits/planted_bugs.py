@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from jaxgrad.parity import files
-from jaxgrad.parity.prove import adapters
+from jaxgrad.parity.prove.record import adapters
 from parity_tests.audits import common_checks, planted_causes, planted_pairs, report_goldens
 from parity_tests.audits.planted_runs import WRAPS, bugs, each, load, matches, names, prove_pair
 from parity_tests.ports.bug import Bug

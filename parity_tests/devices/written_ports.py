@@ -20,7 +20,7 @@ from jaxgrad.parity.interop import cast, map_leaves, to_numpy, to_torch
 from jaxgrad.parity.port.port import port
 from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.verifying import in_mode_of
-from jaxgrad.parity.prove.torch_side.trees import flat_outputs
+from jaxgrad.parity.prove.record.torch_side.trees import flat_outputs
 from parity_tests.runner.environment import torch_device
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from jaxgrad.parity.compare import FLOAT64_RTOL, FLOOR_ULP, TORCH_ERRORS, Leaf
-from jaxgrad.parity.prove.page import number
+from jaxgrad.parity.prove.text import number
 from parity_tests.case import Case
 from parity_tests.report.rows import shown
 from parity_tests.runner.engine import Result

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import markupsafe
 
 from jaxgrad.parity.compare import Leaf
-from jaxgrad.parity.prove.page import counted, number, template
+from jaxgrad.parity.prove.page import template
+from jaxgrad.parity.prove.text import counted, number
 from jaxgrad.parity.ulp import BINS
 from parity_tests.case import DTYPES, MODES, Case
 from parity_tests.report.drawing import drawing, style_of

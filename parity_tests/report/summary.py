@@ -3,7 +3,7 @@
 import collections
 from collections.abc import Iterable, Mapping, Sequence
 
-from jaxgrad.parity.prove.page import counted
+from jaxgrad.parity.prove.text import counted
 from parity_tests.report.rows import disagreement
 from parity_tests.runner.engine import Result
 

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from jaxgrad.parity import files
-from jaxgrad.parity.prove.page import passed_and_failed
+from jaxgrad.parity.prove.text import passed_and_failed
 from parity_tests.case import Case
 from parity_tests.runner.engine import Result
 from parity_tests.runner.selection import ROWS, Cell

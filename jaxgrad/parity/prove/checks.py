@@ -13,14 +13,14 @@ import numpy as np
 
 from jaxgrad._core import compat
 from jaxgrad.parity.interop import map_leaves, to_numpy
-from jaxgrad.parity.prove.adapters import JaxFunction
-from jaxgrad.parity.prove.jax_side import program as jax_program
-from jaxgrad.parity.prove.jax_side import purity
-from jaxgrad.parity.prove.jax_side.layouts import SAME, Layout
-from jaxgrad.parity.prove.jax_side.program import JaxProgram
-from jaxgrad.parity.prove.page import counted
+from jaxgrad.parity.prove.record.adapters import JaxFunction
+from jaxgrad.parity.prove.record.jax_side import program as jax_program
+from jaxgrad.parity.prove.record.jax_side import purity
+from jaxgrad.parity.prove.record.jax_side.layouts import SAME, Layout
+from jaxgrad.parity.prove.record.jax_side.program import JaxProgram
+from jaxgrad.parity.prove.record.sides import PerSide, as_pair
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.sides import PerSide, as_pair
+from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training import as_training
 from jaxgrad.parity.prove.users import ProofError, described, first_line, place_of, running, shown
 from jaxgrad.parity.prove.waivers import as_waivers

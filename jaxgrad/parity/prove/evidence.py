@@ -9,26 +9,40 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from jaxgrad.parity.prove import checks, pairing, tables
-from jaxgrad.parity.prove.adapters import JaxFunction, ProofError, as_function, trainable_mask
+from jaxgrad.parity.prove import checks
 from jaxgrad.parity.prove.align.align import Alignment
-from jaxgrad.parity.prove.alignments import aligned
+from jaxgrad.parity.prove.align.alignments import aligned
 from jaxgrad.parity.prove.clock import SEARCH, Clock, TimeLimit
-from jaxgrad.parity.prove.jax_side.evaluation import Watched
-from jaxgrad.parity.prove.jax_side.flow import Flow, leaf_of
-from jaxgrad.parity.prove.jax_side.inject import inject
-from jaxgrad.parity.prove.jax_side.native import retraced
-from jaxgrad.parity.prove.jax_side.port import Draw, Gradients, Port
-from jaxgrad.parity.prove.jax_side.program import JaxProgram, Key, Spot, flat
 from jaxgrad.parity.prove.judge import Judged, judge, max_difference, one_sided
-from jaxgrad.parity.prove.lazy import LazyList
+from jaxgrad.parity.prove.locate import compared
+from jaxgrad.parity.prove.locate import forward as locate_forward
+from jaxgrad.parity.prove.record import tables
+from jaxgrad.parity.prove.record.adapters import (
+    JaxFunction,
+    ProofError,
+    as_function,
+    trainable_mask,
+)
+from jaxgrad.parity.prove.record.jax_side.evaluation import Watched
+from jaxgrad.parity.prove.record.jax_side.flow import Flow, leaf_of
+from jaxgrad.parity.prove.record.jax_side.inject import inject
+from jaxgrad.parity.prove.record.jax_side.native import retraced
+from jaxgrad.parity.prove.record.jax_side.port import Draw, Gradients, Port
+from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key, Spot, flat
+from jaxgrad.parity.prove.record.lazy import LazyList
+from jaxgrad.parity.prove.record.torch_side.side import Drawn, TorchSide
+from jaxgrad.parity.prove.record.torch_side.values import (
+    Change,
+    Native,
+    TorchRun,
+    amplifying,
+    changes,
+)
+from jaxgrad.parity.prove.record.tracing import traced
 from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import compared, locate_forward
-from jaxgrad.parity.prove.torch_side.side import Drawn, TorchSide
-from jaxgrad.parity.prove.torch_side.values import Change, Native, TorchRun, amplifying, changes
-from jaxgrad.parity.prove.tracing import traced
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers
+from jaxgrad.parity.prove.weights import pairing
 from jaxgrad.parity.prove.weights.likeness import leaves_of
 from jaxgrad.parity.prove.weights.map import WeightMap
 from jaxgrad.parity.prove.weights.resolve import Returned, weight_map

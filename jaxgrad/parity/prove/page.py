@@ -1,4 +1,4 @@
-"""Render reports as one HTML page that works offline, and format its numbers."""
+"""Render reports as one HTML page that works offline."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import collections
 import math
 import os.path
 import pathlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from jaxgrad.parity.prove.text import counted, distinct, number, value
 
 
 if TYPE_CHECKING:
     import jinja2
 
 SIGNS = {"pass": "✓", "fail": "✗", "inconclusive": "?", "error": "!", "not judged": "–"}
-UNMATCHED = "torch modules without a matching JAX value (fused or inlined; not an error)"
-FOLLOWS = "follows from the first divergence"
 START = "start of the wrong path"
 UNRECORDED = "no gradient in torch"
 ROWS_SHOWN = 12
@@ -24,13 +24,18 @@ _TEMPLATE = pathlib.Path(__file__).with_name("page.html.j2")
 _STYLE = pathlib.Path(__file__).with_name("page.css")
 
 
-# `report` imports this module, so importing the type of a report here would be circular.
-def fill(reports: Sequence[Any], headline: str, outcome: Callable[[Any], str]) -> str:
-    """Fill the template of the page with reports."""
+def fill(reports: Sequence[Any], headline: str, words: Mapping[str, Any]) -> str:
+    """Fill the template of the page with reports.
+
+    Args:
+        reports: Results of `prove`.
+        headline: The sentence at the top.
+        words: Texts, and functions from a report to a text, that the template uses by name.
+    """
     return template(_TEMPLATE).render(
+        **words,
         reports=reports,
         headline=headline,
-        outcome=outcome,
         counted=counted,
         basename=os.path.basename,
         ordered=ordered,
@@ -39,10 +44,8 @@ def fill(reports: Sequence[Any], headline: str, outcome: Callable[[Any], str]) -
         shown_value=shown_value,
         distinct=distinct,
         signs=SIGNS,
-        unmatched=UNMATCHED,
         chain=CHAIN_SHOWN,
         folded=folded,
-        follows=FOLLOWS,
         verdict_of=verdict_of,
         counts=counts,
         start=START,
@@ -132,55 +135,12 @@ def folded(surfaces: Mapping[str, Any]) -> list[Any]:
     return sorted(surfaces.values(), key=lambda surface: surface.verdict in ("pass", "not judged"))
 
 
-def number(x: Any) -> str:
-    """Format a number with two significant digits; NaN and infinities become words."""
-    return f"{x:.2g}" if isinstance(x, float) and math.isfinite(x) else value(x)
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number with a noun: "1 value", "2 values"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
-def passed_and_failed(passed: int, failed: int, errors: int) -> str:
-    """Return `N passed, M failed`, with the errors among the failed ones if there are any."""
-    among = f" ({errors} with an error)" if errors else ""
-    return f"{passed} passed, {failed} failed{among}"
-
-
-def value(x: Any) -> str:
-    """Format a value with all digits, so that a difference of 1e-12 is visible."""
-    if x is None:
-        return ""
-    if isinstance(x, float) and not math.isfinite(x):
-        return "NaN" if math.isnan(x) else "∞" if x > 0 else "-∞"
-    return str(x)
-
-
 def shown_value(row: Mapping[str, Any], framework: str, other: str) -> str:
     """Format a value of a row; "None" if only the other framework has a value."""
     x, y = row[framework], row[other]
     if x is None and y is not None:
         return "None"
     return distinct(x, y if row["verdict"] == "fail" else None)
-
-
-def distinct(x: Any, y: Any, least: int = 4) -> str:
-    """Format a value with the digits that distinguish it from another one, at least four.
-
-    Example:
-        >>> distinct(0.12345678, 0.12345689)
-        '0.1234568'
-        >>> distinct(0.1 + 0.2, 0.3)
-        '0.3'
-    """
-    floats = isinstance(x, float) and math.isfinite(x) and isinstance(y, float | None)
-    if not floats:
-        return value(x)
-    if y is None or not math.isfinite(y) or abs(x - y) <= 1e-15 * max(abs(x), abs(y)):
-        return f"{x:.{least}g}"
-    digits = next(n for n in range(least, 18) if f"{x:.{n}g}" != f"{y:.{n}g}" or n == 17)
-    return f"{x:.{digits}g}"
 
 
 def _finite(x: Any) -> float:

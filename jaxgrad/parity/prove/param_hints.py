@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from jaxgrad._core import paths
-from jaxgrad.parity.prove.jax_side import program as jax_program
+from jaxgrad.parity.prove.record.jax_side import program as jax_program
 from jaxgrad.parity.prove.users import place_of
 
 

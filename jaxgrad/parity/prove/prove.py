@@ -19,18 +19,12 @@ import numpy as np
 
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
-from jaxgrad.parity.prove import (
-    adapters,
-    arguments,
-    checks,
-    edited,
-    listings,
-    origins,
-    progress_line,
-    users,
-)
+from jaxgrad.parity.prove import arguments, checks, listings, origins, progress_line, users
+from jaxgrad.parity.prove.causes import edited
 from jaxgrad.parity.prove.clock import Clock, TimeLimit
 from jaxgrad.parity.prove.evidence import Evidence, gather
+from jaxgrad.parity.prove.record import adapters
+from jaxgrad.parity.prove.record.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.report import (
     NO_OPTIMIZER,
     SURFACES,
@@ -41,7 +35,6 @@ from jaxgrad.parity.prove.report import (
     overall_verdict,
 )
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.weights.checkpoints import WeightMap
 from jaxgrad.parity.prove.weights.template import Template
@@ -302,15 +295,14 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
     The judgements are added one after the other, so that the first ones are there if the time limit
     ends the proof.
     """
+    from jaxgrad.parity.prove.beside import idle_bounds, other_inputs
+    from jaxgrad.parity.prove.causes import gradients as gradient_causes
+    from jaxgrad.parity.prove.dtypes import single_precision
     from jaxgrad.parity.prove.surfaces import (
         backward,
         forward,
-        gradient_causes,
         gradients,
-        idle_bounds,
-        other_inputs,
         precision,
-        single_precision,
         structure,
         updates,
     )
@@ -357,13 +349,8 @@ def _after_mistakes(
         request: The arguments of the proof.
         earlier: The structure and the forward surface.
     """
-    from jaxgrad.parity.prove.surfaces import (
-        backward,
-        gradient_causes,
-        gradients,
-        structure,
-        updates,
-    )
+    from jaxgrad.parity.prove.causes import gradients as gradient_causes
+    from jaxgrad.parity.prove.surfaces import backward, gradients, structure, updates
 
     texts = dict.fromkeys(SURFACES[2:], "the forward pass already differs")
     has_updates = request.optimizer is not None or request.has_state
@@ -373,7 +360,7 @@ def _after_mistakes(
     mistakes = earlier["forward"].mistakes
     made = None
     if mistakes is not None and evidence.may_search("the surfaces after the forward pass"):
-        from jaxgrad.parity.prove.surfaces import opening
+        from jaxgrad.parity.prove.causes import changed as opening
 
         made, _ = evidence.locate(lambda: opening.making(evidence, mistakes), None)
     if made is None:

@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgrad._core import source
-from jaxgrad.parity.prove import page
 from jaxgrad.parity.prove.edits import Edit
 from jaxgrad.parity.prove.listings import Listing
-from jaxgrad.parity.prove.torch_side.values import Mistakes
+from jaxgrad.parity.prove.record.torch_side.values import Mistakes
 
 
 SURFACES = ("structure", "forward", "backward", "gradients", "updates", "precision")
 ACCEPT = "accept="  # the place in JAX of a waiver that is out of date
+FOLLOWS = "follows from the first divergence"
+UNMATCHED = "torch modules without a matching JAX value (fused or inlined; not an error)"
 NO_OPTIMIZER = "no optimizer= was given"  # why the updates were not judged
 _ORDER = ("error", "fail", "inconclusive", "pass")
 
@@ -60,7 +61,7 @@ class Finding:
             if self.jax == ACCEPT
             else f"first divergence: {self.surface}, originates here"
             if self.originates
-            else f"difference: {self.surface}, {page.FOLLOWS}"
+            else f"difference: {self.surface}, {FOLLOWS}"
         )
 
     def headed(self, title: str) -> str:
@@ -212,14 +213,14 @@ class Report:
         if self.not_visible:
             shown = ", ".join(self.not_visible[:8])
             more = len(self.not_visible) - 8
-            lines += ["", f"{page.UNMATCHED}: {shown}"]
+            lines += ["", f"{UNMATCHED}: {shown}"]
             if more > 0:
                 lines[-1] += f" and {more} more"
         lines += [f"note: {note}" for note in self.notes]
         if self.seconds:
             total = sum(self.seconds.values())
             steps = ", ".join(f"{name} {s:.1f}" for name, s in self.seconds.items() if s >= 0.05)
-            lines.append(f"{total:.1f} s: {steps}")
+            lines.append(f"{total:.1f} s" + (f": {steps}" if steps else ""))
         return "\n".join(lines)
 
 
@@ -248,7 +249,10 @@ def render(reports: Sequence[Report], note: str = "") -> str:
         >>> "<h1>jaxgrad proof" in html
         True
     """
-    return page.fill(reports, f"{note} {headline(reports)}".strip(), outcome)
+    from jaxgrad.parity.prove import page  # only a page needs jinja2
+
+    words = {"outcome": outcome, "follows": FOLLOWS, "unmatched": UNMATCHED}
+    return page.fill(reports, f"{note} {headline(reports)}".strip(), words)
 
 
 def headline(reports: Sequence[Report]) -> str:

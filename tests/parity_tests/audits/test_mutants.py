@@ -8,7 +8,7 @@ import pytest
 from parity_tests.audits import mutants
 
 
-PATH = "jaxgrad/parity/prove/torch_side/frames.py"
+PATH = "jaxgrad/parity/prove/record/torch_side/frames.py"
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork")  # the children run no JAX program
 
 

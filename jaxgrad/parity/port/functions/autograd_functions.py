@@ -26,7 +26,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 from jaxgrad.parity.port.values.leaving import Returned
 from jaxgrad.parity.port.values.scope import CallSite, Scope
 from jaxgrad.parity.port.values.values import code_of, lift, real_of
-from jaxgrad.parity.prove.torch_side.trees import is_inexact
+from jaxgrad.parity.prove.record.torch_side.trees import is_inexact
 
 
 class Context(Value):

@@ -31,8 +31,8 @@ from jaxgrad.parity.port.values.inputs import attached, tensors
 from jaxgrad.parity.port.values.scope import Run
 from jaxgrad.parity.port.values.size_tests import SizeTests
 from jaxgrad.parity.port.values.values import tensors_in
-from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
-from jaxgrad.parity.prove.torch_side.frames import is_users_file
+from jaxgrad.parity.prove.record.torch_side.borrowed import Borrowed
+from jaxgrad.parity.prove.record.torch_side.frames import is_users_file
 from jaxgrad.parity.prove.users import first_line
 
 

@@ -19,7 +19,7 @@ from torch.overrides import TorchFunctionMode
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.interpretation.witnesses import resized
 from jaxgrad.parity.port.values.inputs import tensors
-from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
+from jaxgrad.parity.prove.record.torch_side.borrowed import Borrowed
 
 
 Line = tuple[str, int]  # a file and a line of it

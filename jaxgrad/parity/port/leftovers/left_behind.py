@@ -24,7 +24,7 @@ from jaxgrad.parity.port.modes.modes import in_mode
 from jaxgrad.parity.port.source.refusals import Place
 from jaxgrad.parity.port.values.equal import same
 from jaxgrad.parity.port.values.inputs import tensors
-from jaxgrad.parity.prove.torch_side.borrowed import Borrowed
+from jaxgrad.parity.prove.record.torch_side.borrowed import Borrowed
 
 
 @dataclasses.dataclass(frozen=True)

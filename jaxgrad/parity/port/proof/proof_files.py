@@ -18,8 +18,8 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.port.modes.idle_modes import pair_for
 from jaxgrad.parity.port.modes.modes import MODES, in_mode
 from jaxgrad.parity.port.proof.verifying import FORMAT, Files, digest, flattened
+from jaxgrad.parity.prove.record.torch_side.dump import dump
 from jaxgrad.parity.prove.report import Report
-from jaxgrad.parity.prove.torch_side.dump import dump
 
 
 def write_proof(

@@ -25,7 +25,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
     renamed,
 )
 from jaxgrad.parity.port.values.values import code_of
-from jaxgrad.parity.prove.torch_side.trees import public_names
+from jaxgrad.parity.prove.record.torch_side.trees import public_names
 
 
 def returned_code(result: Value) -> ast.expr:

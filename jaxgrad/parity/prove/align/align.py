@@ -14,7 +14,7 @@ from jaxgrad.parity.prove.align.fingerprint import (
     repeated,
     stack,
 )
-from jaxgrad.parity.prove.jax_side.program import Key, Spot
+from jaxgrad.parity.prove.record.jax_side.program import Key, Spot
 
 
 SAME = 1e-11  # fingerprints closer than this describe the same values

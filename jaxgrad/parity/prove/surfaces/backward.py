@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from jaxgrad.parity.prove.align.fingerprint import fingerprint, magnitude, print_distance
+from jaxgrad.parity.prove.causes.case import Explanation
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.jax_side.flow import place
-from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import CONTROL_SIZES
+from jaxgrad.parity.prove.locate import backward as locate_backward
+from jaxgrad.parity.prove.locate import cotangents as wrong_cotangent
+from jaxgrad.parity.prove.locate.forward import ROOT
+from jaxgrad.parity.prove.record.jax_side.flow import place
+from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces import locate_backward, wrong_cotangent
-from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
-from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
 
 
 def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:

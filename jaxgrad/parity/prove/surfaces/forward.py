@@ -10,28 +10,23 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from jaxgrad.parity.prove.align.align import Alignment
+from jaxgrad.parity.prove.causes import collectives, extra_masks, numbers, swapped_weights
+from jaxgrad.parity.prove.causes import constants as unequal_constants
+from jaxgrad.parity.prove.causes.constants import Unequal
+from jaxgrad.parity.prove.dtypes import dtype_branches
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.jax_side.flow import place
-from jaxgrad.parity.prove.jax_side.lines import quoted
-from jaxgrad.parity.prove.jax_side.program import Key
 from jaxgrad.parity.prove.judge import CONTROL_SIZES, Judged
+from jaxgrad.parity.prove.locate import forward as locate_forward
+from jaxgrad.parity.prove.locate.forward import LostRegion
+from jaxgrad.parity.prove.record.jax_side.flow import place
+from jaxgrad.parity.prove.record.jax_side.lines import quoted
+from jaxgrad.parity.prove.record.jax_side.program import Key
+from jaxgrad.parity.prove.record.torch_side.values import Change, Mistakes, TorchRun, Value
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces import (
-    collectives,
-    dtype_branches,
-    extra_masks,
-    locate_forward,
-    numbers,
-    swapped_weights,
-    unequal_constants,
-)
-from jaxgrad.parity.prove.surfaces.locate_forward import LostRegion
-from jaxgrad.parity.prove.surfaces.unequal_constants import Unequal
-from jaxgrad.parity.prove.torch_side.values import Change, Mistakes, TorchRun, Value
 
 
 if TYPE_CHECKING:
-    from jaxgrad.parity.prove.surfaces.forward_causes import Guess, Origins
+    from jaxgrad.parity.prove.causes.forward import Guess, Origins
 
 
 MOST_MISTAKES = 3  # that are looked for, one after the other
@@ -119,7 +114,7 @@ def _next(evidence: Evidence, changes: Sequence[Change]) -> Located | None:
     """Locate the next difference from a torch that makes one more mistake."""
     if len(evidence.mistakes) >= MOST_MISTAKES - 1:
         return None
-    from jaxgrad.parity.prove.surfaces import opening  # imports torch
+    from jaxgrad.parity.prove.causes import changed as opening  # imports torch
 
     changed = opening.changed(evidence, changes)
     draw = None if changed is None else changed.failed_output_draw
@@ -312,7 +307,7 @@ def _unused(evidence: Evidence, draw: int, start: int) -> str:
 
 
 def _opened(evidence: Evidence, op: str) -> Evidence | None:
-    from jaxgrad.parity.prove.surfaces import opening  # imports torch
+    from jaxgrad.parity.prove.causes import changed as opening  # imports torch
 
     return opening.opened(evidence, op)
 
@@ -345,7 +340,7 @@ def _tried(evidence: Evidence, draw: int, origins: Origins) -> Iterator[Guess]:
     """
     if not evidence.rerunnable:
         return
-    from jaxgrad.parity.prove.surfaces import forward_causes
+    from jaxgrad.parity.prove.causes import forward as forward_causes
 
     for last in reversed(range(len(evidence.runs))):
         judged = evidence.judge_outputs(last, evidence.jax_runs[last].outputs)

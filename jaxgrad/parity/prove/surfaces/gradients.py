@@ -6,14 +6,15 @@ import dataclasses
 import itertools
 from collections.abc import Sequence
 
-from jaxgrad.parity.prove.adapters import ProofError
+from jaxgrad.parity.prove.beside import conjugates
+from jaxgrad.parity.prove.causes import collectives, numbers
+from jaxgrad.parity.prove.causes.case import Explanation
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.jax_side.flow import place
-from jaxgrad.parity.prove.jax_side.lines import quoted
 from jaxgrad.parity.prove.judge import CONTROL_SIZES, Judged, judge
+from jaxgrad.parity.prove.record.adapters import ProofError
+from jaxgrad.parity.prove.record.jax_side.flow import place
+from jaxgrad.parity.prove.record.jax_side.lines import quoted
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces import collectives, conjugates, numbers
-from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 
 
 def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:

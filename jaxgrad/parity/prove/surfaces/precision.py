@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from jaxgrad.parity.prove.dtypes import rounded_outputs
+from jaxgrad.parity.prove.dtypes.roundings import Comparison, Rounding, representative
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.jax_side import native as jax_native
-from jaxgrad.parity.prove.jax_side.flow import place
-from jaxgrad.parity.prove.jax_side.inject import retraced
-from jaxgrad.parity.prove.jax_side.native import LOW
-from jaxgrad.parity.prove.jax_side.program import Key, Spot
+from jaxgrad.parity.prove.locate.forward import ROOT
+from jaxgrad.parity.prove.record.jax_side import native as jax_native
+from jaxgrad.parity.prove.record.jax_side.flow import place
+from jaxgrad.parity.prove.record.jax_side.inject import retraced
+from jaxgrad.parity.prove.record.jax_side.native import LOW
+from jaxgrad.parity.prove.record.jax_side.program import Key, Spot
+from jaxgrad.parity.prove.record.torch_side.values import Native, Stored
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import rounded_outputs, state_dtypes
-from jaxgrad.parity.prove.surfaces.locate_forward import ROOT
-from jaxgrad.parity.prove.surfaces.roundings import Comparison, Rounding, representative
-from jaxgrad.parity.prove.torch_side.values import Native, Stored
 from jaxgrad.parity.prove.training import Training, as_training
+from jaxgrad.parity.prove.training_steps import state_dtypes
 
 
 def surface(evidence: Evidence, request: Request) -> Judgement:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from jaxgrad.parity.prove.causes.case import Explanation
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.jax_side.flow import leaf_key, place
-from jaxgrad.parity.prove.jax_side.lines import quoted
-from jaxgrad.parity.prove.jax_side.port import Port
-from jaxgrad.parity.prove.page import counted
+from jaxgrad.parity.prove.record.jax_side.flow import leaf_key, place
+from jaxgrad.parity.prove.record.jax_side.lines import quoted
+from jaxgrad.parity.prove.record.jax_side.port import Port
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
+from jaxgrad.parity.prove.text import counted
 
 
 _FROZEN = (

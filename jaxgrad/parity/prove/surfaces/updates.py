@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
+from jaxgrad.parity.prove.causes import schedules
+from jaxgrad.parity.prove.dtypes import single_precision
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.report import NO_OPTIMIZER, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import (
-    buffer_updates,
-    later_calls,
-    schedules,
-    single_precision,
-    steps,
-    update_precision,
-)
 from jaxgrad.parity.prove.training import as_training
+from jaxgrad.parity.prove.training_steps import buffer_updates, later_calls, steps, update_precision
 
 
 def surface(evidence: Evidence, request: Request) -> Judgement:

@@ -11,9 +11,9 @@ import numpy as np
 
 from jaxgrad._core import paths as _paths
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.adapters import as_function
-from jaxgrad.parity.prove.jax_side import program as jax_program
-from jaxgrad.parity.prove.torch_side.side import TorchSide
+from jaxgrad.parity.prove.record.adapters import as_function
+from jaxgrad.parity.prove.record.jax_side import program as jax_program
+from jaxgrad.parity.prove.record.torch_side.side import TorchSide
 from jaxgrad.parity.prove.users import ProofError, described, running
 from jaxgrad.parity.prove.weights.map import ConversionRule, Tensors
 from jaxgrad.parity.prove.weights.stand_in import StandIn, kept_by_numpy, unwrapped

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxgrad.parity.prove.adapters import as_function
-from jaxgrad.parity.prove.jax_side import program as jax_program
-from jaxgrad.parity.prove.lazy import Lazy
-from jaxgrad.parity.prove.torch_side.side import TorchSide
+from jaxgrad.parity.prove.record.adapters import as_function
+from jaxgrad.parity.prove.record.jax_side import program as jax_program
+from jaxgrad.parity.prove.record.lazy import Lazy
+from jaxgrad.parity.prove.record.torch_side.side import TorchSide
 from jaxgrad.parity.prove.users import ProofError
 from jaxgrad.parity.prove.weights.by_value import varies
 from jaxgrad.parity.prove.weights.converter import Converter

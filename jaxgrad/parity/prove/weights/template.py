@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core import paths
-from jaxgrad.parity.prove import adapters
+from jaxgrad.parity.prove.record import adapters
 
 
 class Template:

@@ -14,8 +14,8 @@ from jax import lax
 from torch import nn
 
 from jaxgrad.parity import Surface, prove
-from jaxgrad.parity.prove import adapters
 from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.record import adapters
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import updates
 from parity_tests.case import identity

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 import torch
 
-from jaxgrad.parity.prove import adapters
 from jaxgrad.parity.prove.clock import Clock
 from jaxgrad.parity.prove.evidence import Evidence, gather
+from jaxgrad.parity.prove.record import adapters
+from jaxgrad.parity.prove.record.torch_side.factory import open_torch_side
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.torch_side.factory import open_torch_side
 from tests.jaxgrad.parity.prove._helpers import Net, arrays, port
 
 

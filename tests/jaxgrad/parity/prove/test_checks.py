@@ -10,7 +10,7 @@ import pytest
 
 from jaxgrad.parity import ProofError
 from jaxgrad.parity.prove import checks
-from jaxgrad.parity.prove.adapters import as_function
+from jaxgrad.parity.prove.record.adapters import as_function
 from jaxgrad.parity.prove.request import Request
 
 

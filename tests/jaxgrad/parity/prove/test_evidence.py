@@ -13,15 +13,15 @@ from torch import nn
 
 from jaxgrad.parity import ProofError, prove
 from jaxgrad.parity.prove import evidence as evidences
+from jaxgrad.parity.prove.beside import other_inputs
 from jaxgrad.parity.prove.clock import Clock
 from jaxgrad.parity.prove.evidence import Evidence, _first_fail, _mapped, gather
-from jaxgrad.parity.prove.jax_side import program as jax_program
-from jaxgrad.parity.prove.jax_side.flow import Flow
-from jaxgrad.parity.prove.jax_side.port import Port
 from jaxgrad.parity.prove.judge import MAX_ROUNDING, Judged, judge
+from jaxgrad.parity.prove.record.jax_side import program as jax_program
+from jaxgrad.parity.prove.record.jax_side.flow import Flow
+from jaxgrad.parity.prove.record.jax_side.port import Port
+from jaxgrad.parity.prove.record.torch_side.live import Live
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import other_inputs
-from jaxgrad.parity.prove.torch_side.live import Live
 from jaxgrad.parity.prove.weights.map import Piece, WeightMap
 
 

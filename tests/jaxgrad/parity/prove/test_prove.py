@@ -21,10 +21,12 @@ import jaxgrad
 from jaxgrad.parity import Finding, Report, Surface, prove
 from jaxgrad.parity.prove import clock as clocks
 from jaxgrad.parity.prove import evidence
+from jaxgrad.parity.prove.causes import updates as update_causes
+from jaxgrad.parity.prove.locate import forward as locate_forward
+from jaxgrad.parity.prove.record.torch_side.values import Call
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import forward, locate_forward, structure, update_causes
-from jaxgrad.parity.prove.torch_side.values import Call
+from jaxgrad.parity.prove.surfaces import forward, structure
 from parity_tests.audits import planted_bugs
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import Net, arrays, port, proved

@@ -12,7 +12,7 @@ from torch.optim.swa_utils import AveragedModel
 
 import jaxgrad
 from jaxgrad.parity import Training, prove
-from jaxgrad.parity.prove.adapters import ProofError
+from jaxgrad.parity.prove.record.adapters import ProofError
 from jaxgrad.parity.prove.training import as_training
 from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
 

@@ -5,7 +5,7 @@ import pytest
 
 from jaxgrad.parity.prove.align.align import Alignment, align
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
-from jaxgrad.parity.prove.jax_side.program import Spot
+from jaxgrad.parity.prove.record.jax_side.program import Spot
 
 
 X, Y = np.random.default_rng(0).standard_normal((2, 3, 4))

@@ -13,17 +13,18 @@ import numpy as np
 import pytest
 import torch
 
-from jaxgrad.parity.prove import adapters
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.causes.case import Explanation
 from jaxgrad.parity.prove.clock import Clock
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.judge import CONTROL_SIZES, Judged
+from jaxgrad.parity.prove.locate import cotangents as wrong_cotangent
+from jaxgrad.parity.prove.record import adapters
+from jaxgrad.parity.prove.record.torch_side.factory import open_torch_side
+from jaxgrad.parity.prove.record.torch_side.values import TorchRun, Value
 from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.surfaces import backward, wrong_cotangent
-from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
-from jaxgrad.parity.prove.torch_side.factory import open_torch_side
-from jaxgrad.parity.prove.torch_side.values import TorchRun, Value
+from jaxgrad.parity.prove.surfaces import backward
 from parity_tests.case import identity
 from tests.jaxgrad.parity.prove._helpers import Net, port
 

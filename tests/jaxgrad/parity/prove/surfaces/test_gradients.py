@@ -11,9 +11,9 @@ from jax import lax
 from torch import Tensor, nn
 
 from jaxgrad.parity import ProofError, prove
+from jaxgrad.parity.prove.causes.case import Explanation
 from jaxgrad.parity.prove.judge import MAX_ROUNDING, Judged
 from jaxgrad.parity.prove.surfaces import gradients
-from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 

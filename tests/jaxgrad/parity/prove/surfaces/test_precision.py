@@ -12,7 +12,7 @@ from flax import linen
 from torch import Tensor, nn
 
 from jaxgrad.parity import Report, dump, prove
-from jaxgrad.parity.prove.surfaces import rounded_outputs
+from jaxgrad.parity.prove.dtypes import rounded_outputs
 from jaxgrad.precision.autocast import autocast
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 

@@ -15,9 +15,9 @@ from jax import lax
 from torch import Tensor, nn
 
 from jaxgrad.parity import Finding, prove
-from jaxgrad.parity.prove.adapters import Trained
+from jaxgrad.parity.prove.causes.case import Explanation
+from jaxgrad.parity.prove.record.adapters import Trained
 from jaxgrad.parity.prove.report import Judgement, Surface
-from jaxgrad.parity.prove.surfaces.gradient_case import Explanation
 from jaxgrad.parity.prove.surfaces.structure import (
     _copies,
     _is_zero,

@@ -1,0 +1,1 @@
+"""Checks beside the six surfaces: other inputs, masks, bounds, conjugates."""

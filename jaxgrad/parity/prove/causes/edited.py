@@ -1,0 +1,190 @@
+"""Prove a suggested edit: compile the port's source with it, and compare the port with torch again.
+
+An edit is printed only if the edited source can be compiled and the port then agrees, or differs
+only later.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import dataclasses
+import gc
+import linecache
+import types
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import jax
+
+from jaxgrad.parity.prove.edits import Edit
+from jaxgrad.parity.prove.evidence import Evidence, rerun
+from jaxgrad.parity.prove.locate import forward as locate_forward
+from jaxgrad.parity.prove.report import Finding, Judgement
+from jaxgrad.parity.prove.request import Request
+
+
+def proved(evidence: Evidence, request: Request, judgement: Judgement) -> Judgement:
+    """Return a judgement without the suggested edits that do not mend what they are printed for."""
+    kept: dict[Edit, bool] = {}
+
+    def checked(finding: Finding) -> Finding:
+        edit = finding.edit
+        if edit is None:
+            return finding
+        if edit not in kept:
+            kept[edit] = (
+                evidence.may_search("the suggested change")
+                and evidence.locate(lambda: _mends(evidence, request, finding, edit), False)[0]
+            )
+        return finding if kept[edit] else dataclasses.replace(finding, edit=None)
+
+    surface = judgement.surface
+    if not any(finding.edit for finding in surface.findings):
+        return judgement
+    findings = tuple(map(checked, surface.findings))
+    return judgement._replace(surface=dataclasses.replace(surface, findings=findings))
+
+
+def without_edits(judgement: Judgement) -> Judgement:
+    """Return a judgement without its suggested edits, which there was no time to prove."""
+    surface = judgement.surface
+    findings = tuple(dataclasses.replace(finding, edit=None) for finding in surface.findings)
+    return judgement._replace(surface=dataclasses.replace(surface, findings=findings))
+
+
+def _mends(evidence: Evidence, request: Request, finding: Finding, edit: Edit) -> bool:
+    """Whether the port with an edit has what a finding says that it lacks."""
+    with applied(edit) as compiled:
+        new = rerun(evidence, request) if compiled else None
+    if new is None:
+        return False
+    if finding.surface == "forward":
+        return new.failed_output_draw is None or _is_later(new, finding)
+    before, after = (_wrong(x) for x in (evidence, new))
+    return after < before
+
+
+def _wrong(evidence: Evidence) -> set[str]:
+    """Return the names of the gradients that differ on a draw, or that only one program has."""
+    wrong = {j.name for each in evidence.judged_gradients for j in each if j.verdict == "fail"}
+    for name, gradient in evidence.runs[0].grads.items():
+        leaves = evidence.port.weights.leaves_of(name)
+        if leaves and (gradient is None) == any(evidence.port.reachable[i] for i in leaves):
+            wrong.add(name)
+    return wrong
+
+
+def _is_later(evidence: Evidence, finding: Finding) -> bool:
+    """Whether the first torch value that JAX does not compute comes after that of a finding."""
+    draw = evidence.failed_output_draw or 0
+    run, alignment = evidence.runs[draw], evidence.alignments[draw]
+    module = "" if finding.torch == locate_forward.ROOT else finding.torch
+    named = [i for i, v in enumerate(run.values) if (v.module, v.op) == (module, finding.op)]
+    ends = [i for i in run.output_values if i is not None and not alignment.visible(i)]
+    lost = locate_forward.lost_in_torch(run, alignment, ends)
+    return bool(named and lost) and not set(named) & set(lost)
+
+
+class Body(NamedTuple):
+    """What a `def` statement or a lambda gives to a function."""
+
+    code: types.CodeType
+    defaults: tuple[Any, ...] | None
+    named: dict[str, Any] | None  # defaults of arguments that only a name can pass
+
+
+@contextlib.contextmanager
+def applied(edit: Edit) -> Iterator[bool]:
+    """Run the functions of a file with an edit in a `with` block; False if that is impossible.
+
+    What JAX keeps of the functions that it has traced is forgotten before and after.
+    """
+    lines = linecache.getlines(edit.file)
+    changed = [*lines[: edit.line - 1], f"{edit.new}\n", *lines[edit.line :]]
+    try:
+        old, new = (_definitions("".join(x), edit.file) for x in (lines, changed))
+    except (SyntaxError, ValueError):
+        yield False
+        return
+    before = {f: Body(f.__code__, f.__defaults__, f.__kwdefaults__) for f in _functions(edit.file)}
+    pairs = list(zip(old, new, strict=False)) if len(old) == len(new) else []
+    after = {
+        f: body for f in before for a, b in pairs
+        if _alike(f.__code__, a.code) and (body := _changed(f, a, b)) not in (None, before[f])
+    }  # fmt: skip
+    _replace(after)
+    try:
+        yield bool(after)
+    finally:
+        _replace({f: before[f] for f in after})
+
+
+def _alike(a: types.CodeType, b: types.CodeType) -> bool:
+    """Whether two codes are those of one function, whatever flags the file was compiled with."""
+    kept = ("co_qualname", "co_firstlineno", "co_code", "co_names")
+    return all(getattr(a, name) == getattr(b, name) for name in kept)
+
+
+def _changed(function: types.FunctionType, old: Definition, new: Definition) -> Body | None:
+    """Return the new body of a function; None if the edit changes the variables around it."""
+    if old.code.co_freevars != new.code.co_freevars or len(old.defaults) != len(new.defaults):
+        return None
+    given = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    if len(given) != len(old.defaults):
+        return None
+    values = [
+        x if ast.dump(a) == ast.dump(b) else _evaluated(b, function)
+        for x, a, b in zip(given, old.defaults, new.defaults, strict=True)
+    ]
+    count = len(function.__defaults__ or ())
+    named = dict(zip(function.__kwdefaults__ or {}, values[count:], strict=True))
+    return Body(new.code, tuple(values[:count]) or None, named or None)
+
+
+def _evaluated(node: ast.expr, function: types.FunctionType) -> Any:
+    return eval(compile(ast.Expression(node), "<edit>", "eval"), function.__globals__)
+
+
+def _replace(bodies: Mapping[types.FunctionType, Body]) -> None:
+    for function, body in bodies.items():
+        function.__code__, function.__defaults__, function.__kwdefaults__ = body
+    if bodies:
+        jax.clear_caches()  # a jitted function is traced once, whatever its code is now
+
+
+class Definition(NamedTuple):
+    """A function in a file."""
+
+    code: types.CodeType
+    defaults: tuple[ast.expr, ...]
+
+
+def _definitions(text: str, file: str) -> list[Definition]:
+    """Return the functions of a file."""
+    tree = ast.parse(text)
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+    defaults: dict[tuple[int, str], tuple[ast.expr, ...]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, kinds):
+            name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+            decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+            line = min([node.lineno, *(x.lineno for x in decorators)])
+            named = (x for x in node.args.kw_defaults if x is not None)
+            defaults[line, name] = (*node.args.defaults, *named)
+    codes = _codes(compile(text, file, "exec", dont_inherit=True))
+    return [Definition(c, defaults.get((c.co_firstlineno, c.co_name), ())) for c in codes]
+
+
+def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Yield the code of all functions in a file, in the order of the file."""
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _functions(file: str) -> list[types.FunctionType]:
+    """Return the functions that were defined in a file and are alive."""
+    alive = (x for x in gc.get_objects() if type(x) is types.FunctionType)
+    return [f for f in alive if f.__code__.co_filename == file]

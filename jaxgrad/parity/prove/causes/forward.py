@@ -1,0 +1,575 @@
+"""Explain a wrong value: rerun torch with a common mistake in one call, and compare with JAX."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jaxgrad.parity.interop import map_leaves
+from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
+from jaxgrad.parity.prove.causes import exchanges, trials
+from jaxgrad.parity.prove.causes.acceptance import (
+    MARGIN,
+    UNKNOWN,
+    Compared,
+    compared,
+    confirms,
+    either,
+    range_of,
+)
+from jaxgrad.parity.prove.causes.mistakes.cells import GATES
+from jaxgrad.parity.prove.causes.mistakes.views import MOVES
+from jaxgrad.parity.prove.causes.numbers import SAME, find, find_multiple
+from jaxgrad.parity.prove.causes.trials import Trial
+from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.judge import judge, max_difference
+from jaxgrad.parity.prove.record.jax_side import evaluation
+from jaxgrad.parity.prove.record.jax_side.port import Draw
+from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals
+from jaxgrad.parity.prove.record.lazy import replaced
+from jaxgrad.parity.prove.record.torch_side.values import Change, Mistakes, TorchRun, Value
+
+
+_WORK = 2e8  # recorded numbers in all reruns of torch together
+_REORDERED = ("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "sum")
+_RERUNS = 200
+_NUMBERS = 32
+_LOST = 64
+# Calls after which the same elements may be in another order.
+_MOVES = MOVES | set(GATES) | {"repeat_interleave"}
+_ALTERNATIVES = 3  # mistakes that explain the same difference
+_ROUNDING = 1e-14  # relative to the scale
+_LARGER = 4.0  # times the numbers of a draw
+_CALLS = 64  # of one function, which are changed together
+
+
+Origins = Callable[[Set[int]], list[int]]
+
+
+class Guess(NamedTuple):
+    """A mistake that makes torch compute what JAX computes."""
+
+    value: int  # index of the torch value
+    key: Key | None  # the JAX value
+    text: str = ""  # empty if no mistake explains the difference
+    tested: str = ""  # how the mistake was tested, and what agrees with it
+    fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
+    tried: tuple[str, ...] = ()  # the mistakes that do not explain the difference
+    line: str = ""  # file:line of the call in torch's code
+    complete: bool = False  # whether it explains all outputs, by the rule of `acceptance`
+    needed: tuple[bool, ...] = ()  # for each earlier mistake, whether it is needed too
+    confirmed: bool = False  # whether no other mistake does
+    changes: tuple[Change, ...] = ()  # with which torch makes it too; of calls alone
+    weak: bool = False  # whether a correct port may compute what the mistake computes
+
+    def mistakes(self, evidence: Evidence) -> Mistakes | None:
+        """Return the mistakes that explain all outputs together, if they change calls alone."""
+        earlier = zip(evidence.mistakes, self.needed, strict=True)
+        every = (*(changes for changes, needed in earlier if needed), self.changes)
+        return Mistakes(every, evidence.opened) if self.changes else None
+
+    def cause(self, rest: str = "") -> str:
+        """Return the mistake and how it was tested, with the rest of this sentence."""
+        return f"{self.text} ({self.tested}{rest})" if self.text else ""
+
+
+class Tested(NamedTuple):
+    """A mistake with which torch has a result in common with JAX."""
+
+    trial: Trial
+    changes: tuple[Change, ...]
+    result: str  # "JAX's outputs", or less
+    complete: bool  # whether it explains all outputs, by the rule of `acceptance`
+    needed: tuple[bool, ...] = ()  # for each earlier mistake, whether it is needed too
+    rest: float = 0.0  # the largest difference that remains, relative to the scale
+
+
+class Search:
+    """The mistakes in some torch calls, tested on one draw of weights and inputs."""
+
+    def __init__(self, evidence: Evidence, draw: int):
+        self.evidence, self.draw = evidence, draw
+        self.run: TorchRun = evidence.torch_side.run(
+            evidence.draws[draw],
+            keep=True,
+            opened=evidence.opened,
+            changes=_joined(evidence.mistakes),
+        )
+        self.without = self._compared({})
+        self.spots, prints = evaluation.spots(evidence.jax_runs[draw].prints)
+        alignment = evidence.alignments[draw]
+        self.visible = alignment.visible
+        known = {k for i in range(len(alignment.first)) for k in alignment.matches(i)}
+        self.new = np.array([k for k in range(len(self.spots)) if k not in known], np.int64)
+        self.prints = prints[self.new]  # of the JAX values that do not occur in torch
+        every = [evaluation.spots(run.prints)[1] for run in evidence.jax_runs]
+        self.prints_of = [rows[self.new] for rows in every]  # the same on each draw
+        self.numbers = _numbers(evidence)
+        size = sum(float(value.print[0]) for value in self.run.values)
+        self.left = int(min(_RERUNS, max(8.0, _WORK / max(size, 1.0))))
+        self.tried: dict[str, None] = {}
+        self.starts: list[int] = []  # values at which the difference may begin
+        self.merged: set[int] = set()  # values of which JAX has a part: a correct port may merge
+
+    def spot(self, row: int) -> Spot:
+        """Return the JAX value of a row of `prints`."""
+        return self.spots[int(self.new[row])]
+
+    def visible_trials(self, i: int) -> Iterator[Trial]:
+        """Yield the mistakes whose result occurs in the JAX program, surest first."""
+        value = self.run.values[i]
+        if value.call is None or value.data is None or trials.in_place(value):
+            return
+        partial = []
+        for trial, x in trials.with_results(self.run, i, self.numbers):
+            row = None if np.array_equal(x, value.data) else find(x, self.prints)
+            self.tried[trial.text] = None
+            if row is None:
+                continue
+            read = (self.run.values[k].data for k in value.inputs)
+            operand = any(y is not None and np.array_equal(x, y) for y in read)
+            found = trial._replace(row=row, partial=trial.partial or operand, operand=operand)
+            if found.partial:
+                partial.append(found)
+            else:
+                yield found
+        yield from self.rewired([i])
+        yield from trials.reordered(self.run, i) if partial else ()
+        yield from partial
+        read = [k for j in (i, *self._moves(i)) for k in self.run.values[j].inputs]
+        yield from filter(None, map(self.multiple, (*reversed(read), i)))  # of an operand, or of it
+
+    def rewired(self, numbers: Iterable[int]) -> Iterator[Trial]:
+        """Yield the calls whose result occurs in JAX if they read another value."""
+        for i in numbers:
+            for trial, x in trials.rewired(self.run, i, self.visible):
+                row = find(x, self.prints)
+                if row is not None:
+                    yield trial._replace(row=row)
+
+    def lost(self, starts: Sequence[int]) -> list[int]:
+        """Return the first values that depend on `starts` and do not occur in JAX."""
+        after = set(starts)
+        for i, value in enumerate(self.run.values):
+            if after & set(value.inputs) and not self.visible(i):
+                after.add(i)
+        return sorted(after - set(starts))[:_LOST]
+
+    def constants(self, starts: Sequence[int]) -> list[int]:
+        """Return the values before `starts` that JAX does not have, such as a table of angles."""
+        before: list[int] = []
+        todo = list(starts)
+        while todo:
+            for k in self.run.values[todo.pop()].inputs:
+                if not self.visible(k) and k not in (*before, *starts):
+                    before.append(k)
+                    todo.append(k)
+        return sorted(before)[:_LOST]
+
+    def multiple(self, i: int) -> Trial | None:
+        """Return the trial that scales a value, if JAX has a multiple of it."""
+        value = self.run.values[i]
+        if value.call is None or value.data is None:
+            return None
+        multiple = find_multiple(value.data, self.prints)
+        return None if multiple is None else trials.scaled(self.run, i, *multiple)
+
+    def all_trials(self, starts: Sequence[int]) -> Iterator[Trial]:
+        """Yield every mistake in the calls of some values, one of each call in turn."""
+        streams = [trials.in_call(self.run, i, self.numbers) for i in starts]
+        streams += [
+            trials.in_call(self.run, k, self.numbers, i) for i in starts for k in self._moves(i)
+        ]
+        for group in itertools.zip_longest(*streams):
+            yield from (trial for trial in group if trial is not None and self.left > 0)
+
+    def exchanged(self, starts: Sequence[int]) -> Iterator[Trial]:
+        """Yield the exchanges of weights that calls around `starts` read."""
+        near = {*starts, *self.after(starts, len(self.run.values))}
+        for _ in range(2):
+            near |= {k for i in near for k in self.run.values[i].inputs}
+        yield from exchanges.exchanged(self.run, self.evidence.port.weights.shapes, starts, near)
+
+    def scaled_weights(self, starts: Iterable[int]) -> Iterator[Trial]:
+        """Yield the weights of which JAX has a multiple, at the calls that read them."""
+        state = self.evidence.draws[self.draw].state
+        for i in starts:
+            for name in self.run.values[i].weights:
+                multiple = find_multiple(np.asarray(state[name]), self.prints)
+                if multiple is not None:
+                    yield trials.scaled_weight(i, name, *multiple)
+
+    def _moves(self, i: int, depth: int = 4) -> list[int]:
+        """Return the calls before a value that only move elements, the nearest first."""
+        values, near = self.run.values, [i]
+        for k in near:
+            near += [j for j in values[k].inputs if values[j].op in _MOVES and j not in near]
+        return [k for k in near[1:] if values[k].call is not None][:depth]
+
+    def after(self, starts: Sequence[int], limit: int) -> list[int]:
+        """Return the values computed from `starts` in one or two calls."""
+        near = set(starts)
+        for _ in range(2):
+            near |= {i for i, value in enumerate(self.run.values) if near & set(value.inputs)}
+        return sorted(near - set(starts) - self.merged)[:limit]
+
+    def tested(self, trial: Trial) -> Tested | None:
+        """Rerun torch with a mistake, and say what it then has in common with JAX.
+
+        If the outputs do not agree, a later value must: a correct port may well compute what a
+        mistake computes (a product without its bias) on the way to the right result.
+        """
+        rerun = self._rerun(self.draw, trial.changes, trial)
+        if rerun is None:
+            return None
+        rest = self._remaining(rerun, trial.changes, trial)
+        if rest is not None:
+            needed = self._needed(trial.changes, trial)
+            return Tested(trial, trial.changes, "JAX's outputs", True, needed, rest)
+        if self._changes_nothing(rerun):
+            if trial.row is not None and not trial.factors:  # JAX has the value, not a weight
+                self.merged.add(trial.value)
+            return None
+        for changes, calls in self._repeated(trial):
+            again = self._rerun(self.draw, changes)
+            rest = None if again is None else self._remaining(again, changes)
+            if rest is not None:
+                text = f"JAX's outputs if {calls} are changed"
+                return Tested(trial, changes, text, True, self._needed(changes), rest)
+        others = [draw for draw in range(len(self.evidence.draws)) if draw != self.draw]
+        reruns = {draw: self._rerun(draw, trial.changes, trial) for draw in others}
+        reruns[self.draw] = rerun
+        if all(self._advances(trial, run, draw) for draw, run in reruns.items()):
+            return Tested(trial, trial.changes, "JAX's value here", False)
+        return None
+
+    def _repeated(self, trial: Trial) -> Iterator[tuple[tuple[Change, ...], str]]:
+        """Yield the changes that make a mistake in several calls of one function, and name these.
+
+        They are the calls of one line of the user's code, all calls, or those where the programs
+        first differ.
+        """
+        value = self.run.values[trial.value if trial.changed < 0 else trial.changed]
+        alike = {v.call_number: v for v in self.run.values if v.op == value.op}.values()
+        if not 1 < len(alike) <= _CALLS:
+            return
+        changes = trial.everywhere()
+        first = {self.run.values[i].call_number for i in self.starts}
+        line = {v.call_number for v in alike if value.line and v.line == value.line}
+        tried: list[set[int]] = []
+        ways = [(line, f"calls at {value.line}")]
+        if not trial.partial:
+            ways.append(({change.number for change in changes}, f"calls of {value.op}"))
+            ways.append((first, f"of {len(alike)} calls of {value.op}"))
+        for numbers, where in ways:
+            chosen = {change.number: change for change in changes if change.number in numbers}
+            if len(chosen) > 1 and chosen.keys() not in tried:
+                tried.append({*chosen})
+                count = f"all {len(chosen)}" if numbers is not first else str(len(chosen))
+                yield tuple(chosen.values()), f"{count} {where}"
+
+    def _rerun(
+        self,
+        draw: int | Draw,
+        changes: Sequence[Change],
+        trial: Trial | None = None,
+        earlier: Sequence[Change] | None = None,
+    ) -> TorchRun | None:
+        """Rerun torch with some calls or weights changed, or return None if that is impossible.
+
+        Args:
+            draw: The weights and inputs, or the number of a draw.
+            changes: The changes of calls.
+            trial: The mistake, if it changes weights.
+            earlier: The mistakes that torch makes too; by default those that were found before.
+        """
+        if self.left <= 0:
+            return None
+        self.left -= 1
+        evidence = self.evidence
+        given = evidence.draws[draw] if isinstance(draw, int) else draw
+        earlier = _joined(evidence.mistakes) if earlier is None else earlier
+        if trial is not None:
+            given = _with_weights(given, trial)
+        options: dict[str, Any] = dict(forward=True, opened=evidence.opened)
+        try:
+            return evidence.torch_side.run(given, changes=(*earlier, *changes), **options)
+        except Exception:  # the mistake makes a later call impossible
+            return None
+
+    def _remaining(
+        self,
+        rerun: TorchRun,
+        changes: Sequence[Change],
+        trial: Trial | None = None,
+    ) -> float | None:
+        """Return the largest difference from JAX's outputs that a change leaves, on all draws.
+
+        Args:
+            rerun: torch's run with the change, on the draw of the search.
+            changes: The changes of calls.
+            trial: The mistake, if it changes weights.
+
+        Returns:
+            The difference relative to the scale; None if the change does not explain all outputs.
+        """
+        if self._differs(rerun):
+            return None
+        reruns = {self.draw: rerun}
+        for draw in range(len(self.evidence.draws)):
+            again = reruns.get(draw) or self._rerun(draw, changes, trial)
+            if again is None:
+                return None
+            reruns[draw] = again
+        changed = self._compared(reruns)
+        if not confirms(self.without, changed):
+            return None
+        return max((c.difference for c in changed if c.verdict == "pass"), default=0.0)
+
+    def _needed(self, changes: Sequence[Change], trial: Trial | None = None) -> tuple[bool, ...]:
+        """Return for each earlier mistake whether torch differs from JAX without it."""
+        mistakes, needed = self.evidence.mistakes, []
+        for k in range(len(mistakes)):
+            others = _joined((*mistakes[:k], *mistakes[k + 1 :]))
+            rerun = self._rerun(self.draw, changes, trial, others)
+            needed.append(rerun is None or self._differs(rerun))
+        return tuple(needed)
+
+    def _changes_nothing(self, rerun: TorchRun) -> bool:
+        """Whether a rerun has torch's outputs: a port may mask with another large number."""
+        drawn = self.evidence.drawn[self.draw]
+        outputs = [np.asarray(x) for x in rerun.outputs.values()]
+        shapes = [np.shape(x) for x in drawn.run.outputs.values()]
+        return [x.shape for x in outputs] == shapes and drawn.agrees(outputs)
+
+    def _differs(self, rerun: TorchRun) -> bool:
+        """Whether an output of a rerun differs from JAX's."""
+        return any(c.verdict == "fail" for c in self._compared({self.draw: rerun}, [self.draw]))
+
+    def told_apart(self, found: Sequence[Tested]) -> list[Tested]:
+        """Leave out the mistakes with which torch differs from JAX on larger numbers, or by more.
+
+        A relu and a relu6 are equal on small numbers, and 1e-12 is nearly nothing.
+        """
+        least = min(tested.rest for tested in found)
+        found = [tested for tested in found if tested.rest <= max(MARGIN * least, _ROUNDING)]
+        if len(found) == 1:
+            return found
+        side, port = self.evidence.torch_side, self.evidence.port
+        larger = enlarged(self.evidence.draws[self.draw], side.flags)
+        kept = []
+        try:
+            outputs = port.watch(larger).outputs
+        except Exception:  # the port does not accept these numbers
+            return list(found)
+        for tested in found:
+            rerun = self._rerun(larger, tested.changes, tested.trial)
+            pairs = [] if rerun is None else zip(rerun.outputs.values(), outputs, strict=False)
+            same = (np.size(x) == np.size(y) and _close(x, y) for x, y in pairs)
+            if rerun is not None and all(same):
+                kept.append(tested)
+        return kept or list(found)
+
+    def _compared(
+        self, reruns: Mapping[int, TorchRun], draws: Sequence[int] | None = None
+    ) -> list[Compared]:
+        """Compare the outputs of torch, or of its reruns, with JAX's."""
+        evidence, found = self.evidence, []
+        for draw in range(len(evidence.draws)) if draws is None else draws:
+            drawn, outputs = evidence.drawn[draw], evidence.jax_runs[draw].outputs
+            run = reruns.get(draw, drawn.run)
+            for (name, x), y in zip(run.outputs.items(), outputs, strict=False):
+                label = f"{name or 'output'} on draw {draw}"
+                if np.size(x) != np.size(y):
+                    found.append(Compared(label, "fail", math.inf, *UNKNOWN[:2]))
+                    continue
+                expected = drawn.run.outputs[name]
+                near = [r.outputs[name] for r in drawn.reruns if np.shape(x) == np.shape(expected)]
+                noise = [max_difference(expected, other) for other in near]
+                actual, most = np.reshape(y, np.shape(x)), drawn.most_rounding
+                judged = judge(name or "output", x, actual, noise, most=most)
+                (judged,) = evidence.waivers.apply("forward", [judged])
+                judged = dataclasses.replace(judged, name=label)
+                found.append(compared(judged, range_of(np.asarray(y))))
+        return found
+
+    def _advances(self, trial: Trial, rerun: TorchRun | None, draw: int) -> bool:
+        """Whether a value that depends on the changed one now occurs in the JAX program."""
+        if rerun is None or len(rerun.values) != len(self.run.values):
+            return False
+        start = trial.value if trial.changed < 0 else trial.changed
+        changed, same = {start}, {start}
+        for j, value in enumerate(rerun.values[start + 1 :], start + 1):
+            if not changed & set(value.inputs):
+                continue
+            changed.add(j)
+            equal = print_distance(value.print, rerun.values[start].print) < SAME
+            if same & set(value.inputs) and (equal or value.op in (*MOVES, "result", "contiguous")):
+                same.add(j)  # a view or a part of the changed value
+            elif trial.partial and value.op in _REORDERED:
+                continue  # a correct port may add the same terms in another order
+            elif not is_constant(value.print) and self._visible(value, draw):
+                return True
+        return False
+
+    def _visible(self, value: Value, draw: int) -> bool:
+        off = print_distance(value.print, self.prints_of[draw])
+        return bool(np.min(off, initial=np.inf) < SAME)
+
+
+def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> Iterator[Guess]:
+    """Rerun the first unmatched torch calls with mistakes, and yield those that agree with JAX.
+
+    Args:
+        evidence: All runs.
+        draw: The draw of weights and inputs on which torch is rerun.
+        origins: Function from torch values that the port merges into others (a bias into a sum)
+            to the remaining values at which the difference may begin.
+        limit: The largest number of origins that are tested.
+
+    Yields:
+        Mistakes that explain a value or all outputs; then where the difference begins, unless
+        torch has no candidate.
+    """
+    search = Search(evidence, draw)
+    starts = search.starts
+    while any(i not in starts for i in origins(search.merged)):
+        fresh = [i for i in origins(search.merged) if i not in starts][:limit]
+        starts += fresh
+        for i in fresh:
+            found = _agreeing(search, search.visible_trials(i))
+            if found:
+                yield _guess(search, found)
+    del starts[limit:]
+    found = _agreeing(search, search.scaled_weights(starts))
+    if found:
+        yield _guess(search, found)
+    later = search.after(starts, limit)
+    orders = (trial for i in starts for trial in trials.reordered(search.run, i))
+    operands = search.rewired(search.lost(starts))
+    tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))
+    calls = itertools.chain(*map(search.all_trials, (starts, later)))
+    for trial in _in_time(
+        evidence,
+        itertools.chain(orders, tables, search.exchanged(starts), calls, operands),
+    ):
+        tested = search.tested(trial)
+        if tested is not None:
+            yield _guess(search, _with_alternatives(search, tested))
+        search.tried[trial.text] = None
+    left = origins(search.merged) or starts
+    if left:
+        line = search.run.values[left[0]].line
+        yield Guess(left[0], None, tried=tuple(search.tried), line=line)
+
+
+def enlarged(draw: Draw, parameters: Collection[str]) -> Draw:
+    """Return a draw with larger floating inputs and parameters."""
+
+    def larger(x: Any) -> Any:
+        return x * _LARGER if isinstance(x, np.ndarray) and x.dtype.kind in "fc" else x
+
+    state = replaced(draw.state, {name: larger(draw.state[name]) for name in parameters})
+    return dataclasses.replace(draw, state=state, inputs=map_leaves(larger, draw.inputs))
+
+
+def _close(x: np.ndarray, y: np.ndarray) -> bool:
+    """Whether the finite elements of two outputs agree, of which there must be one."""
+    y = np.reshape(y, np.shape(x))
+    finite = np.isfinite(x) & np.isfinite(y)
+    return bool(finite.any()) and bool(np.allclose(x[finite], y[finite], rtol=1e-9, atol=0))
+
+
+def _with_alternatives(search: Search, tested: Tested) -> list[Tested]:
+    """Return a mistake, and the others in the same call if they explain all outputs too.
+
+    A call that is missing needs no other name, such as the absolute value of a positive operand.
+    """
+    if not tested.complete or not tested.changes or tested.trial.partial:
+        return [tested]
+    trial = tested.trial
+    called = trial.value if trial.changed < 0 else trial.changed
+    every = trials.in_call(search.run, called, search.numbers)
+    return _agreeing(search, (other for other in every if other.text != trial.text), tested)
+
+
+def _agreeing(search: Search, trials: Iterable[Trial], *first: Tested) -> list[Tested]:
+    """Return the mistakes that explain all outputs, or else the first that explains a value."""
+    found = [*first]
+    for trial in _in_time(search.evidence, trials):
+        tested = search.tested(trial)
+        if tested is None:
+            search.tried[trial.text] = None
+            if trial.partial and not trial.operand:
+                search.merged.add(trial.value)
+        elif tested.complete or not found:
+            found.append(tested)
+            if sum(other.complete and not other.trial.general for other in found) == _ALTERNATIVES:
+                break
+    complete = [tested for tested in found if tested.complete]
+    least = min((tested.trial.general for tested in complete), default=0)
+    complete = [tested for tested in complete if tested.trial.general == least]
+    return search.told_apart(complete) if len(complete) > 1 else complete or found[:1]
+
+
+def _with_weights(draw: Draw, trial: Trial) -> Draw:
+    """Return a draw in which weights take each other's place, or are multiplied by a number."""
+    if not (trial.exchanged or trial.factors):
+        return draw
+    state = dict(draw.state)
+    for a, b in trial.exchanged:
+        state[a], state[b] = draw.state[b], draw.state[a]
+    for name, factor in trial.factors:
+        state[name] = draw.state[name] * factor
+    return dataclasses.replace(draw, state=state)
+
+
+def _joined(mistakes: Iterable[Sequence[Change]]) -> list[Change]:
+    return [change for changes in mistakes for change in changes]
+
+
+def _in_time(evidence: Evidence, trials: Iterable[Trial]) -> Iterator[Trial]:
+    """Yield trials as long as the proof has time for a search."""
+    return itertools.takewhile(lambda trial: evidence.may_search(trial.text), trials)
+
+
+def _guess(search: Search, found: Sequence[Tested]) -> Guess:
+    trial, changes, result, complete, needed, _ = found[0]
+    key = None if trial.row is None else search.spot(trial.row).key
+    value, spot = trial.value, None
+    if trial.changed not in (-1, trial.value):
+        # A call that only moves elements, so that JAX has all of them.
+        spot = search.evidence.alignments[search.draw].spot(trial.changed)
+    if spot is not None and key is None:
+        value, key = trial.changed, spot.key
+    texts = [tested.trial.text for tested in found]
+    tried = tuple(text for text in search.tried if text not in texts)
+    line = search.run.values[trial.value if trial.changed < 0 else trial.changed].line
+    alone = len(set(texts)) == 1
+    tested = trial.tested if alone else "rerunning torch with any of these changes"
+    return Guess(
+        value,
+        key,
+        either(texts),
+        f"{tested} reproduces {result}",
+        trial.fix if alone and complete else ("", ""),
+        tried,
+        line,
+        complete,
+        needed,
+        alone and complete,
+        changes,
+        trial.partial,
+    )
+
+
+def _numbers(evidence: Evidence) -> tuple[float, ...]:
+    """Return the numbers in the JAX program, first those that torch's calls do not contain."""
+    known = {abs(x) for x in evidence.port.program.numbers}
+    numbers = literals(evidence.port.program.jaxpr)
+    return tuple(sorted(numbers, key=lambda x: abs(x) in known)[:_NUMBERS])

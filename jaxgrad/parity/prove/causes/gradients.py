@@ -1,0 +1,251 @@
+"""Explain wrong gradients: rerun JAX or torch with one part of the backward pass changed.
+
+A hypothesis is a stop_gradient that JAX has and torch does not, a use through which torch stops the
+gradient and JAX does not, a `detach` of torch, a convention at ties, or one of `hook_causes`. It is
+reported only if the gradients agree after the change, on every draw.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from jaxgrad._core import source
+from jaxgrad._core.torch_versions import convention
+from jaxgrad.parity.prove.causes import hooks as hook_causes
+from jaxgrad.parity.prove.causes import infinite_derivatives, straight_through
+from jaxgrad.parity.prove.causes.case import Case, Explanation
+from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.record.jax_side.gates import Gate
+from jaxgrad.parity.prove.record.torch_side.values import Change, Value
+
+
+MOST_MISTAKES = 3  # that are looked for, one after the other
+_CALLS = 16  # detaches of torch that are taken out, one at a time
+
+
+def explain(evidence: Evidence) -> Explanation | None:
+    """Return the change that explains most of the wrong gradients of a draw, or None.
+
+    If it does not explain all of them, the search goes on in the programs as they are with this
+    change, and the further explanations are its `rest`.
+    """
+    first = case = Case(evidence, evidence.failed_gradient_draw or 0)
+    found: list[Explanation] = []
+    while case.wrong and len(found) < MOST_MISTAKES:
+        chosen = _chosen(case)
+        if chosen is None:
+            break
+        found.append(chosen)
+        if not (chosen.changes or chosen.settings):
+            break
+        case = case.after(chosen)
+    if not found:
+        return None
+    refused = "others still differ" if case.wrong else first.refusal(case)
+    if refused:
+        text = found[0].text if case.wrong else f"{found[0].text}; not confirmed, because {refused}"
+        return found[0]._replace(text=text)
+    found = [explanation._replace(confirmed=True) for explanation in found]
+    chosen = found[0]._replace(rest=tuple(found[1:]))
+    if case.changes:
+        return chosen
+    if not evidence.may_search(seconds=case.compiling):  # the cotangents are compiled once more
+        return chosen
+    fixed = case.gated.gradients(evidence.draws[case.draw], case.settings, evidence.slots)
+    return chosen._replace(cotangents=fixed.cotangents)
+
+
+def _chosen(case: Case) -> Explanation | None:
+    if case.not_finite:
+        return infinite_derivatives.explain(case)
+    stop = _superfluous_stops(case)
+    if stop is not None and stop.complete:
+        return stop
+    hook = hook_causes.repeated(case)
+    if hook is not None and hook.complete:
+        return hook
+    use, tie = _missing_stops(case), _ties(case)
+    detach = _straight(case) or (_in_torch(case) if case.evidence.rerunnable else None)
+    if detach is not None and use is not None and len(detach.fixed) >= len(use.fixed):
+        use = _paired(detach, use)
+    hooks = hook_causes.in_torch(case) if case.evidence.rerunnable else []
+    found = [x for x in (stop, hook, *hooks, use or detach, tie) if x is not None]
+    return max(found, key=lambda x: (x.complete, len(x.fixed)), default=None)
+
+
+def _paired(detach: Explanation, use: Explanation) -> Explanation:
+    """Return the explanation by stops of torch, with the places where JAX has to stop."""
+    if not detach.stops or len(use.through) != len(detach.through):
+        return use._replace(text=detach.text, fixed=detach.fixed, complete=detach.complete,
+                            closed=None)  # fmt: skip
+    text = f"{detach.text}; add a stop_gradient at {' and at '.join(use.through)}"
+    return use._replace(text=text, fixed=detach.fixed, complete=detach.complete)
+
+
+def _superfluous_stops(case: Case) -> Explanation | None:
+    """Open stop_gradients of the JAX program."""
+    lines = [group for _, group in _by_caller(case, case.stops)]
+    groups: list[Sequence[Gate]] = [*((gate,) for gate in case.stops), *lines]
+    if len(case.stops) > 1:
+        groups.append(case.stops)
+    kept, fixed = case.best(groups, 1.0)
+    opened = case.needed(dict.fromkeys((gate for group in kept for gate in group), 1.0), fixed)
+    if not opened:
+        return None
+    places = list(dict.fromkeys(case.place((gate.path, 0)) for gate in opened))
+    them = "it" if len(places) == 1 else "them"
+    text = (
+        f"an extra stop_gradient at {' and at '.join(places[:3])} (rerunning JAX without {them}, "
+        f"{case.names(fixed)})"
+    )
+    fix = ("stop_gradient", "")
+    settings = dict.fromkeys(opened, 1.0)
+    return Explanation(
+        text, fixed, fixed == case.wrong, (opened[0].path, 0), fix=fix, settings=settings
+    )
+
+
+def _missing_stops(case: Case) -> Explanation | None:
+    """Close uses of the wrong leaves, and of values that torch detaches."""
+    callers = _by_caller(case, case.uses)
+    singles = [(gate,) for gate in case.uses]
+    kept, fixed = case.best([*(group for _, group in callers), *singles], 0.0)
+    if not kept:
+        return None
+    closed = [gate for group in kept for gate in group]
+    order = case.evidence.flow.order
+    kept = sorted(kept, key=lambda group: order.get((group[0].path, 0), -1))
+    lines = {group: line for line, group in callers}
+    through = [lines.get(tuple(group), case.place((group[0].path, 0))) for group in kept]
+    through = list(dict.fromkeys(through))
+    this, there = ("this path", "there") if len(through) == 1 else ("these paths", "in each place")
+    text = (
+        f"JAX's gradient also flows through {' and '.join(through)}, torch's does not (rerunning "
+        f"JAX without {this}, {case.names(fixed)}); a stop_gradient is missing {there}"
+    )
+    return Explanation(
+        text,
+        fixed,
+        fixed == case.wrong,
+        (closed[0].path, 0),
+        through=tuple(through),
+        settings=dict.fromkeys(closed, 0.0),
+        closed=closed[0] if len(closed) == 1 else None,
+    )
+
+
+def _by_caller(case: Case, gates: Sequence[Gate]) -> list[tuple[str, tuple[Gate, ...]]]:
+    """Group gates by each of the user's lines on their call stacks."""
+    lines: dict[str, list[Gate]] = {}
+    for gate in gates:
+        for line in source.user_lines(case.evidence.port.program.equations[gate.path]):
+            lines.setdefault(line, []).append(gate)
+    groups = {tuple(dict.fromkeys(found)): line for line, found in lines.items()}
+    return [
+        (f"the call at {line}", group)
+        for group, line in groups.items()
+        if 1 < len(group) < len(gates)
+    ]
+
+
+def _in_torch(case: Case) -> Explanation | None:
+    """Rerun torch without its detaches and its padding: its gradients should then be JAX's."""
+    run = case.evidence.runs[case.draw]
+    changed = [i for i, v in enumerate(run.values) if v.op in _CHANGES and v.call_number >= 0]
+    padded = [i for i in changed if run.values[i].op == "embedding"]
+    stops = [i for i in changed if i not in padded]
+    together = [group for group in (stops, padded) if len(group) > 1]  # may share a weight
+    groups = [*([i] for i in changed[:_CALLS]), *together]
+
+    def change(i: int) -> Change:
+        return Change(run.values[i].call_number, _CHANGES[run.values[i].op])
+
+    best = case.best_in_torch((group, [change(i) for i in group]) for group in groups)
+    if best is None:
+        return None
+    group, fixed = best
+    first, formula, places = group[0], "", []
+    value = run.values[first]
+    if value.op == "embedding":
+        text = (
+            "torch gives the embedding's padding_idx no gradient, JAX gives it one (rerunning "
+            f"torch without padding_idx, {case.names(fixed)})"
+        )
+    else:
+        places = _in_words(case, group)
+        it = "it" if len(group) == 1 else "these stops"
+        formula = straight_through.formula(run, first)
+        does = "passes the gradient straight through" if formula else "stops the gradient"
+        text = (
+            f"torch {does} at {' and at '.join(places)}, JAX does not (rerunning torch without "
+            f"{it}, {case.names(fixed)})"
+        )
+        text += f"; write {formula}" if formula else ""
+    changes = tuple(map(change, group))
+    stops = value.op != "embedding" and not formula
+    return Explanation(
+        text, fixed, fixed == case.wrong, through=tuple(places), changes=changes, stops=stops
+    )
+
+
+def _straight(case: Case) -> Explanation | None:
+    """Pass gradients straight through in JAX, as torch's `x + (y - x).detach()` does."""
+    run = case.evidence.runs[case.draw]
+    detaches = {gate: i for i, gates in case.straight.items() for gate in gates}
+    kept, fixed = case.best([(gate,) for gate in detaches], 1.0)
+    if not kept:
+        return None
+    passing = [gate for group in kept for gate in group]
+    stops = [detaches[gate] for gate in passing]
+    formulas = list(dict.fromkeys(straight_through.formula(run, i) for i in stops))
+    text = (
+        f"torch passes the gradient straight through at {' and at '.join(_in_words(case, stops))}, "
+        f"JAX does not (rerunning JAX so, {case.names(fixed)}); write {' and '.join(formulas)}"
+    )
+    key = passing[0].path, 0
+    settings = dict.fromkeys(passing, 1.0)
+    return Explanation(text, fixed, fixed == case.wrong, key, settings=settings)
+
+
+def _in_words(case: Case, numbers: Sequence[int]) -> list[str]:
+    """Return torch's line and name of each of some values of its run."""
+    evidence, run = case.evidence, case.evidence.runs[case.draw]
+    kept: Sequence[Value] = ()
+    if evidence.rerunnable:
+        kept = evidence.torch_side.run(evidence.draws[case.draw], keep=True).values
+    known = kept if len(kept) == len(run.values) else run.values
+    names = [f"{known[i].line} {known[i].name}".strip() for i in numbers]
+    return list(dict.fromkeys(names))
+
+
+def _identity(func: Any, args: Any, kwargs: Any) -> Any:
+    del func, kwargs
+    return args[0].view_as(args[0])
+
+
+def _without_padding(func: Any, args: Any, kwargs: Any) -> Any:
+    return func(*args[:2], **{key: x for key, x in kwargs.items() if key in ("input", "weight")})
+
+
+_CHANGES = {"detach": _identity, "data": _identity, "embedding": _without_padding}
+
+
+def _ties(case: Case) -> Explanation | None:
+    """Give ties in `max` and `min` none of the gradient, or the whole gradient."""
+    for number, torchs in ((0.0, "none"), (2.0, "all")):
+        kept, fixed = case.best([(gate,) for gate in case.ties], number)
+        if kept:
+            key = kept[0][0].path, 0
+            name = case.evidence.port.program.equations[key[0]].primitive.name
+            version = convention(case.evidence.torch_side.versions["torch"])
+            text = (
+                f"the operands of {name}imum are equal in some elements: JAX passes half of the "
+                f"gradient to each, torch {version} passes {torchs} of it here (rerunning JAX so, "
+                f'{case.names(fixed)}); `jaxgrad.parity.lint(..., torch="{version}")` names the '
+                "remedy"
+            )
+            gates_ = [gate for group in kept for gate in group]
+            settings = dict.fromkeys(gates_, number)
+            return Explanation(text, fixed, fixed == case.wrong, key, settings=settings)
+    return None

@@ -1,0 +1,327 @@
+"""Mistakes in elementwise functions, reductions and comparisons, and those of every call."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any, TypeGuard
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall, tensors
+
+
+ACTIVATIONS = (
+    "relu", "silu", "tanh", "sigmoid", "gelu", "relu6", "leaky_relu", "elu", "softplus", "mish",
+    "selu", "hardswish", "hardsigmoid", "hardtanh", "logsigmoid", "softsign",
+)  # fmt: skip
+UNARY = (
+    "sin cos tan sinh cosh exp expm1 log log1p log2 sqrt rsqrt abs square reciprocal erf sigmoid "
+    "tanh neg sign"
+).split()
+_BINARY = {
+    "add": "adds", "sub": "subtracts", "mul": "multiplies", "div": "divides",
+    "maximum": "takes the maximum", "minimum": "takes the minimum",
+}  # fmt: skip
+BINARY = (
+    *_BINARY, "radd", "rsub", "rmul", "rdiv", "truediv", "rtruediv", "pow", "rpow", "min", "max"
+)  # fmt: skip
+
+
+def eps(call: TorchCall) -> Mistakes:
+    """Use another eps."""
+    used = call.bound.get("eps")
+    for wrong in (*call.numbers, 0.0) if used is not None else ():
+        if wrong != used and wrong >= 0:
+            text = f"eps is {wrong:g}, torch uses {used:g}"
+            yield call.replaced(text, f"{wrong:g}", eps=wrong).fixed(f"{wrong:g}", f"{used:g}")
+
+
+def gelu(call: TorchCall) -> Mistakes:
+    """Use the other form of GELU."""
+    forms = {"none": "the exact form", "tanh": "the tanh approximation"}
+    used = "tanh" if call.kwargs.get("approximate", "none") == "tanh" else "none"
+    other = "none" if used == "tanh" else "tanh"
+    text = f"GELU is {forms[other]}, torch uses {forms[used]}"
+    right = f"approximate={used == 'tanh'}"
+    yield call.called(text, call.args[0], approximate=other).fixed(
+        f"approximate={used != 'tanh'}", right
+    )
+
+
+def activation(call: TorchCall) -> Mistakes:
+    """Use another activation."""
+    for name in ACTIVATIONS:
+        if name != call.op:
+            func = getattr(torch if hasattr(torch, name) else functional, name)
+            text = f"the activation is {name}, torch uses {call.op}"
+            yield call.by(text, func, call.args[0]).fixed(name, call.op)
+    if call.op != "gelu":  # the default of `jax.nn.gelu`
+        text = f"the activation is gelu (the tanh approximation), torch uses {call.op}"
+        func = functools.partial(functional.gelu, approximate="tanh")
+        yield call.by(text, func, call.args[0]).fixed("gelu", call.op)
+
+
+def unary(call: TorchCall) -> Mistakes:
+    """Use another elementwise function."""
+    for name in UNARY:
+        if name != call.op:
+            text = f"the function is {name}, torch uses {call.op}"
+            yield call.by(text, getattr(torch, name), call.args[0]).fixed(name, call.op)
+
+
+def binary(call: TorchCall) -> Mistakes:
+    """Add another number, use another operation or the operands in the other order."""
+    if len(call.args) < 2:
+        return
+    x, y = call.args[:2]
+    for other in call.numbers if call.op in ("add", "radd") and isinstance(y, float) else ():
+        if other not in (y, 0.0):
+            text = f"{other:g} is added, torch adds {y:g}"
+            yield call.called(text, x, other).fixed(f"{other:g}", f"{y:g}")
+    name = call.op.removeprefix("r").removeprefix("true")
+    name = {"min": "minimum", "max": "maximum"}.get(name, name)
+    done = _BINARY.get(name, f"uses {name}")
+    for other, verb in _BINARY.items():
+        if other != name:
+            x_, y_ = (v if isinstance(v, Tensor) else torch.tensor(v) for v in (x, y))
+            wrong = call.by(f"JAX {verb}, torch {done}", getattr(torch, other), x_, y_)
+            picks = any(
+                v.shape == wrong.result.shape and torch.equal(v, wrong.result) for v in (x_, y_)
+            )  # the minimum with a mask of zeros and ones, a product with 1: torch's is missing
+            if not picks:
+                yield wrong
+    for n, mask in enumerate((x, y) if name == "mul" else ()):
+        if not _is_square_mask(mask):
+            continue
+        both = [mask.mT if k == n else v for k, v in enumerate((x, y))]
+        yield call.called("the mask is transposed", *both, **call.kwargs)
+    if name in ("sub", "div", "pow"):
+        yield call.called(f"the operands of {name} are swapped", y, x, **call.kwargs)
+
+
+def _is_square_mask(x: Any) -> TypeGuard[Tensor]:
+    """Whether an operand is a square matrix of zeros and ones."""
+    square = isinstance(x, Tensor) and x.ndim > 1 and x.shape[-1] == x.shape[-2]
+    return square and set(x.unique().tolist()) == {0, 1}
+
+
+def products(call: TorchCall) -> Mistakes:
+    """Transpose an operand of a matrix product."""
+    x, y = call.args[:2]
+    if y.ndim > 1 and y.shape[-1] == y.shape[-2]:
+        yield call.called("the second operand is transposed", x, y.mT)
+    if x.ndim > 1 and x.shape[-1] == x.shape[-2]:
+        yield call.called("the first operand is transposed", x.mT, y)
+    yield call.called("the operands are swapped", y, x)
+
+
+def variance(call: TorchCall) -> Mistakes:
+    """Divide by N instead of N - 1, or the reverse."""
+    rest = {k: v for k, v in call.kwargs.items() if k not in ("unbiased", "correction")}
+    dims = [x for x in call.args[1:2] if not isinstance(x, bool)]
+    for n, divisor in enumerate(("N", "N - 1")):
+        text = f"{call.op} divides by {divisor}, torch divides by {('N - 1', 'N')[n]}"
+        wrong = call.called(text, call.args[0], *dims, correction=n, **rest)
+        yield wrong.fixed(f"ddof={n}", f"ddof={1 - n}")
+
+
+def reduction(call: TorchCall) -> Mistakes:
+    """Reduce over another dimension, or by another function."""
+    names = ("mean", "sum") if call.op in ("mean", "sum") else ("amax", "amin")
+    for other in names:
+        if other != call.op and call.op in names:
+            text = f"the reduction is {other}, torch uses {call.op}"
+            wrong = call._replace(mistake=text, func=getattr(torch, other))
+            yield wrong.fixed(other, call.op)
+    yield from dimension(call)
+
+
+def dimension(call: TorchCall) -> Mistakes:
+    """Work along another dimension."""
+    x, *rest = call.args
+    used = call.kwargs.get("dim", call.kwargs.get("axis", rest[0] if rest else None))
+    if not isinstance(used, int) or isinstance(used, bool):
+        return
+    kwargs = {k: v for k, v in call.kwargs.items() if k not in ("dim", "axis")}
+    for dim in range(x.ndim):
+        if dim != used % x.ndim:
+            text = f"{call.op} is over dim {dim}, torch uses {used}"
+            wrong = call.called(text, x, dim, *rest[1:], **kwargs)
+            yield wrong.fixed(f"axis={dim}", f"axis={used}")
+
+
+def running(call: TorchCall) -> Mistakes:
+    """Run a cumulative function backwards, or leave out the element itself."""
+    yield from dimension(call)
+    x = call.args[0]
+    dim = call.kwargs.get("dim", call.args[1] if len(call.args) > 1 else 0)
+    backwards = call.by(f"{call.op} runs backwards", lambda y: call.func(y, dim).flip(dim))
+    yield backwards._replace(args=(x.flip(dim),), kwargs={})
+    yield call.then(f"{call.op} leaves out the element itself", lambda out: out - x)
+
+
+def masked(call: TorchCall) -> Mistakes:
+    """Use another value for masked elements, or invert the mask."""
+    x, mask, *value = call.args
+    if isinstance(mask, Tensor):
+        for fill in (*call.numbers, 0.0, float("-inf")):
+            if [fill] != value:
+                text = f"masked elements are {fill:g}"
+                yield call.called(text, x, mask, fill)
+        yield call.called("the mask is inverted", x, ~mask.bool(), *value)
+        if mask.ndim > 1 and mask.shape[-1] == mask.shape[-2]:
+            yield call.called("the mask is transposed", x, mask.mT, *value)
+            shifted = mask.clone()
+            shifted[..., :-1] = mask[..., 1:]
+            yield call.called("the mask is shifted by one key", x, shifted, *value)
+
+
+def chosen(call: TorchCall) -> Mistakes:
+    """Exchange the branches of `where`."""
+    if len(call.args) == 3:
+        condition, x, y = call.args
+        yield call.called("the branches of where are swapped", condition, y, x)
+
+
+def looked_up(call: TorchCall) -> Mistakes:
+    """Shift the indices of an embedding."""
+    ids, *rest = call.args
+    if ids.numel() and int(ids.min()) >= 0 and int(ids.max()) == 1:
+        yield call.called("the indices 0 and 1 are swapped", 1 - ids, *rest, **call.kwargs)
+    for by in (1, -1):
+        yield call.called(f"the indices are shifted by {by}", ids + by, *rest, **call.kwargs)
+        yield call.called(f"the indices are rolled by {by}", ids.roll(by, -1), *rest, **call.kwargs)
+
+
+def repeated(call: TorchCall) -> Mistakes:
+    """Tile instead of repeating each element, or the reverse."""
+    x, times, *rest = call.args
+    dim = call.kwargs.get("dim", rest[0] if rest else None)
+    if isinstance(times, int) and isinstance(dim, int):
+        tiled = torch.cat([x] * times, dim)
+        text = "the elements are tiled, torch repeats each one"
+        yield call.by(text, lambda: tiled)._replace(args=(), kwargs={}, reorders=True)
+
+
+def slope(call: TorchCall) -> Mistakes:
+    """Use another slope for negative numbers."""
+    x, *rest = call.args
+    names = ("negative_slope", "alpha")
+    name = next((key for key in names if key in call.kwargs), names[call.op == "elu"])
+    used = call.kwargs.get(name, rest[0] if rest else (0.01, 1.0)[call.op == "elu"])
+    for other in call.numbers:
+        if other != used:
+            text = f"{name} is {other:g}, torch uses {used:g}"
+            wrong = call.called(text, x, **{name: other})._replace(setting=f"{other:g}")
+            yield wrong.fixed(f"{other:g}", f"{used:g}")
+
+
+def scaled(call: TorchCall) -> Mistakes:
+    """Multiply the result by a half, by two, or by the length of an axis."""
+    sizes = {n for x in tensors((call.args, call.kwargs))[:1] for n in (*x.shape, x.numel())}
+    for n in sorted(({2} | sizes) - {0, 1}):
+        for written, factor in ((n, n), (f"1/{n}", 1 / n)):
+            text = f"JAX's value is torch's times {written}"
+            times = call.then(text, lambda out, factor=factor: out * factor)
+            yield times._replace(general=2)
+
+
+def losses(call: TorchCall) -> Mistakes:
+    """Reduce a loss in another way."""
+    used = call.bound.get("reduction", "mean")
+    for other in ("mean", "sum", "none", "batchmean"):
+        if other != used:
+            text = f"the loss is reduced by {other}, torch uses {used}"
+            yield call.replaced(text, reduction=other)
+    if used == "mean" and call.op in ("cross_entropy", "nll_loss"):
+        yield from _all_labels(call)
+
+
+def _all_labels(call: TorchCall) -> Mistakes:
+    """Divide by the number of all labels, where torch leaves out the ignored ones."""
+    labels = call.bound["target"]
+    if (labels == call.bound.get("ignore_index", -100)).any():
+        text = "the loss is divided by the number of all labels, torch leaves out the ignored ones"
+        wrong = call.replaced(text, reduction="sum")
+        yield wrong.then(text, lambda total: total / labels.numel())
+
+
+def left_out(call: TorchCall) -> Mistakes:
+    """Return an operand of the call instead of its result: applies to every call."""
+    out = call.result
+    out = out[0] if isinstance(out, tuple | list) and out else out
+    inputs = tensors((call.args, call.kwargs))
+    alike = [x for x in inputs if isinstance(out, Tensor) and x.shape == out.shape][:2]
+    for which, x in zip(("first", "second"), alike, strict=False):
+        text = f"torch's {call.op} is missing"
+        text += f", JAX has its {which} operand" if len(alike) == 2 else ""
+        yield call.by(text, lambda *_, x=x, **__: x.clone())._replace(setting="skip", partial=True)
+
+
+def clamped(call: TorchCall) -> Mistakes:
+    """Use other bounds, one bound alone, or a bound on the other side."""
+    x, *rest = call.args
+    low, high = [*rest, None, None][:2]
+    used = call.kwargs.get("min", low), call.kwargs.get("max", high)
+    if any(isinstance(bound, Tensor) for bound in used):
+        return
+    own = [bound for bound in used if bound is not None]
+    known = [*own, *(-bound for bound in own), *call.numbers[:6]]
+    lows, highs = ((None, *dict.fromkeys(known)) for _ in used)
+    for bounds in itertools.product(lows, highs):
+        if bounds not in (used, (None, None)) and not _crossed(*bounds):
+            text = f"clamp has {_bounds(*bounds)}, torch's has {_bounds(*used)}"
+            yield call.by(text, torch.clamp, x, *bounds)
+
+
+def _crossed(low: float | None, high: float | None) -> bool:
+    return low is not None and high is not None and low >= high
+
+
+def _bounds(low: float | None, high: float | None) -> str:
+    parts = [
+        f"the {side} {x:g}" for side, x in (("minimum", low), ("maximum", high)) if x is not None
+    ]
+    return " and ".join(parts)
+
+
+def other_numbers(call: TorchCall) -> Mistakes:
+    """Use a number that the JAX program contains: applies to every call."""
+    named = {name: x for name, x in call.kwargs.items() if isinstance(x, float)}
+    scalars = (float, int) if call.op in BINARY else float  # an int may be a size or an axis
+    for n, used in enumerate(call.args):
+        for number in call.numbers if isinstance(used, scalars) else ():
+            args = [number if k == n else x for k, x in enumerate(call.args)]
+            wrong = call.called(_number(call.op, number, used), *args, **call.kwargs)
+            yield wrong.fixed(f"{number:g}", f"{used:g}")._replace(general=1)
+    for name, used in named.items():
+        for number in call.numbers:
+            text = f"{name} is {number:g}, torch uses {used:g}"
+            wrong = call.called(text, *call.args, **{**call.kwargs, name: number})
+            wrong = wrong._replace(setting=f"{number:g}", general=1)
+            yield wrong.fixed(f"{number:g}", f"{used:g}")
+
+
+def _number(op: str, number: float, used: float) -> str:
+    return f"the number in {op} is {number:g}, torch uses {used:g}"
+
+
+def every(call: TorchCall) -> Mistakes:
+    """Conjugate an operand or the result, or flip the sign: applies to every call."""
+    out = call.result
+    out = out[0] if isinstance(out, tuple | list) and out else out
+    inputs = tensors((call.args, call.kwargs))
+    complex_ = [x for x in inputs if x.is_complex()]
+    for i, x in enumerate(complex_):
+        swap = {id(x): x.conj()}
+        args = tuple(swap.get(id(a), a) for a in call.args)
+        which = "" if len(complex_) == 1 else ("first ", "second ", "third ")[min(i, 2)]
+        yield call.called(f"the {which}operand of {call.op} is conjugated", *args, **call.kwargs)
+    if isinstance(out, Tensor) and out.is_complex():
+        yield call.then(f"the result of {call.op} is conjugated", torch.conj)
+    if isinstance(out, Tensor) and call.op not in ("neg", "sub", "rsub"):
+        text = f"the sign of torch's {call.op} is flipped"
+        yield call.then(text, torch.neg)._replace(general=2)

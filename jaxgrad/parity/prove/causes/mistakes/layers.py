@@ -1,0 +1,315 @@
+"""Mistakes in the layers of torch: linear, convolution, normalisation, pooling, attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall
+
+
+def linear(call: TorchCall) -> Mistakes:
+    """Transpose a square weight, or leave out the bias."""
+    x, *rest = call.args
+    w, b = rest[0] if rest else call.kwargs["weight"], call.kwargs.get("bias", *rest[1:2])
+    if w.shape[0] == w.shape[1]:
+        yield call.called("the square weight is transposed", x, w.T, b)
+    if b is not None:
+        yield call.called("the bias is missing", x, w)._replace(partial=True)
+
+
+def convolution(call: TorchCall) -> Mistakes:
+    """Flip or swap axes of the kernel, leave out the bias, or pad like TensorFlow."""
+    x, *rest = call.args
+    weight = rest[0] if rest else call.kwargs["weight"]
+    kernels = {"the kernel is flipped": weight.flip(tuple(range(2, weight.ndim)))}
+    if weight.shape[0] == weight.shape[1]:
+        kernels["the kernel's channels are swapped"] = weight.transpose(0, 1)
+    if weight.ndim == 4:
+        kernels["the kernel's height and width are swapped"] = weight.transpose(2, 3)
+    for text, kernel in kernels.items():
+        yield call.called(text, x, kernel, *rest[1:], **call.kwargs)
+    names = ("weight", "bias", "stride", "padding", "dilation", "groups")
+    given = {**dict(zip(names, rest, strict=False)), **call.kwargs}
+    if given.get("bias") is not None:
+        text = "the bias is missing"
+        yield call.called(text, x, **{**given, "bias": None})._replace(partial=True)
+    if "transpose" in call.op:
+        return
+    n = weight.ndim - 2
+    used = given.get("padding", 0)
+    kernel, stride = weight.shape[2:], _per_axis(given.get("stride", 1), n)
+    pads = _same(x.shape[2:], kernel, stride, _per_axis(given.get("dilation", 1), n))
+    told = "each side" if isinstance(used, int) else "the sides"
+    for name, pad in (("'SAME'", pads), ("'VALID'", [(0, 0)] * n)):
+        spread = functional.pad(x, [v for both in reversed(pad) for v in both])
+        sizes = f"{pad[-1][0]} before and {pad[-1][1]} after"
+        text = f"the padding is {name} ({sizes}), torch pads {told} by {used}"
+        yield call.called(text, spread, **{**given, "padding": 0}).fixed(name, _pairs(used, n))
+
+
+def _pairs(padding: Any, n: int) -> str:
+    if isinstance(padding, str):
+        return repr(padding.upper())
+    return str([(p, p) for p in _per_axis(padding, n)])
+
+
+def _per_axis(x: Any, n: int) -> list[int]:
+    return [x] * n if isinstance(x, int) else [*x] * (n if len(x) == 1 else 1)
+
+
+def _same(sizes: Any, kernel: Any, stride: Any, dilation: Any) -> list[tuple[int, int]]:
+    """Return the padding that XLA and TensorFlow call SAME, for each axis."""
+    pads = []
+    for size, k, s, d in zip(sizes, kernel, stride, dilation, strict=True):
+        total = max((math.ceil(size / s) - 1) * s + (k - 1) * d + 1 - size, 0)
+        pads.append((total // 2, total - total // 2))
+    return pads
+
+
+def batch_norm(call: TorchCall) -> Mistakes:
+    """Normalise in the other mode, with the other variance, or without the affine weights."""
+    given = call.bound
+    if "training" not in given or given.get("running_mean") is None:
+        return
+    copies = {k: given[k].clone() for k in ("running_mean", "running_var")}
+    used = bool(given["training"])
+    kinds, modes = ("the running statistics", "the batch's statistics"), ("eval", "train")
+    text = (
+        f"the port normalises with {kinds[not used]}, torch with {kinds[used]}, because torch's "
+        f"module is in {modes[used]} mode"
+    )
+    yield call.replaced(text, f"module.{modes[not used]}()", **copies, training=not used)
+    if used:
+        text = (
+            "the port normalises with the running statistics after this batch is added to them, "
+            "torch with the batch's statistics"
+        )
+
+        def updated(**given: Any) -> Tensor:
+            call.func(**given)
+            return call.func(**{**given, "training": False})
+
+        yield call.replaced(text, **copies).by(text, updated)
+    yield from affine(call)
+
+
+def affine(call: TorchCall) -> Mistakes:
+    """Leave out the weight or the bias of a norm."""
+    given = call.bound
+    for name in ("weight", "bias"):
+        if given.get(name) is not None:
+            wrong = call.replaced(f"the norm's {name} is missing", **{name: None})
+            yield wrong._replace(partial=True)
+
+
+def layer_norm(call: TorchCall) -> Mistakes:
+    """Divide by N - 1, add eps to the standard deviation, or keep the mean."""
+    yield from affine(call)
+    given, x = call.bound, call.args[0]
+    dims = tuple(range(-len(given["normalized_shape"]), 0))
+    eps, weight, bias = given.get("eps", 1e-5), given.get("weight"), given.get("bias")
+    centred = x - x.mean(dims, keepdim=True)
+    variance = centred.square().mean(dims, keepdim=True)
+
+    def scaled(y: Tensor) -> Tensor:
+        y = y if weight is None else y * weight
+        return y if bias is None else y + bias
+
+    n = math.prod(given["normalized_shape"])
+    for text, fix, result in (
+        (
+            "the variance is divided by N - 1, torch divides by N",
+            ("ddof=1", "ddof=0"),
+            lambda: centred / torch.sqrt(variance * n / (n - 1) + eps),
+        ),
+        (
+            "eps is added to the standard deviation, torch adds it to the variance",
+            ("", ""),
+            lambda: centred / (variance.sqrt() + eps),
+        ),
+        (
+            "the mean is not subtracted",
+            ("", ""),
+            lambda: x / torch.sqrt(x.square().mean(dims, keepdim=True) + eps),
+        ),
+    ):
+        wrong = call.by(text, lambda *_, result=result, **__: scaled(result()))
+        yield wrong.fixed(*fix) if all(fix) else wrong
+
+
+def group_norm(call: TorchCall) -> Mistakes:
+    """Use another number of groups, or interleave the channels of the groups."""
+    yield from affine(call)
+    given, x = call.bound, call.args[0]
+    used, channels = given["num_groups"], x.shape[1]
+    for n in range(1, min(channels, 64) + 1):
+        if channels % n == 0 and n != used:
+            yield call.replaced(f"there are {n} groups, torch uses {used}", num_groups=n)
+
+
+def interpolate(call: TorchCall) -> Mistakes:
+    """Align the corners, or use another mode."""
+    used, mode = bool(call.bound.get("align_corners")), call.bound.get("mode", "nearest")
+    yield call.replaced(f"align_corners is {not used}, torch uses {used}", align_corners=not used)
+    text = f"the mode is 'nearest', torch uses {mode!r}"
+    yield call.replaced(text, mode="nearest", align_corners=None)
+
+
+def pool(call: TorchCall) -> Mistakes:
+    """Count the padding, pad like TensorFlow, or use the other kind of pool."""
+    names = ("input", "kernel_size", "stride", "padding")
+    given = {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+    x, n = call.args[0], int(call.op[-2])
+    kernel = _per_axis(given["kernel_size"], n)
+    stride = _per_axis(given.get("stride") or kernel, n)
+    mean = call.op.startswith("avg")
+    if mean:
+        used = bool(given.get("count_include_pad", True))
+        text = f"count_include_pad is {not used}, torch uses {used}"
+        yield call.called(text, *call.args, **{**call.kwargs, "count_include_pad": not used})
+    pads = _same(x.shape[-n:], kernel, stride, [1] * n)
+    spread = functional.pad(
+        x, [v for both in reversed(pads) for v in both], value=0.0 if mean else float("-inf")
+    )
+    used = given.get("padding", 0)
+    sizes = f"{pads[-1][0]} before and {pads[-1][1]} after"
+    text = f"the padding is 'SAME' ({sizes}), torch pads each side by {used}"
+    plain = getattr(functional, call.op)
+    yield call.by(text, plain, spread, kernel, stride)
+    other = call.op.replace("avg", "max") if mean else call.op.replace("max", "avg")
+    text = f"the pool is {other}, torch uses {call.op}"
+    yield call.by(text, getattr(functional, other), x, kernel, stride, used)
+
+
+def dropout(call: TorchCall) -> Mistakes:
+    """Use another rate, or leave out the division by the probability to keep a value."""
+    given, key = {"p": 0.5, **call.bound}, "p"
+    if call.op == "scaled_dot_product_attention":
+        names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
+        given, key = {**dict(zip(names, call.args, strict=False)), **call.kwargs}, "dropout_p"
+    rate = given.get(key) or 0.0
+    for other in _rates(call.numbers) if rate else ():
+        if not math.isclose(other, rate):
+            text = f"the dropout rate is {other:g}, torch uses {rate:g}"
+            yield call.called(text, **{**given, key: other}).fixed(other, f"{rate:g}")
+    if rate and call.op == "dropout":
+        text = f"values that are kept are not divided by 1 - {rate:g}"
+        yield call.then(text, lambda y: y * (1 - rate))
+        yield from _shared_masks(call)
+
+
+def _rates(numbers: Sequence[float]) -> list[float]:
+    """Return the rates of a dropout that a program with these numbers can have.
+
+    It may contain the probability to keep a value, or its inverse.
+    """
+    shares = [1 / x if x > 1 else x for x in numbers if x > 0]
+    rates = [round(p, 12) for share in shares for p in (share, 1 - share)]
+    return [p for p in dict.fromkeys(rates) if 0 < p < 1]
+
+
+def _shared_masks(call: TorchCall) -> Mistakes:
+    """Draw a mask once for all elements of one axis, or of all axes but the first."""
+    x, *rest = call.args
+    axes = range(x.ndim)
+    for shared in dict.fromkeys([*((axis,) for axis in axes), tuple(axes[1:])]):
+        shape = [1 if axis in shared else n for axis, n in enumerate(x.shape)]
+
+        def mask(y: Tensor, *args: Any, shape: list[int] = shape, **kwargs: Any) -> Tensor:
+            whole = call.func(torch.ones_like(y), *args, **kwargs)
+            return y * whole[tuple(slice(n) for n in shape)]
+
+        if shape != list(x.shape):
+            text = f"the mask has the shape {shape}, torch's has {list(x.shape)}"
+            yield call.by(text, mask, x, *rest)._replace(kwargs=call.kwargs)
+
+
+def bag(call: TorchCall) -> Mistakes:
+    """Reduce the rows of a bag in another way."""
+    used = call.bound.get("mode", "mean")
+    for mode in ("mean", "sum", "max"):
+        if mode != used:
+            text = f"the rows of a bag are reduced by {mode}, torch uses {used}"
+            yield call.replaced(text, mode=mode).fixed(mode, used)
+
+
+def attention(call: TorchCall) -> Mistakes:
+    """Use another scale, mask or order of operands, or split the heads in another way."""
+    q, k, v, *rest = call.args
+    names = ("attn_mask", "dropout_p", "is_causal")
+    given = {**dict(zip(names, rest, strict=False)), **call.kwargs}
+    d = q.shape[-1]
+    scales = {"1": 1.0, "1/d": 1 / d, "1/sqrt(d)": d**-0.5}
+    if q.ndim > 2:
+        scales["1/sqrt(heads * d)"] = (d * q.shape[-3]) ** -0.5
+    used = given.get("scale") or d**-0.5
+    for text, scale in scales.items():
+        if not math.isclose(scale, used):
+            wrong = call.called(f"the scale is {text}", q, k, v, **{**given, "scale": scale})
+            yield wrong._replace(partial=text == "1")
+    bare = {key: x for key, x in given.items() if key not in ("attn_mask", "is_causal")}
+    masked = given.get("attn_mask") is not None or given.get("is_causal")
+    if masked:
+        yield call.called("the attention mask is missing", q, k, v, **bare)
+    if not given.get("is_causal"):
+        yield call.called("there is a causal mask", q, k, v, **bare, is_causal=True)
+    for text, mask in _masks(given, q, k, call.numbers) if masked else ():
+        yield call.called(text, q, k, v, **bare, attn_mask=mask)
+    orders = {"q and k": (k, q, v), "k and v": (q, v, k), "q and v": (v, k, q)}
+    orders |= {"q, k and v": (k, v, q), "k, v and q": (v, q, k)}
+    for names, operands in orders.items():
+        verb = "swapped" if names.count(" ") == 2 else "permuted"
+        yield call.called(f"{names} are {verb}", *operands, **given)
+    if q.ndim == 4 and q.shape[1] > 1:
+        text = "the heads are split as [head_dim, heads], torch splits as [heads, head_dim]"
+        yield call.called(text, *map(_interleaved, (q, k, v)), **given)
+        text = "the heads are split without moving their axis before the sequence"
+        yield call.called(text, *map(_unmoved, (q, k, v)), **given)
+    scores = q @ k.mT * used
+    bias = _bias(given, q, k)
+    text = "the softmax is over the queries, torch's is over the keys"
+    yield call.by(text, lambda: torch.softmax(scores + bias, -2) @ v)._replace(args=(), kwargs={})
+
+
+def _masks(
+    given: dict[str, Any], q: Tensor, k: Tensor, numbers: Sequence[float]
+) -> Iterator[tuple[str, Tensor]]:
+    """Yield wrong masks for a call that has one."""
+    bias = _bias(given, q, k)
+    seen = torch.isfinite(bias) & (bias > -1e4)
+    yield "the mask is inverted", ~seen
+    yield "the mask lets each query see one key more", seen | seen.roll(1, -1).tril(1)
+    yield "the mask is shifted by one key", seen & seen.roll(-1, -1)
+    yield "the mask is transposed", seen.mT if seen.shape[-1] == seen.shape[-2] else ~seen
+    for wrong in (-1.0, 1.0):
+        text = f"the mask adds {wrong:g}, torch removes the masked keys"
+        yield text, torch.where(seen if wrong > 0 else ~seen, wrong, 0.0).to(q.dtype)
+    for weak in (x for x in numbers if x < 0):
+        yield f"masked scores are lowered by {weak:g}", torch.where(seen, 0.0, weak).to(q.dtype)
+
+
+def _bias(given: dict[str, Any], q: Tensor, k: Tensor) -> Tensor:
+    """Return the mask of a call as a tensor that is added to the scores."""
+    mask = given.get("attn_mask")
+    if given.get("is_causal"):
+        mask = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool).tril()
+    if mask is None:
+        return torch.zeros(q.shape[-2], k.shape[-2], dtype=q.dtype)
+    if mask.dtype == torch.bool:
+        return torch.zeros(mask.shape, dtype=q.dtype).masked_fill(~mask, float("-inf"))
+    return mask
+
+
+def _interleaved(x: Tensor) -> Tensor:
+    b, h, t, d = x.shape
+    return x.transpose(1, 2).reshape(b, t, d, h).permute(0, 3, 1, 2)
+
+
+def _unmoved(x: Tensor) -> Tensor:
+    return x.transpose(1, 2).reshape(x.shape)

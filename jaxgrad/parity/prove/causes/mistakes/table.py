@@ -1,0 +1,87 @@
+"""The mistakes that are tried in each torch call, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from jaxgrad.parity.interop import to_numpy
+from jaxgrad.parity.prove.causes.mistakes import cells, general, layers, recurrent, views
+from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall
+
+
+_TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
+    **dict.fromkeys(general.BINARY, (general.binary,)),
+    **dict.fromkeys(general.UNARY, (general.unary,)),
+    **dict.fromkeys(general.ACTIVATIONS, (general.activation,)),
+    **dict.fromkeys(("leaky_relu", "elu"), (general.slope, general.activation)),
+    **dict.fromkeys(("cat", "concat", "concatenate", "stack"), (views.joined,)),
+    **dict.fromkeys(("flatten", "reshape", "view", "unflatten"), (views.reshaped,)),
+    **dict.fromkeys(("transpose", "permute", "swapaxes", "movedim"), (views.moved,)),
+    **dict.fromkeys(("chunk", "split", "unbind"), (views.parted,)),
+    "getitem": (views.taken,),
+    **{f"conv{kind}{n}d": (layers.convolution,) for kind in ("", "_transpose") for n in (1, 2, 3)},
+    **{f"{kind}_pool{n}d": (layers.pool,) for kind in ("avg", "max") for n in (1, 2, 3)},
+    **dict.fromkeys(("softmax", "log_softmax", "logsumexp", "normalize"), (general.dimension,)),
+    **dict.fromkeys(("cumsum", "cumprod", "logcumsumexp"), (general.running,)),
+    **dict.fromkeys(("std", "var"), (general.variance, general.dimension)),
+    **dict.fromkeys(("mean", "sum", "amax", "amin", "norm"), (general.reduction, general.scaled)),
+    **dict.fromkeys(("matmul", "bmm", "mm"), (general.products,)),
+    **dict.fromkeys(cells.GATES, (recurrent.mistakes,)),
+    **dict.fromkeys((f"{kind}_cell" for kind in cells.GATES), (cells.mistakes,)),
+    **dict.fromkeys(("rms_norm", "instance_norm"), (layers.affine,)),
+    "layer_norm": (layers.layer_norm,),
+    **dict.fromkeys(
+        ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "nll_loss",
+         "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
+        (general.losses, general.scaled),
+    ),
+    "gelu": (general.gelu, general.activation),
+    "linear": (layers.linear,),
+    "batch_norm": (layers.batch_norm,),
+    "group_norm": (layers.group_norm,),
+    "scaled_dot_product_attention": (layers.attention, layers.dropout),
+    **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d"), (layers.dropout,)),
+    "interpolate": (layers.interpolate,),
+    "embedding": (general.looked_up,),
+    "embedding_bag": (layers.bag,),
+    **dict.fromkeys(("clamp", "clip"), (general.clamped,)),
+    "masked_fill": (general.masked,),
+    "where": (general.chosen,),
+    "repeat_interleave": (general.repeated,),
+}  # fmt: skip
+
+
+def variants(call: TorchCall) -> Iterator[TorchCall]:
+    """Yield the call with each mistake that applies to it, each text once."""
+    found: set[str] = set()
+    for wrong in _variants(call):
+        if wrong.mistake not in found:
+            found.add(wrong.mistake)
+            yield wrong
+
+
+def _variants(call: TorchCall) -> Iterator[TorchCall]:
+    named = _TABLE.get(call.op, ())
+    last = () if call.op in views.MOVES else (general.every,)
+    for mistakes in (general.eps, general.left_out, *named, general.other_numbers, *last):
+        try:
+            yield from mistakes(call)
+        except Exception:  # the call has other arguments than this mistake expects
+            continue
+
+
+def results(call: TorchCall) -> Iterator[tuple[TorchCall, np.ndarray]]:
+    """Yield the call with each mistake, and its result."""
+    for wrong in variants(call):
+        try:
+            with torch.no_grad():
+                out = wrong.result
+        except Exception:  # the mistake does not apply to this call
+            continue
+        out = out[0] if isinstance(out, tuple | list) and out else out
+        if isinstance(out, Tensor) and (out.is_floating_point() or out.is_complex()):
+            yield wrong, to_numpy(out)

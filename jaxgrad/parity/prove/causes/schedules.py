@@ -1,0 +1,450 @@
+"""Compare learning rates over the whole training run, without training.
+
+torch's scheduler is compared with the port's schedule, if the user gives it. Both optimizers are
+also given the same gradients in every step, which shows the schedule inside a transformation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import inspect
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from jaxgrad.parity.prove.causes.acceptance import MARGIN, settled
+from jaxgrad.parity.prove.causes.numbers import proportion
+from jaxgrad.parity.prove.evidence import Evidence, explained
+from jaxgrad.parity.prove.record.adapters import ProofError, name_of
+from jaxgrad.parity.prove.record.jax_side.loop import Loop
+from jaxgrad.parity.prove.record.jax_side.port import Gradients
+from jaxgrad.parity.prove.report import Finding, Surface
+from jaxgrad.parity.prove.training import Training
+
+
+if TYPE_CHECKING:
+    from jaxgrad.parity.prove.record.torch_side.variants import Variant
+
+_TOLERANCE = 1e-6  # of the largest learning rate or update: schedules may be computed in float32
+_REPLAYED = "replaying torch with {} gives JAX's weights"
+COUNTED = "steps count from 1"
+_SECONDS = 2.0  # that replaying may take, estimated from these:
+_PER_TENSOR, _PER_ELEMENT = 2e-4, 4e-8
+
+
+class Divergence(NamedTuple):
+    """The first step in which the same gradients lead to different updates."""
+
+    step: int
+    name: str
+    rates: list[float]  # torch's, one for each parameter group
+    share: float  # the difference relative to the largest update
+    factor: float | None  # JAX's update relative to torch's, if they are proportional
+
+
+def surface(evidence: Evidence, training: Training, steps: int) -> Surface:
+    """Judge the learning rates of all steps; the first `steps` have been judged by training."""
+    if not evidence.rerunnable:
+        text = "later steps are not compared, because a dump cannot be rerun"
+        return Surface("updates", "pass", text)
+    total, affordable, is_all = _range(evidence, training, steps)
+    parts = []
+    if training.schedule is not None:
+        parts.append(_compared(evidence, training, total))
+    if not parts or parts[0].verdict == "pass":
+        parts.append(_replayed(evidence, training, affordable))
+    texts = [part.text for part in parts]
+    if not is_all:
+        texts.append("pass total= to compare the schedule of the whole training run")
+    elif affordable < total and training.schedule is None:
+        texts.append(f"pass schedule= to compare the schedule of all {total} steps")
+    findings = tuple(f for part in parts for f in part.findings)
+    return Surface("updates", "fail" if findings else "pass", "; ".join(texts), findings=findings)
+
+
+class Schedules(NamedTuple):
+    """The learning rates of one parameter group, by step, in both frameworks."""
+
+    torch: np.ndarray
+    jax: np.ndarray
+    differ: np.ndarray  # a bool for each step
+    group: int | None  # its number, if there are several
+
+    @property
+    def first(self) -> int:
+        """The first step in which they differ, counted from 1."""
+        return int(np.argmax(self.differ)) + 1
+
+
+def given(evidence: Evidence, training: Training, total: int) -> Schedules | None:
+    """Compare torch's scheduler, stepped without training, with the port's schedule.
+
+    Returns:
+        The group that differs first, or None if all groups agree or there is no schedule.
+    """
+    from jaxgrad.parity.prove.record.torch_side import loop
+
+    if training.schedule is None:
+        return None
+    rates = loop.learning_rates(training, evidence.torch_side.module, total)
+    values = [_values(training.schedule, step, rates[step]) for step in range(total)]
+    expected, actual = np.array(rates), np.array(values)  # (step, group)
+    differ = _differs(actual, expected)
+    if not differ.any():
+        return None
+    step = int(np.argmax(differ.any(1)))
+    group = int(np.argmax(differ[step]))
+    several = group if differ.shape[1] > 1 else None
+    return Schedules(expected[:, group], actual[:, group], differ[:, group], several)
+
+
+class Failing(NamedTuple):
+    """The first step in which the given schedules differ, and the surface that says so."""
+
+    step: int
+    surface: Surface
+
+
+def failing(evidence: Evidence, training: Training, steps: int) -> Failing | None:
+    """Compare the schedules that the user gives; None if they agree or there are none."""
+    if training.schedule is None or not evidence.rerunnable:
+        return None
+    found = given(evidence, training, _range(evidence, training, steps)[0])
+    return None if found is None else Failing(found.first, _different(training, found))
+
+
+def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
+    """Judge the schedules that the user gives."""
+    found = given(evidence, training, total)
+    if found is None:
+        return Surface("updates", "pass", f"the schedules agree in all {total} steps")
+    return _different(training, found)
+
+
+def _different(training: Training, found: Schedules) -> Surface:
+    """Say in which steps the schedules differ."""
+    total, first = len(found.differ), found.first - 1
+    expected, actual = found.torch[first], found.jax[first]
+    finding = Finding(
+        "updates",
+        "the learning rate" + ("" if found.group is None else f" of group {found.group}"),
+        _name(training.schedule),
+        f"the schedules differ first in step {found.first} of {total} ({COUNTED}), by "
+        f"{abs(actual - expected):.2g}",
+        torch_value=float(expected),
+        jax_value=float(actual),
+        cause=shift(found.torch, found.jax),
+    )
+    text = f"the schedules differ in {int(found.differ.sum())} of {total} steps"
+    return Surface("updates", "fail", text, findings=(finding,))
+
+
+def _name(schedule: Any) -> str:
+    """Return the schedule's name and line; not those of a function in a library's own file."""
+    code = getattr(inspect.unwrap(schedule), "__code__", None)
+    is_own = code is not None and "site-packages" not in code.co_filename
+    return name_of(schedule) if is_own else "Training(schedule=)"
+
+
+def _values(schedule: Any, step: int, rates: list[float]) -> list[float]:
+    """Return the schedule's value for each of torch's parameter groups, whose rates are given."""
+    try:
+        values = [float(x) for x in np.ravel(schedule(step))]
+    except Exception as error:
+        raise ProofError(
+            f"Training(schedule=) called with {step}, for step {step + 1}, raised "
+            f"{type(error).__name__}: {error}"
+        ) from error
+    if len(values) == 1 and len(set(rates)) == 1:
+        return values * len(rates)
+    if len(values) != len(rates):
+        count = f"{len(values)} value" + "s" * (len(values) != 1)
+        raise ProofError(
+            f"Training(schedule=) returned {count}, {values}, for step {step + 1}, in which "
+            f"torch's {len(rates)} parameter groups have the learning rates {rates}: return one "
+            "value for each group, in the order of torch's groups, or leave schedule= out"
+        )
+    return values
+
+
+def shift(expected: np.ndarray, actual: np.ndarray) -> str:
+    """Describe how a schedule differs if it is shifted by a step or multiplied by a number."""
+
+    def equal(x: np.ndarray, y: np.ndarray) -> bool:
+        return len(x) > 1 and bool(np.allclose(x, y, rtol=1e-6, atol=0.0)) and np.ptp(y) > 0
+
+    if equal(actual[:-1], expected[1:]):
+        return "JAX's schedule is one step ahead of torch's"
+    if equal(actual[1:], expected[:-1]):
+        return "JAX's schedule is one step behind torch's"
+    factor = proportion(expected, actual)
+    return f"JAX's schedule is {factor:.6g} times torch's" if factor is not None else ""
+
+
+def _replayed(evidence: Evidence, training: Training, total: int) -> Surface:
+    """Give both optimizers the same gradients, and compare the weights after every step."""
+    found = replay(evidence, training, total)
+    if found is None:
+        return Surface("updates", "pass", f"given the same gradients, {total} steps agree")
+    name, rate = found.name, found.rates[_group_of(evidence, training, found.name)]
+    values: dict[str, Any] = {}
+    at = f"step {found.step} of {total} ({COUNTED})"
+    if found.factor is not None:
+        text = f"JAX's learning rate differs from torch's first in {at}"
+        values = dict(torch_value=rate, jax_value=rate * found.factor)
+    else:
+        text = (
+            f"given the same gradients, the update in {at} is off by "
+            f"{found.share:.2g} (relative to the largest update)"
+        )
+    finding = Finding("updates", name, evidence.jax_place(name), text, **values)
+
+    def find() -> Finding:
+        why, confirmed = cause(evidence, training, total, found.share)
+        return dataclasses.replace(finding, cause=why, tested=confirmed)
+
+    finding = explained(evidence, find, finding)
+    text = f"given the same gradients, step {found.step} differs"
+    return Surface("updates", "fail", text, findings=(finding,))
+
+
+def _group_of(evidence: Evidence, training: Training, name: str) -> int:
+    """Return the number of torch's parameter group that has a parameter."""
+    from jaxgrad.parity.prove.record.torch_side import loop
+
+    return loop.groups(training, evidence.torch_side.module).get(name, 0)
+
+
+def cause(evidence: Evidence, training: Training, total: int, share: float) -> tuple[str, bool]:
+    """Return the change to torch's schedule with which all steps agree; whether it is confirmed.
+
+    Args:
+        evidence: The evidence of the proof.
+        training: The user's training step.
+        total: Number of steps to replay.
+        share: The first difference without a change, relative to the largest update.
+    """
+    if not math.isfinite(share):
+        return "", False
+    allowed = min(_TOLERANCE, share / MARGIN)
+    numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trained).numbers()
+    found = []
+    for variant in hypotheses(evidence, training, numbers, total):
+        if not evidence.may_search(variant.text):
+            break
+        with warnings.catch_warnings(), contextlib.suppress(Exception):
+            warnings.simplefilter("ignore")
+            if replay(evidence, variant.training, total, allowed) is None:
+                found.append(variant)
+    return settled([x.text for x in distinct(evidence, found, total)], _REPLAYED)
+
+
+def hypotheses(
+    evidence: Evidence, training: Training, numbers: Sequence[float], steps: int
+) -> Iterator[Variant]:
+    """Yield variants of torch's schedule that change a learning rate in the first steps."""
+    if training.scheduler is None:
+        return
+    from jaxgrad.parity.prove.record.torch_side import port_numbers, variants
+
+    module = evidence.torch_side.module
+    own = _rates(evidence, training, steps)
+    for variant in (
+        *variants.schedules(training),
+        *port_numbers.schedules(training, module, numbers),
+        *_given(evidence, training, steps),
+    ):
+        rates = _rates(evidence, variant.training, steps)
+        if rates is not None and not _same(rates, own):
+            yield variant
+
+
+def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Variant]:
+    """Yield the variant in which torch uses the port's schedule, if one is given and it differs."""
+    from jaxgrad.parity.prove.record.torch_side import loop, variants
+
+    if training.schedule is None:
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some schedulers are stepped before the optimizer
+        total = loop.range_of(training, evidence.torch_side.module, steps)[0]
+    total = max(steps, total)
+    expected = _rates(evidence, training, total)
+    if expected is None:
+        return
+    pairs = enumerate(expected.tolist())
+    actual = np.array([_values(training.schedule, step, rates) for step, rates in pairs])
+    wrong = _differs(actual, expected)
+    if wrong.any():
+        first, group = (int(i) for i in np.argwhere(wrong)[0])
+        text = (
+            f"the schedules differ first in step {first + 1} ({COUNTED}), in which torch's "
+            f"learning rate is {expected[first, group]:.6g} and JAX's is {actual[first, group]:.6g}"
+        )
+        yield variants.with_rates(text, training, actual.tolist())._replace(given=True)
+
+
+def distinct(evidence: Evidence, found: Sequence[Variant], steps: int) -> list[Variant]:
+    """Drop schedules whose learning rates equal those of an earlier one in the whole run.
+
+    A schedule that is one step ahead has no rate of torch's for the last step, so that this step
+    does not tell it apart from the port's own schedule.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some schedulers are stepped before the optimizer
+        ranges = [_range(evidence, x.training, steps)[0] for x in found if x.schedule]
+    total = max(ranges, default=steps)
+    kept: list[tuple[Variant, Any]] = []
+    for variant in found:
+        rates = _rates(evidence, variant.training, total) if variant.schedule else None
+        last = -1 if variant.given and total > 1 else None
+        others = [other[:last] for _, other in kept if other is not None]
+        if rates is None or not any(_same(rates[:last], other) for other in others):
+            kept.append((variant, rates))
+    return [variant for variant, _ in kept]
+
+
+def _rates(evidence: Evidence, training: Training, steps: int) -> Any:
+    """Return the learning rates by step and parameter group; None if torch raises."""
+    from jaxgrad.parity.prove.record.torch_side import loop
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return np.array(loop.learning_rates(training, evidence.torch_side.module, steps))
+    except Exception:  # a changed setting may be invalid
+        return None
+
+
+def used_rates(evidence: Evidence, training: Training, steps: int) -> np.ndarray:
+    """Return the learning rates with which torch steps, by step and parameter group.
+
+    Unlike `learning_rates`, this shows a scheduler that the user's optimizer steps itself.
+    """
+    gradients = _scaled(_gradients(evidence), steps)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        taken = evidence.torch_side.replay(training, evidence.draws[0], gradients)
+        return np.array([rates for rates, _ in taken])
+
+
+def _same(rates: Any, other: Any) -> bool:
+    shapes = np.shape(rates) == np.shape(other)
+    return shapes and not _differs(rates, other).any()
+
+
+def _differs(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    return ~(np.abs(actual - expected) <= _TOLERANCE * np.max(np.abs(expected), 0, initial=0.0))
+
+
+def _range(evidence: Evidence, training: Training, steps: int) -> tuple[int, int, bool]:
+    """Return the number of steps to compare, how many can be replayed, and whether that is all."""
+    from jaxgrad.parity.prove.record.torch_side import loop
+
+    total, is_all = loop.range_of(training, evidence.torch_side.module, steps)
+    sizes = map(math.prod, evidence.port.weights.shapes.values())
+    cost = sum(_PER_TENSOR + _PER_ELEMENT * size for size in sizes) * training.accumulate
+    return total, min(total, max(steps, int(_SECONDS / cost))), is_all
+
+
+def replay(
+    evidence: Evidence, training: Training, total: int, tolerance: float = _TOLERANCE
+) -> Divergence | None:
+    """Return the first step in which the same gradients lead to different weights.
+
+    Args:
+        evidence: The evidence of the proof.
+        training: A training step.
+        total: Number of steps.
+        tolerance: The allowed difference, relative to the largest update.
+    """
+    port, draw = evidence.port, evidence.draws[0]
+    given = evidence.jax_gradients[0].leaves[: len(port.program.param_paths)]
+    trained = _gradients(evidence)
+    jax_loop = Loop(port, training, draw, evidence.trained)
+    before: tuple[Any, Any] = (draw.state, draw.state)
+    apart = port.weights.not_one_to_one
+    names = [
+        name
+        for name in trained
+        if name not in apart and not evidence.waivers.names("updates", name)
+    ]
+    largest = dict.fromkeys(names, 0.0)
+    steps = evidence.torch_side.replay(training, draw, _scaled(trained, total))
+    for step, (rates, expected) in enumerate(steps, 1):
+        leaves = [None if g is None else g * _factor(step) for g in given]
+        jax_loop.step(lambda *_, leaves=leaves: Gradients([], leaves, {}))
+        actual = jax_loop.parameters()
+        wrong = {}
+        for name in names:
+            if name not in actual:
+                continue
+            x, y = expected[name], actual[name]
+            largest[name] = max(largest[name], _size(x - before[0][name]))
+            allowed = tolerance * largest[name] + 1e-15 * step * _size(x)
+            if not _size(x - y) <= allowed:
+                wrong[name] = _size(x - y) / (largest[name] or 1.0)
+        if wrong:
+            moves = {n: (expected[n] - before[0][n], actual[n] - before[1][n]) for n in wrong}
+            ratios = [proportion(x, y) for x, y in moves.values()]
+            known = [r for r in ratios if r is not None]
+            same = len(known) == len(ratios) and np.ptp(known) <= 1e-6 * abs(known[0])
+            name = max(wrong, key=lambda n: wrong[n])
+            return Divergence(step, name, rates, wrong[name], known[0] if same else None)
+        before = expected, actual
+    return None
+
+
+def _gradients(evidence: Evidence) -> dict[str, Any]:
+    """Return the port's first gradients by torch's names, for the weights that torch trains."""
+    port = evidence.port
+    given = evidence.jax_gradients[0].leaves[: len(port.program.param_paths)]
+    named = port.weights.to_torch(given)
+    return {n: g for n, g in named.items() if evidence.runs[0].grads.get(n) is not None}
+
+
+def _scaled(
+    gradients: Mapping[str, Any], total: int, growth: float = 1.0
+) -> Iterator[dict[str, Any]]:
+    """Yield the gradients of each step, larger by a factor from step to step."""
+    for step in range(1, total + 1):
+        factor = _factor(step) * growth ** (step - 1)
+        yield {n: None if g is None else g * factor for n, g in gradients.items()}
+
+
+def trains_alike(evidence: Evidence, one: Variant, other: Variant, steps: int = 8) -> bool:
+    """Return whether two variants are the same change of torch with two descriptions.
+
+    They are if torch makes the same steps with both, even on other gradients.
+    """
+    from jaxgrad.parity.prove.record.torch_side.variants import clipping_by
+
+    if one.training.ema is not other.training.ema:
+        return False
+    weights, gradients = [], _gradients(evidence)
+    for variant in (one, other):
+        with clipping_by(variant.clip), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            scaled = _scaled(gradients, steps, growth=4.0)  # so that each norm is clipped once
+            taken = evidence.torch_side.replay(variant.training, evidence.draws[0], scaled)
+            weights.append([state for _, state in taken])
+    before = evidence.draws[0].state
+    for x, y in zip(*weights, strict=True):
+        for name in gradients:
+            allowed = 1e-12 * _size(x[name]) + 1e-9 * _size(x[name] - before[name])
+            if not _size(x[name] - y[name]) <= allowed:
+                return False
+    return True
+
+
+def _factor(step: int) -> float:
+    """Return the factor of a step's gradients, whose sign and size change from step to step."""
+    return math.cos(step - 1)
+
+
+def _size(x: Any) -> float:
+    return float(np.max(np.abs(x), initial=0.0))

@@ -1,0 +1,269 @@
+"""Mistakes that JAX may have made, each as a change of torch's run that can be tested."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
+from jaxgrad.parity.prove.causes.mistakes.call import TorchCall
+from jaxgrad.parity.prove.causes.mistakes.table import results, variants
+from jaxgrad.parity.prove.causes.mistakes.views import MOVES
+from jaxgrad.parity.prove.causes.numbers import SAME, as_written
+from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun, Value
+
+
+_OPERANDS = 24  # values that may take the place of an operand
+
+Numbers = tuple[float, ...]
+
+
+class Trial(NamedTuple):
+    """One mistake, and the changes with which torch makes it too."""
+
+    value: int  # the torch value at which it is reported
+    text: str
+    changes: tuple[Change, ...]
+    everywhere: Callable[[], Sequence[Change]] = tuple  # the changes of all similar calls
+    tested: str = "rerunning torch with this change"
+    partial: bool = False  # whether a correct port may compute the result on its way
+    fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
+    row: int | None = None  # the JAX value that equals the result of the changed call
+    exchanged: tuple[tuple[str, str], ...] = ()  # weights that take each other's place
+    general: int = 0  # as in `TorchCall`
+    factors: tuple[tuple[str, float], ...] = ()  # of weights that are multiplied by a number
+    changed: int = -1  # the value that the changed call computes, if this is not `value`
+    operand: bool = False  # whether the result is an operand of the call, which JAX has anyway
+
+
+def in_call(run: TorchRun, i: int, numbers: Numbers, shown: int = -1) -> Iterator[Trial]:
+    """Yield the mistakes in the call that computed a value; `shown` is where they show."""
+    value = run.values[i]
+    if value.call is not None:
+        for wrong in variants(_live(value, numbers)):
+            moves = shown < 0 or value.op in MOVES
+            if moves or wrong.reorders:
+                yield _trial(run, i, wrong, numbers, shown if moves else -1)
+
+
+def with_results(run: TorchRun, i: int, numbers: Numbers) -> Iterator[tuple[Trial, np.ndarray]]:
+    """Yield the mistakes in the call that computed a value, with what the call then returns."""
+    value = run.values[i]
+    if value.call is not None and value.data is not None and not in_place(value):
+        for wrong, x in results(_live(value, numbers)):
+            yield _trial(run, i, wrong, numbers), x
+
+
+def _trial(run: TorchRun, i: int, wrong: TorchCall, numbers: Numbers, shown: int = -1) -> Trial:
+    value = run.values[i]
+    tested = f"rerunning torch with {wrong.setting}"
+    if wrong.setting == "skip":
+        tested = "skipping it in torch"
+
+    def everywhere() -> list[Change]:
+        alike = [v for v in run.values if v.op == value.op and v.call_number >= 0]
+        return [Change(v.call_number, _same(wrong.mistake, v, numbers)) for v in alike]
+
+    return Trial(
+        i if shown < 0 else shown,
+        wrong.mistake,
+        (Change(value.call_number, _same(wrong.mistake, value, numbers)),),
+        everywhere,
+        tested,
+        wrong.partial,
+        wrong.fix,
+        changed=i,
+        general=wrong.general,
+    )
+
+
+def scaled(run: TorchRun, i: int, row: int, factor: float) -> Trial:
+    """Return the trial in which JAX's value is a multiple of torch's."""
+    value = run.values[i]
+
+    def call(func: Any, args: Any, kwargs: Any) -> Any:
+        if in_place(value):
+            return args[0].copy_(_out_of_place(func)(*args, **kwargs) * factor)
+        return func(*args, **kwargs) * factor
+
+    def everywhere() -> list[Change]:
+        alike = [v for v in run.values if v.op == value.op and v.call_number >= 0]
+        return [Change(v.call_number, call) for v in alike]
+
+    text = f"JAX's value is torch's times {as_written(factor)}"
+    tested = "scaling it in torch"
+    changes = (Change(value.call_number, call),)
+    return Trial(i, text, changes, everywhere, tested, partial=True, row=row, general=2)
+
+
+def scaled_weight(i: int, name: str, row: int, factor: float) -> Trial:
+    """Return the trial in which JAX multiplies a weight that a call reads by a number."""
+    text = f"JAX multiplies {name} by {as_written(factor)}, torch does not"
+    tested = "multiplying it in torch"
+    return Trial(i, text, (), tested=tested, row=row, factors=((name, factor),))
+
+
+def reordered(run: TorchRun, i: int) -> Iterator[Trial]:
+    """Yield the trials in which a call and the next one are made in the other order."""
+    first = run.values[i]
+    for second in (v for v in run.values if v.inputs[:1] == (i,)):
+        pair = _pair(run, first, second)
+        if first.op == second.op or not pair:
+            continue
+
+        def everywhere(second: Value = second) -> list[Change]:
+            pairs = [
+                (v, w)
+                for w in run.values
+                if w.op == second.op and w.inputs
+                for v in run.values[w.inputs[0] : w.inputs[0] + 1]
+                if v.op == first.op
+            ]
+            return [change for v, w in pairs for change in _pair(run, v, w)]
+
+        text = f"{second.op} comes before {first.op}, torch calls {first.op} first"
+        yield Trial(i, text, pair, everywhere)
+
+
+def _pair(run: TorchRun, first: Value, second: Value) -> tuple[Change, ...]:
+    """Return the changes that exchange two calls, of which the second reads the first."""
+    if first.call is None or second.call is None or first.shape != second.shape:
+        return ()
+    moves = any(v.op in (*MOVES, "input") or in_place(v) for v in (first, second))
+    if moves or not all(v.call and v.call[1][:1] and v.inputs for v in (first, second)):
+        return ()
+    if not all(isinstance(v.call[1][0], Tensor) for v in (first, second) if v.call):
+        return ()
+    before = [v.call_number for v in run.values].index(first.call_number)
+    return _moved(run, second, first, before), _moved(run, first, second, before)
+
+
+def _moved(run: TorchRun, value: Value, to: Value, before: int) -> Change:
+    """Return the change that makes the call of a value in the place of another call.
+
+    Args:
+        run: torch's run.
+        value: The value whose call is made.
+        to: The value of the call that it replaces.
+        before: The number of values that are computed before both calls.
+    """
+    assert value.call is not None
+    func, (_, *rest), kwargs = value.call
+    found = {
+        n: k
+        for n, x in enumerate(rest)
+        for k in value.inputs
+        if k < before and _is(x, run.values[k])
+    }
+
+    def call(func: Any, args: Any, _: Any, *read: Tensor) -> Any:
+        live = dict(zip(found, read, strict=True))
+        return func(args[0], *(live.get(n, x) for n, x in enumerate(rest)), **kwargs)
+
+    plain, reads = inspect.unwrap(func), tuple(found.values())
+    return Change(to.call_number, call, reads, plain, value.call_number)
+
+
+def rewired(
+    run: TorchRun, i: int, visible: Callable[[int], bool]
+) -> Iterator[tuple[Trial, np.ndarray]]:
+    """Yield the trials in which a call reads another value of the same shape, with the results."""
+    value = run.values[i]
+    if value.call is None or in_place(value) or value.op in MOVES:
+        return
+    func, args, kwargs = value.call
+    for old in value.inputs:
+        given = run.values[old]
+        places = [n for n, x in enumerate(args) if _is(x, given)]
+        if not places:
+            continue
+        others = [k for k in range(i) if _fits(run, k, given) and visible(k)]
+        for k in _distinct(run, others)[-_OPERANDS:]:
+            other = torch.as_tensor(run.values[k].data)
+            live = [other if n in places else x for n, x in enumerate(args)]
+            try:
+                with torch.no_grad():
+                    out = func(*live, **kwargs)
+            except Exception:  # the call does not accept this value
+                continue
+            if not isinstance(out, Tensor):
+                continue
+
+            def call(func: Any, args: Any, kwargs: Any, read: Tensor, places: Any = places) -> Any:
+                live = [read if n in places else x for n, x in enumerate(args)]
+                return func(*live, **kwargs)
+
+            text = f"JAX's {value.op} reads {_named(run, k)}, torch's reads {_named(run, old)}"
+            yield Trial(i, text, (Change(value.call_number, call, (k,)),)), out.detach().numpy()
+
+
+def _is(x: Any, value: Value) -> bool:
+    data = value.data
+    return (
+        isinstance(x, Tensor)
+        and data is not None
+        and x.shape == data.shape
+        and (x.is_floating_point() or x.is_complex())
+        and bool(np.array_equal(x.detach().numpy(), data))
+    )
+
+
+def _fits(run: TorchRun, k: int, given: Value) -> bool:
+    """Whether a value could take the place of another one."""
+    value = run.values[k]
+    return (
+        value.data is not None
+        and given.data is not None
+        and value.shape == given.shape
+        and value.data.dtype == given.data.dtype
+        and not is_constant(value.print)
+        and bool(print_distance(value.print, given.print) > SAME)
+    )
+
+
+def _distinct(run: TorchRun, numbers: Sequence[int]) -> list[int]:
+    """Leave out the copies of values."""
+    return list({run.values[k].print.tobytes(): k for k in reversed(numbers)}.values())[::-1]
+
+
+def _named(run: TorchRun, k: int) -> str:
+    value = run.values[k]
+    if value.op == "input":
+        return f"input {[j for j, v in enumerate(run.values) if v.op == 'input'].index(k)}"
+    return f"the result of {value.in_words}"
+
+
+def in_place(value: Value) -> bool:
+    """Whether the call changed its operand, which is then no longer what the call read."""
+    func = value.call[0] if value.call is not None else None
+    name = getattr(func, "__name__", "")
+    return name.endswith("_") and not name.startswith("__")
+
+
+def _out_of_place(func: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, *args, **kwargs: func(x.clone(), *args, **kwargs)
+
+
+def _live(value: Value, numbers: Numbers) -> TorchCall:
+    assert value.call is not None
+    func, args, kwargs = value.call
+    func = _out_of_place(func) if in_place(value) else func
+    return TorchCall(func, args, kwargs, value.op, numbers=numbers)
+
+
+def _same(mistake: str, value: Value, numbers: Numbers) -> Callable[..., Any]:
+    """Return the function that makes a mistake in a call, if it applies there."""
+    changes_operand, op = in_place(value), value.op
+
+    def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        plain = _out_of_place(func) if changes_operand else func
+        live = TorchCall(plain, args, kwargs, op, numbers=numbers)
+        out = next((wrong for wrong in variants(live) if wrong.mistake == mistake), live).result
+        return args[0].copy_(out) if changes_operand else out
+
+    return call

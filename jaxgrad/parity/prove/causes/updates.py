@@ -1,0 +1,373 @@
+"""Find why updates differ: train in torch again, with one setting changed."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+
+from jaxgrad.parity.prove.causes import schedules
+from jaxgrad.parity.prove.causes.acceptance import Compared, confirms, may_confirm, settled
+from jaxgrad.parity.prove.causes.numbers import proportion
+from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.record.jax_side.loop import Loop
+from jaxgrad.parity.prove.record.jax_side.port import Gradients
+from jaxgrad.parity.prove.record.jax_side.program import flat
+from jaxgrad.parity.prove.record.torch_side.side import Steps
+from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.training_steps.trajectories import Trajectories, first_steps
+
+
+if TYPE_CHECKING:
+    from jaxgrad.parity.prove.record.torch_side.variants import Variant
+
+Compare = Callable[[Trajectories], list[Compared]]
+_PAIRS = 2  # changes that explain the first steps, to each of which a second change is added
+TESTED = "rerunning torch with {} reproduces JAX's weights"
+
+
+class Partial(NamedTuple):
+    """A change that explains the first step that differs, but not all steps."""
+
+    variant: Variant
+    paths: Trajectories  # with the change
+    step: int  # the first step that differs with the change
+
+
+class Search:
+    """The changes to torch's training step that were tried, each in torch itself.
+
+    Args:
+        evidence: The evidence of the proof.
+        training: The user's training step.
+        paths: The weights of both frameworks.
+        compare: Function that compares the weights of both frameworks after every step.
+        step: The first step that differs.
+    """
+
+    def __init__(
+        self, evidence: Evidence, training: Training, paths: Trajectories, compare: Compare,
+        step: int,
+    ) -> None:  # fmt: skip
+        self.evidence, self.training, self.paths = evidence, training, paths
+        self.compare, self.step, self.last = compare, step, max(paths.torch)
+
+    def guess(self, name: str) -> tuple[str, bool]:
+        """Describe the change with which torch would train as JAX does; whether it is confirmed.
+
+        Args:
+            name: The first weight that differs.
+        """
+        if self.evidence.rerunnable:
+            cause, confirmed = self._tested()
+            if cause:
+                return cause, confirmed
+        repeated = _of_micro_batches(self.evidence, self.training, self.paths)
+        return repeated or _observed(self.paths, name), False
+
+    def _tested(self) -> tuple[str, bool]:
+        found, partial = self._accepted(self.training, None, self.paths, self.step)
+        if found:
+            return settled(self._texts(found), TESTED)
+        partial = list({_setting(p.variant.text): p for p in partial}.values())
+        pairs = []
+        for first in partial[:_PAIRS]:
+            variant = first.variant
+            found, _ = self._accepted(variant.training, variant.clip, first.paths, first.step)
+            texts = self._texts(found)
+            pairs += [f"{variant.text}, and from step {first.step} on {text}" for text in texts]
+        if pairs:
+            cause, confirmed = settled(pairs, TESTED)
+            return cause.replace("with this change", "with both changes"), confirmed
+        if len(partial) != 1:
+            return "", False
+        variant, _, step = partial[0]
+        until = f"up to step {step - 1}, and step {step} still differs"
+        return f"{variant.text} (with this change torch gives JAX's weights {until})", False
+
+    def _texts(self, found: Sequence[Variant]) -> list[str]:
+        """Return the texts of different changes, each of which explains the difference."""
+        kept: list[Variant] = []
+        for variant in schedules.distinct(self.evidence, found, self.last):
+            pairs = ((variant, other) for other in kept if not (variant.schedule or other.schedule))
+            if not any(schedules.trains_alike(self.evidence, *pair) for pair in pairs):
+                kept.append(variant)
+        return _different([variant.text for variant in kept])
+
+    def _accepted(
+        self, training: Training, clip: Any, paths: Trajectories, step: int
+    ) -> tuple[list[Variant], list[Partial]]:
+        """Return the changes that explain all steps, and those that explain the first ones alone.
+
+        Args:
+            training: A training step.
+            clip: The function that clips its gradients, in place of torch's.
+            paths: The weights that it gives, and JAX's.
+            step: The first step that differs, until which each change is tried first.
+        """
+        accepted: list[Variant] = []
+        partial: list[Partial] = []
+        early, whole = self.compare(first_steps(paths, step)), self.compare(paths)
+        if step == self.last:
+            early = whole
+        for tried in self._variants(training, paths):
+            if not self.evidence.may_search(tried.text):
+                break
+            if clip is not None and tried.clip is not None:
+                continue
+            variant = tried._replace(clip=tried.clip or clip)
+            changed = self._rerun(variant, paths, step)
+            accepts = may_confirm if step < self.last else confirms
+            if changed is None or not accepts(early, self.compare(changed)):
+                continue
+            if step < self.last:
+                if not self.evidence.may_search(tried.text):
+                    break
+                changed = self._rerun(variant, paths, self.last)
+                if changed is None:
+                    continue
+                compared = self.compare(changed)
+                if not confirms(whole, compared):
+                    wrong = [c.step for c in compared if c.verdict == "fail"]
+                    partial += [Partial(variant, changed, min(wrong))] if wrong else []
+                    continue
+            accepted.append(variant)
+        return accepted, partial
+
+    def _rerun(self, variant: Variant, paths: Trajectories, steps: int) -> Trajectories | None:
+        taken = _rerun(self.evidence, variant, steps, tuple(self.paths.torch))
+        if taken is None:
+            return None
+        changed = paths.with_torch(taken)
+        return changed if steps == self.last else first_steps(changed, steps)
+
+    def _variants(self, training: Training, paths: Trajectories) -> Iterator[Variant]:
+        from jaxgrad.parity.prove.record.torch_side import port_numbers, variants
+
+        evidence = self.evidence
+        numbers = Loop(evidence.port, self.training, evidence.draws[0], evidence.trained).numbers()
+        yield from schedules.hypotheses(evidence, training, numbers, self.last)
+        yield from _rates(evidence, training, paths)
+        yield from _decays(evidence, training, paths)
+        yield from variants.variants(training)
+        yield from port_numbers.clips(training, numbers)
+        yield from port_numbers.settings(training, evidence.torch_side.module, numbers)
+
+
+def _different(texts: Sequence[str]) -> list[str]:
+    """Leave out texts about the same setting, of which one may have torch's number too."""
+    longest: dict[str, str] = {}
+    for text in texts:
+        other = longest.get(_setting(text), "")
+        longest[_setting(text)] = max(other, text, key=len)
+    return list(longest.values())
+
+
+def _setting(text: str) -> str:
+    """Return the part of a text that names a setting and its value.
+
+    >>> _setting("momentum is 0, torch uses 0.9") == _setting("the momentum is missing")
+    True
+    """
+    return text.partition(", torch uses")[0].removeprefix("the ").replace("is missing", "is 0")
+
+
+def _of_micro_batches(evidence: Evidence, training: Training, paths: Trajectories) -> str:
+    """Say that the port's transformation makes an update at each micro-batch, if it does.
+
+    torch's optimizer makes one update for all micro-batches of a step. The weights that the port
+    has at each micro-batch tell whether it changes them, and the counters in its state how often
+    the transformations in it were called.
+    """
+    if training.accumulate < 2 or _counts_micro_batches(paths.opt_state):
+        return ""
+    if _moves_at_each_micro_batch(evidence, training):
+        return (
+            "the transformation changes the weights at each micro-batch, torch's optimizer after "
+            f"all {training.accumulate}; wrap it in optax.MultiSteps(tx, {training.accumulate})"
+        )
+    steps = max(paths.torch)
+    for state, count in _counters(paths.opt_state):
+        if count == training.accumulate * steps:
+            made = f"{count} updates in " + ("1 step" if steps == 1 else f"{steps} steps")
+            return (
+                f"{state} counts {made}: the transformation in it is called at each micro-batch, "
+                f"torch's optimizer once for all {training.accumulate}. Give it the mean of their "
+                f"gradients, as optax.MultiSteps(..., {training.accumulate}) around it does"
+            )
+    return ""
+
+
+def _moves_at_each_micro_batch(evidence: Evidence, training: Training) -> bool:
+    """Return whether the port's weights differ between all micro-batches of the first step."""
+    seen: list[list[np.ndarray]] = []
+
+    def backward(number: int, params: list[Any]) -> Gradients:
+        seen.append([np.asarray(x) for x in params])
+        draw = evidence.draws[number % len(evidence.draws)]
+        return evidence.gradients(draw, leaves=[*params, *flat(draw.inputs)[1]])
+
+    loop = Loop(evidence.port, training, evidence.draws[0], evidence.trained)
+    loop.step(backward)
+    trained = [i for i, flag in enumerate(loop.trained) if flag]
+    return all(
+        any(not np.array_equal(x[i], y[i]) for i in trained) for x, y in itertools.pairwise(seen)
+    )
+
+
+def _counters(state: Any) -> Iterator[tuple[str, int]]:
+    """Yield the name of each state of optax that has a counter of updates, and its value."""
+    if isinstance(state, tuple) and hasattr(state, "_fields"):
+        count: Any = getattr(state, "count", None)
+        if np.ndim(count) == 0 and np.issubdtype(np.asarray(count).dtype, np.integer):
+            yield type(state).__name__, int(np.asarray(count))
+    if isinstance(state, tuple | list):
+        for part in state:
+            yield from _counters(part)
+    elif isinstance(state, Mapping):
+        for part in state.values():
+            yield from _counters(part)
+
+
+def _observed(paths: Trajectories, name: str) -> str:
+    """Describe the difference of a weight, if it is of a known kind."""
+    before, expected, actual = paths.before[name], paths.torch, paths.jax
+    if all(np.array_equal(weights[name], before) for weights in expected.values()):
+        return "torch skips the weight, which has no gradient, but JAX's optimizer changes it"
+    if np.array_equal(actual[1][name], before) and not np.array_equal(expected[1][name], before):
+        return "JAX's optimizer does not change the weight in step 1, torch's does"
+    factor = proportion(expected[1][name] - before, actual[1][name] - before)
+    if factor is not None:
+        return f"the first step is {factor:.6g} times torch's"
+    return ""
+
+
+def _rerun(
+    evidence: Evidence, variant: Variant, steps: int, kept: Sequence[int] | None = None
+) -> Steps | None:
+    """Train in torch with a variant; None if the optimizer lacks its setting."""
+    from jaxgrad.parity.prove.record.torch_side.variants import clipping_by
+
+    try:
+        with clipping_by(variant.clip), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return evidence.torch_side.steps(
+                variant.training, evidence.draws, steps, reruns=0, kept=kept
+            )
+    except Exception:
+        return None
+
+
+def _rates(evidence: Evidence, training: Training, paths: Trajectories) -> Iterator[Variant]:
+    """Yield the learning rate that the first step shows, if one factor fits all weights.
+
+    If a scheduler that the optimizer steps itself makes this change in every step, as an
+    exponential one does, the schedule may as well be one step ahead: then both are yielded.
+    """
+    from jaxgrad.parity.prove.record.torch_side import loop, variants
+
+    before, expected, actual = paths.before, paths.torch[1], paths.jax[1]
+    moved = {n: x - before[n] for n, x in expected.items() if n in actual and np.size(x) > 1}
+    factors = [proportion(x, actual[n] - before[n]) for n, x in moved.items() if np.any(x)]
+    known = [f for f in factors if f is not None]
+    if known and len(known) == len(factors) and np.ptp(known) <= 1e-6 * abs(known[0]):
+        factor = float(f"{known[0]:.6g}")
+        changed = variants.with_settings(training, lr=lambda x: x * factor)
+        text = f"the learning rate is {factor:g} times torch's"
+        if loop.has_scheduler(training, evidence.torch_side.module):
+            count = len(paths.torch)
+            text += " in the compared step" if count == 1 else f" in the {count} compared steps"
+        yield variants.Variant(text, changed)
+        rates = schedules.used_rates(evidence, training, max(paths.torch) + 1)
+        ahead = np.allclose(rates[1:], factor * rates[:-1], rtol=1e-6, atol=0.0)
+        if training.scheduler is None and ahead:
+            text = "the schedule is one step ahead of torch's"
+            yield variants.Variant(text, changed, schedule=True)
+
+
+def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iterator[Variant]:
+    """Yield the weight decays that explain how each weight changed in the first step."""
+    from jaxgrad.parity.prove.record.torch_side import loop, variants
+
+    settings = loop.settings(training, evidence.torch_side.module)
+    if not all("weight_decay" in group for group in settings.values()):
+        return
+    own: dict[str, float] = {n: group["weight_decay"] for n, group in settings.items()}
+    steps = {}
+    for decay in {*own.values(), 0.0}:
+        changed = variants.with_decays(training, dict.fromkeys(own, decay))
+        steps[decay] = _rerun(evidence, variants.Variant("", changed), 1)
+    decays: dict[str, float | None] = {}
+    for name, decay in own.items():
+        before, expected = paths.before[name], paths.torch[1][name]
+        actual = paths.jax[1].get(name, expected)
+        fits = [d for d, x in steps.items() if x and near(x.states[1][name], actual, before)]
+        if fits:  # all fit if the weight is zero
+            decays[name] = None if len(fits) == len(steps) else fits[0]
+        else:
+            off, rate = proportion(before, actual - expected), float(settings[name]["lr"])
+            decays[name] = float(f"{decay - off / rate:.5g}") if off and rate else None
+    known = {np.ndim(paths.before[name]): d for name, d in decays.items() if d is not None}
+    others = set(known.values())  # a weight without a known decay has that of similar weights
+    full = {
+        name: _first(decay, known.get(np.ndim(paths.before[name])), *others, own[name])
+        for name, decay in decays.items()
+    }
+    if full != own:
+        yield variants.Variant(_decay_text(own, full), variants.with_decays(training, full))
+
+
+def _first(*decays: float | None) -> float:
+    """Return the first of some decays that is known."""
+    return next(decay for decay in decays if decay is not None)
+
+
+def _decay_text(own: Mapping[str, float], decays: Mapping[str, float]) -> str:
+    """Say how JAX's weight decays differ from torch's."""
+    changed = {n: d for n, d in decays.items() if d != own[n]}
+    values, decayed = set(changed.values()), {n for n in own if own[n]}
+    if len(everywhere := set(decays.values())) == 1 and len(set(own.values())) > 1 and decayed:
+        (value,), largest = everywhere, max(own.values())
+        if value not in (0.0, largest):
+            return (
+                f"the weight decay is {value:g} for all weights{_default(value)}, torch uses "
+                f"{largest:g} for {len(decayed)} of {len(own)}"
+            )
+    if len(values) == 1 and set(changed) == decayed:
+        value = values.pop()
+        if not value:
+            return "the weight decay is missing"
+        largest = max(own.values())
+        return f"the weight decay is {value:g}{_default(value)}, torch uses {largest:g}"
+    if set(changed) == set(own) - decayed:
+        return "the weight decay applies to all weights"
+    parts = []
+    for text, names in (
+        ("is not applied to {}, which torch decays", [n for n, d in changed.items() if not d]),
+        ("is applied to {}, which torch does not decay", [n for n in changed if not own[n]]),
+        ("of {} has another value", [n for n, d in changed.items() if d and own[n]]),
+    ):
+        if names:
+            more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+            parts.append(text.format(", ".join(names[:3]) + more))
+    return f"the weight decay {' and '.join(parts)}"
+
+
+def _default(decay: float) -> str:
+    return " (optax.adamw's default)" if decay == 1e-4 else ""
+
+
+def near(x: Any, y: Any, before: Any) -> bool:
+    """Whether two weights differ by at most 1e-9 of their change."""
+    size = float(np.max(np.abs(x - before), initial=0.0))
+    floor = 4 * float(np.finfo(np.float64).eps) * float(np.max(np.abs(before), initial=0.0))
+    return bool(np.max(np.abs(x - y), initial=0.0) <= max(1e-9 * size, floor))
+
+
+def _counts_micro_batches(state: Any) -> bool:
+    paths = [path for path, _ in jax.tree_util.tree_leaves_with_path(state)]
+    return any(getattr(key, "name", None) == "mini_step" for path in paths for key in path)

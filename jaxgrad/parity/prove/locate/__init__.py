@@ -1,0 +1,1 @@
+"""Find the first place of a difference, one file for each surface."""

@@ -1,0 +1,1 @@
+"""What ran: torch and the port, on the same weights and inputs."""

@@ -1,0 +1,205 @@
+"""The data flow of a JAX program, through `jit`, `scan`, `cond`, remat and custom rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from jax.extend import core as jex_core
+
+from jaxgrad._core import compat, source
+from jaxgrad._core.jaxpr import Path, bodies
+from jaxgrad.parity.prove.record.jax_side.program import CUSTOM, JaxProgram, Key
+
+
+# These return the numbers of their operand, whatever they are.
+REARRANGES = frozenset({
+    "broadcast_in_dim", "convert_element_type", "copy", "copy_p", "custom_jvp_call",
+    "expand_dims", "jit", "name", "optimization_barrier", "pjit", "reshape",
+    "sharding_constraint", "squeeze", "stop_gradient", "transpose",
+})  # fmt: skip
+
+
+class Flow:
+    """A graph of values, in which `parents[key]` are a value's operands.
+
+    A leaf of params or inputs has the key `leaf_key(i)`. The parents of a loop's carry are its
+    initial value and its value in the previous iteration.
+    """
+
+    def __init__(self, program: JaxProgram):
+        self.program = program
+        self.parents: dict[Key, tuple[Key, ...]] = {}
+        self.order: dict[Key, int] = {}
+        self.operands: dict[Path, list[tuple[Key, ...]]] = {}  # of equations without a body
+        jaxpr, _ = compat.open_jaxpr(program.jaxpr)
+        leaves = [(leaf_key(i),) for i in range(len(program.leaves))]
+        self.outputs = self._walk(program.jaxpr, leaves[: len(jaxpr.invars)], ())
+        self.children: dict[Key, list[Key]] = {}
+        for key, parents in self.parents.items():
+            for parent in parents:
+                self.children.setdefault(parent, []).append(key)
+
+    def _walk(self, jaxpr: Any, operands: Sequence[tuple[Key, ...]], path: Path) -> list[Any]:
+        opened, _ = compat.open_jaxpr(jaxpr)
+        env: dict[Any, tuple[Key, ...]] = dict(zip(opened.invars, operands, strict=True))
+
+        def of(atom: Any) -> tuple[Key, ...]:
+            return () if isinstance(atom, jex_core.Literal) else env.get(atom, ())
+
+        for i, eqn in enumerate(opened.eqns):
+            here = (*path, i)
+            ins = [of(v) for v in eqn.invars]
+            outs = self._inside(eqn, ins, here)
+            if outs is None or eqn.primitive.name in CUSTOM:
+                self.operands[here] = ins
+            for k, v in enumerate(eqn.outvars):
+                key = (here, k)
+                self.order.setdefault(key, len(self.order))  # a loop's body is walked twice
+                self.parents[key] = _flat(ins) if outs is None else tuple(dict.fromkeys(outs[k]))
+                env[v] = (key,)
+        return [of(v) for v in opened.outvars]
+
+    def _inside(self, eqn: Any, ins: list[tuple[Key, ...]], path: Path) -> list[Any] | None:
+        inside = bodies(eqn)
+        if not inside:
+            return None
+        fed = {i for body in inside for i in body.inputs}
+        decides = _flat(keys for i, keys in enumerate(ins) if i not in fed)  # the index of a `cond`
+        outs: list[Any] = [decides] * len(eqn.outvars)
+        for k, body in enumerate(inside):
+            if None in body.outputs:
+                continue  # the condition of a `while`
+            results = self._walk(body.jaxpr, body.feed(ins), (*path, k))
+            if body.carry:
+                consts, carry, xs = body.split(ins)
+                carry = [(*x, *y) for x, y in zip(carry, results, strict=False)]
+                results = self._walk(body.jaxpr, [*consts, *carry, *xs], (*path, k))
+            outs = [(*x, *y) for x, y in zip(outs, results, strict=True)]
+        return outs
+
+    def back(self, start: Iterable[Key], stop: set[Key]) -> set[Key]:
+        """Return the ancestors of some values, without `stop` and the ancestors behind it."""
+        visited: set[Key] = set()
+        todo = [key for key in start if key not in stop]
+        while todo:
+            key = todo.pop()
+            if key not in visited:
+                visited.add(key)
+                todo += [p for p in self.parents.get(key, ()) if p not in stop]
+        return visited
+
+    def ahead(self, start: Iterable[Key], stop: set[Key]) -> set[Key]:
+        """Return the descendants of some values, up to and including the first ones in `stop`."""
+        visited: set[Key] = set()
+        todo = [child for key in start for child in self.children.get(key, ())]
+        while todo:
+            key = todo.pop()
+            if key not in visited:
+                visited.add(key)
+                if key not in stop:
+                    todo += self.children.get(key, ())
+        return visited
+
+    def between(self, start: Iterable[Key], goal: set[Key], stop: set[Key], name: str) -> list[Key]:
+        """Return the equations of primitive `name` on paths from `start` to `goal`, in order."""
+        keys = [
+            key
+            for key in self.ahead(start, stop)
+            if leaf_of(key) is None and self.program.equations[key[0]].primitive.name == name
+        ]
+        keys = [key for key in keys if key in goal or self.ahead([key], stop) & goal]
+        return sorted(keys, key=lambda key: self.order[key])
+
+
+def leaf_key(number: int) -> Key:
+    """Return the key of a leaf of params or inputs."""
+    return (-1 - number,), 0
+
+
+def leaf_of(key: Key) -> int | None:
+    """Return the index of the leaf that a key denotes, or None for an equation's output."""
+    first = key[0][0]
+    return -1 - first if first < 0 else None
+
+
+def _flat(parts: Iterable[Iterable[Key]]) -> tuple[Key, ...]:
+    return tuple(dict.fromkeys(key for part in parts for key in part))
+
+
+def place(program: JaxProgram, key: Key) -> str:
+    """Return `file:line (module path)` of the user's code for a value, or the path of a leaf."""
+    leaf = leaf_of(key)
+    if leaf is not None:
+        return [*program.param_paths, *program.input_paths][leaf]
+    eqn = program.equations[key[0]]
+    around = [program.equations[key[0][:n]] for n in range(1, len(key[0]), 2)]
+    stacks = [str(e.source_info.name_stack) for e in (*around, eqn)]
+    names = "/".join(s for s in stacks if s)
+    lines = [
+        source.user_line(eqn) or _nearby_line(program, key[0][: 2 * n + 1], stacks[n])
+        for n, eqn in enumerate((*around, eqn))
+    ]
+    line = next(filter(None, reversed(lines)), None) or source.body_line(eqn)
+    line += _caller(program, eqn)
+    return f"{line} ({names})" if names else f"{line} ({eqn.primitive.name})"
+
+
+def _caller(program: JaxProgram, eqn: jex_core.JaxprEqn) -> str:
+    """Return the line that called the helper function of an equation, if several lines do."""
+    stack = source.user_lines(eqn)
+    if not stack or source.user_line(eqn) != stack[0]:
+        return ""
+    others = [source.user_lines(other) for other in program.equations.values()]
+    others = [other for other in others if other[:1] == stack[:1]]
+    for depth in range(1, len(stack)):
+        if any(other[depth : depth + 1] not in ([], [stack[depth]]) for other in others):
+            return f", called from {stack[depth]}"
+    return ""
+
+
+def _neighbour(program: JaxProgram, path: Path, step: int) -> list[str]:
+    """Return the lines of the next equation whose own line is known, innermost first."""
+    for offset in range(1, 12):
+        eqn = program.equations.get((*path[:-1], path[-1] + step * offset))
+        if eqn is not None and source.user_line(eqn):
+            return source.user_lines(eqn)
+    return []
+
+
+def _ordered(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether code with these calling lines can run before other code, without a loop."""
+    for one, other in zip(reversed(first), reversed(second), strict=False):
+        if one != other:
+            (file, _, line), (other_file, _, other_line) = (
+                one.rpartition(":"),
+                other.rpartition(":"),
+            )
+            return file == other_file and int(line) <= int(other_line)
+    return True
+
+
+def _nearby_line(program: JaxProgram, path: Path, stack: str) -> str:
+    """Return the user's source line for an equation inlined from one of JAX's jitted functions.
+
+    Such an equation records where the function was first traced, which may be elsewhere. The
+    record is used if it lies between the lines of the neighbouring equations, or if one of them
+    has the same callers; otherwise the nearest line of the same module is used.
+    """
+    recorded = source.user_lines(program.equations[path])
+    around = [_neighbour(program, path, step) for step in (-1, 1)]
+    if recorded and _ordered(around[0], recorded) and _ordered(recorded, around[1]):
+        return recorded[0]
+    nearest = ""
+    for offset in range(1, 12):
+        for number in (path[-1] + offset, path[-1] - offset):
+            eqn = program.equations.get((*path[:-1], number))
+            line = "" if eqn is None else source.user_line(eqn)
+            if eqn is None or not line:
+                continue
+            if recorded and source.user_lines(eqn)[-len(recorded) + 1 :] == recorded[1:]:
+                return recorded[0]
+            other = str(eqn.source_info.name_stack)
+            if stack.startswith(other) and (other or not stack):
+                nearest = nearest or line
+    return nearest

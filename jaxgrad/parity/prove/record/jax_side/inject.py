@@ -1,0 +1,136 @@
+"""Run the port with the random numbers that torch drew."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from jaxgrad._core.jaxpr import Path, abstract
+from jaxgrad.parity.prove.record.jax_side.flow import Flow, place
+from jaxgrad.parity.prove.record.jax_side.keys import Keys
+from jaxgrad.parity.prove.record.jax_side.port import Draw, Port
+from jaxgrad.parity.prove.record.jax_side.program import JaxProgram
+from jaxgrad.parity.prove.record.jax_side.sites import Injection, matched, sites, with_repeats
+from jaxgrad.parity.prove.record.noise import KINDS
+from jaxgrad.parity.prove.users import ProofError
+
+
+_SAME = 1e-9  # the sum of the differences of outputs that agree
+_MOST = 3  # source lines that are tried one by one; with more, all or none are reflected
+
+Distance = Callable[[Sequence[np.ndarray]], float]
+
+
+def inject(port: Port, flow: Flow, draw: Draw, distance: Distance) -> list[str]:
+    """Give torch's random numbers of a draw to the port's calls of `jax.random`.
+
+    A port may keep what is below a threshold or what is above it: the choice with which its outputs
+    are nearest to torch's is kept.
+
+    Args:
+        port: The port.
+        flow: Its data flow.
+        draw: A draw with torch's random numbers.
+        distance: Function that returns how far outputs of the port are from torch's.
+
+    Returns:
+        Notes about numbers without a counterpart.
+    """
+    listed = sites(port.program, _used(flow))
+    if not draw.noise and not listed:
+        return []
+    injection = matched(port.program, listed, draw.noise)
+    _check(port, injection, draw)
+    best, off = _nearest(port, injection, draw, distance)
+    if off >= _SAME and injection.extra:  # does the port draw numbers twice that torch draws once?
+        twice = with_repeats(
+            port.program, listed, draw.noise, Keys(port.program, port.leaves(draw))
+        )
+        if len(twice.extra) < len(injection.extra) and len(twice.unused) <= len(injection.unused):
+            again, off = _nearest(port, twice, draw, distance)
+            best = again if off < _SAME else best
+    port.injection = best
+    return _notes(port, best, draw)
+
+
+def _used(flow: Flow) -> set[Path]:
+    """Return the equations that an output depends on."""
+    ends = {key for keys in flow.outputs for key in keys}
+    return {path for path, _ in flow.back(ends, set())}
+
+
+def retraced(port: Port, program: JaxProgram, draw: Draw) -> Port:
+    """Return a port with another trace of its program, which draws torch's numbers too."""
+    first = port.injection
+    own = matched(program, sites(program, _used(Flow(program))), draw.noise)
+    injection = dataclasses.replace(own, reflected=first.reflected, swapped=first.swapped)
+    return dataclasses.replace(port, program=program, injection=injection)
+
+
+def _nearest(
+    port: Port, injection: Injection, draw: Draw, distance: Distance
+) -> tuple[Injection, float]:
+    """Return the choice with which the port's outputs are nearest to torch's, and how far."""
+    best, least = injection, float("inf")
+    for lines, swapped in _choices(injection):
+        tried = dataclasses.replace(injection, reflected=frozenset(lines), swapped=swapped)
+        port.injection = tried
+        off = distance(port.outputs(draw, {}))
+        if off < least:
+            best, least = tried, off
+        if off < _SAME:
+            break
+    return best, least
+
+
+def _choices(injection: Injection) -> Iterator[tuple[tuple[tuple[str, ...], ...], bool]]:
+    """Yield sets of source lines whose numbers are reflected, and whether axes are swapped."""
+    lines = injection.lines
+    some = range(1, len(lines)) if len(lines) <= _MOST else ()
+    sets = [(), *([tuple(lines)] if lines else [])]
+    sets += [subset for count in some for subset in itertools.combinations(lines, count)]
+    square = any(len(s.shape) > 1 and s.shape[0] == s.shape[1] for s in injection.sites)
+    if injection.sites:
+        yield from itertools.product(sets, (False, True) if square else (False,))
+
+
+def _check(port: Port, injection: Injection, draw: Draw) -> None:
+    """Check that torch's numbers without a counterpart could be numbers that the port lacks."""
+    other = next((x for x in draw.noise if x.kind not in KINDS), None)
+    if other is not None:
+        raise ProofError(
+            f"torch draws {other.name}, which cannot be given to the port: pass them as inputs to "
+            "both models"
+        )
+    if injection.unused and injection.extra:
+        lacking = draw.noise[injection.unused[0]]
+        raise ProofError(
+            f"torch draws {lacking.name}, but the port draws {_site(port, injection)}: draw the "
+            "same shape from the same distribution (in flax without broadcast_dropout or "
+            "broadcast_dims), or pass the numbers as inputs to both models"
+        )
+
+
+def _site(port: Port, injection: Injection) -> str:
+    path = injection.extra[0]
+    shape = list(abstract(port.program.equations[path].outvars[0]).shape)
+    return f"{shape} random numbers at {place(port.program, (path, 0))}"
+
+
+def _notes(port: Port, injection: Injection, draw: Draw) -> list[str]:
+    notes = []
+    if injection.sites:
+        count = len(draw.noise) - len(injection.unused)
+        notes.append(
+            f"the port was given the random numbers that torch drew: {count} of "
+            f"{len(draw.noise)} arrays"
+        )
+    if injection.unused:
+        names = "; ".join(draw.noise[k].name for k in injection.unused[:3])
+        notes.append(f"torch draws numbers that the port does not draw: {names}")
+    if injection.extra:
+        notes.append(f"the port draws {_site(port, injection)}, which torch does not draw")
+    return notes

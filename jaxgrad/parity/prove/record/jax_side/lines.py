@@ -1,0 +1,61 @@
+"""Quote the line of the port that a finding names, and suggest a change of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from jaxgrad._core import source
+from jaxgrad.parity.prove.edits import Edit, source_line, stop, suggest
+from jaxgrad.parity.prove.record.jax_side.flow import place
+from jaxgrad.parity.prove.record.jax_side.gates import Gate
+from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key
+from jaxgrad.parity.prove.report import Finding
+
+
+def quoted(
+    finding: Finding,
+    program: JaxProgram,
+    key: Key | None,
+    fix: tuple[str, str] = ("", ""),
+    closed: Gate | None = None,
+) -> Finding:
+    """Add the source line of a JAX value to a finding.
+
+    Args:
+        finding: The finding.
+        program: The traced port.
+        key: The JAX value, None if it is unknown.
+        fix: What the code contains and what it should contain, if the cause was tested.
+        closed: The only use of a value whose gradient has to be stopped, if that was tested.
+    """
+    line = "" if key is None else place(program, key).partition(" (")[0].partition(",")[0]
+    path = source.file_of(program.equations.values(), line)
+    if not path:
+        return finding
+    number = int(line.rpartition(":")[2])
+    text = source_line(path, number).strip()
+    edit = suggest(path, number, *fix, _column(program, key, line))
+    if edit is None and closed is not None:
+        edit = _stopped(program, closed)
+    return dataclasses.replace(finding, source=f"{line}: {text}" if text else "", edit=edit)
+
+
+def _stopped(program: JaxProgram, use: Gate) -> Edit | None:
+    """Suggest a stop_gradient around the operand that uses a value."""
+    eqn = program.equations[use.path]
+    span = source.user_span(eqn)
+    converts = eqn.primitive.name in ("broadcast_in_dim", "convert_element_type")
+    return None if span is None or converts else stop(span.path, span[1:], use.operand)
+
+
+def _column(program: JaxProgram, key: Key | None, line: str) -> int | None:
+    """Return where in its line a JAX value is computed, if the line computes several like it."""
+    if key is None or key[0] not in program.equations:
+        return None
+    own = program.equations[key[0]]
+    columns = {
+        source.column(eqn)
+        for eqn in program.equations.values()
+        if eqn.primitive.name == own.primitive.name and source.short_line(eqn) == line
+    }
+    return source.column(own) if len(columns) > 1 and source.short_line(own) == line else None

@@ -1,0 +1,84 @@
+"""Draws of weights: redrawn at random, or perturbed by about one ULP."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from jaxgrad.parity.interop import map_leaves, to_numpy
+from jaxgrad.parity.prove.judge import with_float32_noise
+from jaxgrad.parity.prove.record import coarse
+from jaxgrad.parity.prove.record.jax_side.port import Draw, is_rounded
+from jaxgrad.parity.prove.record.lazy import Lazy, replaced
+
+
+if TYPE_CHECKING:
+    from torch import nn
+
+
+_LARGE = 1_000_000  # bytes of a tensor
+
+
+def perturbed(draw: Draw, rough: Sequence[str], salt: int, numbers: Sequence[float] = ()) -> Draw:
+    """Perturb every number by about one float64 ULP, and the `rough` tensors by a float32 ULP.
+
+    Equal numbers are perturbed equally, so that a tie stays a tie. Short numbers, which may lie on
+    a bound, are not perturbed, and neither are the `numbers` that the program itself contains.
+    """
+    seed = [draw.number, salt, 1]
+    order = {name: i for i, name in enumerate(draw.state)}
+
+    def leaf(x: Any) -> Any:
+        if not isinstance(x, np.ndarray) or x.dtype.kind not in "fc":
+            return x
+        return coarse.nudged(x, salt, numbers if x.nbytes <= _LARGE else ())
+
+    def read(name: str) -> np.ndarray:
+        x = draw.state[name]
+        if name in rough:
+            return with_float32_noise(x, np.random.default_rng([*seed, order[name]]))
+        return leaf(x)
+
+    inputs = map_leaves(leaf, draw.inputs)
+    return dataclasses.replace(draw, state=Lazy(draw.state, read), inputs=inputs)
+
+
+def redrawn(
+    state: Mapping[str, np.ndarray],
+    names: Sequence[str],
+    buffers: Sequence[str],
+    rng: np.random.Generator,
+) -> Lazy:
+    """Return a state with new values for the weights `names`; no tensor is constant.
+
+    Those of them that are `buffers` keep their sign, because variances are positive. Large tensors
+    get float32 numbers, which take half the memory.
+    """
+    new = {}
+    for name in names:
+        x = np.asarray(state[name])
+        if x.dtype.kind not in "fc" or not x.size:
+            continue
+        noise = rng.standard_normal(x.shape)
+        if name in buffers and x.min() >= 0:
+            y = x * (1 + 0.2 * np.abs(noise))
+        else:
+            y = x + 0.2 * (float(np.std(x)) or 0.5) * noise
+        low = np.complex64 if np.iscomplexobj(y) else np.float32
+        new[name] = y.astype(low) if y.nbytes > _LARGE else y
+    return replaced(state, new)
+
+
+def rounded_buffers(module: nn.Module, mapped: Sequence[str]) -> list[str]:
+    """Return constants that were rounded to float32 (rotary tables) and exist only in torch."""
+    frozen = [(name, x) for name, x in module.named_parameters() if not x.requires_grad]
+    return [
+        name
+        for name, x in [*module.named_buffers(), *frozen]
+        if name not in mapped
+        and (x.is_floating_point() or x.is_complex())
+        and is_rounded(to_numpy(x))
+    ]

@@ -1,0 +1,87 @@
+"""Variants of the torch training loop with numbers that the port's optimizer contains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from torch import nn
+
+from jaxgrad.parity.prove.record.torch_side import loop
+from jaxgrad.parity.prove.record.torch_side.variants import (
+    Variant,
+    clip_as_optax,
+    with_schedule,
+    with_settings,
+)
+from jaxgrad.parity.prove.training import Training
+
+
+_OF_THE_LOOP = frozenset({"last_epoch", "initial_lr"})
+
+
+def clips(training: Training, numbers: Sequence[float]) -> Iterator[Variant]:
+    """Yield other maximum norms of the gradients."""
+    clip = nn.utils.clip_grad_norm_
+    own = training.clip if isinstance(training.clip, float | int) else None
+    torchs = "another one" if own is None else f"{own:g}"
+    for number in numbers:
+        if number > 0 and number != own:
+            text = f"the gradients are clipped to the norm {number:g}, torch's is {torchs}"
+            yield Variant(text, training, lambda ps, _, *__, n=number, **___: clip_as_optax(ps, n))
+            yield Variant(text, training, lambda ps, _, *__, n=number, **___: clip(ps, n))
+
+
+def settings(training: Training, module: nn.Module, numbers: Sequence[float]) -> Iterator[Variant]:
+    """Yield other numbers for the settings of torch's optimizer."""
+    own = next(iter(loop.settings(training, module).values()), {})
+    for name, value in own.items():
+        pair = isinstance(value, tuple | list)
+        for k, used in enumerate(value if pair else [value]):
+            if not _is_real(used) or name in ("lr", "weight_decay"):
+                continue
+            label = f"beta{k + 1}" if name == "betas" else f"{name}[{k}]" if pair else name
+            for number in (x for x in numbers if x != used):
+                new = _changed(k, number) if pair else number
+                text = f"{label} is {number:g}, torch uses {used:g}"
+                yield Variant(text, with_settings(training, **{name: new}))
+
+
+def _changed(k: int, number: float) -> Any:
+    return lambda old: (*old[:k], number, *old[k + 1 :])
+
+
+def schedules(training: Training, module: nn.Module, numbers: Sequence[float]) -> Iterator[Variant]:
+    """Yield variants of torch's scheduler in which one setting has another number."""
+    if training.scheduler is None:
+        return
+    make = training.scheduler
+    optimizer = loop.build_optimizer(training.torch, module)
+    rates = [float(group["lr"]) for group in optimizer.param_groups if group["lr"]]
+    factors = [*rates, *(1 / rate for rate in rates)]  # a rate, or its part of the first one
+    numbers = [*numbers, *(float(f"{x * r:.7g}") for x in numbers for r in factors)]
+    for k, part in enumerate(_parts(make(optimizer))):
+        for name, used in vars(part).items():
+            if name.startswith("_") or name in _OF_THE_LOOP or not _is_real(used):
+                continue
+            for number in dict.fromkeys(numbers):
+                whole = isinstance(used, int)
+                if number == used or (whole and (number % 1 or not number)):
+                    continue
+                new = int(number) if whole else number
+
+                def changed(optimizer: Any, k: int = k, name: str = name, new: Any = new) -> Any:
+                    scheduler = make(optimizer)
+                    setattr(_parts(scheduler)[k], name, new)
+                    return scheduler
+
+                text = f"{name} of the schedule is {new:g}, torch uses {used:g}"
+                yield with_schedule(text, training, changed)
+
+
+def _parts(scheduler: Any) -> Sequence[Any]:
+    return getattr(scheduler, "_schedulers", [scheduler])
+
+
+def _is_real(x: Any) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool)

@@ -1,0 +1,375 @@
+"""Variants of the torch training loop, each with one mistake that users of optax often make."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.optim import swa_utils
+
+from jaxgrad.parity.prove.record.torch_side import formulas
+from jaxgrad.parity.prove.record.torch_side.loop import build_optimizer
+from jaxgrad.parity.prove.training import Training
+
+
+Edit = Callable[[Any], Any]  # from an optimizer to the optimizer that takes its place
+Clip = Callable[..., Any]  # in place of torch.nn.utils.clip_grad_norm_
+
+
+class Variant(NamedTuple):
+    """A training step with one setting changed, and the sentence that says which."""
+
+    text: str
+    training: Training
+    clip: Clip | None = None
+    schedule: bool = False  # whether the schedule is changed
+    given: bool = False  # whether it is the port's own schedule, of which others are descriptions
+
+
+def variants(training: Training) -> Iterator[Variant]:
+    """Yield the variants of a training step, the most frequent mistakes first."""
+    yield from _decayed_clips(training)  # before the update of SGD, which is a multiple of it
+    yield from _clips(training)
+    yield from _settings(training)
+    yield from _defaults(training)
+    yield from _averages(training)
+    yield from _new_clips(training)
+
+
+@contextlib.contextmanager
+def clipping_by(clip: Clip | None) -> Iterator[None]:
+    """Replace torch's `clip_grad_norm_`, which a hook of the user's optimizer may call."""
+    before = nn.utils.clip_grad_norm_
+    places: list[Any] = [nn.utils, nn.utils.clip_grad]
+    try:
+        for place in places:
+            place.clip_grad_norm_ = clip or before
+        yield
+    finally:
+        for place in places:
+            place.clip_grad_norm_ = before
+
+
+def edited(training: Training, edit: Edit) -> Training:
+    """Return a training step whose optimizer is edited after it is built."""
+
+    def factory(module: Any) -> Any:
+        if not hasattr(module, "parameters"):
+            raise TypeError("this factory takes a torch.nn.Module")
+        return edit(build_optimizer(training.torch, module))
+
+    return dataclasses.replace(training, torch=factory)
+
+
+def with_settings(training: Training, **settings: Any) -> Training:
+    """Return a training step with other settings of the optimizer; a function gets the old one."""
+
+    def edit(optimizer: Any) -> Any:
+        for group in optimizer.param_groups:
+            for key, value in settings.items():
+                if key not in group:
+                    raise KeyError(key)
+                group[key] = value(group[key]) if callable(value) else value
+        return optimizer
+
+    return edited(training, edit)
+
+
+def with_decays(training: Training, decays: Mapping[str, float]) -> Training:
+    """Return a training step in which each parameter has its own weight decay."""
+
+    def factory(module: Any) -> Any:
+        if not hasattr(module, "parameters"):
+            raise TypeError("this factory takes a torch.nn.Module")
+        optimizer = build_optimizer(training.torch, module)
+        names = {id(p): name for name, p in module.named_parameters()}
+        groups = [
+            group | {"params": [p], "weight_decay": decays[names[id(p)]]}
+            for group in optimizer.param_groups
+            for p in group["params"]
+        ]
+        optimizer.param_groups[:] = groups
+        return optimizer
+
+    return dataclasses.replace(training, torch=factory)
+
+
+def schedules(training: Training) -> Iterator[Variant]:
+    """Yield variants of torch's scheduler."""
+    make = training.scheduler
+    if make is None:
+        return
+
+    def ahead(optimizer: Any) -> Any:
+        scheduler = make(optimizer)
+        scheduler.step()
+        return scheduler
+
+    class Behind:
+        def __init__(self, optimizer: Any) -> None:
+            self.scheduler, self.started = make(optimizer), False
+
+        def step(self) -> None:
+            if self.started:
+                self.scheduler.step()
+            self.started = True
+
+    yield with_schedule("the schedule is one step ahead of torch's", training, ahead)
+    yield with_schedule("the schedule is one step behind torch's", training, Behind)
+    yield with_schedule("the schedule is missing", training, None)
+
+
+def with_schedule(text: str, training: Training, scheduler: Callable[[Any], Any] | None) -> Variant:
+    """Return the variant with another scheduler."""
+    return Variant(text, dataclasses.replace(training, scheduler=scheduler), schedule=True)
+
+
+def with_rates(text: str, training: Training, rates: Sequence[Sequence[float]]) -> Variant:
+    """Return the variant with these learning rates, by step and parameter group."""
+
+    class Rates:
+        def __init__(self, optimizer: Any) -> None:
+            self.groups, self.count = optimizer.param_groups, 0
+            self._set()
+
+        def _set(self) -> None:
+            now = rates[min(self.count, len(rates) - 1)]
+            for group, rate in zip(self.groups, now, strict=True):
+                group["lr"] = float(rate)
+
+        def step(self, *_: Any) -> None:
+            self.count += 1
+            self._set()
+
+    return with_schedule(text, training, Rates)
+
+
+def _clips(training: Training) -> Iterator[Variant]:
+    """Yield variants of torch's `clip_grad_norm_`, wherever the user calls it."""
+    yield Variant("the gradients are not clipped", training, _without_clipping)
+    yield Variant(
+        "optax.clip_by_global_norm lacks the 1e-6 that torch adds to the norm, "
+        "jaxgrad.optim.clip_grad_norm has it",
+        training,
+        clip_as_optax,
+    )
+    norms: list[float] = []
+    remember = _remembering(norms)
+
+    def clip_update(optimizer: Any, scaled: bool, eps: float) -> Any:
+        parameters = [p for group in optimizer.param_groups for p in group["params"]]
+        step = optimizer.step
+
+        def clipped() -> None:
+            before = [p.detach().clone() for p in parameters]
+            rate = 1.0 if scaled else float(optimizer.param_groups[0]["lr"])
+            step()
+            moves = [p.detach() - b for p, b in zip(parameters, before, strict=True)]
+            factor = _factor([move / rate for move in moves], norms[-1], eps) if norms else 1.0
+            with torch.no_grad():
+                for p, b, move in zip(parameters, before, moves, strict=True):
+                    p.copy_(b + factor * move)
+
+        optimizer.step = clipped
+        return optimizer
+
+    for scaled, eps in itertools.product((True, False), (0.0, 1e-6)):
+        edit = functools.partial(clip_update, scaled=scaled, eps=eps)
+        yield Variant(
+            "the update is clipped instead of the gradient (clip before the optimizer in "
+            "optax.chain)",
+            edited(training, edit),
+            remember,
+        )
+    yield Variant(
+        "each weight's gradient is clipped by its own norm, torch uses the norm of all",
+        training,
+        lambda parameters, max_norm, **_: [clip_as_optax([p], max_norm) for p in parameters],
+    )
+    yield Variant(
+        "the gradients are clipped by value, torch clips them by norm",
+        training,
+        lambda parameters, max_norm, **_: nn.utils.clip_grad_value_(parameters, max_norm),
+    )
+
+
+def _decayed_clips(training: Training) -> Iterator[Variant]:
+    """Yield the variants in which the weight decay is added to the gradients before clipping."""
+    norms: list[float] = []
+    for eps in (0.0, 1e-6):
+        edit = functools.partial(_clip_decayed, norms=norms, eps=eps)
+        yield Variant(
+            "the gradients are clipped after the weight decay is added to them, torch clips them "
+            "before (clip first in optax.chain)",
+            edited(training, edit),
+            _remembering(norms),
+        )
+
+
+def _remembering(norms: list[float]) -> Clip:
+    """Return a function that records the maximum norm and does not clip."""
+
+    def remember(parameters: Any, max_norm: float, *_: Any, **__: Any) -> Tensor:
+        norms.append(float(max_norm))
+        return _without_clipping(parameters)
+
+    return remember
+
+
+def _clip_decayed(optimizer: Any, norms: Sequence[float], eps: float) -> Any:
+    """Add an optimizer's weight decay to the gradients, and clip the sums to the last norm."""
+    groups = optimizer.param_groups
+    decoupled = any(g.get("decoupled_weight_decay") for g in groups)
+    if decoupled or not any(g.get("weight_decay") for g in groups):
+        raise ValueError("no weight decay is added to the gradients")
+    decays = [group["weight_decay"] for group in groups]
+    step = optimizer.step
+
+    def decayed_first() -> None:
+        pairs = [(p, d) for g, d in zip(groups, decays, strict=True) for p in g["params"]]
+        gradients = [(p.grad, p.detach() * d) for p, d in pairs if p.grad is not None]
+        for gradient, decay in gradients:
+            gradient.add_(decay)
+        factor = _factor([g for g, _ in gradients], norms[-1], eps) if norms else 1.0
+        for gradient, _ in gradients:
+            gradient.mul_(factor)
+        for group in groups:
+            group["weight_decay"] = 0.0
+        step()
+        for group, decay in zip(groups, decays, strict=True):
+            group["weight_decay"] = decay
+
+    optimizer.step = decayed_first
+    return optimizer
+
+
+def _new_clips(training: Training) -> Iterator[Variant]:
+    if training.clip is None:
+        for norm in (1.0, 0.5, 0.1, 5.0, 10.0):
+            text = f"the gradients are clipped to the norm {norm:g}, torch does not clip them"
+            for clip in (None, clip_as_optax):
+                yield Variant(text, dataclasses.replace(training, clip=norm), clip)
+
+
+def _without_clipping(parameters: Any, *_: Any, **__: Any) -> Tensor:
+    return torch.tensor(_norm([p.grad for p in parameters if p.grad is not None]))
+
+
+def clip_as_optax(parameters: Any, max_norm: float, *_: Any, **__: Any) -> Tensor:
+    gradients = [p.grad for p in parameters if p.grad is not None]
+    norm, factor = _norm(gradients), _factor(gradients, max_norm)
+    for gradient in gradients:
+        gradient.mul_(factor)
+    return torch.tensor(norm)
+
+
+def _factor(tensors: list[Tensor], max_norm: float, eps: float = 0.0) -> float:
+    return min(1.0, max_norm / (_norm(tensors) + eps))
+
+
+def _norm(tensors: list[Tensor]) -> float:
+    return math.sqrt(sum(float((x.abs() ** 2).sum()) for x in tensors))
+
+
+def _settings(training: Training) -> Iterator[Variant]:
+    def changed(text: str, **settings: Any) -> Variant:
+        return Variant(text, with_settings(training, **settings))
+
+    for eps in (1e-8, 1e-7, 1e-6, 1e-5, 1e-10, 1e-15):
+        yield changed(f"eps is {eps:g}", eps=eps)
+    yield changed("the momentum is missing", momentum=0.0)
+    yield changed("the dampening is missing", dampening=0.0)
+    yield Variant(
+        "the dampening applies to the first gradient too, torch's momentum buffer begins with the "
+        "whole gradient",
+        edited(training, _with_zero_buffers),
+    )
+    for flag in ("nesterov", "amsgrad"):
+        for value in (True, False):
+            text = f"{flag} is {value}, torch uses {not value}"
+            yield changed(text, **{flag: functools.partial(_changed_to, value)})
+    for b2 in (0.99, 0.95, 0.98, 0.999, 0.9, 0.9999):
+        yield changed(f"beta2 is {b2:g}", betas=lambda b, b2=b2: (b[0], b2))
+    for b1 in (0.9, 0.95, 0.8, 0.5, 0.0):
+        yield changed(f"beta1 is {b1:g}", betas=lambda b, b1=b1: (b1, b[1]))
+    for momentum in (0.9, 0.99):
+        yield changed(f"the momentum is {momentum:g}", momentum=momentum)
+    for decoupled, text in (
+        (True, "the weight decay is decoupled, torch adds it to the gradient"),
+        (False, "the weight decay is added to the gradient, torch decouples it"),
+    ):
+        yield changed(text, decoupled_weight_decay=functools.partial(_changed_to, decoupled))
+    for root in (1e-8, 1e-7, 1e-6, 1e-16, 1e-15):
+        edit = formulas.adam_with_root(root)
+        yield Variant(f"eps_root is {root:g}, torch has none", edited(training, edit))
+        edit = formulas.adam_with_root(root, 0.0)
+        yield Variant(
+            f"eps_root is {root:g} and eps is 0, torch adds eps outside the square root",
+            edited(training, edit),
+        )
+
+
+def _with_zero_buffers(optimizer: Any) -> Any:
+    """Let the momentum of an SGD with dampening begin at zero."""
+    groups = [group for group in optimizer.param_groups if group.get("dampening")]
+    if not groups:
+        raise ValueError("no momentum is dampened")
+    for group in groups:
+        for parameter in group["params"]:
+            optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+    return optimizer
+
+
+def _changed_to(new: bool, old: bool) -> bool:
+    if new == old:
+        raise ValueError("the setting has this value already")
+    return new
+
+
+def _defaults(training: Training) -> Iterator[Variant]:
+    """Yield combinations of optax's defaults, where they differ from torch's in two settings."""
+    for alpha, inside, initial in itertools.product((None, 0.9, 0.99), (True, False), (0.0, 1.0)):
+        texts = [f"the decay is {alpha:g}"] if alpha is not None else []
+        texts += ["eps is inside the square root"] if inside else []
+        texts += [f"initial_scale is {initial:g}"] if initial else []
+        if texts:
+            edit = formulas.rmsprop(alpha, inside=inside, initial=initial)
+            text = " and ".join(texts) + ", unlike torch's RMSprop (as in optax.rmsprop)"
+            yield Variant(text, edited(training, edit))
+    for initial, eps in itertools.product((0.1, 0.0), (1e-7, None)):
+        texts = [f"initial_accumulator_value is {initial:g}"] if initial else []
+        texts += [f"eps is {eps:g}"] if eps is not None else []
+        text = " and ".join([*texts, "eps is inside the square root"])
+        text += ", unlike torch's Adagrad (as in optax.adagrad)"
+        yield Variant(text, edited(training, formulas.adagrad(initial, eps)))
+
+
+def _averages(training: Training) -> Iterator[Variant]:
+    if training.ema is None or callable(training.ema[0]):
+        return
+    own, port = training.ema
+
+    def average(decay: float, copies: bool) -> Callable[[nn.Module], Any]:
+        def make(module: nn.Module) -> Any:
+            multi_avg_fn = swa_utils.get_ema_multi_avg_fn(decay)
+            averaged = swa_utils.AveragedModel(module, multi_avg_fn=multi_avg_fn)
+            averaged.n_averaged.fill_(0 if copies else 1)
+            return averaged
+
+        return make
+
+    for decay in (own, 1 - own, 0.9, 0.99, 0.999, 0.9999):
+        for copies in (True, False):
+            texts = [] if decay == own else [f"the decay of the average is {decay:g}"]
+            if not copies:
+                texts.append("the first average includes the initial weights, torch's copies")
+            if texts:
+                ema = (average(decay, copies), port)
+                yield Variant(" and ".join(texts), dataclasses.replace(training, ema=ema))

@@ -1,0 +1,1 @@
+"""What the updates surface compares: buffers, weights, averages and moments after each step."""

@@ -1,0 +1,90 @@
+"""Check pairs of constant weights that only their names suggest, and find better ones."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from jaxgrad.parity.prove import checks
+from jaxgrad.parity.prove.record.jax_side.evaluation import Watched
+from jaxgrad.parity.prove.record.jax_side.port import Draw, Port
+from jaxgrad.parity.prove.record.torch_side.side import Drawn, TorchSide
+from jaxgrad.parity.prove.weights.by_gradient import guessed_leaves, moved, rematched
+from jaxgrad.parity.prove.weights.by_name import exchangeable, exchanged
+from jaxgrad.parity.prove.weights.map import WeightMap
+
+
+RUNS = 200  # of the port, at most
+_MEAN = 6  # the position of the mean magnitude in a fingerprint
+_RTOL = 1e-9
+
+
+def settled(
+    port: Port,
+    drawn: Sequence[Drawn],
+    runs: list[Watched],
+    watch: Callable[[Draw], Watched],
+    side: TorchSide,
+) -> list[Watched]:
+    """Pair the constant weights of the port anew until its outputs on the second draw agree.
+
+    They are paired by their gradients, and then pairs are exchanged. An exchange is kept if more
+    of torch's values then occur in the port. Without an agreement the first map is kept.
+
+    Returns:
+        The port's runs on both draws.
+    """
+    original = port.weights
+    if drawn[1].agrees(runs[1].outputs) or not any(piece.guessed for piece in original.pieces):
+        return runs
+    if not drawn[0].agrees(runs[0].outputs):
+        return runs  # equal constants: a wrong pairing would not fail here
+    best, left, improves = _found(drawn[1], runs[1]), RUNS, True
+    found = _by_gradient(port, drawn[0].draw, side)
+    if found is not original:
+        port.weights = found
+        rerun = watch(drawn[1].draw)
+        if drawn[1].agrees(rerun.outputs):
+            return [runs[0], rerun]
+        if (count := _found(drawn[1], rerun)) > best:
+            best = count
+        else:
+            port.weights = original
+    pairs = exchangeable(port.weights)
+    while improves and left:
+        improves = False
+        for i, k in pairs[:left]:
+            left -= 1
+            previous, port.weights = port.weights, exchanged(port.weights, i, k)
+            rerun = watch(drawn[1].draw)
+            if drawn[1].agrees(rerun.outputs):
+                return [runs[0], rerun]
+            count = _found(drawn[1], rerun)
+            if count > best:
+                best, improves = count, True
+            else:
+                port.weights = previous
+    port.weights = original
+    return runs
+
+
+def _by_gradient(port: Port, draw: Draw, side: TorchSide) -> WeightMap:
+    """Return the port's map with its constant leaves matched by their gradients."""
+    if side.module is None or not guessed_leaves(port.weights):
+        return port.weights  # a dump cannot be run on other weights
+    draw = dataclasses.replace(draw, state=moved(port.weights, draw.state))
+    gradients = checks.guarded(lambda: port.gradients(draw))
+    leaves = gradients.leaves[: len(port.weights.leaves)]
+    return rematched(port.weights, side.run(draw).grads, leaves)
+
+
+def _found(drawn: Drawn, watched: Watched) -> int:
+    """Return how many of torch's values have the mean magnitude of a value of the port."""
+    rows = [np.reshape(x, (-1, np.shape(x)[-1]))[:, _MEAN] for x in watched.prints.values()]
+    means = np.sort(np.concatenate(rows))
+    wanted = np.array([value.print[_MEAN] for value in drawn.run.values])
+    first = np.searchsorted(means, wanted * (1 - _RTOL))
+    last = np.searchsorted(means, wanted * (1 + _RTOL), "right")
+    return int(np.sum((last > first) & (wanted > 0)))

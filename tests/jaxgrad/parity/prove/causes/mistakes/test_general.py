@@ -1,0 +1,608 @@
+"""Mistakes in elementwise functions and reductions: which are tried, and what each computes."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from jaxgrad.parity.prove.causes.mistakes import general
+from jaxgrad.parity.prove.causes.mistakes.call import TorchCall
+from tests.jaxgrad.parity.prove.causes.mistakes._helpers import check, draw, texts, tried
+
+
+X, Y = draw(3, 4), draw(3, 4, seed=1)
+SQUARE = draw(4, 4, seed=2)
+Z = torch.complex(draw(3), draw(3, seed=1))
+INF = float("inf")
+
+
+def test_every_number_of_the_port_may_be_the_eps():
+    """A norm is rerun with each number of the port that can be an eps, and without eps."""
+    small = 1e-4 * X
+    numbers = (3e-6, 0.001, -1.0, 1e-5)
+    calls = tried(general.eps, functional.layer_norm, small, (4,), eps=1e-5, numbers=numbers)
+    wrong = {"3e-06": 3e-6, "0.001": 1e-3, "0": 0.0}
+
+    check(
+        calls,
+        {
+            f"eps is {text}, torch uses 1e-05": functional.layer_norm(small, (4,), eps=eps)
+            for text, eps in wrong.items()
+        },
+    )
+    assert [call.setting for call in calls] == list(wrong)
+    assert [call.fix for call in calls] == [(text, "1e-05") for text in wrong]
+    assert not tried(general.eps, functional.layer_norm, X, (4,))
+
+
+@pytest.mark.parametrize(
+    ("used", "other", "text", "fix"),
+    [
+        ({}, "tanh", "the tanh approximation, torch uses the exact form", ("True", "False")),
+        (
+            {"approximate": "tanh"},
+            "none",
+            "the exact form, torch uses the tanh approximation",
+            ("False", "True"),
+        ),
+    ],
+)
+def test_the_other_gelu_is_tried(used, other, text, fix):
+    """The exact GELU is rerun as the tanh approximation, and the reverse."""
+    calls = tried(general.gelu, functional.gelu, X, **used)
+
+    check(calls, {f"GELU is {text}": functional.gelu(X, approximate=other)})
+    assert calls[0].fix == tuple(f"approximate={value}" for value in fix)
+
+
+def test_every_other_activation_is_tried():
+    """An activation is rerun as every other one, but not as itself."""
+    calls = tried(general.activation, functional.relu, X)
+    names = "silu tanh sigmoid gelu relu6 leaky_relu elu softplus mish selu hardswish hardsigmoid"
+    names += " hardtanh logsigmoid softsign"
+
+    expected = {name: getattr(functional, name) for name in names.split()}
+    expected |= {"tanh": torch.tanh, "sigmoid": torch.sigmoid}
+    tanh = "gelu (the tanh approximation)"
+    expected |= {tanh: lambda x: functional.gelu(x, approximate="tanh")}
+    check(calls, {f"the activation is {n}, torch uses relu": f(X) for n, f in expected.items()})
+    assert calls[0].fix == ("silu", "relu")
+
+
+def test_every_other_elementwise_function_is_tried():
+    """An elementwise function is rerun as every other one, but not as itself."""
+    calls = tried(general.unary, torch.sin, X)
+
+    assert "the function is sin, torch uses sin" not in texts(calls)
+    assert len(calls) == len(general.UNARY) - 1
+    check(calls[:1], {"the function is cos, torch uses sin": X.cos()})
+    assert calls[0].fix == ("cos", "sin")
+
+
+def operations(x: Tensor, y: Tensor) -> dict[str, Tensor]:
+    """Return the results of all operations that are exchanged, in the order of trial."""
+    return {
+        "adds": x + y,
+        "subtracts": x - y,
+        "multiplies": x * y,
+        "divides": x / y,
+        "takes the maximum": torch.maximum(x, y),
+        "takes the minimum": torch.minimum(x, y),
+    }
+
+
+@pytest.mark.parametrize(
+    ("func", "op", "verb", "swapped"),
+    [
+        (torch.add, "add", "adds", None),
+        (torch.sub, "sub", "subtracts", "sub"),
+        (torch.mul, "rmul", "multiplies", None),
+        (torch.div, "rtruediv", "divides", "div"),
+        (torch.max, "max", "takes the maximum", None),
+        (torch.minimum, "minimum", "takes the minimum", None),
+    ],
+)
+def test_every_other_operation_is_tried(func, op, verb, swapped):
+    """An operation is rerun as every other one, and with its operands swapped if that matters."""
+    calls = tried(general.binary, func, X, Y, op=op)
+    results = operations(X, Y)
+    del results[verb]
+
+    expected = {f"JAX {other}, torch {verb}": result for other, result in results.items()}
+    if swapped is not None:
+        expected[f"the operands of {swapped} are swapped"] = func(Y, X)
+    check(calls, expected)
+
+
+def test_an_operation_that_returns_an_operand_is_not_tried():
+    """The minimum of a number below one and a mask of ones is that number: torch's is missing."""
+    x, mask = -X.abs(), torch.ones_like(X)
+
+    assert texts(tried(general.binary, torch.mul, x, mask)) == [
+        "JAX adds, torch multiplies",
+        "JAX subtracts, torch multiplies",
+    ]
+
+
+def test_a_power_is_exchanged_with_every_operation():
+    """The operands may be numbers, and the verb of a power is its name."""
+    calls = tried(general.binary, torch.pow, X.abs(), 2.0)
+
+    expected = operations(X.abs(), torch.tensor(2.0, dtype=torch.float64))
+    assert texts(calls)[:-1] == [f"JAX {verb}, torch uses pow" for verb in expected]
+    for call, result in zip(calls, expected.values(), strict=False):
+        torch.testing.assert_close(call.result, result)
+    check(calls[-1:], {"the operands of pow are swapped": 2.0 ** X.abs()})
+
+
+def test_another_number_is_added():
+    """A float that torch adds is replaced by the port's numbers, in additions alone."""
+    wrong = [0.001, -7.0]
+    numbers = (0.001, 0.0, 1e-5, -7.0)
+    calls = tried(general.binary, torch.add, X, 1e-5, numbers=numbers)[:2]
+
+    check(calls, {f"{x:g} is added, torch adds 1e-05": X + x for x in wrong})
+    assert calls[0].fix == ("0.001", "1e-05")
+    assert "0.001 is added, torch adds 1e-05" in texts(
+        tried(general.binary, Tensor.__radd__, X, 1e-5, numbers=numbers)
+    )
+    for other in (
+        tried(general.binary, torch.sub, X, 1e-5, numbers=numbers),
+        tried(general.binary, torch.add, X, 1, numbers=numbers),
+    ):
+        assert not any("is added" in text for text in texts(other))
+
+
+def test_a_maximum_of_one_tensor_is_not_a_binary_operation():
+    """`x.max()` has one operand, so there is nothing to exchange."""
+    assert not tried(general.binary, torch.max, X)
+
+
+def test_the_operands_of_a_product_are_transposed_if_they_are_square():
+    """A product is rerun with square operands transposed, and with its operands swapped."""
+    x, y = SQUARE, draw(4, 4, seed=3)
+    check(
+        tried(general.products, torch.matmul, x, y),
+        {
+            "the second operand is transposed": x @ y.T,
+            "the first operand is transposed": x.T @ y,
+            "the operands are swapped": y @ x,
+        },
+    )
+
+
+@pytest.mark.parametrize("shapes", [((2, 3), (3, 2)), ((3,), (3,))])
+def test_only_square_operands_are_transposed(shapes):
+    """A transposed operand that is not square would not fit, and a vector has one axis."""
+    x, y = (draw(*shape) for shape in shapes)
+
+    check(tried(general.products, torch.matmul, x, y), {"the operands are swapped": y @ x})
+
+
+def test_batches_of_products_are_transposed_in_their_last_axes():
+    """The first axis of `bmm` is the batch, whatever its size."""
+    x, y = draw(2, 3, 3), draw(2, 3, 2)
+
+    calls = tried(general.products, torch.bmm, x, y)[:1]
+    check(calls, {"the first operand is transposed": x.mT @ y})
+    calls = tried(general.products, torch.bmm, y.mT, x)[:1]
+    check(calls, {"the second operand is transposed": y.mT @ x.mT})
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs", "dim"),
+    [((1,), {}, 1), ((1, True), {}, 1), ((False,), {}, None), ((), {"dim": 0}, 0)],
+)
+def test_both_divisors_of_a_variance_are_tried(args: Any, kwargs: Any, dim: Any):
+    """A variance is rerun with both divisors, over the same dimension."""
+    calls = tried(general.variance, torch.var, X, *args, **kwargs)
+
+    check(
+        calls,
+        {
+            "var divides by N, torch divides by N - 1": torch.var(X, dim, correction=0),
+            "var divides by N - 1, torch divides by N": torch.var(X, dim, correction=1),
+        },
+    )
+    assert [call.fix for call in calls] == [("ddof=0", "ddof=1"), ("ddof=1", "ddof=0")]
+
+
+def test_the_divisor_replaces_both_spellings():
+    """`unbiased` and `correction` are left out, and other arguments stay."""
+    for name in ("unbiased", "correction"):
+        options: dict[str, Any] = {"dim": 1, "keepdim": True, name: True}
+        calls = tried(general.variance, torch.var, X, **options)
+        torch.testing.assert_close(calls[0].result, X.var(1, correction=0, keepdim=True))
+
+
+@pytest.mark.parametrize(
+    ("op", "other"), [("mean", "sum"), ("sum", "mean"), ("amax", "amin"), ("amin", "amax")]
+)
+def test_the_other_reduction_is_tried(op, other):
+    """A sum is rerun as a mean, a maximum as a minimum, and over the other dimension."""
+    func = getattr(torch, op)
+    calls = tried(general.reduction, func, X, 0)
+
+    check(
+        calls,
+        {
+            f"the reduction is {other}, torch uses {op}": getattr(torch, other)(X, 0),
+            f"{op} is over dim 1, torch uses 0": func(X, 1),
+        },
+    )
+    assert [call.fix for call in calls] == [(other, op), ("axis=1", "axis=0")]
+
+
+def test_a_norm_has_no_other_reduction():
+    """Only the dimension of a norm is changed."""
+    calls = tried(general.reduction, torch.logsumexp, X, -1)
+
+    check(calls, {"logsumexp is over dim 0, torch uses -1": X.logsumexp(0)})
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [((1, True), {}), ((1,), {"keepdim": True}), ((), {"dim": 1, "keepdim": True}),
+     ((), {"axis": 1, "keepdim": True}), ((-2,), {"keepdim": True})],
+)  # fmt: skip
+def test_every_other_dimension_is_tried(args, kwargs):
+    """The dimension is given by place or by name, and may be counted from the end."""
+    x = draw(2, 3, 4)
+    used = args[0] if args else 1
+
+    calls = tried(general.dimension, torch.sum, x, *args, **kwargs)
+    check(
+        calls,
+        {f"sum is over dim {k}, torch uses {used}": x.sum(k, keepdim=True) for k in (0, 2)},
+    )
+    assert calls[1].fix == ("axis=2", f"axis={used}")
+
+
+@pytest.mark.parametrize("args", [(), ((0, 1),), (True,)])
+def test_without_one_dimension_none_is_tried(args):
+    """A sum over everything, over two dimensions, or with `keepdim` in its place has no other."""
+    assert not tried(general.dimension, torch.sum, X, *args)
+
+
+@pytest.mark.parametrize(("args", "kwargs"), [((0,), {}), ((), {"dim": 0})])
+def test_a_cumulative_function_runs_backwards(args, kwargs):
+    """A cumulative sum is rerun over the other dimension, backwards, and without the element."""
+    check(
+        tried(general.running, torch.cumsum, X, *args, **kwargs),
+        {
+            "cumsum is over dim 1, torch uses 0": X.cumsum(1),
+            "cumsum runs backwards": X.flip(0).cumsum(0).flip(0),
+            "cumsum leaves out the element itself": X.cumsum(0) - X,
+        },
+    )
+
+
+def test_the_fill_and_the_mask_of_masked_elements_are_changed():
+    """The port's numbers are fills; a square mask is also inverted, transposed and shifted."""
+    mask = torch.ones(4, 4, dtype=torch.bool).triu(1)
+    mask[3, 0] = True
+    shifted = mask.clone()
+    shifted[:, :3] = mask[:, 1:]
+    fills = {"-1": -1.0, "-1e+09": -1e9, "0": 0.0}
+    numbers = (-1.0, -1e9)
+
+    check(
+        tried(general.masked, torch.masked_fill, SQUARE, mask, -INF, numbers=numbers),
+        {
+            **{f"masked elements are {k}": SQUARE.masked_fill(mask, v) for k, v in fills.items()},
+            "the mask is inverted": SQUARE.masked_fill(~mask, -INF),
+            "the mask is transposed": SQUARE.masked_fill(mask.T, -INF),
+            "the mask is shifted by one key": SQUARE.masked_fill(shifted, -INF),
+        },
+    )
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (4, 3, 4)])
+def test_only_square_masks_are_transposed(shape):
+    """A mask that is a vector or not square is only inverted, and a mask may hold integers."""
+    x = draw(*shape)
+    mask = (x > 0).long().bool()
+
+    calls = tried(general.masked, torch.masked_fill, x, mask, 0.0)
+    assert texts(calls)[-1] == "the mask is inverted"
+    assert "masked elements are 0" not in texts(calls)
+    assert "masked elements are -inf" in texts(calls)
+
+
+def test_the_mask_of_masked_elements_is_a_tensor():
+    """A mask that is not a tensor is left as it is."""
+    assert not tried(general.masked, torch.masked_fill, X, True, 0.0)
+
+
+def test_the_branches_of_where_are_swapped():
+    """`where` with one argument returns indices and has no branches."""
+    swapped = torch.where(X > 0, Y, X)
+
+    check(
+        tried(general.chosen, torch.where, X > 0, X, Y),
+        {"the branches of where are swapped": swapped},
+    )
+    assert not tried(general.chosen, torch.where, X > 0)
+
+
+def test_the_indices_of_an_embedding_are_shifted():
+    """The ids are shifted and rolled by one in both directions."""
+    table, ids = draw(6, 2), torch.tensor([[1, 2, 4], [3, 1, 2]])
+
+    check(
+        tried(general.looked_up, functional.embedding, ids, table),
+        {
+            "the indices are shifted by 1": table[ids + 1],
+            "the indices are rolled by 1": table[ids.roll(1, 1)],
+            "the indices are shifted by -1": table[ids - 1],
+            "the indices are rolled by -1": table[ids.roll(-1, 1)],
+        },
+    )
+
+
+@pytest.mark.parametrize(
+    ("ids", "swapped"),
+    [([0, 1, 1], True), ([1, 1, 1], True), ([0, 0, 0], False), ([0, 1, 2], False), ([], False),
+     ([-1, 0, 1], False)],
+)  # fmt: skip
+def test_two_ids_are_swapped_if_there_are_no_others(ids, swapped):
+    """Token types and labels of two classes are 0 and 1."""
+    table, ids = draw(2, 2), torch.tensor(ids, dtype=torch.long)
+
+    calls = tried(general.looked_up, functional.embedding, ids, table)
+    assert (texts(calls)[0] == "the indices 0 and 1 are swapped") == swapped
+    if swapped:
+        torch.testing.assert_close(calls[0].result, table[1 - ids])
+
+
+@pytest.mark.parametrize(("args", "kwargs"), [((2, 1), {}), ((2,), {"dim": 1})])
+def test_repeated_elements_are_tiled(args, kwargs):
+    """The elements are tiled along the dimension that torch repeats."""
+    check(
+        tried(general.repeated, torch.repeat_interleave, X, *args, **kwargs),
+        {"the elements are tiled, torch repeats each one": X.repeat(1, 2)},
+    )
+
+
+@pytest.mark.parametrize("args", [(2,), (torch.tensor([1, 2, 1]), 0)])
+def test_elements_are_tiled_only_along_one_dimension(args):
+    """Different numbers of repetitions, or all dimensions at once, cannot be tiled."""
+    assert not tried(general.repeated, torch.repeat_interleave, X, *args)
+
+
+@pytest.mark.parametrize(
+    ("func", "args", "kwargs", "name", "used"),
+    [
+        (functional.leaky_relu, (), {}, "negative_slope", 0.01),
+        (functional.leaky_relu, (0.2,), {}, "negative_slope", 0.2),
+        (functional.leaky_relu, (), {"negative_slope": 0.1}, "negative_slope", 0.1),
+        (functional.elu, (), {}, "alpha", 1.0),
+        (functional.elu, (0.3,), {}, "alpha", 0.3),
+        (functional.elu, (), {"alpha": 0.5}, "alpha", 0.5),
+    ],
+)
+def test_every_number_of_the_port_may_be_the_slope(func, args, kwargs, name, used):
+    """The slope for negative numbers is given by place, by name, or left at torch's default."""
+    calls = tried(general.slope, func, X, *args, numbers=(0.07, used, 2.0), **kwargs)
+    wrong = [0.07, 2.0]
+
+    check(
+        calls,
+        {f"{name} is {a:g}, torch uses {used:g}": func(X, **{name: a}) for a in wrong},
+    )
+    assert [call.setting for call in calls] == [f"{a:g}" for a in wrong]
+    assert calls[0].fix == (f"{wrong[0]:g}", f"{used:g}")
+
+
+def test_a_result_is_scaled_by_two_and_by_the_sizes_of_the_operand():
+    """Sizes of one axis are the first operand's, and a factor 1 changes nothing."""
+    x = draw(1, 3, 5)
+    expected = {}
+    for n in (2, 3, 5, 15):
+        expected[f"JAX's value is torch's times {n}"] = x.sum() * n
+        expected[f"JAX's value is torch's times 1/{n}"] = x.sum() / n
+
+    calls = tried(general.scaled, torch.sum, x)
+    check(calls, expected)
+    assert all(call.general for call in calls)
+
+
+def test_only_the_first_operand_has_sizes():
+    """The other operands, and empty ones, do not add a factor."""
+    calls = tried(general.scaled, functional.mse_loss, draw(0, 2), draw(0, 7)[:, :2])
+    assert len(calls) == 2
+
+    calls = tried(general.scaled, torch.matmul, draw(2, 2), draw(2, 7))
+    assert [text.rpartition(" ")[2] for text in texts(calls)] == ["2", "1/2", "4", "1/4"]
+
+
+def test_a_mean_may_count_the_ignored_labels():
+    """The sum of the losses is divided by the number of all labels, if any of them is ignored."""
+    logits, labels = draw(4, 3), torch.tensor([0, 2, 1, -100])
+    text = "the loss is divided by the number of all labels, torch leaves out the ignored ones"
+    func, nothing = functional.cross_entropy, torch.tensor([0, 2, 1, 1])
+
+    last = tried(general.losses, func, logits, labels)[-1:]
+    check(last, {text: func(logits[:3], labels[:3], reduction="sum") / 4})
+    for given, options in ((nothing, {}), (labels, {"reduction": "sum"})):
+        assert text not in texts(
+            tried(general.losses, func, logits, given, **dict[str, Any](options))
+        )
+    ignored = tried(general.losses, func, logits, nothing, ignore_index=2)
+    check(ignored[-1:], {text: (func(logits[[0, 2, 3]], nothing[[0, 2, 3]], reduction="sum") / 4)})
+
+
+@pytest.mark.filterwarnings("ignore:reduction")
+@pytest.mark.parametrize(("kwargs", "used"), [({}, "mean"), ({"reduction": "sum"}, "sum")])
+def test_a_loss_is_reduced_in_every_other_way(kwargs, used):
+    """A loss is rerun with every other reduction."""
+    p, q = X.softmax(1).log(), Y.softmax(1)
+    others = [name for name in ("mean", "sum", "none", "batchmean") if name != used]
+
+    check(
+        tried(general.losses, functional.kl_div, p, q, **kwargs),
+        {
+            f"the loss is reduced by {name}, torch uses {used}": functional.kl_div(
+                p, q, reduction=name
+            )
+            for name in others
+        },
+    )
+
+
+def test_an_operand_stands_in_for_the_result_if_it_has_its_shape():
+    """At most two operands are returned in place of the result, and may be computed rightly."""
+    calls = tried(general.left_out, torch.addcmul, X, Y, 2 * X)
+
+    assert texts(calls) == [
+        f"torch's addcmul is missing, JAX has its {which} operand" for which in ("first", "second")
+    ]
+    assert [call.setting for call in calls] == ["skip", "skip"]
+    assert all(call.partial for call in calls)
+    assert torch.equal(calls[0].result, X)
+    assert torch.equal(calls[1].result, Y)
+
+
+def test_the_first_of_several_results_has_a_stand_in():
+    """`max` over a dimension returns a tuple; a list of no tensors has no stand-in."""
+    calls = tried(general.left_out, torch.max, X[:, :1], 1, True)
+
+    check(calls, {"torch's max is missing": X[:, :1]})
+    for empty in ((), ["text"]):
+        assert not tried(general.left_out, lambda x, empty=empty: empty, X, op="none")
+
+
+def test_an_operand_of_another_shape_does_not_stand_in():
+    """A sum has no operand of its shape."""
+    assert not tried(general.left_out, torch.sum, X)
+
+
+def test_the_sign_of_every_result_is_flipped_but_of_a_difference():
+    """Swapped operands of a subtraction and a missing negation have this result too."""
+    check(tried(general.every, torch.exp, X), {"the sign of torch's exp is flipped": -X.exp()})
+    calls = tried(general.every, lambda x: (x * 2, x), X, op="two")
+    assert texts(calls) == ["the sign of torch's two is flipped"]
+    for op in ("neg", "sub", "rsub"):
+        assert not tried(general.every, torch.neg, X, op=op)
+    assert not tried(general.every, lambda x: [], X, op="none")
+
+
+def test_complex_operands_and_results_are_conjugated():
+    """One complex operand needs no number; of several, each is named by its place."""
+    check(
+        tried(general.every, torch.mul, Z, X[:, 0]),
+        {
+            "the operand of mul is conjugated": Z.conj() * X[:, 0],
+            "the result of mul is conjugated": (Z * X[:, 0]).conj(),
+            "the sign of torch's mul is flipped": -Z * X[:, 0],
+        },
+    )
+    a, b, c, d = Z, Z * 2, Z * 1j, Z * 3j
+    calls = tried(general.every, lambda *x: x[0] + 2 * x[1] + 3 * x[2], a, b, c, op="f")
+    check(
+        calls[:3],
+        {
+            "the first operand of f is conjugated": a.conj() + 2 * b + 3 * c,
+            "the second operand of f is conjugated": a + 2 * b.conj() + 3 * c,
+            "the third operand of f is conjugated": a + 2 * b + 3 * c.conj(),
+        },
+    )
+    calls = tried(general.every, lambda *x: sum(x), a, b, c, d, op="f")
+    assert texts(calls)[3] == "the third operand of f is conjugated"
+
+
+def test_a_real_result_of_complex_operands_is_not_conjugated():
+    """The absolute value of a complex number is real."""
+    assert texts(tried(general.every, torch.abs, Z)) == [
+        "the operand of abs is conjugated",
+        "the sign of torch's abs is flipped",
+    ]
+
+
+def test_the_running_dimension_is_the_first_by_default():
+    """A call without a dimension runs over the first."""
+    flat = partial(torch.cumsum, dim=0)
+    calls = list(general.running(TorchCall(lambda x, dim=0: flat(x), (X,), {}, "cumsum")))
+
+    check(calls[:1], {"cumsum runs backwards": X.flip(0).cumsum(0).flip(0)})
+
+
+def clamps(**bounds: tuple[float | None, float | None]) -> dict[str, Tensor]:
+    return {text.replace("_", " "): X.clamp(*b) for text, b in bounds.items()}
+
+
+def test_every_other_pair_of_bounds_is_tried():
+    """A bound may be missing, on the other side or of the other sign, but bounds do not cross."""
+    calls = tried(general.clamped, torch.clamp, X, -0.5, 1.0, op="clamp")
+    used = "torch's has the minimum -0.5 and the maximum 1"
+    low, high = (None, -0.5, 1.0, 0.5, -1.0), (None, -0.5, 1.0, 0.5, -1.0)
+    pairs = [
+        (a, b) for a in low for b in high
+        if (a, b) not in ((None, None), (-0.5, 1.0)) and (a is None or b is None or a < b)
+    ]  # fmt: skip
+
+    def said(a: float | None, b: float | None) -> str:
+        sides = zip(("minimum", "maximum"), (a, b), strict=True)
+        return " and ".join(f"the {side} {x:g}" for side, x in sides if x is not None)
+
+    check(calls, {f"clamp has {said(*b)}, {used}": X.clamp(*b) for b in pairs})
+
+
+def test_bounds_are_given_by_place_or_by_name():
+    """One bound by name has no other, and bounds that are tensors are not changed."""
+    calls = tried(general.clamped, torch.clamp, X, min=0.0, op="clamp")
+    assert texts(calls) == ["clamp has the maximum 0, torch's has the minimum 0"]
+    calls = tried(general.clamped, torch.clamp, X, max=0.25, op="clamp")
+    assert len(calls) == 4
+    assert not tried(general.clamped, torch.clamp, X, torch.zeros(4), op="clamp")
+    assert not tried(general.clamped, torch.clamp, X, 0.0, torch.ones(4), op="clamp")
+
+
+def test_at_most_six_numbers_of_jax_are_bounds():
+    """The numbers of the JAX program are bounds of a clamp too."""
+    numbers = tuple(2.0 + n for n in range(8))
+    call = TorchCall(torch.clamp, (X,), {"min": 0.0}, "clamp", numbers=numbers)
+    found = texts(general.clamped(call))
+    assert "clamp has the maximum 7, torch's has the minimum 0" in found
+    assert not any("8" in text or "9" in text for text in found)
+
+
+def test_a_number_that_only_jax_has_replaces_each_float():
+    """Floats by place and by name are replaced one at a time; integers stay."""
+    call = TorchCall(lambda x, n, a, b, c=1.0: n * x + a + b + c, (X, 2, 0.5, 0.25), {"c": 3.0},
+                     "f", numbers=(7.0,))  # fmt: skip
+    check(
+        general.other_numbers(call),
+        {
+            "the number in f is 7, torch uses 0.5": 2 * X + 7 + 0.25 + 3,
+            "the number in f is 7, torch uses 0.25": 2 * X + 0.5 + 7 + 3,
+            "c is 7, torch uses 3": 2 * X + 0.5 + 0.25 + 7,
+        },
+    )
+
+
+@pytest.mark.parametrize("left", [True, False])
+def test_a_square_mask_is_transposed(left):
+    """A matrix of zeros and ones may be the lower triangle in one program and the upper one."""
+    x, mask = draw(2, 3, 3), torch.ones(3, 3).tril().double()
+    text = "the mask is transposed"
+    calls = [
+        wrong
+        for wrong in tried(general.binary, torch.mul, *((mask, x) if left else (x, mask)))
+        if wrong.mistake == text
+    ]
+    check(calls, {text: x * mask.mT})
+    for other in (mask[:2], 2 * mask, torch.ones(3, 3)):
+        given = tried(general.binary, torch.mul, draw(*other.shape), other)
+        assert text not in texts(given)
+
+
+def test_an_int_in_arithmetic_may_be_another_number():
+    """An int is an exponent or a factor in arithmetic, and may be a size in another call."""
+    text = "the number in pow is 7, torch uses 3"
+    power = TorchCall(torch.pow, (X, 3), {}, "pow", numbers=(7.0,))
+    check(general.other_numbers(power), {text: X**7})
+    assert not list(general.other_numbers(power._replace(op="f")))

@@ -1,0 +1,494 @@
+"""Mistakes in torch's layers: which are tried, and what each computes."""
+
+import math
+
+import pytest
+import torch
+from torch.nn import functional
+
+from jaxgrad.parity.prove.causes.mistakes import layers
+from tests.jaxgrad.parity.prove.causes.mistakes._helpers import check, draw, texts, tried
+
+
+X, W, B = draw(3, 4), draw(4, 4, seed=1), draw(4, seed=2)
+INF = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [((W, B), {}), ((W,), {"bias": B}), ((), {"weight": W, "bias": B})],
+    ids=["by place", "bias by name", "by name"],
+)
+def test_a_square_weight_is_transposed_and_a_bias_left_out(args, kwargs):
+    """The weight and the bias are given by place or by name."""
+    calls = tried(layers.linear, functional.linear, X, *args, **kwargs)
+
+    check(calls, {"the square weight is transposed": X @ W + B, "the bias is missing": X @ W.T})
+    assert [call.partial for call in calls] == [False, True]
+
+
+def test_a_linear_layer_may_have_no_mistake():
+    """A weight that is not square cannot be transposed, and there may be no bias."""
+    assert not tried(layers.linear, functional.linear, X, W[:2])
+    check(
+        tried(layers.linear, functional.linear, X, W),
+        {"the square weight is transposed": X @ W},
+    )
+
+
+def test_the_kernel_of_an_image_is_flipped_swapped_and_padded():
+    """All mistakes of a square convolution with stride 2, by place."""
+    x, w, b = draw(2, 3, 6, 5), draw(3, 3, 3, 2), draw(3)
+    conv = functional.conv2d
+    calls = tried(layers.convolution, conv, x, w, b, 2, 1)
+
+    check(
+        calls,
+        {
+            "the kernel is flipped": conv(x, w.flip(2, 3), b, 2, 1),
+            "the kernel's channels are swapped": conv(x, w.transpose(0, 1), b, 2, 1),
+            "the kernel's height and width are swapped": conv(x, w.mT, b, 2, 1),
+            "the bias is missing": conv(x, w, None, 2, 1),
+            # 6 becomes 3 with one more at the end; 5 becomes 3 with one more at the end
+            "the padding is 'SAME' (0 before and 1 after), torch pads each side by 1": conv(
+                functional.pad(x, (0, 1, 0, 1)), w, b, 2
+            ),
+            "the padding is 'VALID' (0 before and 0 after), torch pads each side by 1": conv(
+                x, w, b, 2
+            ),
+        },
+    )
+    assert [call.partial for call in calls] == [False, False, False, True, False, False]
+    right = "[(1, 1), (1, 1)]"
+    assert [call.fix for call in calls[-2:]] == [("'SAME'", right), ("'VALID'", right)]
+
+
+def test_a_convolution_of_sequences_is_padded_by_its_dilation():
+    """A kernel of 3 with dilation 2 covers 5 elements; there is no height to swap."""
+    x, w = draw(1, 2, 7), draw(4, 2, 3)
+    conv = functional.conv1d
+    calls = tried(layers.convolution, conv, x, w, padding=(1,), dilation=2)
+
+    check(
+        calls,
+        {
+            "the kernel is flipped": conv(x, w.flip(2), padding=1, dilation=2),
+            "the padding is 'SAME' (2 before and 2 after), torch pads the sides by (1,)": conv(
+                x, w, padding=2, dilation=2
+            ),
+            "the padding is 'VALID' (0 before and 0 after), torch pads the sides by (1,)": conv(
+                x, w, dilation=2
+            ),
+        },
+    )
+    assert calls[-1].fix == ("'VALID'", "[(1, 1)]")
+
+
+def test_a_named_padding_is_shown_as_jax_spells_it():
+    """torch's 'same' is 'SAME' in JAX; weight and bias may be given by name."""
+    x, w, b = draw(1, 2, 5), draw(3, 2, 3), draw(3)
+    calls = tried(layers.convolution, functional.conv1d, x, weight=w, bias=b, padding="same")[1:]
+
+    assert texts(calls)[0] == "the bias is missing"
+    assert texts(calls)[-1].endswith("torch pads the sides by same")
+    assert calls[-1].fix == ("'VALID'", "'SAME'")
+    torch.testing.assert_close(calls[-1].result, functional.conv1d(x, w, b))
+
+
+def test_the_padding_of_each_axis_is_shown():
+    """A pair of paddings is one number for each axis."""
+    x, w = draw(1, 2, 5, 5), draw(3, 2, 3, 3)
+    calls = tried(layers.convolution, functional.conv2d, x, w, None, 1, (2, 0))
+
+    assert calls[-1].fix[1] == "[(2, 2), (0, 0)]"
+
+
+def test_a_transposed_convolution_is_not_padded():
+    """Only the kernel and the bias of a transposed convolution are changed."""
+    x, w, b = draw(1, 2, 5), draw(2, 2, 3), draw(2)
+    conv = functional.conv_transpose1d
+
+    check(
+        tried(layers.convolution, conv, x, w, b, 2),
+        {
+            "the kernel is flipped": conv(x, w.flip(2), b, 2),
+            "the kernel's channels are swapped": conv(x, w.transpose(0, 1), b, 2),
+            "the bias is missing": conv(x, w, None, 2),
+        },
+    )
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_batch_norm_runs_in_the_other_mode(training):
+    """A norm is rerun with the other statistics, and without its weight or its bias."""
+    mean, var = draw(4, seed=4), draw(4, seed=5) ** 2
+
+    def norm(weight, bias, training):
+        return functional.batch_norm(X, mean.clone(), var.clone(), weight, bias, training)
+
+    calls = tried(
+        layers.batch_norm, functional.batch_norm, X, mean, var, W[0], B, training=training
+    )
+    kinds, modes = ("the running statistics", "the batch's statistics"), ("eval", "train")
+    text = (
+        f"the port normalises with {kinds[not training]}, torch with {kinds[training]}, because "
+        f"torch's module is in {modes[training]} mode"
+    )
+    expected = {text: norm(W[0], B, not training)}
+    if training:
+        text = (
+            "the port normalises with the running statistics after this batch is added to them, "
+            "torch with the batch's statistics"
+        )
+        means, variances = mean.clone(), var.clone()
+        functional.batch_norm(X, means, variances, training=True)
+        expected[text] = functional.batch_norm(X, means, variances, W[0], B)
+    expected["the norm's weight is missing"] = norm(None, B, training)
+    expected["the norm's bias is missing"] = norm(W[0], None, training)
+    check(calls, expected)
+    assert calls[0].setting == f"module.{modes[not training]}()"
+    assert [call.partial for call in calls if "missing" in call.mistake] == [True, True]
+    assert not any(call.partial for call in calls if "missing" not in call.mistake)
+
+
+@pytest.mark.parametrize("args", [(None, None, W[0], B, True), (B, B**2)])
+def test_a_batch_norm_without_two_modes_is_left_as_it_is(args):
+    """Without running statistics, or without the argument, there is no other mode."""
+    assert not tried(layers.batch_norm, functional.batch_norm, X, *args)
+
+
+def test_the_affine_weights_of_a_norm_are_left_out():
+    """Only the weights that a norm has can be missing."""
+    norm = functional.layer_norm
+    assert texts(tried(layers.affine, norm, X, (4,), W[0])) == ["the norm's weight is missing"]
+    assert texts(tried(layers.affine, norm, X, (4,), None, B)) == ["the norm's bias is missing"]
+
+
+@pytest.mark.parametrize(
+    ("options", "affine"),
+    [({}, False), ({"eps": 0.25}, False), ({"weight": W[0], "bias": B}, True)],
+)
+def test_other_forms_of_layer_norm_are_tried(options, affine):
+    """The variance is divided by N - 1, eps is outside of the root, or the mean is kept."""
+    calls = tried(layers.layer_norm, functional.layer_norm, X, (4,), **options)[2 * affine :]
+    eps, mean, std = options.get("eps", 1e-5), X.mean(1, keepdim=True), X.std(1, keepdim=True)
+    biased, scale = X.var(1, correction=0, keepdim=True), W[0] if affine else 1
+    bias = B if affine else 0
+    expected = {
+        "the variance is divided by N - 1, torch divides by N": (X - mean) / (std**2 + eps).sqrt(),
+        "eps is added to the standard deviation, torch adds it to the variance":
+            (X - mean) / (biased.sqrt() + eps),
+        "the mean is not subtracted": X / ((X**2).mean(1, keepdim=True) + eps).sqrt(),
+    }  # fmt: skip
+    check(calls, {text: y * scale + bias for text, y in expected.items()})
+    assert [call.fix for call in calls] == [("ddof=1", "ddof=0"), ("", ""), ("", "")]
+
+
+def test_every_other_number_of_groups_is_tried():
+    """Each divisor of the number of channels is tried, except torch's."""
+    x = draw(2, 12, 3)
+    calls = tried(layers.group_norm, functional.group_norm, x, 3)
+
+    check(
+        calls,
+        {
+            f"there are {n} groups, torch uses 3": functional.group_norm(x, n)
+            for n in (1, 2, 4, 6, 12)
+        },
+    )
+    # 65 divides 130, but more than 64 groups are not tried.
+    for channels, last in ((128, 64), (130, 26)):
+        wide = tried(layers.group_norm, functional.group_norm, draw(1, channels, 1), 1)
+        assert texts(wide)[-1] == f"there are {last} groups, torch uses 1"
+
+
+@pytest.mark.parametrize("aligned", [True, False])
+def test_the_corners_of_an_image_are_aligned_or_not(aligned):
+    """An interpolation is rerun with the other `align_corners`, and with the mode "nearest"."""
+    x = draw(1, 2, 3, 4)
+
+    def resize(mode, corners):
+        return functional.interpolate(x, (5, 7), mode=mode, align_corners=corners)
+
+    check(
+        tried(
+            layers.interpolate, functional.interpolate, x, (5, 7),
+            mode="bilinear", align_corners=aligned,
+        ),
+        {
+            f"align_corners is {not aligned}, torch uses {aligned}": resize(
+                "bilinear", not aligned
+            ),
+            "the mode is 'nearest', torch uses 'bilinear'": resize("nearest", None),
+        },
+    )  # fmt: skip
+    calls = tried(layers.interpolate, functional.interpolate, x, (5, 7))
+    assert texts(calls)[1] == "the mode is 'nearest', torch uses 'nearest'"
+
+
+def test_an_average_counts_the_padding_or_not():
+    """All mistakes of an average pool, whose stride is its kernel by default."""
+    x = draw(1, 2, 5)
+    pool = functional.avg_pool1d
+    check(
+        tried(layers.pool, pool, x, 2, op="avg_pool1d"),
+        {
+            "count_include_pad is False, torch uses True": pool(x, 2, count_include_pad=False),
+            "the padding is 'SAME' (0 before and 1 after), torch pads each side by 0": pool(
+                functional.pad(x, (0, 1)), 2
+            ),
+            "the pool is max_pool1d, torch uses avg_pool1d": functional.max_pool1d(x, 2),
+        },
+    )
+    calls = tried(layers.pool, pool, x, 2, padding=1, count_include_pad=False, op="avg_pool1d")
+    padded = functional.pad(x, (1, 1))
+    torch.testing.assert_close(calls[0].result, pool(padded, 2))
+    assert texts(calls)[0] == "count_include_pad is True, torch uses False"
+
+
+def test_a_maximum_is_padded_like_tensorflow():
+    """A maximum pads with minus infinity, and its stride may differ from its kernel."""
+    x = -draw(1, 2, 6, 5).abs()
+    pool = functional.max_pool2d
+    check(
+        tried(layers.pool, pool, x, (3, 2), 2, 1, op="max_pool2d"),
+        {
+            "the padding is 'SAME' (0 before and 1 after), torch pads each side by 1": pool(
+                functional.pad(x, (0, 1, 0, 1), value=-INF), (3, 2), 2
+            ),
+            "the pool is avg_pool2d, torch uses max_pool2d": functional.avg_pool2d(x, (3, 2), 2, 1),
+        },
+    )
+
+
+def test_every_number_of_the_port_may_give_the_dropout_rate():
+    """The port contains a rate, the probability to keep a value, or its inverse."""
+
+    def dropout(x, p=0.5, training=True):  # shows its rate, where torch's would draw a mask
+        return x * p
+
+    numbers, rates = (0.37, 4.0, -2.0, 1.0, 0.0), (0.37, 0.63, 0.25, 0.75)
+    for args, used in (((), 0.5), ((0.1,), 0.1)):
+        calls = tried(layers.dropout, dropout, X, *args, numbers=numbers)
+        expected = {
+            f"the dropout rate is {p:g}, torch uses {used:g}": X * p for p in rates if p != used
+        }
+        expected[f"values that are kept are not divided by 1 - {used:g}"] = X * used * (1 - used)
+        own = list(X.shape)
+        for shape in ([1, *own[1:]], [own[0], *[1] * (X.ndim - 1)]):
+            expected[f"the mask has the shape {shape}, torch's has {own}"] = X * used
+        check(calls, expected)
+        assert calls[0].fix == ("0.37", f"{used:g}")
+    assert not tried(layers.dropout, dropout, X, 0.0)
+    last = tried(layers.dropout, dropout, X, op="dropout2d", numbers=numbers)[-1]
+    assert last.mistake.startswith("the dropout")
+
+
+def test_a_mask_is_shared_along_one_axis_or_all_but_the_first():
+    """A shared mask repeats the first numbers of torch's mask."""
+    mask = (draw(2, 3, 4) > 0).double()
+    x = draw(2, 3, 4, seed=1)
+    calls = tried(layers.dropout, lambda x, p=0.5: x * mask, x, op="dropout")
+    shapes = ([1, 3, 4], [2, 1, 4], [2, 3, 1], [2, 1, 1])
+    expected = {
+        f"the mask has the shape {shape}, torch's has [2, 3, 4]": x
+        * mask[tuple(slice(n) for n in shape)]
+        for shape in shapes
+    }
+
+    check([call for call in calls if "the mask has" in call.mistake], expected)
+
+
+def test_a_bag_is_reduced_in_every_other_way():
+    """The rows of a bag are averaged, added or the largest is taken."""
+    bag = functional.embedding_bag
+    ids, table = torch.tensor([[0, 2], [1, 1]]), draw(3, 4)
+    calls = tried(layers.bag, bag, ids, table, mode="sum")
+
+    text = "the rows of a bag are reduced by {}, torch uses sum"
+    check(calls, {text.format(mode): bag(ids, table, mode=mode) for mode in ("mean", "max")})
+    assert calls[0].fix == ("mean", "sum")
+    assert len(tried(layers.bag, bag, ids, table)) == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"), [((X, X, X, None, 0.1), {}), ((X, X, X), {"dropout_p": 0.1})]
+)
+def test_the_dropout_of_attention_is_changed(args, kwargs):
+    """The rate is called dropout_p, and may be given by place; without one none is tried."""
+
+    def attention(query, key, value, attn_mask=None, dropout_p=0.0):
+        return query * dropout_p
+
+    name = "scaled_dot_product_attention"
+    calls = tried(layers.dropout, attention, *args, **kwargs, op=name, numbers=(0.2, 0.1))
+    rates = {f"the dropout rate is {p:g}, torch uses 0.1": X * p for p in (0.2, 0.8, 0.9)}
+    check(calls, rates)
+    for none in ({}, {"dropout_p": None}):
+        assert not tried(layers.dropout, attention, X, X, X, **none, op=name, numbers=(0.2,))
+
+
+Q, K, V = draw(3, 2, 4, 5, 6).unbind()  # 2 sequences, 4 heads, 5 tokens, 6 features
+CAUSAL = torch.ones(5, 5, dtype=torch.bool).tril()
+
+
+def attend(q=Q, k=K, v=V, mask=None, scale=None):
+    """Compute attention by its formula."""
+    scores = q @ k.mT * (q.shape[-1] ** -0.5 if scale is None else scale)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -INF) if mask.dtype == torch.bool else scores + mask
+    return scores.softmax(-1).nan_to_num() @ v  # torch returns 0 for a query that sees no key
+
+
+def orders(**options):
+    """Return the results with the operands in another order."""
+    return {
+        "q and k are swapped": attend(K, Q, V, **options),
+        "k and v are swapped": attend(Q, V, K, **options),
+        "q and v are swapped": attend(V, K, Q, **options),
+        "q, k and v are permuted": attend(K, V, Q, **options),
+        "k, v and q are permuted": attend(V, Q, K, **options),
+    }
+
+
+def heads(**options):
+    """Return the results with the heads split in another way."""
+
+    def interleaved(x):
+        return x.transpose(1, 2).reshape(2, 5, 6, 4).permute(0, 3, 1, 2)
+
+    def unmoved(x):
+        return x.transpose(1, 2).reshape(x.shape)
+
+    return {
+        "the heads are split as [head_dim, heads], torch splits as [heads, head_dim]": attend(
+            *map(interleaved, (Q, K, V)), **options
+        ),
+        "the heads are split without moving their axis before the sequence": attend(
+            *map(unmoved, (Q, K, V)), **options
+        ),
+    }
+
+
+QUERIES = "the softmax is over the queries, torch's is over the keys"
+
+
+def test_every_mistake_in_attention_is_tried():
+    """All mistakes of attention without a mask, on four heads."""
+    calls = tried(layers.attention, functional.scaled_dot_product_attention, Q, K, V)
+
+    check(
+        calls,
+        {
+            "the scale is 1": attend(scale=1.0),
+            "the scale is 1/d": attend(scale=1 / 6),
+            "the scale is 1/sqrt(heads * d)": attend(scale=24**-0.5),
+            "there is a causal mask": attend(mask=CAUSAL),
+            **orders(),
+            **heads(),
+            QUERIES: (Q @ K.mT / 6**0.5).softmax(-2) @ V,
+        },
+    )
+    assert [call.partial for call in calls] == [True] + [False] * (len(calls) - 1)
+
+
+WEAK = (-30.0, -1e4, 0.5)  # numbers of the port, of which negative ones may be a mask
+
+
+def masks(seen):
+    """Return the results with a wrong mask, for the keys that each query sees."""
+    rolled = seen.roll(1, -1).tril(1)
+    results = {
+        "the mask is inverted": ~seen,
+        "the mask lets each query see one key more": seen | rolled,
+        "the mask is shifted by one key": seen & seen.roll(-1, -1),
+        "the mask is transposed": seen.mT,
+        "the mask adds -1, torch removes the masked keys": torch.where(~seen, -1.0, 0.0).double(),
+        "the mask adds 1, torch removes the masked keys": torch.where(seen, 1.0, 0.0).double(),
+    }
+    for weak in WEAK[:2]:
+        text = f"masked scores are lowered by {weak:g}"
+        results[text] = torch.where(seen, 0.0, weak).double()
+    return {text: attend(mask=mask) for text, mask in results.items()}
+
+
+def test_every_wrong_mask_is_tried_where_torch_has_a_causal_mask():
+    """A causal mask is missing, inverted, shifted, transposed, weakened or added."""
+    calls = tried(
+        layers.attention,
+        functional.scaled_dot_product_attention,
+        Q,
+        K,
+        V,
+        is_causal=True,
+        numbers=WEAK,
+    )
+
+    scores = (Q @ K.mT / 6**0.5).masked_fill(~CAUSAL, -INF)
+    check(
+        calls,
+        {
+            "the scale is 1": attend(scale=1.0, mask=CAUSAL),
+            "the scale is 1/d": attend(scale=1 / 6, mask=CAUSAL),
+            "the scale is 1/sqrt(heads * d)": attend(scale=24**-0.5, mask=CAUSAL),
+            "the attention mask is missing": attend(),
+            **masks(CAUSAL),
+            **orders(mask=CAUSAL),
+            **heads(mask=CAUSAL),
+            QUERIES: scores.softmax(-2) @ V,
+        },
+    )
+
+
+@pytest.mark.parametrize("kind", ["bool", "minus infinity", "-1e9"])
+def test_a_mask_may_be_given_in_several_ways(kind):
+    """A boolean mask, infinite and large negative numbers remove the same keys."""
+    weak = {"minus infinity": -INF, "-1e9": -1e9}.get(kind, 0.0)
+    mask = CAUSAL if kind == "bool" else torch.where(CAUSAL, 0.0, weak).double()
+    calls = tried(
+        layers.attention, functional.scaled_dot_product_attention, Q, K, V, mask, numbers=WEAK
+    )
+
+    assert texts(calls)[3:5] == ["the attention mask is missing", "there is a causal mask"]
+    check(calls[5:13], masks(CAUSAL))
+
+
+def test_scores_that_are_lowered_little_are_not_masked():
+    """A bias of -10000 and more is a bias: the keys are seen."""
+    bias = torch.zeros(5, 5, dtype=torch.float64)
+    bias[0, 1], bias[0, 2] = -9999.0, -1e4
+    calls = tried(
+        layers.attention, functional.scaled_dot_product_attention, Q, K, V, attn_mask=bias
+    )
+    (inverted,) = [call for call in calls if call.mistake == "the mask is inverted"]
+
+    assert inverted.kwargs["attn_mask"].nonzero().tolist() == [[0, 2]]
+
+
+def test_a_mask_that_is_not_square_is_not_transposed():
+    """An attention mask that is not square is inverted where a square one is transposed."""
+    q = Q[..., :3, :]
+    mask = torch.ones(3, 5, dtype=torch.bool).tril(2)
+    calls = tried(layers.attention, functional.scaled_dot_product_attention, q, K, V, mask)
+    (turned,) = [call for call in calls if call.mistake == "the mask is transposed"]
+
+    assert torch.equal(turned.kwargs["attn_mask"], ~mask)
+
+
+def test_one_head_is_not_split_in_another_way():
+    """Without an axis of heads, or with one head, there is nothing to split."""
+    for q in (Q[:, 0], Q[:, :1]):
+        calls = tried(layers.attention, functional.scaled_dot_product_attention, q, q, q)
+        assert not any("heads are split" in text for text in texts(calls))
+        assert any("heads * d" in text for text in texts(calls)) == (q.ndim == 3)
+    calls = tried(layers.attention, functional.scaled_dot_product_attention, X, X, X)
+    assert not any("heads" in text for text in texts(calls))
+
+
+def test_a_scale_that_torch_is_given_replaces_the_default():
+    """torch's own scale is not tried, and the others keep the mask."""
+    calls = tried(layers.attention, functional.scaled_dot_product_attention, Q, K, V, scale=1.0)
+
+    assert "the scale is 1" not in texts(calls)
+    check(calls[1:2], {"the scale is 1/sqrt(d)": attend(scale=1 / math.sqrt(6))})
+    check(calls[-1:], {QUERIES: (Q @ K.mT).softmax(-2) @ V})

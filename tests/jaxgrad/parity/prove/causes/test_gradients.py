@@ -1,0 +1,476 @@
+"""Wrong gradients are explained by a change of the backward pass that was tested by rerunning."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+import torch
+from jax import lax
+from torch import nn
+from torch.nn import functional
+
+import jaxgrad.functional
+from jaxgrad._core.torch_versions import convention
+from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove.causes import gradients as gradient_causes
+from parity_tests.case import identity
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
+
+
+Through = Callable[[Any], Any]
+stop = lax.stop_gradient
+
+
+class ActorCritic(nn.Module):
+    """The actor's loss passes through the critic, but does not train it."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.actor = nn.Linear(3, 1), nn.Linear(2, 1)
+
+    def forward(self, x, action):
+        critic = (self.q(torch.cat([x, action], 1)) - 1).square().mean()
+        chosen = torch.cat([x, self.actor(x).tanh()], 1)
+        value = functional.linear(chosen, self.q.weight.detach(), self.q.bias.detach())
+        return critic - value.mean()
+
+
+def linear(p: Any, name: str, x: Any) -> Any:
+    return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+
+def actor_critic(through: Through) -> Report:
+    torch.manual_seed(0)
+    module = ActorCritic()
+
+    def apply(p: Any, x: Any, action: Any) -> Any:
+        critic = jnp.mean((linear(p, "q", jnp.concatenate([x, action], 1)) - 1) ** 2)
+        act = jnp.tanh(linear(p, "actor", x))
+        value = linear(through(p), "q", jnp.concatenate([x, act], 1))
+        return critic - value.mean()
+
+    return prove(module, apply, arrays(module), (draw(5, 2), draw(5, 1)))
+
+
+def test_one_use_of_a_weight_that_is_not_stopped_is_located():
+    """A critic that the actor's loss trains too: the call is named, not the ratio of gradients."""
+    actor_critic(stop).check()
+    first = actor_critic(identity).first
+
+    assert first is not None
+    assert first.torch == "q.bias"
+    assert "test_gradient_causes.py" in first.jax and ", called from " in first.jax
+    assert first.cause.startswith("torch stops the gradient at test_gradient_causes.py:")
+    assert " (detach), JAX does not (rerunning torch without these stops" in first.cause
+    assert first.cause.count("test_gradient_causes.py:") == 2, "each line once"
+    assert "all gradients agree); add a stop_gradient at the call at" in first.cause
+    assert "times" not in first.cause
+
+
+class Temperature(nn.Module):
+    """The terms of SAC's losses cancel where the temperature's loss is not detached."""
+
+    def __init__(self):
+        super().__init__()
+        self.actor, self.log_alpha = nn.Linear(2, 1), nn.Parameter(torch.tensor(0.3))
+
+    def forward(self, x):
+        logp, alpha = self.actor(x).tanh(), self.log_alpha.exp()
+        return (alpha.detach() * logp).mean() - (alpha * (logp + 2).detach()).mean()
+
+
+def temperature(actors: Through, alphas: Through) -> Report:
+    torch.manual_seed(0)
+    module = Temperature()
+
+    def apply(p: Any, x: Any) -> Any:
+        logp, alpha = jnp.tanh(linear(p, "actor", x)), jnp.exp(p["log_alpha"])
+        return (actors(alpha) * logp).mean() - (alpha * alphas(logp + 2)).mean()
+
+    return prove(module, apply, arrays(module), (draw(5, 2),))
+
+
+@pytest.mark.slow
+def test_terms_that_cancel_are_not_a_stopped_gradient():
+    """A gradient that is zero because two terms cancel lacks a stop_gradient, not the reverse."""
+    temperature(stop, stop).check()
+    for report in (temperature(stop, identity), temperature(identity, stop)):
+        assert report.first is not None
+        assert report.first.cause.startswith("torch stops the gradient at test_gradient_causes.py:")
+        assert "all gradients agree); add a stop_gradient at " in report.first.cause
+
+
+class Two(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 3)
+
+    def forward(self, x):
+        y = self.a(x).tanh()
+        return self.b(y) + self.c(y) * torch.relu(x)
+
+
+def two(left: Through = identity, right: Through = identity, relu: Through = jax.nn.relu) -> Report:
+    torch.manual_seed(0)
+    module = Two()
+
+    def apply(p: Any, x: Any) -> Any:
+        y = jnp.tanh(linear(p, "a", x))
+        return linear(p, "b", left(y)) + linear(p, "c", right(y)) * relu(x)
+
+    x = draw(4, 3)
+    x[0] = 0
+    return prove(module, apply, arrays(module), (x,))
+
+
+def test_one_use_of_a_value_that_is_stopped_is_located():
+    """An extra stop_gradient on one of two uses, or on both, is named after a rerun without it."""
+    two().check()
+    for report in (two(left=stop), two(left=stop, right=stop)):
+        assert report.first is not None
+        assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")
+        assert report.first.cause.endswith(", all gradients agree)")
+
+
+class Pooled(nn.Module):
+    """A pooling layer, whose port finds the largest elements behind a stop_gradient of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv1d(2, 3, 3), nn.Linear(3, 2)
+
+    def forward(self, x):
+        x = nn.functional.max_pool1d(nn.functional.silu(self.a(x)), 2)
+        return self.b(x.amax(2))
+
+
+def pooled(act: Through = jax.nn.silu, largest: Through = identity) -> Report:
+    torch.manual_seed(0)
+    module = Pooled()
+
+    def apply(p: Any, x: Any) -> Any:
+        x = act(jaxgrad.functional.conv1d(x, p["a.weight"], p["a.bias"]))
+        x = jaxgrad.functional.max_pool1d(x, 2)
+        return linear(p, "b", largest(x.max(2)))
+
+    return prove(module, apply, arrays(module), (draw(3, 2, 10),))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        dict(act=lambda x: x * stop(jax.nn.sigmoid(x))),
+        dict(act=lambda x: stop(jax.nn.silu(x) - x) + x),
+        dict(largest=stop),
+    ],
+    ids=["before", "around", "after"],
+)
+def test_a_stop_gradient_is_found_beside_one_that_cannot_be_opened(wrong):
+    """`max_pool1d` stops the gradient before a reduction with indices, which has no derivative."""
+    pooled().check()
+    report = pooled(**wrong)
+
+    assert report.first is not None and report.first.tested, str(report)
+    assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")
+    assert report.first.cause.endswith("(rerunning JAX without it, all gradients agree)")
+    assert not [note for note in report.notes if "bug" in note]
+
+
+@jax.custom_vjp
+def bent(x: Any) -> Any:
+    return x
+
+
+bent.defvjp(lambda x: (x, x), lambda x, g: (g + 0.1 * jnp.sin(3 * x),))
+
+
+def test_the_place_of_a_wrong_cotangent_is_not_a_copy_that_nothing_uses():
+    """The maxima that `max_pool1d` computes beside their indices have no cotangent."""
+    first = pooled(act=lambda x: bent(jax.nn.silu(x))).first
+
+    assert first is not None and first.surface == "backward"
+    assert first.op == "silu", str(first)
+    assert first.jax_value != 0
+
+
+def test_the_gradient_at_a_tie_is_named():
+    """`maximum` passes half of the gradient at a tie, torch's relu none of it."""
+    first = two(relu=lambda x: jnp.maximum(x, 0)).first
+
+    assert first is not None
+    version = convention()
+    cause = f"torch {version} passes none of it here (rerunning JAX so, all gradients agree)"
+    assert cause in first.cause and f'lint(..., torch="{version}")` names the remedy' in first.cause
+
+
+def test_the_padding_of_an_embedding_is_named():
+    """Torch gives `padding_idx` no gradient; the port gives it one."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Embedding(5, 3, padding_idx=0), nn.Tanh())
+
+    def apply(p: Any, ids: Any) -> Any:
+        return jnp.tanh(p["0.weight"][ids])
+
+    first = prove(module, apply, arrays(module), (torch.tensor([[0, 1, 2, 0]]).numpy(),)).first
+
+    assert first is not None
+    assert first.cause.startswith("torch gives the embedding's padding_idx no gradient")
+
+
+def test_padding_of_a_shared_table_is_the_cause():
+    """Two embeddings share a table and both have a `padding_idx`, as in an encoder-decoder."""
+
+    class Shared(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.source = nn.Embedding(5, 3, padding_idx=0)
+            self.target = nn.Embedding(5, 3, padding_idx=0)
+            self.target.weight = self.source.weight
+
+        def forward(self, x: Any, y: Any) -> Any:
+            return torch.tanh(self.source(x)) * torch.sigmoid(self.target(y))
+
+    def port(table: Any, x: Any, y: Any) -> Any:
+        return jnp.tanh(table[x]) * jax.nn.sigmoid(table[y])
+
+    module = Shared()
+    x, y = (torch.tensor([row]).numpy() for row in ([0, 1, 2, 3], [4, 0, 2, 1]))
+    first = prove(module, port, module.source.weight.detach().numpy(), (x, y)).first
+
+    assert first is not None
+    assert first.cause.startswith("torch gives the embedding's padding_idx no gradient")
+    assert "all gradients agree" in first.cause
+
+
+class Tied(nn.Module):
+    """A table that is read twice; the port computes an advantage through two equal values."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.Embedding(6, 3)
+
+    def forward(self, ids):
+        h = torch.tanh(self.table(ids))
+        centred = h - h.mean()
+        return (centred / centred.std()) @ self.table.weight.T
+
+
+def tied(through: Through) -> Report:
+    torch.manual_seed(0)
+    module = Tied()
+
+    def apply(p: Any, ids: Any) -> Any:
+        h = jnp.tanh(p["table.weight"][ids])
+        spread = jnp.std(h, ddof=1)  # which computes the centred values once more
+        return (h - jnp.mean(h)) / spread @ through(p["table.weight"]).T
+
+    ids = torch.tensor([[0, 2, 5], [1, 3, 2]]).numpy()
+    return prove(module, apply, arrays(module), (ids,))
+
+
+def test_a_cotangent_that_stays_different_after_the_cause_is_removed_is_not_blamed():
+    """A correct port may split a cotangent between two equal values, so the weight is named."""
+    tied(identity).check()
+    report = tied(stop)
+
+    assert report.surfaces["backward"].verdict == "pass"
+    assert report.first is not None
+    assert (report.first.surface, report.first.torch) == ("gradients", "table.weight")
+    assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")
+
+
+def test_padding_is_taken_out_of_a_call():
+    """A gradient reaches the padding's row then."""
+    weight = torch.ones(3, 2, requires_grad=True)
+    call = functional.embedding
+    out = gradient_causes._without_padding(call, (torch.tensor([0, 1]), weight, 0), {"max_norm": 9})
+    out.sum().backward()
+    assert weight.grad is not None and weight.grad[:, 0].tolist() == [1, 1, 0]
+    named = {"input": torch.tensor([0]), "weight": weight, "padding_idx": 0}
+    gradient_causes._without_padding(call, (), named).sum().backward()
+    assert weight.grad[:, 0].tolist() == [2, 1, 0]
+
+
+def test_a_gradient_that_only_torch_has_is_explained_on_every_draw():
+    """The gradients that both have agree on the second draw, which torch then computes again."""
+
+    class Sample(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.mean, self.log_std = (
+                nn.Parameter(torch.tensor(x)) for x in ([1.0, 2.0], [0.5, -1])
+            )
+
+        def forward(self, noise):
+            return ((self.mean + self.log_std.exp() * noise) ** 2).mean()
+
+    def port(p: Any, noise: Any) -> Any:
+        return jnp.mean((p["mean"] + stop(jnp.exp(p["log_std"])) * noise) ** 2)
+
+    first = prove(Sample(), port, arrays(Sample()), (draw(2),)).first
+    assert first is not None and first.tested and first.torch == "log_std"
+    assert "(rerunning JAX without it, all gradients agree)" in first.cause
+
+
+def sac(actor: Through, target: Through) -> Report:
+    """Prove a port of a loss of which torch stops two parts."""
+
+    class Loss(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.pi, self.q = nn.Linear(3, 2), nn.Linear(2, 1)
+            self.log_alpha = nn.Parameter(torch.tensor([0.3]))
+
+        def forward(self, x):
+            logp = functional.logsigmoid(self.pi(x))
+            q = functional.linear(logp, self.q.weight.detach())
+            target = logp.detach().sum(1, keepdim=True) - 2
+            return (logp.sum(1, keepdim=True) - q - self.log_alpha.exp() * target).mean()
+
+    def port(p: Any, x: Any) -> Any:
+        logp = jax.nn.log_sigmoid(linear(p, "pi", x))
+        q = logp @ actor(p["q.weight"]).T
+        aim = target(logp).sum(1, keepdims=True) - 2
+        return jnp.mean(logp.sum(1, keepdims=True) - q - jnp.exp(p["log_alpha"]) * aim)
+
+    torch.manual_seed(0)
+    module = Loss()
+    return prove(module, port, arrays(module), (draw(4, 3),))
+
+
+def test_two_missing_stops_are_both_named():
+    """Neither alone repairs all gradients."""
+    sac(stop, stop).check()
+    first = sac(identity, identity).first
+
+    assert first is not None and first.tested
+    assert first.cause.count(" (detach)") == 2 and first.cause.startswith(
+        "torch stops the gradient"
+    )
+    assert (
+        "(rerunning torch without these stops, all gradients agree); add a stop_gra" in first.cause
+    )
+    advice = first.cause.partition("; add a stop_gradient at ")[2]
+    assert advice.count("test_gradient_causes.py:") == 2
+
+
+def test_two_extra_stops_are_both_named():
+    """A port that stops two values at different lines."""
+
+    class Sums(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.c = nn.Linear(3, 3), nn.Linear(3, 3), nn.Linear(3, 3)
+
+        def forward(self, x):
+            return torch.tanh(self.c(torch.tanh(self.a(x)) + torch.sin(self.b(x))))
+
+    def port(p: Any, x: Any) -> Any:
+        a = stop(jnp.tanh(linear(p, "a", x)))
+        b = stop(jnp.sin(linear(p, "b", x)))
+        return jnp.tanh(linear(p, "c", a + b))
+
+    torch.manual_seed(0)
+    module = Sums()
+    first = prove(module, port, arrays(module), (draw(4, 3),)).first
+    line = port.__code__.co_firstlineno
+
+    assert first is not None and first.tested
+    assert first.cause == (
+        f"an extra stop_gradient at test_gradient_causes.py:{line + 1} (stop_gradient) and at "
+        f"test_gradient_causes.py:{line + 2} (stop_gradient) (rerunning JAX without them, all "
+        "gradients agree)"
+    )
+
+
+def test_an_extra_and_a_missing_stop_are_found_one_after_the_other():
+    """Each finding has the mistake that explains it, and both together are confirmed."""
+
+    class Both(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(3, 3), nn.Linear(3, 3)
+
+        def forward(self, x):
+            return torch.tanh(self.a(x)).sum(1) + torch.sin(self.b(x)).detach().sum(1)
+
+    def port(p: Any, x: Any) -> Any:
+        a = stop(jnp.tanh(linear(p, "a", x)))
+        return a.sum(1) + jnp.sin(linear(p, "b", x)).sum(1)
+
+    torch.manual_seed(0)
+    module = Both()
+    report = prove(module, port, arrays(module), (draw(4, 3),))
+    findings = [f for s in report.surfaces.values() for f in s.findings]
+    assert all(finding.tested for finding in findings), str(report)
+    causes = {f.torch.partition(".")[0]: f.cause for f in findings}
+
+    assert causes["a"].startswith("an extra stop_gradient at test_gradient_causes.py:"), str(report)
+    assert causes["b"].startswith("torch stops the gradient at test_gradient_causes.py:")
+
+
+@pytest.mark.parametrize("largest", [True, False])
+def test_ties_get_all_of_the_gradient(largest):
+    """torch's clamp passes all of the gradient at its bound, and `maximum` a half."""
+
+    class Clamped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Parameter(torch.tensor([[1.0, -1.0, 0.0], [0.0, 2.0, -3.0]]))
+
+        def forward(self, x):
+            bound = {"min": 0.0} if largest else {"max": 0.0}
+            return (self.a.clamp(**bound) * x).sum(0)
+
+    def port(p: Any, x: Any) -> Any:
+        return ((jnp.maximum if largest else jnp.minimum)(p["a"], 0.0) * x).sum(0)
+
+    first = prove(Clamped(), port, arrays(Clamped()), (draw(2, 3),)).first
+    version = convention()
+    assert first is not None and first.tested
+    assert f"torch {version} passes all of it here (rerunning JAX so, all gradients" in first.cause
+
+
+def hard(through: Callable[[Any, Any], Any], detached: Callable[[Any, Any], Any]) -> Report:
+    """Prove a port of a discrete sample, which also has a use of its probabilities."""
+
+    class Sampled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.enc, self.dec = nn.Linear(4, 3), nn.Linear(3, 4)
+
+        def forward(self, x):
+            probs = self.enc(x).softmax(-1)
+            z = detached(functional.one_hot(probs.argmax(-1), 3).to(x.dtype), probs)
+            return ((self.dec(z) - x) ** 2).mean() + (probs * probs.log()).sum(-1).mean()
+
+    def port(p: Any, x: Any) -> Any:
+        probs = jax.nn.softmax(linear(p, "enc", x))
+        z = through(jax.nn.one_hot(jnp.argmax(probs, -1), 3), probs)
+        return jnp.mean((linear(p, "dec", z) - x) ** 2) + (probs * jnp.log(probs)).sum(-1).mean()
+
+    torch.manual_seed(0)
+    module = Sampled()
+    return prove(module, port, arrays(module), (draw(5, 4),))
+
+
+@pytest.mark.parametrize(
+    "detached",
+    [
+        lambda one, probs: one + probs - probs.detach(),
+        lambda one, probs: one - probs.detach() + probs,
+    ],
+    ids=["last", "middle"],
+)
+def test_a_lost_straight_through_estimator_is_named(detached):
+    """The port uses the sample alone: the advice is the estimator, and no stop_gradient."""
+    hard(lambda one, probs: probs + stop(one - probs), detached).check()
+    report = hard(lambda one, probs: one, detached)
+    first = report.first
+
+    assert first is not None and first.tested
+    assert first.cause.startswith("torch passes the gradient straight through at test_gradient_")
+    assert "(rerunning JAX so, all gradients agree); write x + lax.stop_" in first.cause
+    assert "add a stop_gradient" not in str(report)

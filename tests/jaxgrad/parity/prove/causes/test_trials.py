@@ -1,0 +1,400 @@
+"""Each kind of trial is a change of torch's calls that gives what the port computes."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from jaxgrad.parity import Report, prove
+from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.causes import trials
+from jaxgrad.parity.prove.record.torch_side.values import Value
+from jaxgrad.parity.prove.report import Finding
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
+
+
+class Net(nn.Module):
+    """Two layers with a function of the user's between them."""
+
+    def __init__(self, between: Callable[[Any, Any], Any]):
+        super().__init__()
+        self.a, self.norm, self.b = nn.Linear(4, 4), nn.LayerNorm(4), nn.Linear(4, 2)
+        self.between = between
+
+    def forward(self, x):
+        return self.b(self.between(self, x))
+
+
+def linear(p: Any, name: str, x: Any) -> Any:
+    return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+
+def norm(p: Any, x: Any) -> Any:
+    centred = x - x.mean(-1, keepdims=True)
+    normal = centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
+    return normal * p["norm.weight"] + p["norm.bias"]
+
+
+def proved(between: Callable[[Any, Any], Any], port: Callable[[Any, Any], Any]) -> Report:
+    torch.manual_seed(0)
+    module = Net(between)
+    return prove(module, lambda p, x: linear(p, "b", port(p, x)), arrays(module), (draw(5, 4),))
+
+
+def first(between: Callable[[Any, Any], Any], port: Callable[[Any, Any], Any]) -> Finding:
+    finding = proved(between, port).first
+    assert finding is not None
+    return finding
+
+
+def residual(m: Any, x: Any) -> Any:
+    return x + torch.tanh(m.a(m.norm(x)))
+
+
+def test_a_call_that_reads_another_value_is_named_with_both_values():
+    """A residual connection that adds the normalised input is named as such."""
+
+    def port(p: Any, x: Any, skip: bool = True) -> Any:
+        h = norm(p, x)
+        return (x if skip else h) + jnp.tanh(linear(p, "a", h))
+
+    proved(residual, port).check()
+    wrong = first(residual, lambda p, x: port(p, x, skip=False))
+
+    assert wrong.op == "add"
+    assert wrong.cause == (
+        "JAX's add reads the result of norm (layer_norm), torch's reads input 0 (rerunning torch "
+        "with this change reproduces JAX's outputs)"
+    )
+
+
+def normed(m: Any, x: Any) -> Any:
+    return torch.relu(m.norm(m.a(x)))
+
+
+def test_two_calls_in_the_other_order_are_named():
+    """An activation before the norm is named instead of a missing norm."""
+    proved(normed, lambda p, x: jax.nn.relu(norm(p, linear(p, "a", x)))).check()
+    wrong = first(normed, lambda p, x: norm(p, jax.nn.relu(linear(p, "a", x))))
+
+    assert (wrong.torch, wrong.op) == ("norm", "layer_norm")
+    assert wrong.cause.startswith("relu comes before layer_norm, torch calls layer_norm first (")
+
+
+def test_two_calls_in_the_other_order_in_every_block_are_named():
+    """The order is changed in all blocks if the change of one does not give JAX's outputs."""
+
+    def twice(m: Any, x: Any) -> Any:
+        for _ in range(2):
+            x = torch.tanh(m.norm(m.a(x)))
+        return x
+
+    def port(p: Any, x: Any) -> Any:
+        for _ in range(2):
+            x = norm(p, jnp.tanh(linear(p, "a", x)))
+        return x
+
+    assert first(twice, port).cause.startswith("tanh comes before layer_norm, torch calls layer_n")
+
+
+def clamped(m: Any, x: Any) -> Any:
+    return torch.clamp(m.a(x), -0.5, 0.2)
+
+
+def test_the_bounds_of_a_clamp_are_named():
+    """Bounds with other numbers or signs, which only the JAX program contains, are named."""
+    proved(clamped, lambda p, x: jnp.clip(linear(p, "a", x), -0.5, 0.2)).check()
+    for low, high in ((-0.2, 0.5), (-0.3, 0.7)):
+        wrong = first(clamped, lambda p, x, b=(low, high): jnp.clip(linear(p, "a", x), *b))
+
+        assert wrong.op == "clamp"
+        assert wrong.cause.startswith(
+            f"clamp has the minimum {low:g} and the maximum {high:g}, torch's has the minimum -0.5 "
+            "and the maximum 0.2 ("
+        )
+
+
+def test_a_bound_on_the_other_side_is_named():
+    """A minimum in place of a maximum is named."""
+    wrong = first(
+        lambda m, x: m.a(x).clamp(min=0.1), lambda p, x: jnp.minimum(linear(p, "a", x), 0.1)
+    )
+
+    assert wrong.cause.startswith("clamp has the maximum 0.1, torch's has the minimum 0.1 (")
+
+
+def test_a_number_that_only_the_jax_program_contains_is_tried():
+    """A factor of 0.37 where torch has 0.25 is named, although 0.37 is in no list."""
+    wrong = first(
+        lambda m, x: torch.tanh(m.a(x)) ** 2 * 0.25 + x,
+        lambda p, x: jnp.tanh(linear(p, "a", x)) ** 2 * 0.37 + x,
+    )
+
+    assert wrong.cause.startswith("the number in mul is 0.37, torch uses 0.25 (rerunning torch")
+
+
+def test_a_repeated_weight_is_not_where_a_difference_begins():
+    """A start token that torch expands and JAX maps over is not blamed for a later mistake."""
+    wrong = first(
+        lambda m, x: torch.sin(m.a(m.norm.bias.expand(len(x), -1) + 1 + x)),
+        lambda p, x: jnp.cos(linear(p, "a", p["norm.bias"] + 1 + x)),
+    )
+
+    assert wrong.op == "sin"
+
+
+X = torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(2, 3)
+
+
+def value(op: str, inputs: tuple[int, ...], x: Any, call: Any = None, number: int = -1) -> Value:
+    data = x.detach().numpy()
+    return Value("", op, inputs, tuple(x.shape), fingerprint(data), data=data, call=call,
+                 call_number=number)  # fmt: skip
+
+
+def calls(*functions: Callable[..., Any]) -> Any:
+    """Return a run of functions that each take the result before."""
+    values, x = [value("input", (), X)], X
+    for i, func in enumerate(functions):
+        call = (func, (x,), {})
+        x = func(x)
+        values.append(value(func.__name__, (i,), x, call, i + 10))
+    return SimpleNamespace(values=values)
+
+
+def test_two_calls_are_made_in_the_other_order():
+    """Each of the two calls makes what the other one made, with its own operand."""
+    run = calls(torch.sin, torch.exp)
+    (trial,) = trials.reordered(run, 1)
+    first, second = trial.changes
+
+    assert trial.text == "exp comes before sin, torch calls sin first"
+    assert (trial.value, first.number, second.number) == (1, 10, 11)
+    assert (first.func, second.func) == (torch.exp, torch.sin)
+    assert (first.draws, second.draws) == (11, 10), "each draws its own random numbers"
+    assert torch.equal(first.apply(first.func, (X,), {}), X.exp())
+    assert torch.equal(second.apply(second.func, (X,), {}), X.sin())
+    assert [change.number for change in trial.everywhere()] == [10, 11]
+
+
+def test_all_pairs_of_calls_change_their_order():
+    """Only pairs of the same two functions are changed together."""
+    run = calls(torch.sin, torch.exp, torch.tanh, torch.sin, torch.exp, torch.sin)
+    (trial,) = trials.reordered(run, 1)
+    assert [change.number for change in trial.everywhere()] == [10, 11, 13, 14]
+    assert [t.text.split()[0] for t in trials.reordered(run, 5)] == ["sin"]
+
+
+@pytest.mark.parametrize(
+    "functions",
+    [(torch.sin, torch.sin), (torch.sin, torch.sum), (torch.sin, torch.clone), (torch.sin,)],
+    ids=["same function", "other shape", "no call", "last call"],
+)
+def test_two_calls_that_cannot_be_exchanged_are_left(functions):
+    """Equal functions, results of another shape and calls that are not known are left out."""
+    run = calls(*functions)
+    if functions[-1] is torch.clone:
+        run.values[2].call = None
+    assert list(trials.reordered(run, 1)) == []
+
+
+@pytest.mark.parametrize("which", [1, 2])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"op": "reshape"},
+        {"op": "input"},
+        {"inputs": ()},
+        {"call": (torch.sin, (), {"input": X})},
+        {"call": (torch.sin, (1.0,), {})},
+        {"call": (torch.Tensor.sin_, (X,), {})},
+        {"call": None},
+    ],
+    ids=["reshape", "input", "no inputs", "named tensor", "no tensor", "in place", "no call"],
+)
+def test_a_pair_consists_of_two_calls_of_a_tensor(which, change):
+    """Views, inputs, calls in place and calls without a tensor in first place have no order."""
+    run = calls(torch.sin, torch.exp)
+    assert trials._pair(run, run.values[1], run.values[2])
+    vars(run.values[which]).update(change)
+    assert trials._pair(run, run.values[1], run.values[2]) == ()
+
+
+def added() -> Any:
+    """Return a run of a sum of the sine and the exponential, beside their sum of squares."""
+    a, b = X.sin(), X.exp()
+    values = [
+        value("input", (), X),
+        value("sin", (0,), a, (torch.sin, (X,), {}), 1),
+        value("exp", (0,), b, (torch.exp, (X,), {}), 2),
+        value("ones", (), torch.ones_like(X)),
+        value("sum", (0,), X.sum()),
+        value("clone", (2,), b.clone()),
+        value("add", (1, 2), a + b, (torch.add, (a, b), {"alpha": 2}), 3),
+    ]
+    return SimpleNamespace(values=values)
+
+
+def test_each_operand_may_be_another_visible_value():
+    """A value of the same shape before the call takes an operand's place, each value once."""
+    run = added()
+    found = [(t.text, x) for t, x in trials.rewired(run, 6, lambda k: k != 1)]
+
+    assert [text for text, _ in found] == [
+        "JAX's add reads input 0, torch's reads the result of sin",
+        "JAX's add reads the result of exp, torch's reads the result of sin",
+        "JAX's add reads input 0, torch's reads the result of exp",
+    ]
+    np.testing.assert_allclose(found[0][1], X + 2 * X.exp())
+    np.testing.assert_allclose(found[1][1], 3 * X.exp())
+    np.testing.assert_allclose(found[2][1], X.sin() + 2 * X)
+    trial, x = next(trials.rewired(run, 6, lambda k: True))
+    (change,) = trial.changes
+    assert (change.number, change.reads, trial.value) == (3, (0,), 6)
+    again = change.apply(torch.add, (X.sin(), X.exp()), {"alpha": 2}, X)
+    np.testing.assert_array_equal(again, x)
+
+
+def test_a_call_without_another_operand_is_not_rewired():
+    """Views, calls in place, calls that reject the value and results of no tensor are left out."""
+    run = added()
+    assert list(trials.rewired(run, 1, lambda k: True)) == []
+    assert list(trials.rewired(run, 0, lambda k: True)) == []
+    value = run.values[6]
+    for change in (
+        {"op": "reshape"},
+        {"call": (torch.Tensor.add_, (X.sin(), X.exp()), {})},
+        {"call": (lambda a, b: 1 / 0, value.call[1], {})},
+        {"call": (lambda a, b: [a, b], value.call[1], {})},
+        {"call": (torch.add, (X, X), {})},
+    ):
+        other: Any = SimpleNamespace(values=[*run.values[:6], Value(**{**vars(value), **change})])
+        assert list(trials.rewired(other, 6, lambda k: k != 1)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "fits"),
+    [
+        ({}, True),
+        ({"data": None}, False),
+        ({"shape": (3, 2)}, False),
+        ({"data": X.float().numpy()}, False),
+        ({"print": fingerprint(np.ones(6))}, False),
+        ({"print": fingerprint(X.numpy())}, False),
+    ],
+)
+def test_an_operand_is_replaced_by_a_value_of_its_kind(change, fits):
+    """The value has the operand's shape and dtype, other elements and is not constant."""
+    other = Value(**{**vars(value("exp", (0,), X.exp())), **change})
+    run: Any = SimpleNamespace(values=[other])
+    assert trials._fits(run, 0, value("input", (), X)) is fits
+    given = value("input", (), X)
+    given.data = None
+    assert trials._fits(run, 0, given) is False
+
+
+@pytest.mark.parametrize(
+    ("x", "same"),
+    [(X.clone(), True), (X + 1, False), (X.reshape(3, 2), False), (X.numpy(), False),
+     (torch.arange(6).reshape(2, 3), False), (None, False)],
+)  # fmt: skip
+def test_an_operand_is_recognised_by_its_elements(x, same):
+    """Only floating tensors of the same shape are compared."""
+    assert trials._is(x, value("input", (), X)) is same
+    integers = torch.arange(6).reshape(2, 3)
+    assert trials._is(integers, value("input", (), integers)) is False
+    assert trials._is(1j * X, value("input", (), 1j * X)) is True
+
+
+def test_values_are_named_by_their_module_or_by_their_place():
+    """Inputs are numbered among the inputs, and copies of a value count once."""
+    values = [value("sin", (), X), value("input", (), X), value("input", (), X + 1)]
+    values[0].module = "net.0"
+    run: Any = SimpleNamespace(values=values)
+    assert [trials._named(run, k) for k in range(3)] == [
+        "the result of net.0 (sin)", "input 0", "input 1"
+    ]  # fmt: skip
+    assert trials._distinct(run, [0, 1, 2]) == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("func", "is_in_place"),
+    [(torch.Tensor.add_, True), (torch.add, False), (torch.Tensor.__add__, False), (None, False)],
+)
+def test_calls_in_place_are_recognised(func, is_in_place):
+    """The name of such a function ends with one underscore."""
+    call = None if func is None else (func, (X,), {})
+    assert trials.in_place(value("op", (), X, call)) is is_in_place
+
+
+@pytest.mark.parametrize("func", [torch.exp, torch.Tensor.exp_])
+def test_a_multiple_is_made_by_scaling_the_result(func):
+    """A call in place scales its operand too."""
+    run: Any = SimpleNamespace(values=[value("exp", (), X.exp(), (func, (X,), {}), 5)])
+    trial = trials.scaled(run, 0, 7, 0.5)
+    (change,) = trial.changes
+    operand = X.clone()
+    out = change.apply(func, (operand,), {})
+
+    assert (trial.row, change.number, trial.tested) == (7, 5, "scaling it in torch")
+    assert trial.text == "JAX's value is torch's times 1/2"
+    assert torch.equal(out, X.exp() / 2) and (out is operand) == (func is torch.Tensor.exp_)
+
+
+def leaky(slope: float = 0.2) -> Any:
+    """Return a run of three calls of one function, of which one has no number, and another call."""
+    call = (functional.leaky_relu, (X, slope), {})
+    out = functional.leaky_relu(X, slope)
+    values = [value("input", (), X)]
+    values += [value("leaky_relu", (0,), out, call, number) for number in (0, 3, -1)]
+    values += [value("tanh", (0,), X.tanh(), (torch.tanh, (X,), {}), 4)]
+    values += [value("transpose", (0,), X.T, (torch.transpose, (X, 0, 1), {}), 5)]
+    return SimpleNamespace(values=values)
+
+
+def test_the_mistakes_of_a_call_are_trials():
+    """Each trial changes its call alone, or all calls of the function if that is asked for."""
+    run = leaky()
+    found = {trial.text: trial for trial in trials.in_call(run, 1, (0.1,))}
+    trial = found["negative_slope is 0.1, torch uses 0.2"]
+    (change,) = trial.changes
+
+    assert (trial.value, trial.changed, change.number) == (1, 1, 0)
+    wrong = functional.leaky_relu(X, 0.1)
+    assert torch.equal(change.apply(functional.leaky_relu, (X, 0.2), {}), wrong)
+    everywhere = trial.everywhere()
+    assert [change.number for change in everywhere] == [0, 3]
+    for change in everywhere:
+        assert torch.equal(change.apply(functional.leaky_relu, (X, 0.2), {}), wrong)
+    used = everywhere[1].apply(functional.leaky_relu, (X, 0.1), {})
+    assert torch.equal(used, wrong)
+    assert list(trials.in_call(run, 0, ())) == []
+
+
+@pytest.mark.parametrize("shown", [0, 4])
+def test_a_mistake_of_a_view_is_shown_where_it_is_used(shown):
+    """Only a mistake that moves elements can show in a later value."""
+    run = leaky()
+    moved = list(trials.in_call(run, 5, (), shown))
+    assert moved and {(trial.value, trial.changed) for trial in moved} == {(shown, 5)}
+    alone = list(trials.in_call(run, 5, ()))
+    assert {(trial.value, trial.changed) for trial in alone} == {(5, 5)}
+    assert list(trials.in_call(run, 1, (), shown)) == []
+
+
+def test_results_are_computed_from_kept_values():
+    """The wrong result is that of the call's recorded operands; calls in place have none."""
+    run = leaky()
+    results = {trial.text: x for trial, x in trials.with_results(run, 1, (0.5,))}
+    text = "the number in leaky_relu is 0.5, torch uses 0.2"
+    np.testing.assert_allclose(results[text], functional.leaky_relu(X, 0.5))
+    for change in ({"call": None}, {"data": None}, {"call": (torch.Tensor.exp_, (X,), {})}):
+        vars(run.values[1]).update(leaky().values[1].__dict__ | change)
+        assert list(trials.with_results(run, 1, ())) == []

@@ -1,0 +1,68 @@
+"""A finding quotes the line of the port that it names, with the caller of a helper."""
+
+from typing import Any
+
+import numpy as np
+from jax import lax
+
+from jaxgrad.parity import Finding
+from jaxgrad.parity.prove.record.jax_side import program as jax_program
+from jaxgrad.parity.prove.record.jax_side.flow import place
+from jaxgrad.parity.prove.record.jax_side.lines import quoted
+
+
+X = np.ones((2, 2))
+FINDING = Finding("forward", "fc", "somewhere", "it differs")
+
+
+def helper(x: Any) -> Any:
+    return lax.cos(x)
+
+
+def once(p: Any, x: Any) -> Any:
+    return helper(p + x)
+
+
+def twice(p: Any, x: Any) -> Any:
+    y = helper(p + x)
+    return helper(y)
+
+
+def cosines(fun: Any) -> tuple[Any, list[Any]]:
+    program = jax_program.program(fun, X, (X,))
+    names = {path: eqn.primitive.name for path, eqn in program.equations.items()}
+    return program, [(path, 0) for path, name in names.items() if name == "cos"]
+
+
+def line_of(fun: Any, offset: int) -> str:
+    return f"test_lines.py:{fun.__code__.co_firstlineno + offset}"
+
+
+def test_a_helper_that_is_called_once_needs_no_caller():
+    """The line of a helper is enough where only one line calls it."""
+    program, (key,) = cosines(once)
+
+    assert place(program, key) == f"{line_of(helper, 1)} (cos)"
+
+
+def test_each_caller_of_a_helper_is_named():
+    """A helper that several lines call is named with the calling line."""
+    program, keys = cosines(twice)
+
+    callers = [f"called from {line_of(twice, n)}" for n in (1, 2)]
+    assert [place(program, key) for key in keys] == [
+        f"{line_of(helper, 1)}, {caller} (cos)" for caller in callers
+    ]
+
+
+def test_the_line_is_quoted_and_a_change_suggested():
+    """The source line is quoted; a change is suggested only if the wrong name occurs in it."""
+    program, (key,) = cosines(once)
+    finding = quoted(FINDING, program, key, ("cos", "sin"))
+
+    assert finding.source == f"{line_of(helper, 1)}: return lax.cos(x)"
+    assert finding.edit is not None
+    assert finding.edit.file == __file__
+    assert finding.edit.new == "    return lax.sin(x)"
+    assert quoted(FINDING, program, key, ("tan", "sin")).edit is None
+    assert quoted(FINDING, program, None) == FINDING

@@ -1,0 +1,151 @@
+"""Weights are redrawn or perturbed, each tensor when it is read."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import torch
+
+from jaxgrad.parity import prove
+from jaxgrad.parity.prove.record import coarse
+from jaxgrad.parity.prove.record.jax_side.port import Draw
+from jaxgrad.parity.prove.record.torch_side.draws import perturbed, redrawn, rounded_buffers
+from tests.jaxgrad.parity.prove._helpers import arrays
+
+
+LARGE = 400  # a square matrix of this width takes more than a megabyte
+
+
+def state() -> dict[str, np.ndarray]:
+    x = np.random.default_rng(0).standard_normal((LARGE, LARGE))
+    return {"large": x, "small": x[0], "variance": np.ones(4), "count": np.array(3), "kept": x[1]}
+
+
+def test_only_the_named_weights_are_redrawn():
+    old = state()
+    names = ["large", "small", "variance", "count"]
+    new = redrawn(old, names, ["variance"], np.random.default_rng(1))
+
+    assert list(new) == list(old)
+    assert new["kept"] is old["kept"]
+    assert new["count"] == 3
+    assert all(np.ptp(new[name] - old[name]) > 0 for name in names[:3])
+    assert np.all(new["variance"] >= 1)
+
+
+def test_large_redrawn_tensors_hold_float32_numbers():
+    new = redrawn(state(), ["large", "small"], [], np.random.default_rng(1))
+
+    assert new["large"].dtype == new["small"].dtype == np.float64
+    assert np.array_equal(new["large"], new["large"].astype(np.float32))
+    assert not np.array_equal(new["small"], new["small"].astype(np.float32))
+
+
+def test_every_number_is_perturbed_by_a_few_ulp():
+    draw = Draw(state(), (np.linspace(1, 2, 50)[1:-1], np.arange(3)))
+    near, other = (perturbed(draw, [], salt) for salt in (0, 1))
+
+    for name in ("large", "small"):
+        off = near.state[name] / draw.state[name] - 1
+        assert np.min(np.abs(off)) > 0 and np.max(np.abs(off)) < 7e-16
+        assert np.array_equal(near.state[name], near.state[name])  # at each reading
+        assert not np.array_equal(near.state[name], other.state[name])
+    assert 0 < np.max(np.abs(near.inputs[0] / draw.inputs[0] - 1)) < 7e-16
+    assert np.array_equal(near.inputs[1], draw.inputs[1])
+
+
+def test_equal_numbers_stay_equal():
+    """A weight and an input may be equal, and rows of an input."""
+    x = np.random.default_rng(0).standard_normal(5)
+    near = perturbed(Draw({"w": x}, (np.stack([x, -x]),)), [], 0)
+
+    assert np.array_equal(near.inputs[0], np.stack([near.state["w"], -near.state["w"]]))
+    assert not np.array_equal(near.state["w"], x)
+
+
+def test_numbers_of_the_program_are_not_moved():
+    """An input may lie exactly on a bound of a clamp."""
+    x = np.array([0.1, 0.3, 0.5])
+    near = perturbed(Draw({}, (x,)), [], 0, [0.3]).inputs[0]
+
+    assert (near == coarse.nearest(x)).tolist() == [False, True, True]
+
+
+def test_an_empty_tensor_and_a_number_are_perturbed():
+    """A module may hold a tensor without elements, and a scalar."""
+    near = perturbed(Draw({"empty": np.zeros((0, 3)), "scalar": np.array(2.0)}, ()), [], 0)
+
+    assert near.state["empty"].shape == (0, 3)
+    assert near.state["scalar"].shape == ()
+    assert abs(float(near.state["scalar"]) - 2) < 1e-15
+
+
+def test_rough_tensors_are_perturbed_by_a_float32_ulp():
+    near = perturbed(Draw(state(), ()), ["small"], 0)
+
+    assert np.max(np.abs(near.state["small"] - state()["small"])) > 1e-8
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.parametrize("stopped", [False, True])
+def test_a_port_with_large_weights_is_judged(stopped):
+    """A correct port passes, and one that stops the gradient of the large weight fails there."""
+    module = torch.nn.Linear(LARGE, LARGE)
+
+    def port(p: Any, x: Any) -> Any:
+        w = jax.lax.stop_gradient(p["weight"]) if stopped else p["weight"]
+        return x @ w.T + p["bias"]
+
+    report = prove(module, port, arrays(module), (np.ones((2, LARGE)),))
+
+    assert report.verdict == ("fail" if stopped else "pass")
+    assert (report.first is not None and report.first.torch == "weight") == stopped
+
+
+def test_redrawn_weights_are_not_constant():
+    """Constant weights become random, and the others move by a fifth of their deviation."""
+    state = {"w": np.ones(400), "v": 10.0 * np.arange(400), "n": np.arange(3), "e": np.zeros(0),
+             "kept": np.ones(3)}  # fmt: skip
+    new = redrawn(state, ["w", "v", "n", "e"], [], np.random.default_rng(0))
+    assert 0.08 < np.std(new["w"]) < 0.12 and abs(np.mean(new["w"]) - 1) < 0.02
+    assert 0.18 < np.std(new["v"] - state["v"]) / np.std(state["v"]) < 0.22
+    assert all(new[name] is state[name] for name in ("n", "e", "kept"))
+
+
+def test_buffers_keep_their_sign():
+    """A variance stays positive and grows; a buffer with negative numbers is drawn as a weight."""
+    state = {"var": np.linspace(0, 1, 200), "mean": np.linspace(-1, 1, 200)}
+    new = redrawn(state, list(state), list(state), np.random.default_rng(0))
+    factor = new["var"][1:] / state["var"][1:]
+    assert factor.min() >= 1 and 0.1 < np.mean(factor - 1) < 0.2 and new["var"][0] == 0
+    assert np.any(np.sign(new["mean"]) != np.sign(state["mean"]))
+    weight = redrawn(state, ["var"], [], np.random.default_rng(0))
+    assert weight["var"].min() < 0
+
+
+def test_rough_tensors_and_short_numbers_are_perturbed_in_float32_or_not_at_all():
+    """A table of ones may have lost digits in float32; an input of twos has not."""
+    state = {"w": np.full(300, 1.0), "n": np.arange(3)}
+    draw = Draw(state, (np.full(300, 2.0), "text"), number=4)
+    moved = perturbed(draw, ["w"], 0)
+    steps = np.unique((moved.state["w"] - 1) / np.finfo(np.float32).eps)
+    np.testing.assert_allclose(steps, [-1, 0, 1])
+    assert np.array_equal(moved.inputs[0], draw.inputs[0])
+    assert moved.state["n"] is state["n"] and moved.inputs[1] == "text" and moved.number == 4
+
+
+class Tables(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("table", torch.tensor([0.1, 0.2]))
+        self.register_buffer("count", torch.tensor(3))
+        self.frozen = torch.nn.Parameter(torch.tensor([0.3]), requires_grad=False)
+        self.weight = torch.nn.Parameter(torch.tensor([0.3]))
+
+
+def test_constants_in_float32_that_no_leaf_holds_are_listed():
+    """Buffers and frozen parameters may be tables; trained weights and integers are not."""
+    module = Tables().double()
+    assert rounded_buffers(module, []) == ["table", "frozen"]
+    assert rounded_buffers(module, ["table"]) == ["frozen"]
