@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxgrad.parity.prove.dtypes import single_precision
+from jaxgrad.parity.prove.clock import TimeLimit
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.torch_side.values import TorchRun, Value
@@ -30,6 +31,8 @@ def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
     try:
         with evidence.clock("float32"):
             note = _note(evidence, failed=judgement.surface.verdict == "fail")
+    except TimeLimit:  # the verdict holds, and the next step raises it again
+        return judgement
     except Exception:  # torch rejects float32, in which the user then does not run it either
         return judgement
     return judgement._replace(notes=(*judgement.notes, note)) if note else judgement

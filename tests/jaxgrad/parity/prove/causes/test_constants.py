@@ -69,7 +69,7 @@ def test_a_wrong_window_is_the_value_without_an_equal(holds, what):
     assert finding.text.startswith(what)
     assert "every input" not in finding.text
     line = windowed.__code__.co_firstlineno + 2
-    assert finding.jax.startswith(f"test_unequal_constants.py:{line}")
+    assert finding.jax.startswith(f"test_constants.py:{line}")
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
@@ -113,7 +113,7 @@ def test_wrong_frequencies_are_named_at_the_line_that_computes_them():
         "does the [2, 4] output of torch's linear, which depends on it."
     )
     line = time.__code__.co_firstlineno + 1
-    assert finding.jax.startswith(f"test_unequal_constants.py:{line}")
+    assert finding.jax.startswith(f"test_constants.py:{line}")
 
 
 def test_an_equal_table_is_not_named():

@@ -409,7 +409,7 @@ ROWS = [
         "the port normalises with the batch's statistics, torch with the running "
         "statistics, because torch's module is in eval mode",
         "batch_norm",
-        "reduce_sum",
+        "div",
         (
             (6,),
             (6,),
@@ -553,9 +553,9 @@ def test_the_place_is_the_line_of_the_mistake():
 
     (finding,) = forward(proved(lambda x: x.exp().sin(), port))
     line = port.__code__.co_firstlineno + 2
-    assert finding.jax == f"test_forward_causes.py:{line} (cos)"
+    assert finding.jax == f"test_forward.py:{line} (cos)"
     assert finding.source.endswith("return jnp.cos(y)")
-    assert finding.torch_line.startswith("test_forward_causes.py:")
+    assert finding.torch_line.startswith("test_forward.py:")
     assert finding.cause.endswith("(rerunning torch with this change reproduces JAX's outputs)")
 
 
@@ -601,7 +601,7 @@ def test_a_mistake_in_the_gradients_is_found_after_one_in_the_outputs():
     assert surface.text.endswith("once torch makes the same mistake in its forward pass")
     assert surface.findings[0].tested
     assert surface.findings[0].cause.startswith(
-        "torch stops the gradient at test_forward_causes.py:"
+        "torch stops the gradient at test_forward.py:"
     )
 
 
@@ -631,7 +631,7 @@ def test_a_mistake_in_all_calls_of_one_line_is_named_once():
         )
     )
     assert told(finding) == "the activation is silu, torch uses softplus"
-    assert "JAX's outputs if all 2 calls at test_forward_causes.py:" in finding.cause
+    assert "JAX's outputs if all 2 calls at test_forward.py:" in finding.cause
 
 
 def test_calls_with_several_results_are_counted_once():

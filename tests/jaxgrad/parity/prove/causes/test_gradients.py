@@ -61,10 +61,10 @@ def test_one_use_of_a_weight_that_is_not_stopped_is_located():
 
     assert first is not None
     assert first.torch == "q.bias"
-    assert "test_gradient_causes.py" in first.jax and ", called from " in first.jax
-    assert first.cause.startswith("torch stops the gradient at test_gradient_causes.py:")
+    assert "test_gradients.py" in first.jax and ", called from " in first.jax
+    assert first.cause.startswith("torch stops the gradient at test_gradients.py:")
     assert " (detach), JAX does not (rerunning torch without these stops" in first.cause
-    assert first.cause.count("test_gradient_causes.py:") == 2, "each line once"
+    assert first.cause.count("test_gradients.py:") == 2, "each line once"
     assert "all gradients agree); add a stop_gradient at the call at" in first.cause
     assert "times" not in first.cause
 
@@ -98,7 +98,7 @@ def test_terms_that_cancel_are_not_a_stopped_gradient():
     temperature(stop, stop).check()
     for report in (temperature(stop, identity), temperature(identity, stop)):
         assert report.first is not None
-        assert report.first.cause.startswith("torch stops the gradient at test_gradient_causes.py:")
+        assert report.first.cause.startswith("torch stops the gradient at test_gradients.py:")
         assert "all gradients agree); add a stop_gradient at " in report.first.cause
 
 
@@ -130,7 +130,7 @@ def test_one_use_of_a_value_that_is_stopped_is_located():
     two().check()
     for report in (two(left=stop), two(left=stop, right=stop)):
         assert report.first is not None
-        assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")
+        assert report.first.cause.startswith("an extra stop_gradient at test_gradients.py:")
         assert report.first.cause.endswith(", all gradients agree)")
 
 
@@ -173,7 +173,7 @@ def test_a_stop_gradient_is_found_beside_one_that_cannot_be_opened(wrong):
     report = pooled(**wrong)
 
     assert report.first is not None and report.first.tested, str(report)
-    assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")
+    assert report.first.cause.startswith("an extra stop_gradient at test_gradients.py:")
     assert report.first.cause.endswith("(rerunning JAX without it, all gradients agree)")
     assert not [note for note in report.notes if "bug" in note]
 
@@ -278,7 +278,7 @@ def test_a_cotangent_that_stays_different_after_the_cause_is_removed_is_not_blam
     assert report.surfaces["backward"].verdict == "pass"
     assert report.first is not None
     assert (report.first.surface, report.first.torch) == ("gradients", "table.weight")
-    assert report.first.cause.startswith("an extra stop_gradient at test_gradient_causes.py:")
+    assert report.first.cause.startswith("an extra stop_gradient at test_gradients.py:")
 
 
 def test_padding_is_taken_out_of_a_call():
@@ -353,7 +353,7 @@ def test_two_missing_stops_are_both_named():
         "(rerunning torch without these stops, all gradients agree); add a stop_gra" in first.cause
     )
     advice = first.cause.partition("; add a stop_gradient at ")[2]
-    assert advice.count("test_gradient_causes.py:") == 2
+    assert advice.count("test_gradients.py:") == 2
 
 
 def test_two_extra_stops_are_both_named():
@@ -379,8 +379,8 @@ def test_two_extra_stops_are_both_named():
 
     assert first is not None and first.tested
     assert first.cause == (
-        f"an extra stop_gradient at test_gradient_causes.py:{line + 1} (stop_gradient) and at "
-        f"test_gradient_causes.py:{line + 2} (stop_gradient) (rerunning JAX without them, all "
+        f"an extra stop_gradient at test_gradients.py:{line + 1} (stop_gradient) and at "
+        f"test_gradients.py:{line + 2} (stop_gradient) (rerunning JAX without them, all "
         "gradients agree)"
     )
 
@@ -407,8 +407,8 @@ def test_an_extra_and_a_missing_stop_are_found_one_after_the_other():
     assert all(finding.tested for finding in findings), str(report)
     causes = {f.torch.partition(".")[0]: f.cause for f in findings}
 
-    assert causes["a"].startswith("an extra stop_gradient at test_gradient_causes.py:"), str(report)
-    assert causes["b"].startswith("torch stops the gradient at test_gradient_causes.py:")
+    assert causes["a"].startswith("an extra stop_gradient at test_gradients.py:"), str(report)
+    assert causes["b"].startswith("torch stops the gradient at test_gradients.py:")
 
 
 @pytest.mark.parametrize("largest", [True, False])
@@ -471,6 +471,6 @@ def test_a_lost_straight_through_estimator_is_named(detached):
     first = report.first
 
     assert first is not None and first.tested
-    assert first.cause.startswith("torch passes the gradient straight through at test_gradient_")
+    assert first.cause.startswith("torch passes the gradient straight through at test_gradients.py:")
     assert "(rerunning JAX so, all gradients agree); write x + lax.stop_" in first.cause
     assert "add a stop_gradient" not in str(report)

@@ -1,4 +1,4 @@
-"""The parts of the forward surface, on made outputs; whole proofs are in test_forward_causes."""
+"""The parts of the forward surface, on made outputs; whole proofs are in causes."""
 
 import types
 from typing import Any
