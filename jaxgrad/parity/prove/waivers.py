@@ -14,6 +14,7 @@ from typing import Any
 from jaxgrad._core import paths
 from jaxgrad.parity.prove.judge import Judged
 from jaxgrad.parity.prove.report import ACCEPT, NO_OPTIMIZER, Finding, Judgement
+from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.users import ProofError, shown
 
 
@@ -103,8 +104,8 @@ class Waivers:
             count = len(sizes) + sum(fits(pattern, f.torch) for f in waived)
             if count:
                 off = f", off by up to {max(sizes):.2g} (relative to their scale)" if sizes else ""
-                leaves = "1 value" if count == 1 else f"{count} values"
-                where = f"accepted on the {surface.name} surface: {pattern!r}, {leaves}{off}"
+                where = f"accepted on the {surface.name} surface: {pattern!r}, "
+                where += counted(count, "value") + off
                 notes = (*notes, f"{where}, because: {reason}")
             elif surface.verdict != "fail" or not surface.findings:
                 surface = dataclasses.replace(

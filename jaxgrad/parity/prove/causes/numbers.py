@@ -113,15 +113,16 @@ def ratio(expected: np.ndarray | None, actual: np.ndarray | None) -> str:
     return ""
 
 
-def agreement(share: float, of: str = "") -> str:
-    """Return how closely values agree, and relative to what.
+def agreement(share: float, of: str = "", *, count: int = 2) -> str:
+    """Return how closely one value or several agree, and relative to what.
 
-    >>> agreement(2e-16, "their scale"), agreement(0.0, "their scale")
-    ('agree within 2e-16 (relative to their scale)', 'are bit-identical')
+    >>> agreement(2e-16, "their scale"), agreement(0.0, count=1)
+    ('agree within 2e-16 (relative to their scale)', 'is bit-identical')
     """
+    agree, are = ("agrees", "is") if count == 1 else ("agree", "are")
     if not share:
-        return "are bit-identical"
-    return f"agree within {share:.1g}" + (f" (relative to {of})" if of else "")
+        return f"{are} bit-identical"
+    return f"{agree} within {share:.1g}" + (f" (relative to {of})" if of else "")
 
 
 def proportion(x: Any, y: Any) -> float | None:

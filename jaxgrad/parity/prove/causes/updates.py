@@ -18,6 +18,7 @@ from jaxgrad.parity.prove.record.jax_side.loop import Loop
 from jaxgrad.parity.prove.record.jax_side.port import Gradients
 from jaxgrad.parity.prove.record.jax_side.program import flat
 from jaxgrad.parity.prove.record.torch_side.side import Steps
+from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.training_steps.trajectories import Trajectories, first_steps
 
@@ -193,7 +194,7 @@ def _of_micro_batches(evidence: Evidence, training: Training, paths: Trajectorie
     steps = max(paths.torch)
     for state, count in _counters(paths.opt_state):
         if count == training.accumulate * steps:
-            made = f"{count} updates in " + ("1 step" if steps == 1 else f"{steps} steps")
+            made = f"{counted(count, 'update')} in {counted(steps, 'step')}"
             return (
                 f"{state} counts {made}: the transformation in it is called at each micro-batch, "
                 f"torch's optimizer once for all {training.accumulate}. Give it the mean of their "

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxgrad.parity.prove.dtypes import single_precision
 from jaxgrad.parity.prove.clock import TimeLimit
+from jaxgrad.parity.prove.dtypes import single_precision
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.torch_side.values import TorchRun, Value

@@ -15,6 +15,7 @@ from jaxgrad.parity.prove.record.adapters import ProofError
 from jaxgrad.parity.prove.record.jax_side.flow import place
 from jaxgrad.parity.prove.record.jax_side.lines import quoted
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
+from jaxgrad.parity.prove.text import counted
 
 
 def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
@@ -36,7 +37,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         )
     if draw is not None:
         wrong = [j for j in judged if j.verdict == "fail"]
-        text = f"{len(wrong)} of {len(judged)} gradients differ"
+        text = f"{len(wrong)} of {counted(len(judged), 'gradient')} differ"
         if draw:
             text += " with redrawn weights, but not with the given ones"
         names = {j.name for j in wrong}
@@ -55,11 +56,11 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     largest = max((j.share for j in judged if j.verdict == "pass"), default=0.0)
     agreeing = [j.name for j in judged if j.verdict not in ("accepted", "mask")]
     inputs = sum(name.startswith("input ") for name in agreeing)
-    counted = f"{len(agreeing)} gradients" + (f" ({inputs} of inputs)" if inputs else "")
-    text = f"{counted} {numbers.agreement(largest, 'their scale')}"
+    text = counted(len(agreeing), "gradient") + (f" ({inputs} of inputs)" if inputs else "")
+    text += f" {numbers.agreement(largest, 'their scale', count=len(agreeing))}"
     zeros = sum(j.verdict == "zero" for j in judged)
     if zeros:
-        text += f"; {zeros} are zero up to rounding in both frameworks"
+        text += f"; {zeros} {'is' if zeros == 1 else 'are'} zero up to rounding in both frameworks"
     if statement := conjugates.statement(evidence):
         text += f"; {statement}"
     control = _control(evidence)
@@ -85,8 +86,7 @@ def _one_sided(evidence: Evidence) -> Judgement:
             f"to {_listed(torchs)}, and JAX's only with respect to {_listed(jaxs)}"
         )
     names, has, lacks = (torchs, "torch", "JAX") if torchs else (jaxs, "JAX", "torch")
-    count = "1 gradient" if len(names) == 1 else f"{len(names)} gradients"
-    text = f"{has} computes {count}, but {lacks} computes none"
+    text = f"{has} computes {counted(len(names), 'gradient')}, but {lacks} computes none"
     where = evidence.jax_place(names[0])
     cause = f"{lacks}'s {result} is detached from all weights"
     finding = Finding("gradients", names[0], where, text, cause=cause)

@@ -19,6 +19,7 @@ from jaxgrad.parity.prove.record.jax_side.program import Key, Spot
 from jaxgrad.parity.prove.record.torch_side.values import Native, Stored
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training import Training, as_training
 from jaxgrad.parity.prove.training_steps import state_dtypes
 
@@ -161,11 +162,7 @@ def _not_in_torch(comparison: Comparison, key: Key) -> Finding:
 def _wrong(wrong: Sequence[Rounding]) -> str:
     of_jax = sum(rounding.in_jax for rounding in wrong)
     parts = [(of_jax, "only JAX"), (len(wrong) - of_jax, "only torch")]
-    return "; ".join(f"{who} rounds {_values(n)} below float32" for n, who in parts if n)
-
-
-def _values(count: int) -> str:
-    return "1 value" if count == 1 else f"{count} values"
+    return "; ".join(f"{who} rounds {counted(n, 'value')} below float32" for n, who in parts if n)
 
 
 def _backed(
@@ -181,17 +178,19 @@ def _backed(
     """
     wider = len({rounding.first for rounding in more_precise})
     same = len(comparison.compared) - wider
-    text = f"both programs round the same {_values(same)} below float32"
+    text = (
+        f"both programs round the same {'value' if same == 1 else f'{same} values'} below float32"
+    )
     if not comparison.compared:
         text = "no value that torch computes is rounded below float32"
     if wider:
-        text += f", and torch rounds {_values(wider)} that JAX keeps in a wider dtype"
+        text += f", and torch rounds {counted(wider, 'value')} that JAX keeps in a wider dtype"
     difference = rounded_outputs.largest(comparison.torch, comparison.jax, evidence.draws)
     if alone:
         value, where = comparison.next_value(alone[0]), place(comparison.flow.program, alone[0])
         before = "" if value is None else f", before torch's {_called(value)}"
         text += (
-            f"; JAX also rounds {_values(len(alone))} without a match in torch, "
+            f"; JAX also rounds {counted(len(alone), 'value')} without a match in torch, "
             f"{'' if len(alone) == 1 else 'first '}at {where}{before}"
         )
         return "not judged", f"{text}; {difference}"

@@ -18,6 +18,7 @@ from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge, max_differen
 from jaxgrad.parity.prove.record.lazy import LazyList
 from jaxgrad.parity.prove.record.torch_side.side import State
 from jaxgrad.parity.prove.report import Finding, Surface
+from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.training_steps import moments, trajectories
 from jaxgrad.parity.prove.training_steps.trajectories import Trajectories
@@ -141,12 +142,13 @@ def _weights(trained: Trained) -> Surface:
         return Surface("updates", "inconclusive", text, rows)
     largest = max((change.judged.share for change in equal), default=0.0)
     what = "weights and their averages" if training.ema is not None else "weights"
-    text = "1 step" if last == 1 else f"{last} steps"
+    text = counted(last, "step")
     if len(paths.torch) < last:
         text += f", of which {len(paths.torch)} are compared to save memory"
     text += f", {what} {numbers.agreement(largest, 'their change')}"
     if zero := zero - set(evidence.port.weights.not_one_to_one):
-        text += f"; {len(zero)} weights left out, whose gradients are zero up to rounding"
+        left = counted(len(zero), "weight")
+        text += f"; {left} left out, with gradients that are zero up to rounding"
     return Surface("updates", "pass", text, rows, control=_control(paths, equal, zero))
 
 

@@ -600,9 +600,7 @@ def test_a_mistake_in_the_gradients_is_found_after_one_in_the_outputs():
     surface = report.surfaces["gradients"]
     assert surface.text.endswith("once torch makes the same mistake in its forward pass")
     assert surface.findings[0].tested
-    assert surface.findings[0].cause.startswith(
-        "torch stops the gradient at test_forward.py:"
-    )
+    assert surface.findings[0].cause.startswith("torch stops the gradient at test_forward.py:")
 
 
 def test_a_mistake_in_the_updates_is_found_after_one_in_the_outputs():

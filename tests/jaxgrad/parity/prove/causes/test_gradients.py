@@ -471,6 +471,8 @@ def test_a_lost_straight_through_estimator_is_named(detached):
     first = report.first
 
     assert first is not None and first.tested
-    assert first.cause.startswith("torch passes the gradient straight through at test_gradients.py:")
+    assert first.cause.startswith(
+        "torch passes the gradient straight through at test_gradients.py:"
+    )
     assert "(rerunning JAX so, all gradients agree); write x + lax.stop_" in first.cause
     assert "add a stop_gradient" not in str(report)

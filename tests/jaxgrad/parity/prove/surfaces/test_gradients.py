@@ -156,7 +156,7 @@ def test_gradients_that_agree_are_counted():
     )  # fmt: skip
     assert result.surface.verdict == "pass"
     assert result.surface.text == (
-        "3 gradients (1 of inputs) agree within 2e-13 (relative to their scale); 1 are zero up to "
+        "3 gradients (1 of inputs) agree within 2e-13 (relative to their scale); 1 is zero up to "
         "rounding in both frameworks"
     )
     assert len(result.surface.rows) == 5
@@ -166,7 +166,7 @@ def test_gradients_that_agree_are_counted():
     (note,) = result.notes
     assert note.startswith("the gradient of input 1, input 2, which holds only zeros and ones")
     plain = judge(judged("w"))
-    assert plain.surface.text == "1 gradients are bit-identical"
+    assert plain.surface.text == "1 gradient is bit-identical"
     assert plain.notes == ()
 
 

@@ -136,7 +136,7 @@ def test_weights_without_a_gradient_are_left_out():
     """Weights without a gradient are not judged, and the text says how many there are."""
     surface = steps._weights(trained(paths(b1=1.0, b3=1.0), zero=["b"]))
     assert surface.verdict == "pass"
-    assert surface.text.endswith("; 1 weights left out, whose gradients are zero up to rounding")
+    assert surface.text.endswith("; 1 weight left out, with gradients that are zero up to rounding")
     surface = steps._weights(trained(paths(), zero=["b"], merged={"b": "leaf x adds it"}))
     assert "left out" not in surface.text
 
