@@ -456,7 +456,7 @@ BUGS: tuple[Bug, ...] = (
             tx=sgd(clip=lambda g: optax.clip_by_global_norm(CLIP).update(g, optax.EmptyState())[0])
         ),
         about="torch adds 1e-6 to the norm that it divides by.",
-        cause="lacks the 1e-06",
+        cause="lacks the 1e-6",
     ),
     Bug(
         "clip_each_tensor",

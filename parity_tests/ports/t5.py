@@ -395,7 +395,7 @@ BUGS: tuple[Bug, ...] = (
         "encoder.*.self_attn",
         plant=dict(scale=SIZE**-0.5),
         about="The scores are divided by sqrt(d); in T5 they are not.",
-        cause="scale is|is divided by",
+        cause=r"scale is|is divided by|torch's times 1/sqrt\(8\)",
     ),
     Bug(
         "rotary_interleaved",
