@@ -22,6 +22,7 @@ from jaxgrad.parity.prove.causes.acceptance import (
     either,
     range_of,
 )
+from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE
 from jaxgrad.parity.prove.causes.mistakes.cells import GATES
 from jaxgrad.parity.prove.causes.mistakes.views import MOVES
 from jaxgrad.parity.prove.causes.numbers import SAME, find, find_multiple
@@ -228,6 +229,8 @@ class Search:
         if rerun is None:
             return None
         rest = self._remaining(rerun, trial.changes, trial)
+        if trial.general == MULTIPLE and not self._visible(rerun.values[trial.value], self.draw):
+            return None  # no value of JAX is this multiple, whatever the outputs are
         if rest is not None:
             needed = self._needed(trial.changes, trial)
             return Tested(trial, trial.changes, "JAX's outputs", True, needed, rest)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
-from jaxgrad.parity.prove.causes.mistakes.call import TorchCall
+from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE, TorchCall
 from jaxgrad.parity.prove.causes.mistakes.table import results, variants
 from jaxgrad.parity.prove.causes.mistakes.views import MOVES
 from jaxgrad.parity.prove.causes.numbers import SAME, as_written
@@ -98,7 +98,7 @@ def scaled(run: TorchRun, i: int, row: int, factor: float) -> Trial:
     text = f"JAX's value is torch's times {as_written(factor)}"
     tested = "scaling it in torch"
     changes = (Change(value.call_number, call),)
-    return Trial(i, text, changes, everywhere, tested, partial=True, row=row, general=2)
+    return Trial(i, text, changes, everywhere, tested, partial=True, row=row, general=MULTIPLE)
 
 
 def scaled_weight(i: int, name: str, row: int, factor: float) -> Trial:

@@ -173,24 +173,25 @@ def _guesses(
         return locate_forward.origins(run, alignment, inner or rest, mapped)
 
     def origins(merged: Set[int]) -> list[int]:
-        every = found = starts_without(merged)
+        first = every = found = starts_without(merged)
         while found and min(map(rank, every)) == _ELSEWHERE:  # a correct port may lack them all
             found = starts_without(merged | set(every))
             every = [*every, *found]
-        return sorted(every, key=rank)
+        return sorted(every, key=rank) if found else first
 
     starts = origins(frozenset()) or ends[:1]
+    alike = [i for i in starts if rank(i) == rank(starts[0])]
     last: Guess | None = None
     for guess in _tried(evidence, draw, origins):
         if guess.text:
-            yield guess, _finding(evidence, draw, wrong, lost, starts, guess), evidence
+            yield guess, _finding(evidence, draw, wrong, lost, alike, guess), evidence
         last = guess
     start = starts[0] if last is None else last.value
     deeper = _opened(evidence, run.values[start].op) if last is not None else None
     if deeper is not None and not _at_end(deeper, draw, wrong):
         yield from _guesses(deeper, draw, wrong)
     else:
-        yield None, _finding(evidence, draw, wrong, lost, starts, last), evidence
+        yield None, _finding(evidence, draw, wrong, lost, alike, last), evidence
 
 
 def _finding(

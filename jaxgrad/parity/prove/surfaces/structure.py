@@ -62,16 +62,16 @@ def surface(evidence: Evidence, *, has_optimizer: bool = False) -> Judgement:
 def explained(judgement: Judgement, evidence: Evidence, why: Explanation | None) -> Judgement:
     """Name the tested causes in the findings that they explain.
 
-    A frozen parameter keeps its own cause: a stop at one use of it is not what torch does.
+    A frozen parameter keeps its own cause, unless one stop is enough: several at its uses are not
+    what torch does.
     """
     known = () if why is None else (why, *why.rest)
     trained, program = evidence.torch_side.flags, evidence.port.program
 
     def with_cause(finding: Finding) -> Finding:
-        if not trained.get(finding.torch, True):
-            return finding
         cause = next((each for each in known if finding.torch in each.fixed), None)
-        if cause is None:
+        frozen = not trained.get(finding.torch, True)
+        if cause is None or (frozen and len(cause.through) != 1):
             return finding
         finding = dataclasses.replace(finding, cause=cause.text, tested=cause.confirmed)
         return quoted(finding, program, cause.key, *cause.edit)

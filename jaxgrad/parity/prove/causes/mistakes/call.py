@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 from torch import Tensor
 
 
+NUMBER, MULTIPLE = 1, 2  # mistakes that more particular ones explain, the more general one last
+
+
 class TorchCall(NamedTuple):
     """A call that torch made, possibly changed by a mistake."""
 
@@ -21,7 +24,7 @@ class TorchCall(NamedTuple):
     partial: bool = False  # whether a correct port may compute the result as an intermediate value
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
     numbers: tuple[float, ...] = ()  # in the JAX program, first those that torch does not have
-    general: int = 0  # 1 for a number, 2 for a multiple, which more particular mistakes explain
+    general: int = 0  # or `NUMBER`, or `MULTIPLE`: more particular mistakes are told first
     reorders: bool = False  # whether the result has the same elements in another order
 
     @property

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall, tensors
+from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE, NUMBER, Mistakes, TorchCall, tensors
 
 
 ACTIVATIONS = (
@@ -226,7 +226,7 @@ def scaled(call: TorchCall) -> Mistakes:
         for written, factor in ((n, n), (f"1/{n}", 1 / n)):
             text = f"JAX's value is torch's times {written}"
             times = call.then(text, lambda out, factor=factor: out * factor)
-            yield times._replace(general=2)
+            yield times._replace(general=MULTIPLE)
 
 
 def losses(call: TorchCall) -> Mistakes:
@@ -296,12 +296,12 @@ def other_numbers(call: TorchCall) -> Mistakes:
         for number in call.numbers if isinstance(used, scalars) else ():
             args = [number if k == n else x for k, x in enumerate(call.args)]
             wrong = call.called(_number(call.op, number, used), *args, **call.kwargs)
-            yield wrong.fixed(f"{number:g}", f"{used:g}")._replace(general=1)
+            yield wrong.fixed(f"{number:g}", f"{used:g}")._replace(general=NUMBER)
     for name, used in named.items():
         for number in call.numbers:
             text = f"{name} is {number:g}, torch uses {used:g}"
             wrong = call.called(text, *call.args, **{**call.kwargs, name: number})
-            wrong = wrong._replace(setting=f"{number:g}", general=1)
+            wrong = wrong._replace(setting=f"{number:g}", general=NUMBER)
             yield wrong.fixed(f"{number:g}", f"{used:g}")
 
 
@@ -324,4 +324,4 @@ def every(call: TorchCall) -> Mistakes:
         yield call.then(f"the result of {call.op} is conjugated", torch.conj)
     if isinstance(out, Tensor) and call.op not in ("neg", "sub", "rsub"):
         text = f"the sign of torch's {call.op} is flipped"
-        yield call.then(text, torch.neg)._replace(general=2)
+        yield call.then(text, torch.neg)._replace(general=MULTIPLE)

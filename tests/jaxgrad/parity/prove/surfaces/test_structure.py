@@ -481,6 +481,8 @@ def test_a_tested_cause_is_named_in_the_findings_that_it_explains(confirmed):
         torch_side=SimpleNamespace(flags={"a": True, "b": True, "c": False}),
     )
     first, second, frozen = explained(judgement, evidence, why).surface.findings
+    once = why._replace(through=("port.py:3",))
+    assert explained(judgement, evidence, once).surface.findings[2].cause == "tested"
     assert (first.cause, first.tested) == ("own", False)
     assert (second.cause, second.tested) == ("tested", confirmed)
     assert (frozen.cause, frozen.tested) == ("own", False)
