@@ -65,6 +65,38 @@ def test_a_torch_module_is_named():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
+        (
+            lambda: jaxgrad.no_grad(torch.abs),
+            "no_grad: fun must be a JAX function, but got torch's abs; "
+            "pass a function of JAX arrays, such as jnp.abs",
+        ),
+        (
+            lambda: jaxgrad.straight_through(torch.nn.functional.relu),
+            "straight_through: fun must be a JAX function, but got torch's relu; "
+            "pass a function of JAX arrays, such as jax.nn.relu",
+        ),
+        (
+            lambda: jaxgrad.grad(torch.addmm)(jnp.ones(3)),
+            "the function to differentiate must be a JAX function, but got torch's addmm; "
+            "pass a function of JAX arrays",
+        ),
+        (
+            lambda: jaxgrad.value_and_grad(torch.nn.Linear(3, 2))(jnp.ones(3)),
+            "the function to differentiate must be a JAX function, but got a torch module, "
+            "Linear; pass its JAX port, a function of arrays",
+        ),
+    ],
+)
+def test_a_function_of_torch_is_named(call, text):
+    """A torch function or module in place of a JAX function raises before it is called."""
+    with pytest.raises(TypeError) as error:
+        call()
+    assert str(error.value) == text
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
         (lambda: jaxgrad.no_grad(THREE), "no_grad: fun must be a function, but got 3"),
         (lambda: jaxgrad.hook(jnp.ones(3), THREE), "hook: fn must be a function, but got 3"),
         (
