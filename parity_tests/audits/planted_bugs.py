@@ -293,6 +293,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"interrupted: {len(rows)} of {len(chosen)} bugs {place}{kept}", file=sys.stderr)
     elif options.markdown:
         options.markdown.write_text("\n\n".join(["\n".join(summary(rows)), table(rows)]) + "\n")
+    written = [str(path) for path in (rows and options.json, options.markdown) if path]
+    if written and not interrupted:
+        print(f"written: {', '.join(written)}")
     missed = [row for row in rows if not row.found]
     print(f"{len(rows) - len(missed)} passed, {len(missed)} failed")
     if changed:

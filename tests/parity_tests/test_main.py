@@ -154,6 +154,16 @@ def test_an_internal_error(planted, monkeypatch):
     assert runner.main([]) == 3
 
 
+def test_the_written_files_are_named_before_the_summary(planted, tmp_path, capsys):
+    """stdout names each file that a complete run writes, above the summary."""
+    data, junit = str(tmp_path / "out.json"), str(tmp_path / "out.xml")
+
+    runner.main(["--json", data, "--junit-xml", junit])
+    lines = capsys.readouterr().out.splitlines()
+    named = lines.index(f"written: {data}, {junit}")
+    assert lines[named + 1].startswith("verdicts: ")
+
+
 def test_interrupted(planted, monkeypatch, tmp_path, capsys):
     """Ctrl-C gives exit status 130, and the results so far are written."""
     real, count = engine.run, iter(range(9))
