@@ -74,8 +74,9 @@ def page() -> str:
 def how_to_print(name: str) -> str:
     """Say how a page of the site is printed."""
     return (
-        f"*To print:* run `make docs`, open `docs/_build/{name}.html` in a browser and print it.\n"
-        "GitHub and an editor print neither the lines to write on nor the page breaks."
+        f"*To print:* run `make docs`, open `docs/_build/{name}.html` in a browser, and print it\n"
+        "or save it as PDF. GitHub and an editor print neither the lines to write on nor the page\n"
+        "breaks."
     )
 
 

@@ -148,7 +148,7 @@ def test_the_versions_are_those_that_pip_and_make_install():
     assert f"The pages print what torch {NEWEST} prints" in text
     assert f"ran with torch {pinned} and JAX 0.10" in text
     assert f"the newest torch ({NEWEST}, whose gradients all pages print)" in install
-    assert f"that of `constraints.txt` ({pinned}, on which the notebooks ran)" in install
+    assert f"that of `constraints.txt` ({pinned}, which ran the notebooks and" in install
 
 
 def test_the_pages_and_the_notebooks_print_the_stated_versions():
