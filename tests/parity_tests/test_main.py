@@ -576,3 +576,11 @@ def test_a_case_that_cannot_be_drawn_is_a_usage_error(capsys):
     """`--picture` gives exit status 2 and a reason if the case cannot be drawn."""
     assert runner.main(["--picture", "graph/saved_tensors"]) == runner.USAGE
     assert "graph/saved_tensors has no picture: its torch program" in capsys.readouterr().err
+
+
+def test_the_file_of_a_picture_is_named(tmp_path, capsys):
+    """`-o` writes the picture, and stdout says where."""
+    path = tmp_path / "detach.svg"
+    assert runner.main(["--picture", "grad_modes/detach", "-o", str(path)]) == runner.OK
+    assert capsys.readouterr().out == f"written: {path}\n"
+    assert path.read_text().startswith("<svg")
