@@ -33,6 +33,13 @@ def non_function(where: str, name: str, value: Any) -> None:
     torch_function(f"{where}: {name}", value)
 
 
+def non_number(where: str, name: str, value: Any) -> None:
+    """Raise a TypeError if the argument `name` is None or a container, such as the gradients."""
+    if value is None or not jax.tree_util.all_leaves([value]):
+        kind = "None" if value is None else f"a {type(value).__name__}"
+        raise TypeError(f"{where}: {name} must be a number, but got {kind}")
+
+
 def torch_function(what: str, fun: Callable[..., Any]) -> None:
     """Raise a TypeError if `fun`, the argument `what`, is a torch module or a function of torch."""
     if _of_torch(type(fun)) == "module":

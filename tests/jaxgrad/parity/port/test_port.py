@@ -323,3 +323,14 @@ def test_an_array_that_is_not_in_a_tuple_is_refused(arguments, text):
     with pytest.raises(PortError) as error:
         port(nn.Linear(3, 2), **arguments)
     assert str(error.value) == text
+
+
+@pytest.mark.parametrize("style", ["functions", "nnx"])
+def test_an_input_that_is_passed_by_name_keeps_its_name(style):
+    """The port's argument is `input` if the inputs are a mapping, and `x` if they are a tuple."""
+    x = RNG.standard_normal((4, 3)).astype(np.float32)
+    named = port(nn.Linear(3, 2), {"input": x}, style=style)
+    unnamed = port(nn.Linear(3, 2), (x,), style=style)
+
+    assert "F.linear(input, " in named.source and "F.linear(x, " in unnamed.source
+    assert named.report.verdict == unnamed.report.verdict == "pass"
