@@ -8,6 +8,7 @@ The plugin is outside `jaxgrad` because pytest loads it in every run, so it must
 
 from __future__ import annotations
 
+import json
 import pathlib
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -85,7 +86,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Send the proofs of a pytest-xdist worker to the process that prints the summary."""
     output = getattr(session.config, "workeroutput", None)
     if output is not None:
-        output[_WORKER] = session.config.stash[_PROOFS]
+        # xdist sends plain types only; torch's version is an instance of a subclass of `str`
+        output[_WORKER] = json.loads(json.dumps(session.config.stash[_PROOFS]))
 
 
 @pytest.hookimpl(optionalhook=True)

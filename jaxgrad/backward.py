@@ -171,6 +171,7 @@ def depends_on(fun: Callable[..., Any], *args: PyTree) -> PyTree:
 
     Torch: `output.requires_grad` when only that leaf requires grad.
     """
+    refusals.non_function("depends_on", "fun", fun)
     leaves, tree = jax.tree.flatten(args[0] if len(args) == 1 else args)
 
     def outputs(leaves: Sequence[Any]) -> Any:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from jaxgrad._core import compat
+from jaxgrad._core import compat, refusals
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad._core.attach import hoist
 from jaxgrad._core.packed_residuals import with_packed_residuals
@@ -98,6 +98,7 @@ def saved_bytes(fun: Callable[..., Any], *args: PyTree) -> SavedBytes:
         2. `relu` saves a mask of bytes and an array of zeros; within one `jit` the zeros take no
            memory.
     """
+    refusals.non_function("saved_bytes", "fun", fun)
     kept = [
         SavedValue(kind, scope, str(aval.dtype), aval.shape, _nbytes(aval), compat.memory(aval))
         for aval, kind, scope in _jaxpr.residuals(fun, *args)
@@ -145,6 +146,7 @@ def saved_tensors_hooks(
         2. A second derivative bypasses both hooks, as in torch, but in the dtype of the packed
            value.
     """
+    refusals.non_function("saved_tensors_hooks", "fun", fun)
 
     @functools.wraps(fun)
     def hooked(*args: Any, **kwargs: Any) -> PyTree:

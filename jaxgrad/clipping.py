@@ -67,6 +67,7 @@ def clip_grad_norm(
         1. The result is differentiable; torch clips in place without recording a graph.
     """
     refusals.torch_values("clip_grad_norm's grads", grads)
+    refusals.non_number("clip_grad_norm(grads, max_norm)", "max_norm", max_norm)
     try:
         p = float(norm_type)
     except (TypeError, ValueError):
@@ -113,8 +114,7 @@ def clip_grad_value(grads: PyTree, clip_value: ArrayLike) -> PyTree:
     """
 
     refusals.torch_values("clip_grad_value's grads", grads)
-    if clip_value is None:
-        raise TypeError("clip_grad_value: clip_value must be a number, but got None")
+    refusals.non_number("clip_grad_value(grads, clip_value)", "clip_value", clip_value)
 
     def clip(g: Any) -> Any:
         if not _is_gradient(g):

@@ -87,7 +87,7 @@ def partition(tree: PyTree, predicate: Callable[[str, Any], bool]) -> tuple[PyTr
         without leaves.
 
     Raises:
-        TypeError: The predicate is not a function.
+        TypeError: The predicate is not a function of two arguments.
         ValueError: The predicate is true for no leaf, so that nothing would be trained.
 
     Example:
@@ -104,11 +104,13 @@ def partition(tree: PyTree, predicate: Callable[[str, Any], bool]) -> tuple[PyTr
         gradient still flows through frozen layers to earlier ones.
     """
 
+    example = "lambda path, leaf: path.startswith('head/')"
     if not callable(predicate):
         raise TypeError(
             f"partition: predicate must be a function of (path, leaf), not {predicate!r}; "
-            "for example lambda path, leaf: path.startswith('head/')"
+            f"for example {example}"
         )
+    refusals.other_arguments("partition: predicate", predicate, ("path", "leaf"), example)
     named = paths.named(tree)
     trained = [bool(predicate(path, x)) for path, x in named]
     if named and not any(trained):

@@ -151,8 +151,8 @@ show("backward/simple_nn", claim=False)
 # *VJP*, short for vector-Jacobian product): `dot` multiplies matrices, `reduce_sum` computes the
 # gradient of a bias. The pills at the bottom are the parameters with the norms of their gradients.
 # In later pictures scissors mark where a gradient is stopped, a dotted box stands for an operation
-# that only another row of the picture has, and `0/None` means that `jax.grad` returns 0 and
-# `jaxgrad.grad` returns `None`.
+# that has a backward step only in another row of the picture, and `0/None` means that `jax.grad`
+# returns 0 and `jaxgrad.grad` returns `None`.
 
 # %%
 graph("backward/simple_nn")
@@ -328,9 +328,10 @@ plot("losses of the training loop in torch and in JAX")
 # %% [markdown]
 # ## 7. What JAX asks of you
 #
-# - **No Python `if` on a traced value** under `jit`, `vmap` and `scan`. There `lax.cond`,
-#   `lax.scan` and `jnp.where` decide on the device. `jax.grad` alone allows the `if`;
-#   see [control_flow](control_flow.ipynb).
+# - **No Python `if` on a traced value** under `jit`, `vmap` and `scan`: there a function is called
+#   with tracers, which stand for arrays and have no numbers yet. `lax.cond`, `lax.scan` and
+#   `jnp.where` decide on the device. `jax.grad` alone allows the `if`; see
+#   [control_flow](control_flow.ipynb).
 # - **No in-place changes.** `a[0] = 1` becomes `a = a.at[0].set(1)`. A whole class of torch errors
 #   cannot occur; see [mutation](mutation.ipynb).
 # - **No side effects.** Return every value that you need from a differentiated function, with

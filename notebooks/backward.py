@@ -184,8 +184,9 @@ show("backward/requires_grad", claim=False)
 # %% [markdown]
 # ## The cotangent: `backward(gradient=...)`
 #
-# The `gradient` argument in torch is JAX's cotangent, the argument of the function that `jax.vjp`
-# returns. For x² at 3 and a cotangent of 0.05 the result is 0.3.
+# A *cotangent* is the gradient of the loss with respect to an output. In torch it is the argument
+# `gradient` of `backward`, in JAX the argument of the function that `jax.vjp` returns. For x² at 3
+# and a cotangent of 0.05 the result is 0.05 · 6 = 0.3.
 
 # %%
 show("backward/cotangent", claim=False)

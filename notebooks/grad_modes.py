@@ -182,10 +182,11 @@ show("grad_modes/requires_grad_flag", asked=True)
 # ## `inference_mode`
 #
 # `inference_mode` is stricter than `no_grad`: an inference tensor cannot be saved for backward, and
-# may not be changed in place outside the mode. (It has no version counter.) Here the forward pass
-# raises, in `l2(h)`, because the gradient of L2's weight needs h. A sum `h + v` saves nothing, so
-# it runs, and v gets its gradient. JAX does not need a third mode, because arrays are immutable and
-# a constant can be used anywhere: there the same program trains L2.
+# may not be changed in place outside the mode. (It has no version counter, with which torch counts
+# the in-place changes of a tensor.) Here the forward pass raises, in `l2(h)`, because the gradient
+# of L2's weight needs h. A sum `h + v` saves nothing, so it runs, and v gets its gradient. JAX does
+# not need a third mode, because arrays are immutable and a constant can be used anywhere: there the
+# same program trains L2.
 
 # %%
 show("grad_modes/inference_mode", claim=False)

@@ -277,7 +277,7 @@ exercise("none_or_zero/decay_that_skips_none")
 
 # %%
 # Your answer
-def step(p, g):  # a parameter and its gradient, or None; learning rate 0.1, weight decay 0.5
+def step(p, g):  # a parameter, its gradient or None; learning rate 0.1, weight decay 0.5
     return ...
 
 

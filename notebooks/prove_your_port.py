@@ -4,10 +4,11 @@
 # You have a torch module and your own JAX function, and you want to know whether their gradients
 # agree. `jaxgrad.parity.prove` takes both unchanged. It gives both the same weights and the same
 # inputs in float64, matches intermediate values of the two programs by comparing their numbers, and
-# checks six surfaces: which parameters have a gradient (structure), the forward pass, the
-# cotangents of intermediate values (backward), the gradients, the optimizer's updates, and which
-# values are rounded to bfloat16 or float16 (precision). It compares cotangents only if a gradient
-# differs, to find the place. If the programs differ, it names the first place where they do.
+# compares the programs on six *surfaces*: which parameters have a gradient (structure), the outputs
+# (forward), the cotangents (backward), the gradients, the optimizer's updates, and which values are
+# rounded to bfloat16 or float16 (precision). A *cotangent* is the gradient of the loss with respect
+# to an intermediate value. `prove` compares cotangents only if a gradient differs, to find the
+# place. If the programs differ, it names the first place where they do.
 #
 # We start with a correct port, followed by three mistakes that are easy to make and hard to notice.
 # Two of them leave the outputs and the loss unchanged.
@@ -147,6 +148,22 @@ def print_report(report: Report):
 print_report(prove_port(port))
 
 # %% [markdown]
+# **The numbers in this report**
+#
+# - *8 parameters* are the leaves of `params`. *2 constant tensors* are the weight and the bias of
+#   the norm: a new norm has ones and zeros, which do not show which leaf is which, so `prove` pairs
+#   them by name.
+# - *relative to their scale*: the difference is divided by the largest absolute value of the array.
+# - *5 of 5 torch modules* are the four layers and `Net` itself. A *matching JAX value* is an
+#   intermediate value of the port that equals the module's output.
+# - *in float32, JAX's error is at most 0.16 times torch's*: both programs also ran in float32, and
+#   each result was compared with the one in float64.
+# - *8 intermediate cotangents* belong to the operations whose outputs occur in both programs.
+# - *9 gradients (1 of inputs)* are those of the 8 parameters and of `x`.
+# - *3 steps* are those of `steps=3`. *16 optimizer moments*: AdamW keeps two averages for each of
+#   the 8 parameters. *given the same gradients, 30 steps agree*: both optimizers alone, fed with
+#   the same artificial gradients.
+#
 # ## First bug: another framework's epsilon
 #
 # The default epsilon of flax's LayerNorm is 1e-6, torch's is 1e-5. A test of the outputs with
@@ -194,7 +211,7 @@ predict(
 )
 
 # %% [markdown]
-# Outputs and loss are identical to the last digit, but the block never learns.
+# Outputs and loss agree as in the right port, but the block never learns.
 
 # %%
 assert report.surfaces["forward"].verdict == "pass" and report.first
@@ -202,21 +219,26 @@ assert report.first.surface == "structure"
 print_report(report)
 
 # %% [markdown]
-# The norm and the layer after it have a gradient in torch but no gradient path in JAX. That is a
-# structural difference, `None` instead of a value. The report contains all findings, surface by
-# surface:
+# The norm and the layer after it have a gradient in torch, and in JAX no path leads from the loss
+# to them. That is a difference of the structure: `None` instead of a value. The report contains all
+# findings, surface by surface:
 
 # %%
 for finding in report.surfaces["structure"].findings:
     print(f"{finding.torch:<12} {finding.text}")
 
 # %% [markdown]
+# Each surface counts something else. These 4 parameters are counted under `structure`, because one
+# side has no gradient to compare. The line `gradients` counts the other 5 gradients: those of
+# `embed.weight`, `embed.bias` and `x` differ, since they lack the part that comes through the
+# stopped branch, and those of `head` agree. The line `updates` counts weights: all but the two of
+# `head` differ after step 1.
+#
 # ## Third bug: coupled weight decay
 #
 # This port uses Adam with the weight decay added to the *gradient*, as
 # `torch.optim.Adam(weight_decay=...)` does it. The torch side uses AdamW, which subtracts the decay
-# from the weight directly. Forward pass, backward pass and gradients agree; only the updates
-# differ.
+# from the weight directly. Outputs and gradients agree; only the updates differ.
 
 # %%
 coupled = optax.chain(optax.add_decayed_weights(0.1), optax.adam(1e-2))
@@ -226,6 +248,10 @@ assert report.first.surface == "updates"
 print_report(report)
 
 # %% [markdown]
+# 7 of the 8 weights differ after step 1: `norm.bias` starts at 0, where there is nothing to decay.
+# Adam divides a gradient by its own size, so a decay that is added to a small gradient can turn the
+# sign of the step; a relative difference near 2 says that it did.
+#
 # ## In your own tests
 #
 # `check()` returns the report if the proof holds. Otherwise it raises, and the error message is the
@@ -247,7 +273,8 @@ except AssertionError as error:
 # to compare, and `has_state=True` compares buffers. `also=` takes inputs of other sizes. You can
 # pass a flax nnx, linen or equinox module instead of a function.
 # `optimizer=` also takes a `Training`, with torch's scheduler, clipping, accumulation and average
-# of the weights. `accept=` waives known differences, each with a reason, and reports them.
+# of the weights. `accept=` lists differences that you know and accept, each with a reason; the
+# report names them.
 #
 # The other notebooks explain each of these mistakes; [README.md](README.md) lists them in reading
 # order.

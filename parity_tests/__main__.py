@@ -176,6 +176,7 @@ def _draw(case: "Case", path: str | None) -> int:
     else:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
+        print(f"written: {path}")
     return OK
 
 
@@ -229,7 +230,7 @@ def _report(
     if unwritten and not stopped:
         status = INTERNAL
     try:
-        _print(options, chosen, run, old, time.perf_counter() - start)
+        _print(options, chosen, run, old, time.perf_counter() - start, [] if stopped else written)
         sys.stdout.flush()
     finally:
         if stopped:  # in the last line, even if the output has no reader
@@ -246,7 +247,9 @@ def _print(
     run: _Run,
     old: dict[str, Any] | None,
     seconds: float,
+    written: Sequence[str],
 ) -> None:
+    """Print the results, and the paths of the files that a complete run has written."""
     from parity_tests.report import text as report
     from parity_tests.report.explain import explain
 
@@ -268,6 +271,8 @@ def _print(
         print(report.durations(results, seconds))
     if old is not None:
         print(report.against(results, old))
+    if written:
+        print(f"written: {', '.join(written)}")
     print(report.summary(results))
 
 

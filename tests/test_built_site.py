@@ -223,6 +223,21 @@ def test_a_worksheet_is_printed_on_upright_pages(open_page, name, count):
     assert [(round(float(w)), round(float(h))) for w, h in sizes] == [A4] * count
 
 
+@pytest.mark.parametrize("name", ["course", "teachers", "tape_or_transform"])
+def test_a_page_is_printed_upright_with_its_title(open_page, name):
+    """Only the cheat sheet is printed across; the theme hides the title of a page on paper."""
+    if name not in PAGES:
+        pytest.skip("the site has no such page")
+    tab = open_page(name, 1200)
+    printed = tab.pdf(prefer_css_page_size=True)
+    tab.emulate_media(media="print")
+    title = tab.eval_on_selector(".bd-article h1", "node => node.offsetParent !== null")
+    tab.close()
+    sizes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)", printed)
+
+    assert {(round(float(w)), round(float(h))) for w, h in sizes} == {A4} and title
+
+
 @pytest.mark.parametrize("name", ["worksheet", "assessment"])
 def test_a_printed_worksheet_has_no_navigation(open_page, name):
     """Sidebars, buttons and the note for teachers are hidden on paper."""

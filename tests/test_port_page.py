@@ -10,6 +10,7 @@ import pytest
 from torch import nn
 
 from jaxgrad._core.torch_versions import NEWEST, convention
+from jaxgrad.parity.__main__ import main
 from jaxgrad.parity.port.port import port
 from parity_tests.runner.settings import ROOT
 from tests.jaxgrad.parity.port._ports import source
@@ -54,6 +55,18 @@ def test_the_classes_on_the_page_are_those_of_its_module(tmp_path):
     module = module_of("modes", PAIRS[-1][0], tmp_path)
     ported = port(module, INPUTS["modes"], style="nnx", prove=False)
     assert body(ported.source) == written.strip()
+
+
+def test_the_commands_on_the_page_print_its_lines(tmp_path, monkeypatch, capsys):
+    """The file on the page is ported and proved again; `...` stands for the rest of a report."""
+    (model,) = re.findall(r"This is `mymodel.py`:\n\n```python\n([^`]*)```", PAGE)
+    (shell,) = re.findall(r"```console\n(.*?)```", PAGE, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("mymodel.py").write_text(model)
+    for part in shell.split("$ python -m jaxgrad.parity ")[1:]:
+        command, *lines, rest = part.strip().split("\n")
+        assert main(command.split()) == 0
+        assert capsys.readouterr().out.startswith("\n".join(lines)) and rest == "..."
 
 
 def body(source: str) -> str:

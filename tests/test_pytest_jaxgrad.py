@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from jaxgrad.parity.prove.command import PortPair, run
+from jaxgrad.parity.__main__ import main
 from tests.jaxgrad.parity.prove._helpers import PAIRS
 
 
@@ -119,9 +119,23 @@ def test_the_documentation_has_what_is_printed():
     assert SNIPPET.splitlines()[8].strip().startswith("def port("), "the line that is printed"
 
 
-def test_the_pair_of_the_documentation_is_a_pair():
-    """The command line runs the function that the page shows."""
-    names = {}
-    exec(SNIPPET + PAIR, names)
+def test_the_pair_of_the_documentation_is_a_pair(tmp_path, monkeypatch, capsys):
+    """The command line proves the file that the page shows, and prints the lines below it."""
+    monkeypatch.chdir(tmp_path)
+    pathlib.Path("pair.py").write_text(PAIR, encoding="utf-8")
+    shown = re.findall(r"^\$ python -m jaxgrad.parity (.*)\n(.*)\n\.\.\.\n(.*)\n(.*)$", PAGE, re.M)
+    ((options, *lines),) = shown
 
-    assert run(PortPair("pair.py::pair_layer", names["pair_layer"]), 0, None).verdict == "pass"
+    assert main(options.split()) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert [printed[0], *printed[-2:]] == lines
+
+
+@pytest.mark.slow
+def test_the_wrong_port_of_the_documentation_has_its_line(run_tests, pytester):
+    """The page shows the line of the summary for the change that it names."""
+    ((change, line),) = re.findall(r"With `(2 \* .*?)`\nin the port:\n\n```console\n(.*)\n", PAGE)
+    pytester.makepyfile(test_port=SNIPPET.replace('p["bias"]', change))
+    result = run_tests("", "test_port.py")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([line])

@@ -15,6 +15,7 @@ def chosen(fun: Callable[..., Any], args: Sequence[Any], argnums: Any) -> Any:
     """Return the arguments to differentiate: a single one if `argnums` is an int, else a tuple."""
     if not callable(fun):
         raise TypeError(f"the function to differentiate must be callable, but got {fun!r}")
+    refusals.torch_function("the function to differentiate", fun)
     wanted = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     for i in wanted:
         if not -len(args) <= i < len(args):

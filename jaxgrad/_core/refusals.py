@@ -1,4 +1,4 @@
-"""Refuse torch tensors, torch modules and non-functions where a JAX user's program gives them.
+"""Refuse torch's values and functions, and non-functions, where a JAX user's program gives them.
 
 torch need not be installed: its classes are recognized by name.
 """
@@ -6,9 +6,12 @@ torch need not be installed: its classes are recognized by name.
 from __future__ import annotations
 
 import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from jaxgrad._core import paths
 
@@ -24,9 +27,47 @@ def torch_values(what: str, tree: Any) -> None:
 
 
 def non_function(where: str, name: str, value: Any) -> None:
-    """Raise a TypeError if the argument `name` cannot be called."""
+    """Raise a TypeError if the argument `name` cannot be called, or is a function of torch."""
     if not callable(value):
         raise TypeError(f"{where}: {name} must be a function, but got {value!r}")
+    torch_function(f"{where}: {name}", value)
+
+
+def non_number(where: str, name: str, value: Any) -> None:
+    """Raise a TypeError if the argument `name` is None or a container, such as the gradients."""
+    if value is None or not jax.tree_util.all_leaves([value]):
+        kind = "None" if value is None else f"a {type(value).__name__}"
+        raise TypeError(f"{where}: {name} must be a number, but got {kind}")
+
+
+def torch_function(what: str, fun: Callable[..., Any]) -> None:
+    """Raise a TypeError if `fun`, the argument `what`, is a torch module or a function of torch."""
+    if _of_torch(type(fun)) == "module":
+        kind = f"a torch module, {type(fun).__name__}; pass its JAX port, a function of arrays"
+    elif (getattr(fun, "__module__", None) or "").partition(".")[0] == "torch":
+        name = getattr(fun, "__name__", type(fun).__name__)
+        known = (f", such as {text}.{name}" for text, m in _NAMESPACES.items() if hasattr(m, name))
+        kind = f"torch's {name}; pass a function of JAX arrays{next(known, '')}"
+    else:
+        return
+    raise TypeError(f"{what} must be a JAX function, but got {kind}")
+
+
+def other_arguments(
+    what: str, fun: Callable[..., Any], names: tuple[str, ...], example: str
+) -> None:
+    """Raise a TypeError if `fun`, the argument `what`, cannot be called with `names`."""
+    try:
+        signature = inspect.signature(fun)
+    except (TypeError, ValueError):  # a builtin without a signature
+        return
+    try:
+        signature.bind(*names)
+    except TypeError:
+        raise TypeError(
+            f"{what} is called with ({', '.join(names)}), but it takes {signature}; write it as in "
+            f"{example}"
+        ) from None
 
 
 def other_structure(where: str, **trees: Any) -> ValueError:
@@ -55,6 +96,7 @@ _REMEDIES = {
     "module": "pass its arrays, as in "
     "{name: jnp.asarray(p.detach().numpy()) for name, p in module.named_parameters()}",
 }
+_NAMESPACES = {"jnp": jnp, "jax.nn": jax.nn, "jax.lax": jax.lax}
 _CLASSES = {("torch", "Tensor"): "tensor", ("torch.nn.modules.module", "Module"): "module"}
 
 

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad._core import jaxpr as _jaxpr
-from jaxgrad._core import paths
+from jaxgrad._core import paths, refusals
 from jaxgrad._core.tree import is_array, merge, partition
 from jaxgrad._core.typing import PyTree
 from jaxgrad.graph._equations import equations
@@ -67,6 +67,7 @@ def backward_graph(
     """
     if unused not in ("none", "zeros"):
         raise ValueError(f'unused must be "none" (torch) or "zeros" (jax.grad), got {unused!r}')
+    refusals.non_function("backward_graph", "fun", fun)
     flat = _flatten(fun, args, argnums, has_aux)
     jaxpr = _jaxpr.trace(flat.fun, flat.active, flat.fixed).jaxpr
     forward = Forward(jaxpr, flat.names, len(flat.active), dict(constants))

@@ -41,12 +41,12 @@ def legend(panels: Sequence[Panel], *, compared: bool = False) -> list[Entry]:
     merged = any(b.text == ALL for panel, _ in shown for b in panel.diagram.badges.values())
     used = {name: text for box in boxes for name, text in SHORT.items() if _stands_for(box, name)}
     entries = [
-        (True, Entry("", "headers: forward →, boxes: backward ←")),
+        (True, Entry("", "headers run forward →, boxes below backward ←")),
         (len(lanes) > 1, Entry("", "one colour for each module")),
         (REACHED in states, Entry("full", "on the path of the loss")),
-        (RECORDED in states, Entry("thin hollow", "recorded, not reached")),
+        (RECORDED in states, Entry("thin hollow", "recorded, but not reached")),
         (bool(blank := _absent(panels)), Entry("none", blank)),
-        (any(box.folded for box in boxes), Entry("double", "a function or several operations")),
+        (any(box.folded for box in boxes), Entry("double", "several operations")),
         (any(view.cuts for _, view in shown), Entry("cut", "gradient stopped")),
         (any(view.failed for _, view in shown), Entry("err", "raises")),
         ("value" in badges, Entry("solid", "∇ norm of a gradient", pill=True)),
@@ -70,7 +70,7 @@ def legend(panels: Sequence[Panel], *, compared: bool = False) -> list[Entry]:
 
 
 def _absent(panels: Iterable[Panel]) -> str:
-    """Say where the operations of the dotted boxes have a backward step, or return "".
+    """Say where the operations of the dotted boxes do have a backward step, or return "".
 
     They may be computed here as well: torch computes what it does not record.
     """
@@ -83,7 +83,7 @@ def _absent(panels: Iterable[Panel]) -> str:
                 where["in the other program" if len(present) == 2 else "in another row"] = None
             elif not any(present):
                 where["without the stop"] = None
-    return f"has a backward step only {' or '.join(sorted(where))}" if where else ""
+    return f"no backward step here, only {' or '.join(sorted(where))}" if where else ""
 
 
 def _stands_for(box: Box, name: str) -> bool:

@@ -142,7 +142,7 @@ def _panel(graphs: Mapping[str, Graph], diagram: Diagram, compared: bool) -> Pan
     views = dict(zip(graphs, diagram.views, strict=True))
     return Panel(
         first.framework,
-        first.version,
+        first.version.partition("+")[0],  # without the build, as in 2.13.0+cpu
         diagram,
         arrange(diagram, compared=compared),
         views,

@@ -17,13 +17,20 @@ Run = list[ModulePath]  # the modules of one lane
 
 
 def assign_all(graphs: Sequence[Graph], others: Sequence[Graph] = ()) -> list[Assigned]:
-    """Assign operations to modules; JAX graphs that lack some parameters use torch's names."""
+    """Assign operations to modules; JAX graphs take torch's parameters that they lack.
+
+    They have torch's order too, since JAX sorts the keys of a dict: a module's `bias` would stand
+    before its `weight`.
+    """
     names, other_names = (
         tuple(distinct(leaf.name for g in side for leaf in g.leaves if leaf.slot))
         for side in (graphs, others)
     )
     if graphs[0].framework == "JAX" and set(names) < set(other_names):
         names = other_names
+    elif graphs[0].framework == "JAX":
+        shared = [name for name in other_names if name in names]
+        names = tuple(distinct([*shared, *names]))
     assigned = _same_lanes([assign(graph, names) for graph in graphs])
     once = _once([each.kind for each in graph.equations] for graph in graphs)
     any_equations = any(graph.equations for graph in graphs)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 import optax
 
-from jaxgrad._core import argument_names, paths
+from jaxgrad._core import argument_names, paths, refusals
 from jaxgrad._core.typing import PyTree
 from jaxgrad.optim._adam import adam, adamw
 from jaxgrad.optim._core import checks
@@ -19,6 +19,8 @@ from jaxgrad.optim._lbfgs.lbfgs import lbfgs
 
 
 FROZEN = "frozen"
+_PREDICATE = "lambda path: path.endswith('bias')"
+_LABEL = "lambda path: 1 if path.endswith('bias') else 0"
 DEFAULTS_ONLY = {"initial_accumulator_value"}  # torch ignores these in a group
 
 
@@ -56,7 +58,7 @@ def param_groups(
             a group. A leaf that is None (frozen by `jaxgrad.partition`) or masked by optax counts
             there, and params without leaves may have any groups.
         TypeError: `factory` is not a function, or does not accept one of the defaults or of a
-            group's options.
+            group's options. `init` raises it if a function of `labels` does not take a path alone.
 
     Example:
         >>> import jax.numpy as jnp, jaxgrad
@@ -208,8 +210,11 @@ def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tupl
     if isinstance(labels, Sequence) and all(callable(f) for f in labels):
         if len(labels) != len(groups):
             raise ValueError(f"there are {len(groups)} groups but {len(labels)} predicates")
+        for number, predicate in enumerate(labels):
+            refusals.other_arguments(f"labels[{number}]", predicate, ("path",), _PREDICATE)
         chosen = [_by_predicate(path, dict(zip(groups, labels, strict=True))) for path in names]
     elif callable(labels):
+        refusals.other_arguments("labels=", labels, ("path",), _LABEL)
         chosen = [labels(path) for path in names]
     else:
         chosen = broadcast(labels, params)

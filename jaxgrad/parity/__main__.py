@@ -95,9 +95,11 @@ def _run(options: argparse.Namespace) -> int:
         if reports:
             print(f"ended early: {text}", file=sys.stderr)
         raise
-    complete = len(_write(options, reports)) == len(given)
+    written = _write(options, reports)
+    if written:
+        print(f"written: {', '.join(written)}")
     status = _status(reports)
-    return status if complete else INTERNAL
+    return status if len(written) == len(given) else INTERNAL
 
 
 def _write(options: argparse.Namespace, reports: Sequence[Report], note: str = "") -> list[str]:

@@ -13,7 +13,7 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove.record.adapters import float64_on_cpu
 from jaxgrad.parity.prove.record.jax_side.port import names_of, state_of
 from jaxgrad.parity.prove.record.jax_side.program import widened
-from jaxgrad.parity.prove.users import ProofError
+from jaxgrad.parity.prove.users import ProofError, kind_of
 from jaxgrad.parity.prove.weights import resolve
 from jaxgrad.parity.prove.weights.blocks import Block, blocks_of
 from jaxgrad.parity.prove.weights.by_name import exchangeable
@@ -110,12 +110,9 @@ class _Weights:
     """A module's tensors, with the interface that resolving a weight map needs."""
 
     def __init__(self, module: nn.Module):
-        try:
-            self.state = {name: widened(x) for name, x in state_of(module).items()}
-        except AttributeError:
-            raise ProofError(
-                f"the first argument is {type(module).__name__}, not a torch.nn.Module"
-            ) from None
+        if isinstance(module, type) or not hasattr(module, "named_parameters"):
+            raise ProofError(f"the first argument is {kind_of(module)}, not a torch.nn.Module")
+        self.state = {name: widened(x) for name, x in state_of(module).items()}
         self.flags = {name: p.requires_grad for name, p in module.named_parameters()}
         self.names = names_of(module)
         self.module = module

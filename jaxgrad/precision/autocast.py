@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax.extend import core as jex_core
 from jax.typing import DTypeLike
 
-from jaxgrad._core import compat
+from jaxgrad._core import compat, refusals
 from jaxgrad._core import jaxpr as _jaxpr
 from jaxgrad._core import tree as _tree
 from jaxgrad.precision import _binding as binding
@@ -80,6 +80,7 @@ def autocast(
         5. Under `jit`, XLA may omit a rounding to `dtype` between operations that it fuses;
            `XLA_FLAGS=--xla_allow_excess_precision=false` keeps all of them.
     """
+    refusals.non_function("autocast", "fun", fun)
     try:
         low = jnp.dtype(dtype)
     except TypeError:

@@ -117,6 +117,16 @@ def alarms_of(name: str, label: str, seeds: Sequence[int], wraps: Sequence[str])
 _COLUMNS = ("port", "bug", "silent", "surface", "found", "reported", "cause")
 
 
+LEGEND = """\
+A row is a mistake that was put into one JAX port. *silent*: it leaves the outputs unchanged.
+*surface*: the first surface that has to fail. *found*: whether `prove` fails; "partly" if it names
+another surface or place. *reported*: the surface and the place that it prints. *cause*:
+whether the cause that it calls confirmed is the planted one ("right", "false"); of a cause that is
+only observed "possible" or "doubtful"; "none" if it prints none. The other columns say whether a
+common check fails; `assert_close` has its default tolerances, and "one step" compares the
+parameters after one optimizer step."""
+
+
 def table(rows: Sequence[BugResult]) -> str:
     """Return the results as a markdown table."""
     rules = list(rows[0].checks) if rows else []
@@ -274,7 +284,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         kept = f"; not written: {options.markdown}" if options.markdown else ""
         print(f"interrupted: {len(rows)} of {len(chosen)} bugs {place}{kept}", file=sys.stderr)
     elif options.markdown:
-        options.markdown.write_text("\n\n".join(["\n".join(summary(rows)), table(rows)]) + "\n")
+        text = "\n\n".join(["\n".join(summary(rows)), LEGEND, table(rows)])
+        options.markdown.write_text(f"{text}\n")
+    written = [str(path) for path in (rows and options.json, options.markdown) if path]
+    if written and not interrupted:
+        print(f"written: {', '.join(written)}")
     missed = [row for row in rows if not row.found]
     print(f"{len(rows) - len(missed)} passed, {len(missed)} failed")
     if changed:

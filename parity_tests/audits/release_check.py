@@ -65,7 +65,7 @@ def use(python: pathlib.Path) -> None:
             program = here / f"block_{number}.py"
             program.write_text(block)
             _check([str(python), "-I", "-c", RUN, str(program)], cwd=here)
-        (here / "pair.py").write_text(test + pair)
+        (here / "pair.py").write_text(pair)
         _check([str(python), "-m", "jaxgrad.parity", "pair.py"], cwd=here)
         (here / "test_port.py").write_text(test)
         printed = _check([str(python), "-m", "pytest", "-p", "no:cacheprovider"], cwd=here)

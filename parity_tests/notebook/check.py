@@ -2,9 +2,9 @@
 
 check("hooks/once_or_per_use", once, per_use)    calls `checks.hooks.once_or_per_use(once, per_use)`
 
-A rule of `checks` yields triples: a noun phrase, the reader's value and torch's value. If torch's
-value is True, the phrase is a statement that must hold; `holds` takes the sentence that is shown if
-it does not.
+A rule of `checks` yields triples: a noun phrase, the reader's value and torch's value. A fourth
+item is a hint, shown if the two differ. If torch's value is True, the phrase is a statement that
+must hold; `holds` takes the sentence that is shown if it does not.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from typing import Any
 from parity_tests.notebook import checks
 
 
-Rows = Iterable[tuple[str, Any, Any]]
+Rows = Iterable[tuple[str, Any, Any] | tuple[str, Any, Any, str]]
 RTOL = 1e-4  # torch computes in float32 where a reader does not ask for more
 DIGITS = 4
 FACTS = 4  # facts of a right answer that are listed
@@ -38,8 +38,8 @@ def verdict(rule: Callable[..., Rows], answers: Iterable[Any]) -> str:
     """Return a sentence that begins with "Right" or with "Not yet"."""
     facts = []
     try:
-        for what, answer, wanted in rule(*answers):
-            fault = _fault(what, as_numbers(answer), as_numbers(wanted))
+        for what, answer, wanted, *hint in rule(*answers):
+            fault = _fault(what, as_numbers(answer), as_numbers(wanted), *hint)
             if fault:
                 return fault
             facts.append(what if wanted is True else f"{what} is {_written(as_numbers(wanted))}")
@@ -52,7 +52,7 @@ def verdict(rule: Callable[..., Rows], answers: Iterable[Any]) -> str:
     return f"Right: {', '.join(facts[:FACTS] if more else facts)}{more}."
 
 
-def _fault(what: str, found: Any, wanted: Any) -> str:
+def _fault(what: str, found: Any, wanted: Any, hint: str = "") -> str:
     """Return what is wrong with a value of the reader, or nothing."""
     right = found is True if wanted is True else same(found, wanted)
     if right:
@@ -61,7 +61,8 @@ def _fault(what: str, found: Any, wanted: Any) -> str:
         return UNFINISHED
     if wanted is True:
         return f"Not yet: {found}."
-    return f"Not yet: {what} is {_written(found)}; it should be {_written(wanted)}."
+    text = f"Not yet: {what} is {_written(found)}; it should be {_written(wanted)}."
+    return f"{text} {hint}." if hint else text
 
 
 def holds(condition: Any, otherwise: str) -> bool | str:

@@ -48,8 +48,8 @@ its program runs and its numbers agree with torch's; other solutions than the mo
 
 **To print.** The [worksheet](worksheet.md) has the questions and exercises of the course, with
 lines to write on. The [assessment](assessment.md) has a test on the three sessions and one on the
-further notebooks; its [key](assessment_key.md) has the answers and the marking. `make docs` builds
-the site from which they are printed.
+further notebooks; its [key](assessment_key.md) has the answers and the marking. Each page says
+which offline file to print. This page prints with its model answers from the site of `make docs`.
 """
 FOLDER = ROOT / "notebooks"
 NEGATIVE_ZERO = re.compile(r"(?<![\w.])-0(?![\w.])")

@@ -72,10 +72,11 @@ def page() -> str:
 
 
 def how_to_print(name: str) -> str:
-    """Say how a page of the site is printed."""
+    """Say how a page is printed, from the file that `paper` writes."""
     return (
-        f"*To print:* run `make docs`, open `docs/_build/{name}.html` in a browser and print it.\n"
-        "GitHub and an editor print neither the lines to write on nor the page breaks."
+        f'*To print:* open <a href="_static/{name}.html"><code>docs/_static/{name}.html</code></a> '
+        "in a\nbrowser (on GitHub: download it first), and print it or save it as PDF. GitHub and "
+        "an editor\nprint neither the lines to write on nor the page breaks of this page."
     )
 
 

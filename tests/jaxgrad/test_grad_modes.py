@@ -1,6 +1,7 @@
 """`no_grad`, `partition` and `combine` against torch's `no_grad` and `requires_grad_`."""
 
 import re
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -140,3 +141,15 @@ def test_partition_names_a_predicate_that_is_not_a_function():
         "partition: predicate must be a function of (path, leaf), not ['w']; "
         "for example lambda path, leaf: path.startswith('head/')"
     )
+
+
+def test_partition_names_the_arguments_of_its_predicate():
+    """A predicate of the path alone, as `param_groups` takes, raises an error with the form."""
+    one: Any = lambda path: path == "w"  # noqa: E731
+    with pytest.raises(TypeError) as error:
+        jaxgrad.partition({"w": 1.0}, one)
+    assert str(error.value) == (
+        "partition: predicate is called with (path, leaf), but it takes (path); "
+        "write it as in lambda path, leaf: path.startswith('head/')"
+    )
+    assert jaxgrad.partition({"w": 1.0}, lambda *_: True) == ({"w": 1.0}, {"w": None})

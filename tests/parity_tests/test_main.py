@@ -154,6 +154,16 @@ def test_an_internal_error(planted, monkeypatch):
     assert runner.main([]) == 3
 
 
+def test_the_written_files_are_named_before_the_summary(planted, tmp_path, capsys):
+    """stdout names each file that a complete run writes, above the summary."""
+    data, junit = str(tmp_path / "out.json"), str(tmp_path / "out.xml")
+
+    runner.main(["--json", data, "--junit-xml", junit])
+    lines = capsys.readouterr().out.splitlines()
+    named = lines.index(f"written: {data}, {junit}")
+    assert lines[named + 1].startswith("verdicts: ")
+
+
 def test_interrupted(planted, monkeypatch, tmp_path, capsys):
     """Ctrl-C gives exit status 130, and the results so far are written."""
     real, count = engine.run, iter(range(9))
@@ -566,3 +576,11 @@ def test_a_case_that_cannot_be_drawn_is_a_usage_error(capsys):
     """`--picture` gives exit status 2 and a reason if the case cannot be drawn."""
     assert runner.main(["--picture", "graph/saved_tensors"]) == runner.USAGE
     assert "graph/saved_tensors has no picture: its torch program" in capsys.readouterr().err
+
+
+def test_the_file_of_a_picture_is_named(tmp_path, capsys):
+    """`-o` writes the picture, and stdout says where."""
+    path = tmp_path / "detach.svg"
+    assert runner.main(["--picture", "grad_modes/detach", "-o", str(path)]) == runner.OK
+    assert capsys.readouterr().out == f"written: {path}\n"
+    assert path.read_text().startswith("<svg")

@@ -64,7 +64,7 @@ class ByMap:
             raise ValueError(
                 f"{text}. The optimizer stores no names, so its parameters were taken in the order "
                 f"of model.parameters() ({', '.join(self.weights.parameters[:4])}, ...), which is "
-                f"not its own: {self.optimizer.remedy}"
+                f"not its own: {self.optimizer.remedy('names, ')}"
             )
         raise ValueError(f"{text}: only moments of the parameter's shape can be converted")
 
@@ -96,11 +96,11 @@ def _assumed(weights: Any, optimizer: TorchOptimizer) -> tuple[str, ...]:
     if len(optimizer.groups) > 1:
         raise ValueError(
             f"torch's optimizer has {optimizer.sizes} and stores no names, so it is not known "
-            f"which moment belongs to which parameter: {optimizer.remedy}"
+            f"which moment belongs to which parameter: {optimizer.remedy('names, ')}"
         )
     if len(names) != count:
         raise ValueError(
             f"torch's optimizer has {count} parameters and stores no names, but the module has "
-            f"{len(names)}: {optimizer.remedy}"
+            f"{len(names)}: {optimizer.remedy('names, ')}"
         )
     return names

@@ -17,13 +17,13 @@ from jaxgrad.optim._core import flat_state
 FROM_TORCH, TO_TORCH = "state_from_torch(tx, params", "state_to_torch(state, params"  # the calls
 _REMEDY = """pass the optimizer itself and its module, in which parameters are found by identity:
 
-    {call}, optimizer, names, order=model)
+    {call}, optimizer, {names}order=model)
 
 With a state_dict alone, pass the names of the parameters in the optimizer's order:
 
     name_of = {{id(p): name for name, p in model.named_parameters()}}
     order = [name_of[id(p)] for group in optimizer.param_groups for p in group["params"]]
-    {call}, state_dict, names, order=order)
+    {call}, state_dict, {names}order=order)
 
 An optimizer that is constructed from model.named_parameters() stores the names itself."""
 
@@ -52,10 +52,13 @@ class TorchOptimizer:
         """torch's indices of the parameters, in the optimizer's order."""
         return [i for group in self.groups for i in group["params"]]
 
-    @property
-    def remedy(self) -> str:
-        """The code with which the order of the parameters becomes known, for an error message."""
-        return _REMEDY.format(call=self.call)
+    def remedy(self, names: str = "") -> str:
+        """Return the code with which the order becomes known, for an error message.
+
+        Args:
+            names: The arguments of the user's call before `order=`, such as `"names, "`.
+        """
+        return _REMEDY.format(call=self.call, names=names)
 
     @property
     def sizes(self) -> str:
@@ -138,9 +141,15 @@ def counterparts(
         name, axes = name if isinstance(name, tuple) else (name, None)  # noqa: PLW2901
         index = index_of_name.get(name) if isinstance(name, str) else name
         if index not in indices:
-            hint = paths.nearest(optimizer.names, [str(name)], "names")
-            if not index_of_name:
-                hint = f"The optimizer stores no names: {optimizer.remedy}"
+            if isinstance(name, str) and not index_of_name:
+                raise ValueError(
+                    "the state_dict of torch's optimizer stores no names, so it is not known which "
+                    f"of its {len(indices)} parameters is {name!r} (the leaf {path!r}): "
+                    f"{optimizer.remedy('' if names is None else 'names, ')}"
+                )
+            hint = f"torch's indices are {indices}"
+            if index_of_name:
+                hint = paths.nearest(optimizer.names, [str(name)], "names")
             raise ValueError(
                 f"{path!r} corresponds to torch's {name!r}, which is not among the optimizer's "
                 f"parameters. {hint}"
@@ -208,7 +217,7 @@ def _check_positions(params: PyTree, optimizer: TorchOptimizer, count: int) -> N
     if not _is_sequence(params):
         raise ValueError(
             "the list of parameters contains a tree that is not a list, so its leaves may not "
-            f"be in the order of torch's parameters: give names=, and {optimizer.remedy}"
+            f"be in the order of torch's parameters: give names=, and {optimizer.remedy('names, ')}"
         )
     if count != len(optimizer.indices):
         raise ValueError(

@@ -109,6 +109,8 @@ def from_apply(init: Callable[..., PyTree], apply: Callable[..., Any]) -> Transf
         _check("update", grads, state, params)
         return apply(True, grads, state, params, live, **extra)
 
+    step.__qualname__, update.__qualname__ = "step", "update"  # in Python's errors
+
     @functools.wraps(init)
     def checked_init(params: PyTree) -> PyTree:
         refusals.torch_values("the parameters", params)

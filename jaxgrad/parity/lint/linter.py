@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -18,6 +19,7 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.lint.report import LintReport, Warned
 from jaxgrad.parity.lint.rules import DEEP, Rule, rules_of
 from jaxgrad.parity.lint.walking import Visit, Walk
+from jaxgrad.parity.prove.users import place_of
 
 
 def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> LintReport:
@@ -42,7 +44,7 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
 
     Raises:
         TypeError: `lint` was called under `jit`, `grad` or `vmap`, where arguments have no values,
-            or on a torch tensor.
+            on a torch tensor, or with a function that calls torch.
         NotImplementedError: `fn` contains a primitive that runs a program jaxgrad does not know.
         ValueError: `torch` is not a version that jaxgrad knows.
 
@@ -73,7 +75,8 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
         full = list(leaves)
         for i, x in zip(arrays, values, strict=True):
             full[i] = x
-        out = jax.tree.leaves(fn(*jax.tree.unflatten(treedef, full)))
+        with _torch_calls():
+            out = jax.tree.leaves(fn(*jax.tree.unflatten(treedef, full)))
         _reject_tensors(out)
         return [jnp.asarray(x) for x in out if _is_array(x) or isinstance(x, jax.Array)]
 
@@ -95,6 +98,20 @@ def _reject_tensors(leaves: Sequence[Any]) -> None:
                 f"lint runs a JAX function on JAX arrays, but there is a torch {type(x).__name__} "
                 "among its arguments or results; pass the JAX port and jnp.asarray(tensor)"
             )
+
+
+@contextlib.contextmanager
+def _torch_calls() -> Iterator[None]:
+    """Explain torch's error about a JAX array in place of a tensor."""
+    try:
+        yield
+    except TypeError as error:
+        if "must be Tensor, not" not in str(error):
+            raise
+        raise TypeError(
+            f"lint runs a JAX function on JAX arrays, but fn calls torch{place_of(error)} "
+            f"({error}); pass the JAX port"
+        ) from error
 
 
 def _is_array(x: Any) -> bool:

@@ -17,6 +17,15 @@ from jaxgrad.parity.prove.report import Report
 
 
 Show = Callable[[str], None]
+_OUTPUT = "the Python file to write; its proof goes beside it, for `verify`, in up to four files"
+_HOLES = (
+    "write a function to be completed by hand for each refused statement; a mode that calls one "
+    "is not proved yet, so the exit status is 1"
+)
+_STATUS = (
+    "Exit status: 0 pass, 1 refused, fail or error, 2 usage, 3 internal error or torch missing, "
+    "4 inconclusive, 130 interrupted."
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,13 +39,15 @@ class Command:
 
 def _port_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="python -m jaxgrad.parity port", description="Write and prove the port of a module."
+        prog="python -m jaxgrad.parity port",
+        description="Write and prove the port of a module.",
+        epilog=_STATUS,
     )
     add = parser.add_argument
     add(
         "target", metavar="FILE::NAME", help="a function that returns a module, or (module, inputs)"
     )
-    add("-o", "--output", metavar="FILE", required=True, help="the Python file to write")
+    add("-o", "--output", metavar="FILE", required=True, help=_OUTPUT)
     add("--inputs", metavar="NAME", help="a function of the same file that returns the inputs")
     add(
         "--style",
@@ -44,7 +55,7 @@ def _port_parser() -> argparse.ArgumentParser:
         default="functions",
         help="functions, or flax nnx classes",
     )
-    add("--holes", action="store_true", help="leave what is refused to be written by hand")
+    add("--holes", action="store_true", help=_HOLES)
     add("--scan", action="store_true", help="write loops over equal layers as lax.scan")
     return parser
 
@@ -87,6 +98,8 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
         words = "and the files beside it are incomplete; run the command again"
         raise KeyboardInterrupt(f"{output} {words}") from None
     print(f"{output}: {ported.usage}, {len(ported.source.splitlines())} lines")
+    beside = verifying.Files(output).beside(ported.reports)
+    print(f"beside it, for `verify`: {', '.join(path.name for path in beside)}")
     for hole in ported.holes:
         print(hole)
     yield from ported.reports.values()
@@ -112,6 +125,7 @@ def _verify_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m jaxgrad.parity verify",
         description="Prove a written port again, from the files beside it.",
+        epilog=_STATUS,
     )
     parser.add_argument("file", metavar="FILE", help="a port that `port` has written")
     return parser

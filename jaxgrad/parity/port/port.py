@@ -39,7 +39,13 @@ from jaxgrad.parity.port.training.recipes import Recipe, recipe_of
 from jaxgrad.parity.port.training.steps import Step, write_step
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.params import Layout
-from jaxgrad.parity.port.values.static_inputs import FLAGS, NUMBERS, has_numbers, settled
+from jaxgrad.parity.port.values.static_inputs import (
+    FLAGS,
+    NUMBERS,
+    has_numbers,
+    require_tuple,
+    settled,
+)
 from jaxgrad.parity.prove.users import kind_of
 
 
@@ -120,6 +126,11 @@ def port(
         raise PortError('style="nnx" writes no lax.scan; leave out scan=')
     if not isinstance(module, nn.Module):
         raise PortError(f"port writes a torch.nn.Module; the first argument is {kind_of(module)}")
+    require_tuple("inputs=", inputs)
+    if not isinstance(also, list | tuple):
+        raise PortError(f"also= needs a list of inputs, as in also=[(x,)], got {kind_of(also)}")
+    for number, other in enumerate(also):
+        require_tuple(f"also[{number}]", other)
     recipe = recipe_of(module, optimizer, loss, targets, scheduler, clip)
     show = progress or silent
 

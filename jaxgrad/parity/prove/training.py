@@ -28,7 +28,7 @@ class Training:
         schedule: The port's schedule, a function of the step. Its values are compared with the
             scheduler's over the whole training run. If torch's groups have different learning
             rates, it returns one value for each group. Without it, both optimizers are given the
-            same gradients for as many steps as this takes little time.
+            same gradients for as many steps as take about two seconds.
         total: Number of steps of the training run; by default what torch's scheduler says.
         clip: Maximum norm for torch's `clip_grad_norm_`; or a function of the parameters that
             clips their gradients.

@@ -15,7 +15,10 @@ def bytes_that_are_kept(by_exp, by_sum):
 
         with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
             fun(torch.ones(100, requires_grad=True))
-        fault = f"torch does not keep {answer} bytes for {name}"
+        fault = (
+            f"torch does not keep {answer} bytes for {name}. Ask whether the derivative needs x, "
+            "the result or neither; both have 100 numbers of 4 bytes"
+        )
         yield f"torch keeps {answer} bytes for {name}", holds(answer == sum(sizes), fault), True
 
 

@@ -7,14 +7,21 @@ from parity_tests.notebook.check import holds
 from parity_tests.notebook.live_torch import leaf
 
 
+HINTS = {
+    "once": "Add the gradients of both uses of `h` first, clamp the sum, and multiply by dh/dx",
+    "per_use": "Clamp the gradient of each use of `h` first, add them, and multiply by dh/dx",
+}
+
+
 def unit_gradient(loss):
     for at in ([3.0, 4.0], [-5.0, 12.0]):
         w, point = leaf(at), jnp.array(at)
         h = 2 * w
         h.register_hook(lambda grad: grad / grad.norm())
         (h**2).sum().backward()
-        yield f"the loss at {at}", loss(point), (h**2).sum()
-        yield f"the gradient at {at}", jax.grad(loss)(point), w.grad
+        yield f"the loss at {at}", loss(point), (h**2).sum(), "A hook leaves the value of `h` alone"
+        hint = "Hook `h`: its gradient gets length 1, and that of `w` twice the length"
+        yield f"the gradient at {at}", jax.grad(loss)(point), w.grad, hint
         yield f"the gradient at {at} under `jit`", jax.jit(jax.grad(loss))(point), w.grad
 
 
@@ -27,5 +34,5 @@ def once_or_per_use(once, per_use):
             use.register_hook(lambda grad: grad.clamp(-1, 1))
         (3 * uses[0] - 5 * uses[1]).backward()
         wanted = x.grad.item() if x.grad is not None else None
-        fault = f"torch's gradient is not `{name}` = {answer}"
+        fault = f"`{name}` = {answer} is not torch's gradient of x. {HINTS[name]}"
         yield f"`{name}` is torch's gradient", holds(float(answer) == wanted, fault), True

@@ -18,7 +18,10 @@ def which_one_raises(sin_raises, exp_raises, square_raises):
             raised = False
         except RuntimeError:
             raised = True
-        fault = f"`{name}_raises` = {answer} is not what torch does"
+        fault = (
+            f"`{name}_raises` = {answer} is not what torch does. Ask whether the derivative of "
+            f"`{name}` is computed from its input or from its result, which `y += 1` changes"
+        )
         yield f"torch does for `{name}` what you predict", holds(answer == raised, fault), True
 
 

@@ -35,7 +35,10 @@ def frozen_but_moving(l1_of_colleague, tx):
     masked = optax.masked(optax.sgd(0.1), {"l1": False, "l2": True})
     updates, _ = masked.update(ones, masked.init(ones))
     wrong: Any = optax.apply_updates(ones, updates)
-    fault = f"your colleague's `l1` is not {l1_of_colleague} after the step"
+    fault = (
+        f"your colleague's `l1` is not {l1_of_colleague} after the step. Ask which update "
+        "`optax.masked` returns for a leaf that it does not transform, and add it to 1"
+    )
     right = holds(bool(l1_of_colleague == wrong["l1"]), fault)
     yield "your prediction for your colleague's `l1` is right", right, True
     after = _after(tx, ("l1", "l2"))

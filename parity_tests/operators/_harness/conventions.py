@@ -98,6 +98,8 @@ def main(
         if path:
             with open(path, "w", encoding="utf-8") as file:
                 file.write(text)
+            if not interrupted:
+                print(f"written: {path}")
     if not markdown and not page:
         print(as_table(merged((), outcomes.values())), end="")
     for name, outcome in outcomes.items():

@@ -20,6 +20,40 @@ defaults, initial parameters and state-dict keys. Channels come first. `model.tr
 `model.eval()` set the mode, and `rngs=` gives the keys for parameters and dropout. A test fails if
 torch {torch} has a class that is in neither of the two lists.
 
+```python
+import numpy as np, torch
+from flax import nnx
+from jaxgrad import nnx as layers
+
+
+class TorchNet(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv, self.norm = torch.nn.Conv2d(1, 4, 3), torch.nn.BatchNorm2d(4)
+        self.head = torch.nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.head(self.norm(self.conv(x)).mean((2, 3)))
+
+
+class Net(nnx.Module):
+    def __init__(self, rngs):
+        self.conv, self.norm = layers.Conv2d(1, 4, 3, rngs=rngs), layers.BatchNorm2d(4)
+        self.head = layers.Linear(4, 2, rngs=rngs)
+
+    def __call__(self, x):
+        return self.head(self.norm(self.conv(x)).mean((2, 3)))
+
+
+in_torch, model = TorchNet().eval(), Net(nnx.Rngs(0))
+layers.load_state_dict(model, in_torch.state_dict())
+model.eval()
+
+x = np.ones((2, 1, 5, 5), np.float32)
+np.testing.assert_allclose(model(x), in_torch(torch.tensor(x)).detach(), rtol=1e-5)
+in_torch.load_state_dict({{k: torch.tensor(v) for k, v in layers.state_dict(model).items()}})
+```
+
 Differences from torch:
 
 - `inplace=True` raises: JAX arrays are immutable.

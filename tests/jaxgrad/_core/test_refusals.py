@@ -65,6 +65,52 @@ def test_a_torch_module_is_named():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
+        (
+            lambda: jaxgrad.no_grad(torch.abs),
+            "no_grad: fun must be a JAX function, but got torch's abs; "
+            "pass a function of JAX arrays, such as jnp.abs",
+        ),
+        (
+            lambda: jaxgrad.straight_through(torch.nn.functional.relu),
+            "straight_through: fun must be a JAX function, but got torch's relu; "
+            "pass a function of JAX arrays, such as jax.nn.relu",
+        ),
+        (
+            lambda: jaxgrad.grad(torch.addmm)(jnp.ones(3)),
+            "the function to differentiate must be a JAX function, but got torch's addmm; "
+            "pass a function of JAX arrays",
+        ),
+        *(
+            (
+                lambda call=call: call(torch.sum, jnp.ones(3)),
+                f"{name}: fun must be a JAX function, but got torch's sum; "
+                "pass a function of JAX arrays, such as jnp.sum",
+            )
+            for name, call in {
+                "autocast": lambda fun, x: jaxgrad.autocast(fun)(x),
+                "depends_on": jaxgrad.depends_on,
+                "saved_bytes": jaxgrad.saved_bytes,
+                "saved_tensors_hooks": lambda fun, x: jaxgrad.saved_tensors_hooks(fun, abs, abs),
+                "backward_graph": jaxgrad.graph.backward_graph,
+            }.items()
+        ),
+        (
+            lambda: jaxgrad.value_and_grad(torch.nn.Linear(3, 2))(jnp.ones(3)),
+            "the function to differentiate must be a JAX function, but got a torch module, "
+            "Linear; pass its JAX port, a function of arrays",
+        ),
+    ],
+)
+def test_a_function_of_torch_is_named(call, text):
+    """A torch function or module in place of a JAX function raises before it is called."""
+    with pytest.raises(TypeError) as error:
+        call()
+    assert str(error.value) == text
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
         (lambda: jaxgrad.no_grad(THREE), "no_grad: fun must be a function, but got 3"),
         (lambda: jaxgrad.hook(jnp.ones(3), THREE), "hook: fn must be a function, but got 3"),
         (
@@ -86,7 +132,15 @@ def test_a_torch_module_is_named():
         ),
         (
             lambda: jaxgrad.clip_grad_value(ARRAYS, NONE),
-            "clip_grad_value: clip_value must be a number, but got None",
+            "clip_grad_value(grads, clip_value): clip_value must be a number, but got None",
+        ),
+        (
+            lambda: jaxgrad.clip_grad_norm(1.0, ARRAYS),  # pyright: ignore[reportArgumentType]
+            "clip_grad_norm(grads, max_norm): max_norm must be a number, but got a dict",
+        ),
+        (
+            lambda: SGD.step(ARRAYS, ARRAYS),  # pyright: ignore[reportCallIssue]
+            "step() missing 1 required positional argument: 'params'",
         ),
         (
             lambda: SGD.step(ARRAYS, None, ARRAYS),

@@ -7,8 +7,8 @@ from tests.jaxgrad.graph.programs import X, loss, net, texts, torch_step
 
 
 RECORDED, ABSENT, CUT = (
-    "recorded, not reached",
-    "has a backward step only without the stop",
+    "recorded, but not reached",
+    "no backward step here, only without the stop",
     "gradient stopped",
 )
 
@@ -27,7 +27,7 @@ def test_an_operation_that_torch_computes_is_not_called_absent():
     """Under `no_grad` torch computes a dotted operation too; only its backward step is missing."""
     words = texts(side_by_side({"": torch_step("no_grad")}))
 
-    assert "has a backward step only without the stop" in words
+    assert "no backward step here, only without the stop" in words
     assert not any("computed only" in text for text in words)
 
 

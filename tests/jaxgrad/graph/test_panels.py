@@ -15,7 +15,7 @@ from torch import nn
 
 from jaxgrad.graph import Setting, backward_graph, side_by_side
 from jaxgrad.parity.torch_graph import record
-from tests.jaxgrad.graph.programs import texts
+from tests.jaxgrad.graph.programs import X, loss, net, texts, torch_step
 
 
 class Attention(nn.Module):
@@ -102,3 +102,15 @@ def test_a_transformer_is_legible():
     assert "stop_gradient" not in words, "log_softmax stops a maximum; its other way is open"
     width = float(re.findall(r'width="([\d.]+)"', svg)[0])
     assert width < 1450, "too small to read on a page of 900 pixels"
+
+
+def test_a_jax_panel_has_torchs_order_of_parameters_and_versions_have_no_build():
+    """JAX sorts the keys of a dict; the gradients of all rows stand in torch's order."""
+    rows = {
+        "torch": Setting(torch=torch_step()._replace(version="2.13.0+cpu")),
+        "port": Setting(jax=backward_graph(loss, net(6, 4, 1), X)),
+    }
+    words = texts(side_by_side(rows, width=900))
+    assert "torch 2.13.0" in words
+    grads = [word.split()[0] for word in words if word.startswith(("∇weight", "∇bias"))]
+    assert grads == ["∇weight", "∇bias"] * 4

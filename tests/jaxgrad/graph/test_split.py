@@ -121,6 +121,6 @@ def test_a_long_entry_of_the_legend_is_wrapped():
     width = float(re.findall(r'width="([\d.]+)"', svg)[0])
     legend = re.findall(r'<text x="([\d.]+)"[^>]*class="dim s"[^>]*>([^<]*)<', svg)
 
-    assert "has a backward step only in the other program" not in texts(svg)
+    assert "no backward step here, only in the other program" not in texts(svg)
     assert len(legend) > 5
     assert all(float(x) + text_width(words) <= width + 1 for x, words in legend)

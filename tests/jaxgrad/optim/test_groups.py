@@ -284,3 +284,26 @@ def test_defaults_need_not_be_complete():
     out, _ = run(tx, GRADS, 1)
 
     assert_same(out["w"], PARAMS["w"] - 0.5 * GRADS["w"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "text"),
+    [
+        (
+            [lambda path, leaf: True],
+            "labels[0] is called with (path), but it takes (path, leaf); "
+            "write it as in lambda path: path.endswith('bias')",
+        ),
+        (
+            lambda: 0,
+            "labels= is called with (path), but it takes (); "
+            "write it as in lambda path: 1 if path.endswith('bias') else 0",
+        ),
+    ],
+)
+def test_a_label_of_other_arguments_is_named(labels, text):
+    """A function of other arguments, such as a predicate of `partition`, raises with the form."""
+    tx = optim.param_groups(optim.sgd, [{}], labels, lr=0.1)
+    with pytest.raises(TypeError) as error:
+        tx.init({"w": jnp.ones(2)})
+    assert str(error.value) == text

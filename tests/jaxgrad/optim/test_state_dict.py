@@ -73,9 +73,13 @@ def test_mismatches_are_explained():
     bare = theirs.state_dict()
     params = {"w": jnp.ones((1, 2))}
     with pytest.raises(
-        ValueError, match=r"^'w' corresponds to torch's 'w', .* stores no names: pass the optimizer"
+        ValueError, match=r"stores no names, .* of its 1 parameters is 'w' \(the leaf 'w'\): pass"
     ):
         optim.state_from_torch(tx, params, bare)
+    with pytest.raises(
+        ValueError, match=r"^'w' corresponds to torch's 3, .* torch's indices are \[0\]"
+    ):
+        optim.state_from_torch(tx, params, bare, {"w": 3})
     with pytest.raises(
         ValueError, match=r"corresponds to torch's 'w', .* parameters. The names are 'v'"
     ):

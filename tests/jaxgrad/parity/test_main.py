@@ -141,6 +141,17 @@ def test_the_reports_are_written_as_json_and_as_a_page(proofs, tmp_path):
     assert main(["a.py", "--html", str(page)]) == 0 and "pass" in page.read_text()
 
 
+def test_the_written_files_are_named_before_the_summary(proofs, tmp_path, capsys):
+    """stdout names each file that is written, and a run without files names none."""
+    proofs("pass")
+    document, page = str(tmp_path / "a.json"), str(tmp_path / "a.html")
+    assert main(["a.py", "--json", document, "--html", page]) == 0
+    last = capsys.readouterr().out.splitlines()[-2:]
+    assert last == [f"written: {document}, {page}", "1 passed, 0 failed"]
+    main(["a.py"])
+    assert "written" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("option", ["--json", "--html"])
 @pytest.mark.parametrize(
     ("name", "reason"),

@@ -175,6 +175,8 @@ def test_leaves_without_a_tensor_are_an_error():
         weight_map(nn.Linear(2, 2), {"kernel": np.ones((2, 2)) * 3.5})
     with pytest.raises(ProofError, match="the first argument is int, not a torch.nn.Module"):
         weight_map(3, {"kernel": np.ones(2)})  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ProofError, match="the first argument is the class Net, not a torch.nn"):
+        weight_map(Net, {})  # pyright: ignore[reportArgumentType]
 
 
 def test_equal_constants_are_warned_about():

@@ -67,6 +67,18 @@ def test_a_false_cause_fails_the_kill_table(monkeypatch, capsys):
     assert main(["--sample", "1"]) == 0
 
 
+def test_the_written_files_are_named_before_the_last_line(tmp_path, monkeypatch, capsys):
+    """A complete run names its files, and the table explains its columns."""
+    monkeypatch.setattr(planted_bugs, "judge_named", judged)
+    data, table = tmp_path / "a.json", tmp_path / "a.md"
+
+    main(["--sample", "2", "--no-checks", "--json", str(data), "--markdown", str(table)])
+    lines = capsys.readouterr().out.splitlines()
+    at = lines.index("2 passed, 0 failed")
+    assert lines[at - 1] == f"written: {data}, {table}"
+    assert planted_bugs.LEGEND in table.read_text()
+
+
 def test_a_kill_table_that_cannot_be_written_is_refused(tmp_path, monkeypatch, capsys):
     """The message has the option, the path and the reason, before any bug is judged."""
     monkeypatch.setattr(planted_bugs, "judge_named", lambda *task: 1 / 0)

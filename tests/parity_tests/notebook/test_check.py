@@ -107,6 +107,16 @@ def test_an_exception_and_a_false_statement_are_explained():
     assert verdict(rule, [lambda: True]) == "Right: `port` passes."
 
 
+def test_a_hint_follows_the_values():
+    """A hint is shown only where the values differ."""
+
+    def rule(answer):
+        yield "the gradient", answer, 2, "Add both uses"
+
+    assert verdict(rule, [1]) == "Not yet: the gradient is 1; it should be 2. Add both uses."
+    assert verdict(rule, [2]) == "Right: the gradient is 2."
+
+
 def test_a_right_answer_lists_only_some_of_the_facts():
     """With many facts the sentence has the first four and the number of the others."""
 

@@ -82,3 +82,48 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
     assert verdict(name, "total = jnp.array([6.0, 41.0])") == (
         "Not yet: the accumulated gradient is [6, 41]; it should be [6, 42]."
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "text"),
+    [
+        (
+            "hooks/once_or_per_use",
+            "once, per_use = -1, 0",
+            "`once` = -1 is not torch's gradient of x. Add the gradients of both uses of `h` "
+            "first, clamp the sum, and multiply by dh/dx.",
+        ),
+        (
+            "hooks/once_or_per_use",
+            "once, per_use = -2, -2",
+            "`per_use` = -2 is not torch's gradient of x. Clamp the gradient of each use of `h` "
+            "first, add them, and multiply by dh/dx.",
+        ),
+        (
+            "hooks/unit_gradient",
+            "def loss(w): return jnp.sum(jaxgrad.hook(w, lambda g: g / jnp.linalg.norm(g))**2) * 4",
+            "the gradient at [3.0, 4.0] is [0.6, 0.8]; it should be [1.2, 1.6]. Hook `h`: its "
+            "gradient gets length 1, and that of `w` twice the length.",
+        ),
+        (
+            "prove_your_port/default_of_gelu",
+            "",
+            "`prove` finds the first difference at `1 (gelu)` of the torch module: GELU is the "
+            "tanh approximation, torch uses the exact form. Correct that part of `port`.",
+        ),
+        (
+            "prove_your_port/default_of_gelu",
+            "def port(params, x): return x + 1",
+            "output 0: torch returns shape (2, 3), JAX returns (2, 2)",
+        ),
+        (
+            "graph/bytes_that_are_kept",
+            "by_exp, by_sum = 400, 400",
+            "torch does not keep 400 bytes for x + 1. Ask whether the derivative needs x, the "
+            "result or neither; both have 100 numbers of 4 bytes.",
+        ),
+    ],
+)
+def test_a_wrong_answer_gets_a_hint(name, answer, text):
+    """The verdict says what to do next, and does not state the answer of a prediction."""
+    assert verdict(name, answer).startswith(f"Not yet: {text}")

@@ -146,6 +146,15 @@ def test_ctrl_c_writes_the_measured_operators(monkeypatch, tmp_path, capsys, tab
     assert {row[0] for row in rows if row[3] == "7"} == {names[2]}, "the one that was not measured"
 
 
+def test_the_written_page_is_named(monkeypatch, tmp_path, capsys):
+    """A complete run says which page it has written."""
+    page = tmp_path / "operators.html"
+    monkeypatch.setattr(conventions, "_check", lambda name: Outcome([], [_row(name=name)], 1, 1))
+
+    assert conventions.main(["abs"], None, str(page), 1) == 0
+    assert capsys.readouterr().out == f"written: {page}\n" and page.is_file()
+
+
 def test_rows_with_the_same_gradients_are_joined():
     """Rows with equal gradients become one row that lists the points of all of them."""
     rows = [_row("0; -0"), _row("1", jax="2"), _row("0; 5")]

@@ -14,7 +14,7 @@ from jaxgrad.parity.port.interpretation.module_calls import own_call
 from jaxgrad.parity.port.merging.tidying import rename_parameters, tidied
 from jaxgrad.parity.port.modules import module_hooks
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.port_names import port_name, renames
+from jaxgrad.parity.port.source.port_names import RESERVED, port_name, renames
 from jaxgrad.parity.port.source.source import source_of
 from jaxgrad.parity.port.source.written import Assumption, Written
 from jaxgrad.parity.port.values import ranks
@@ -107,6 +107,14 @@ def _take_all(
     chosen = names if named else _positions(module, len(names))
     wanted = [other.get(name) or port_name(name) for name in chosen]
     wanted = [renamed.get(name, name) for name in wanted]
+    if named:  # `input`, which is `x` otherwise, keeps its name
+        kept = {
+            new: old
+            for old, new in zip(names, wanted, strict=True)
+            if new != old and old not in RESERVED
+        }
+        rename_parameters(entry, kept)
+        wanted = [kept.get(name, name) for name in wanted]
     have = [a.arg for a in entry.node.args.args]
     entry.node.args.args = [
         ast.arg(n) for n in ["p", *wanted, *(h for h in have if h not in ("p", *wanted))]

@@ -9,7 +9,7 @@ import inspect
 import json
 import pathlib
 import runpy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -41,9 +41,13 @@ class Files:
     def dump(self, mode: str) -> pathlib.Path:
         return self.source.with_suffix(f".{mode}.npz")
 
+    def beside(self, modes: Iterable[str]) -> tuple[pathlib.Path, ...]:
+        """Return the files of the proof, with a dump of torch's run in each of the modes."""
+        return (self.proof, self.params, *(self.dump(mode) for mode in modes))
+
     @property
     def all(self) -> tuple[pathlib.Path, ...]:
-        return (self.source, self.proof, self.params, self.dump("train"), self.dump("eval"))
+        return (self.source, *self.beside(("train", "eval")))
 
 
 class NoProof(Exception):

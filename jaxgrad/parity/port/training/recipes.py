@@ -11,6 +11,7 @@ from torch import nn
 
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.training import optimizers
+from jaxgrad.parity.prove.users import kind_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,7 +55,9 @@ def recipe_of(
             f"got {type(optimizer).__name__}"
         )
     if not isinstance(targets, tuple):
-        raise PortError(f"targets= needs a tuple of arrays, got {type(targets).__name__}")
+        raise PortError(
+            f"targets= needs a tuple of arrays, as in targets=(y,), got {kind_of(targets)}"
+        )
     for name, value in (("loss", loss), ("scheduler", scheduler)):
         if value is not None and not callable(value):
             raise PortError(f"{name}= needs a function, got {type(value).__name__}")

@@ -14,11 +14,30 @@ from torch import nn
 
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.interop import map_leaves
+from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.prove.users import kind_of
 
 
 FLAGS = (bool, str)
 NUMBERS = (*FLAGS, int, float)
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def require_tuple(name: str, inputs: Any) -> None:
+    """Check that inputs are a tuple or a mapping, in which a lone array is easily forgotten.
+
+    Args:
+        name: The user's argument, for the error message.
+        inputs: Its value.
+
+    Raises:
+        PortError: They are a single value, such as an array.
+    """
+    if not isinstance(inputs, tuple | list | Mapping):
+        raise PortError(
+            f"{name} needs a tuple of arrays, one for each argument of forward, as in (x,), got "
+            f"{kind_of(inputs)}"
+        )
 
 
 def has_numbers(inputs: PyTree) -> bool:

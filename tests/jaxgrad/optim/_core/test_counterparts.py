@@ -102,16 +102,20 @@ def test_names_that_are_not_stored_need_an_order():
     """The error shows the code that finds the order, with the function that was called."""
     model, adam = trained(head_first)
     params, tx = params_of(model), optim.adam()
-    text = "The optimizer stores no names: pass the optimizer itself and its module"
+    text = (
+        r"^the state_dict of torch's optimizer stores no names, so it is not known which of its 4 "
+        r"parameters is '0.bias' \(the leaf '0/bias'\): pass the optimizer itself and its module"
+    )
     with pytest.raises(ValueError, match=text) as caught:
         optim.state_from_torch(tx, params, adam.state_dict())
     assert CODE in str(caught.value)
-    assert "\n    state_from_torch(tx, params, optimizer, names, order=model)\n" in str(
-        caught.value
-    )
+    assert "\n    state_from_torch(tx, params, optimizer, order=model)\n" in str(caught.value)
     with pytest.raises(ValueError, match=text) as caught:
         optim.state_to_torch(tx.init(params), params, adam.state_dict())
-    assert "\n    state_to_torch(state, params, state_dict, names, order=order)\n" in str(
+    assert "\n    state_to_torch(state, params, state_dict, order=order)\n" in str(caught.value)
+    with pytest.raises(ValueError, match="is 'w' ") as caught:
+        optim.state_from_torch(tx, {"p": jnp.ones(2)}, adam.state_dict(), {"p": "w"})
+    assert "\n    state_from_torch(tx, params, optimizer, names, order=model)\n" in str(
         caught.value
     )
     saved = optim.state_to_torch(tx.init(params), params, adam, order=model)

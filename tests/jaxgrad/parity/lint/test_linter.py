@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -63,3 +65,20 @@ def test_what_is_no_function_is_refused():
     """The error names the argument and its value."""
     with pytest.raises(TypeError, match="lint: fn must be a function, but got 3"):
         lint(3, jnp.ones(2))  # pyright: ignore[reportArgumentType]
+
+
+def test_a_function_of_torch_is_refused():
+    """torch's own function is named, and for a user's function the line that calls torch."""
+    with pytest.raises(TypeError) as error:
+        lint(torch.abs, jnp.ones(2))
+    assert str(error.value) == (
+        "lint: fn must be a JAX function, but got torch's abs; pass a function of JAX arrays, "
+        "such as jnp.abs"
+    )
+    with pytest.raises(TypeError) as error:
+        lint(lambda x: torch.abs(x).sum(), jnp.ones(2))
+    assert re.fullmatch(
+        r"lint runs a JAX function on JAX arrays, but fn calls torch at .*test_linter.py:\d+ "
+        r"\(abs\(\): argument 'input' .* must be Tensor, not \w+\); pass the JAX port",
+        str(error.value),
+    )

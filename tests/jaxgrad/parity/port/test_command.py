@@ -53,7 +53,10 @@ def test_a_port_is_written_and_its_proof_is_printed(model, tmp_path, capsys, arg
     assert "linear(params, ...), " in printed
     assert "PASS  Linear | linear (train mode)\n" in printed
     assert "return F.linear(x, **p)" in target.read_text()
-    assert target.with_suffix(".proof.json").is_file()
+    beside = ["ported.proof.json", "ported.params.npz", "ported.train.npz"]
+    assert f"beside it, for `verify`: {', '.join(beside)}\n" in printed
+    written = sorted(path.name for path in tmp_path.glob("ported.*"))
+    assert written == sorted([*beside, "ported.py"])
 
 
 def test_the_style_is_an_option(model, tmp_path, capsys):
@@ -85,6 +88,19 @@ def test_what_cannot_be_ported_has_a_message_and_a_status(
     assert words in capsys.readouterr().err
 
 
+def test_a_port_with_holes_has_status_1(model, tmp_path, capsys):
+    """`--holes` writes what torch's refused line does as a function; the help states the status."""
+    target = tmp_path / "out.py"
+
+    assert main(["port", f"{model}::refused", "-o", str(target), "--holes"]) == 1
+    assert " is to be written by hand: mymodel.py:" in capsys.readouterr().out
+    assert "raise NotImplementedError" in target.read_text()
+    with pytest.raises(SystemExit, match="0"):
+        main(["port", "--help"])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "a mode that calls one is not proved yet, so the exit status is 1" in printed
+
+
 @pytest.mark.parametrize("command", ["port", "verify"])
 def test_help_prints_nothing_on_stderr(capsys, command):
     """`--help` prints the usage alone, without a line of progress."""
@@ -93,6 +109,7 @@ def test_help_prints_nothing_on_stderr(capsys, command):
     captured = capsys.readouterr()
     assert captured.err == ""
     assert f"usage: python -m jaxgrad.parity {command} " in captured.out
+    assert "Exit status: 0 pass, 1 refused, fail or error" in captured.out
 
 
 @pytest.mark.parametrize(

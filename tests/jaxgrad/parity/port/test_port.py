@@ -292,3 +292,46 @@ def test_what_is_no_module_is_refused(module, kind):
     words = f"port writes a torch.nn.Module; the first argument is {kind}"
     with pytest.raises(PortError, match=words):
         port(module, (np.ones(3, np.float32),))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            {"inputs": np.ones((4, 3), np.float32)},
+            "inputs= needs a tuple of arrays, one for each argument of forward, as in (x,), got "
+            "ndarray",
+        ),
+        (
+            {"inputs": torch.ones(4, 3)},
+            "inputs= needs a tuple of arrays, one for each argument of forward, as in (x,), got "
+            "Tensor",
+        ),
+        (
+            {"inputs": (np.ones((4, 3)),), "also": (np.ones((2, 3)),)},
+            "also[0] needs a tuple of arrays, one for each argument of forward, as in (x,), got "
+            "ndarray",
+        ),
+        (
+            {"inputs": (np.ones((4, 3)),), "also": np.ones((2, 3))},
+            "also= needs a list of inputs, as in also=[(x,)], got ndarray",
+        ),
+    ],
+)
+def test_an_array_that_is_not_in_a_tuple_is_refused(arguments, text):
+    """The rows of an array are not taken for the inputs; the error shows the tuple."""
+    with pytest.raises(PortError) as error:
+        port(nn.Linear(3, 2), **arguments)
+    assert str(error.value) == text
+
+
+@pytest.mark.parametrize("style", ["functions", "nnx"])
+def test_an_input_that_is_passed_by_name_keeps_its_name(style):
+    """The port's argument is `input` if the inputs are a mapping, and `x` if they are a tuple."""
+    x = RNG.standard_normal((4, 3)).astype(np.float32)
+    named = port(nn.Linear(3, 2), {"input": x}, style=style)
+    unnamed = port(nn.Linear(3, 2), (x,), style=style)
+
+    assert "F.linear(input, " in named.source and "F.linear(x, " in unnamed.source
+    reports = [*named.reports.values(), *unnamed.reports.values()]
+    assert [report.verdict for report in reports] == ["pass"] * 2

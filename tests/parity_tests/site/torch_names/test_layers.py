@@ -1,5 +1,7 @@
 """Every class of `torch.nn` is offered or has a reason, and the alternatives are equal."""
 
+import re
+
 import jax.numpy as jnp
 import numpy as np
 import torch
@@ -52,3 +54,10 @@ def test_torchs_legacy_normalisation_keeps_the_first_channel():
     np.testing.assert_allclose(ours, wanted, rtol=1e-12)
     np.testing.assert_allclose(ours[:, :2], legacy[:, :2], rtol=1e-12)
     assert (abs(ours[:, 2:] - legacy[:, 2:]) > 1e-9).all()
+
+
+def test_the_example_of_the_page_runs():
+    """The model of the page has torch's outputs, and its state dict goes both ways."""
+    (block,) = re.findall(r"```python\n(.*?)```", page.PAGE.read_text(), re.DOTALL)
+
+    exec(compile(block, "torch_layers.md", "exec"), {"__name__": "page"})

@@ -68,7 +68,7 @@ class Live:
         self._module: Any = module
         self.inputs: Any = as_arrays(inputs)
         self.jax_inputs: Any = None
-        self.versions: Mapping[str, str] = {"torch": torch.__version__}
+        self.versions: Mapping[str, str] = {"torch": str(torch.__version__)}
         self._attributes: dict[str, np.ndarray] = {}  # tables in plain attributes
         self._borrowed = Borrowed(module)
         self.state: State = self._borrowed.state()

@@ -1,0 +1,66 @@
+"""Write the worksheet, the assessment and its key as offline pages that a browser prints.
+
+A teacher without a built site opens `docs/_static/worksheet.html`. The pages have the text of those
+in docs/ and the print style of docs/_static/jaxgrad.css. `make pages` writes them.
+"""
+
+import re
+
+import markdown_it
+
+from parity_tests.notebook import assessment, worksheet
+from parity_tests.notebook.worksheet import how_to_print
+from parity_tests.runner.settings import ROOT
+
+
+FOLDER = ROOT / "docs" / "_static"
+STYLE = FOLDER / "jaxgrad.css"
+# By the name of the page: its file in docs/, and the `id` that the print style is for.
+PAGES = {
+    "worksheet": (worksheet.PATH, "worksheet"),
+    "assessment": (assessment.PATH, "assessment"),
+    "assessment_key": (assessment.KEY, "key-to-the-assessment"),
+}
+PRINTED = re.compile(r"/\* The worksheet and the assessment: .*?(?=\n/\* Long names)", re.DOTALL)
+PAPER = re.compile(r"^@page \{.*\}$", re.MULTILINE)
+SCREEN = """\
+:root { --pst-color-text-muted: #555; }
+body { max-width: 50em; margin: 2rem auto; padding: 0 1rem; font-family: system-ui, sans-serif; }
+pre { padding: 0.6em; overflow-x: auto; border: 1px solid #999; }
+@media print { body { max-width: none; margin: 0; padding: 0; } }
+"""
+NOTE = "*To print:* use the print dialog of the browser, which also saves the page as PDF."
+
+
+def pages() -> dict[str, str]:
+    """Return the text of each page by its file name."""
+    return {f"{name}.html": page(name) for name in PAGES}
+
+
+def page(name: str) -> str:
+    """Return a page of docs/ as HTML without links, for printing."""
+    path, identifier = PAGES[name]
+    text = path.read_text(encoding="utf-8").partition("-->\n")[2]
+    assert how_to_print(name) in text, f"{path}: run `make pages`"
+    text = text.replace(how_to_print(name), NOTE)
+    body = markdown_it.MarkdownIt("commonmark", {"html": True}).render(text)
+    body = re.sub(r"<a href=[^>]*>(.*?)</a>", r"\1", body, flags=re.DOTALL)
+    body = body.replace("<pre>", '<div class="highlight"><pre>').replace("</pre>", "</pre></div>")
+    (title,) = re.findall(r"<h1>(.*?)</h1>", body)
+    style = STYLE.read_text(encoding="utf-8")
+    rules = "\n".join([SCREEN.strip(), *PAPER.findall(style)[:1], *PRINTED.findall(style)])
+    return "\n".join(
+        [
+            "<!doctype html>",
+            f'<html lang="en"><head><meta charset="utf-8"><title>{title}</title>',
+            '<meta name="viewport" content="width=device-width">',
+            f"<style>\n{rules.strip()}\n</style></head>",
+            f'<body class="bd-article"><section id="{identifier}">\n{body.strip()}',
+            "</section></body></html>\n",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    for file, text in pages().items():
+        (FOLDER / file).write_text(text, encoding="utf-8")
