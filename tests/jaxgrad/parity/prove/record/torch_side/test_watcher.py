@@ -244,6 +244,8 @@ def test_a_value_that_is_changed_in_place_is_recorded_twice():
 class Averaging(nn.Module):
     """An average that a forward pass changes in place, and reads detached."""
 
+    average: Tensor
+
     def __init__(self):
         super().__init__()
         self.fc = nn.Linear(3, 3).double()
