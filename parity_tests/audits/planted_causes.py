@@ -20,7 +20,7 @@ _LISTS = re.compile(
     r"at|JAX's gradient also flows through) "
     r"(.*?)(?= \(rerunning|, JAX does not|, torch's does not|$)"
 )
-_BOTH = re.compile(r", and from step \d+ on ")
+_BOTH = re.compile(r", (?:and (?=[^()]*, seen from step)|seen from step \d+ on)")
 
 
 def printed(report: Report) -> tuple[Finding, ...]:

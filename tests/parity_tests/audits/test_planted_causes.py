@@ -104,7 +104,10 @@ def test_a_place_is_followed_by_its_line(monkeypatch):
                 "JAX's gradient also flows through b.py:2",
             ],
         ),
-        ("the rate is 2, and from step 2 on the decay is 1", ["the rate is 2", "the decay is 1"]),
+        (
+            "the rate is 2, and the decay is 1, seen from step 2 on (rerunning torch)",
+            ["the rate is 2", "the decay is 1", " (rerunning torch)"],
+        ),
         ("q and k are swapped", ["q and k are swapped"]),
     ],
 )

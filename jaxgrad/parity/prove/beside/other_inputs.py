@@ -16,6 +16,7 @@ import numpy as np
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove import checks
 from jaxgrad.parity.prove.beside import random_keys, random_masks
+from jaxgrad.parity.prove.causes import edited
 from jaxgrad.parity.prove.evidence import Evidence, gather
 from jaxgrad.parity.prove.judge import Judged
 from jaxgrad.parity.prove.record import tables
@@ -283,7 +284,7 @@ def _located(
         moves = variant.layout is not SAME
         side = evidence.torch_side.on(variant.inputs, jax_inputs if moves else None)
         nested = gather(own, evidence.clock, side)
-        judged = {"forward": forward.surface(nested)}
+        judged = {"forward": edited.proved(nested, own, forward.surface(nested))}
         if judged["forward"].surface.verdict != "fail":
             judged["gradients"] = gradients.surface(nested)
             judged["backward"] = backward.surface(nested)

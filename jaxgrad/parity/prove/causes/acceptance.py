@@ -100,7 +100,8 @@ def refusal(without: Sequence[Compared], changed: Sequence[Compared]) -> str:
     if not equal or not _telling(equal):
         return "the values are zero or one constant, which many changes give"
     rest = max((c.difference for c in changed if c.verdict == "pass"), default=0.0)
-    if max(c.difference for c in wrong) < MARGIN * rest:
+    largest = max(c.difference for c in wrong)
+    if largest < MARGIN * rest or any(c.difference <= after[c.name].difference for c in wrong):
         return "it is not much larger than what remains"
     return ""
 
@@ -114,12 +115,13 @@ def may_confirm(without: Sequence[Compared], changed: Sequence[Compared]) -> boo
     return wrong and all(c.verdict != "fail" for c in changed)
 
 
-def settled(texts: Sequence[str], tested: str) -> tuple[str, bool]:
+def settled(texts: Sequence[str], tested: str, *, every: bool = True) -> tuple[str, bool]:
     """Return the cause that a report prints, and whether it is confirmed.
 
     Args:
         texts: The changes that explain the difference, each as a clause.
         tested: The sentence that says how they were tested, with "{}" for "this change".
+        every: Whether every change was tried; a search that the time ended confirms nothing.
 
     Example:
         >>> settled(["eps is 1e-06"], "rerunning torch with {}")
@@ -133,7 +135,8 @@ def settled(texts: Sequence[str], tested: str) -> tuple[str, bool]:
     different = list(dict.fromkeys(texts))
     many = "either of these changes" if len(different) == 2 else "any of these changes"
     change = "this change" if len(different) == 1 else many
-    return (f"{either(texts)} ({tested.format(change)})" if texts else ""), len(different) == 1
+    text = f"{either(texts)} ({tested.format(change)})" if texts else ""
+    return text, every and len(different) == 1
 
 
 def either(texts: Sequence[str]) -> str:

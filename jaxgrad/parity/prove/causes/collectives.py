@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jaxgrad.parity.prove.causes.updates import proportion
+from jaxgrad.parity.prove.causes.numbers import proportion
+from jaxgrad.parity.prove.causes.outputs import explained
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key
 
@@ -57,15 +58,17 @@ def wrong_sum(evidence: Evidence, draw: int) -> tuple[Key, str] | None:
     The port is run again with the sum divided or multiplied by the number of devices. If all its
     outputs are then torch's, that sum is the cause.
     """
+    port, draws = evidence.port, evidence.draws
     for total in itertools.islice(sums(evidence.port.program), _TRIED):
         n, over = total.size, _listed(dict(total.axes))
         for factor, text in (
             (1 / n, f"this psum adds the values of {n} devices ({over}); with their mean (pmean)"),
             (float(n), f"this mean divides by {n}, the number of devices ({over}); without that"),
         ):
-            outputs = evidence.port.outputs(evidence.draws[draw], {total.key: np.float64(factor)})
-            judged = evidence.judge_outputs(draw, outputs)
-            if not any(j.verdict == "fail" for j in judged):
+            if not evidence.may_search(text):
+                return None
+            scales = {total.key: np.float64(factor)}
+            if explained(evidence, draw, lambda k, scales=scales: port.outputs(draws[k], scales)):
                 return total.key, f"{text}, the outputs are torch's"
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
@@ -10,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxgrad._core.jaxpr import Path
+from jaxgrad.parity.prove.causes.outputs import explained
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.jax_side.flow import place
-from jaxgrad.parity.prove.record.jax_side.port import Draw
+from jaxgrad.parity.prove.record.jax_side.port import Port
 from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.record.jax_side.sites import Injection, Site, sites
 from jaxgrad.parity.prove.record.noise import Noise
@@ -32,22 +34,27 @@ class ExtraMask(NamedTuple):
 
 
 def find(evidence: Evidence, draw: int) -> ExtraMask | None:
-    """Return the dropout without which all outputs of a draw agree, if there is one."""
-    port, injection = evidence.port, evidence.port.injection
-    try:
-        for extra, tried in itertools.islice(_injections(evidence), _MOST):
-            for kept in (1.0, 0.0):  # a port keeps what is below a threshold, or what is above it
-                port.injection, drawn = _with_ones(tried, extra, evidence.draws[draw], kept)
-                value = _dropped(evidence, draw, drawn, extra.path)
-                if value is not None:
-                    where = place(port.program, (extra.path, 0))
-                    text = (
-                        f"an extra dropout at {where}: torch draws no random numbers there "
-                        "(rerunning JAX with all elements kept and not rescaled, all outputs agree)"
-                    )
-                    return ExtraMask(value, (extra.path, 0), text)
-    finally:
-        port.injection = injection
+    """Return the dropout without which all outputs agree, if there is one.
+
+    Args:
+        evidence: All runs.
+        draw: The number of a draw on which an output differs.
+    """
+    port = copy.copy(evidence.port)  # it shares the compiled program
+    for extra, tried in itertools.islice(_injections(evidence), _MOST):
+        where = place(port.program, (extra.path, 0))
+        for kept in (1.0, 0.0):  # a port keeps what is below a threshold, or what is above it
+            if not evidence.may_search(f"an extra dropout at {where}"):
+                return None
+            port.injection = _with_site(tried, extra, len(evidence.draws[draw].noise))
+            ones = Noise("bernoulli", *[np.full(extra.shape, kept)] * 2)
+            value = _dropped(evidence, port, draw, ones, extra.path)
+            if value is not None:
+                text = (
+                    f"an extra dropout at {where}: torch draws no random numbers there "
+                    "(rerunning JAX with all elements kept and not rescaled, all outputs agree)"
+                )
+                return ExtraMask(value, (extra.path, 0), text)
     return None
 
 
@@ -72,28 +79,24 @@ def _injections(evidence: Evidence) -> Iterator[tuple[Site, Injection]]:
                     yield site, dataclasses.replace(tried, reflected=lines)
 
 
-def _with_ones(
-    injection: Injection, extra: Site, draw: Draw, kept: float
-) -> tuple[Injection, Draw]:
-    """Return the injection and the draw in which a site draws only ones, or only zeros."""
-    ones = np.full(extra.shape, kept)
-    injection = dataclasses.replace(
-        injection,
-        sites=(*injection.sites, extra),
-        sources=(*injection.sources, np.array(len(draw.noise))),
-    )
-    return injection, dataclasses.replace(draw, noise=(*draw.noise, Noise("bernoulli", ones, ones)))
+def _with_site(injection: Injection, extra: Site, source: int) -> Injection:
+    """Return the injection in which one more site draws the random numbers with this position."""
+    sources = (*injection.sources, np.array(source))
+    return dataclasses.replace(injection, sites=(*injection.sites, extra), sources=sources)
 
 
-def _dropped(evidence: Evidence, number: int, draw: Draw, path: Path) -> int | None:
+def _dropped(evidence: Evidence, port: Port, number: int, ones: Noise, path: Path) -> int | None:
     """Return the torch value that the port computes if it drops nothing at a site."""
-    port, order = evidence.port, evidence.flow.order
-    prints = port.watch(draw).prints
+    order = evidence.flow.order
+    draws = [dataclasses.replace(d, noise=(*d.noise, ones)) for d in evidence.draws]
+    prints = port.watch(draws[number]).prints
     after = evidence.flow.ahead([(path, 0)], set()) & set(prints)
     for key in sorted(after, key=lambda key: order[key])[:_NEAR]:
         for value, factor in _multiples(evidence, number, prints[key]):
-            outputs = port.outputs(draw, {key: np.float64(1 / factor)})
-            if all(j.verdict != "fail" for j in evidence.judge_outputs(number, outputs)):
+            if not evidence.may_search():
+                return None
+            scales = {key: np.float64(1 / factor)}
+            if explained(evidence, number, lambda k, scales=scales: port.outputs(draws[k], scales)):
                 return value
     return None
 

@@ -36,9 +36,7 @@ from jaxgrad.parity.prove.record.lazy import replaced
 from jaxgrad.parity.prove.record.torch_side.values import Change, Mistakes, TorchRun, Value
 
 
-_WORK = 2e8  # recorded numbers in all reruns of torch together
 _REORDERED = ("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "sum")
-_RERUNS = 200
 _NUMBERS = 32
 _LOST = 64
 # Calls after which the same elements may be in another order.
@@ -64,9 +62,14 @@ class Guess(NamedTuple):
     line: str = ""  # file:line of the call in torch's code
     complete: bool = False  # whether it explains all outputs, by the rule of `acceptance`
     needed: tuple[bool, ...] = ()  # for each earlier mistake, whether it is needed too
-    confirmed: bool = False  # whether no other mistake does
+    alone: bool = False  # whether no other mistake explains as much, and all were tried
     changes: tuple[Change, ...] = ()  # with which torch makes it too; of calls alone
     weak: bool = False  # whether a correct port may compute what the mistake computes
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether this mistake alone explains all outputs."""
+        return self.complete and self.alone
 
     def mistakes(self, evidence: Evidence) -> Mistakes | None:
         """Return the mistakes that explain all outputs together, if they change calls alone."""
@@ -111,8 +114,7 @@ class Search:
         every = [evaluation.spots(run.prints)[1] for run in evidence.jax_runs]
         self.prints_of = [rows[self.new] for rows in every]  # the same on each draw
         self.numbers = _numbers(evidence)
-        size = sum(float(value.print[0]) for value in self.run.values)
-        self.left = int(min(_RERUNS, max(8.0, _WORK / max(size, 1.0))))
+        self.cut = False  # whether the time ended before every mistake was tried
         self.tried: dict[str, None] = {}
         self.starts: list[int] = []  # values at which the difference may begin
         self.merged: set[int] = set()  # values of which JAX has a part: a correct port may merge
@@ -187,7 +189,7 @@ class Search:
             trials.in_call(self.run, k, self.numbers, i) for i in starts for k in self._moves(i)
         ]
         for group in itertools.zip_longest(*streams):
-            yield from (trial for trial in group if trial is not None and self.left > 0)
+            yield from (trial for trial in group if trial is not None)
 
     def exchanged(self, starts: Sequence[int]) -> Iterator[Trial]:
         """Yield the exchanges of weights that calls around `starts` read."""
@@ -291,9 +293,6 @@ class Search:
             trial: The mistake, if it changes weights.
             earlier: The mistakes that torch makes too; by default those that were found before.
         """
-        if self.left <= 0:
-            return None
-        self.left -= 1
         evidence = self.evidence
         given = evidence.draws[draw] if isinstance(draw, int) else draw
         earlier = _joined(evidence.mistakes) if earlier is None else earlier
@@ -354,10 +353,19 @@ class Search:
         """Whether an output of a rerun differs from JAX's."""
         return any(c.verdict == "fail" for c in self._compared({self.draw: rerun}, [self.draw]))
 
+    def in_time(self, trials: Iterable[Trial]) -> Iterator[Trial]:
+        """Yield trials as long as the proof has time for a search."""
+        for trial in trials:
+            if not self.evidence.may_search(trial.text):
+                self.cut = True
+                return
+            yield trial
+
     def told_apart(self, found: Sequence[Tested]) -> list[Tested]:
         """Leave out the mistakes with which torch differs from JAX on larger numbers, or by more.
 
-        A relu and a relu6 are equal on small numbers, and 1e-12 is nearly nothing.
+        A relu and a relu6 are equal on small numbers, and 1e-12 is nearly nothing. Mistakes that
+        explain all outputs are compared by these, and others by the value that they explain.
         """
         least = min(tested.rest for tested in found)
         found = [tested for tested in found if tested.rest <= max(MARGIN * least, _ROUNDING)]
@@ -367,14 +375,19 @@ class Search:
         larger = enlarged(self.evidence.draws[self.draw], side.flags)
         kept = []
         try:
-            outputs = port.watch(larger).outputs
+            watched = port.watch(larger)
         except Exception:  # the port does not accept these numbers
             return list(found)
+        _, prints = evaluation.spots(watched.prints)
         for tested in found:
             rerun = self._rerun(larger, tested.changes, tested.trial)
-            pairs = [] if rerun is None else zip(rerun.outputs.values(), outputs, strict=False)
-            same = (np.size(x) == np.size(y) and _close(x, y) for x, y in pairs)
-            if rerun is not None and all(same):
+            if rerun is None:  # torch does not accept them
+                kept.append(tested)
+            elif tested.complete:
+                pairs = zip(rerun.outputs.values(), watched.outputs, strict=False)
+                if all(np.size(x) == np.size(y) and _close(x, y) for x, y in pairs):
+                    kept.append(tested)
+            elif _among(rerun.values[tested.trial.value], prints):
                 kept.append(tested)
         return kept or list(found)
 
@@ -421,8 +434,12 @@ class Search:
         return False
 
     def _visible(self, value: Value, draw: int) -> bool:
-        off = print_distance(value.print, self.prints_of[draw])
-        return bool(np.min(off, initial=np.inf) < SAME)
+        return _among(value, self.prints_of[draw])
+
+
+def _among(value: Value, prints: np.ndarray) -> bool:
+    """Whether a torch value is among those with some fingerprints."""
+    return bool(np.min(print_distance(value.print, prints), initial=np.inf) < SAME)
 
 
 def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) -> Iterator[Guess]:
@@ -457,9 +474,8 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     operands = search.rewired(search.lost(starts))
     tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))
     calls = itertools.chain(*map(search.all_trials, (starts, later)))
-    for trial in _in_time(
-        evidence,
-        itertools.chain(orders, tables, search.exchanged(starts), calls, operands),
+    for trial in search.in_time(
+        itertools.chain(orders, tables, search.exchanged(starts), calls, operands)
     ):
         tested = search.tested(trial)
         if tested is not None:
@@ -489,11 +505,11 @@ def _close(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def _with_alternatives(search: Search, tested: Tested) -> list[Tested]:
-    """Return a mistake, and the others in the same call if they explain all outputs too.
+    """Return a mistake, and the others in the same call that explain as much.
 
     A call that is missing needs no other name, such as the absolute value of a positive operand.
     """
-    if not tested.complete or not tested.changes or tested.trial.partial:
+    if not tested.changes or tested.trial.partial:
         return [tested]
     trial = tested.trial
     called = trial.value if trial.changed < 0 else trial.changed
@@ -502,22 +518,27 @@ def _with_alternatives(search: Search, tested: Tested) -> list[Tested]:
 
 
 def _agreeing(search: Search, trials: Iterable[Trial], *first: Tested) -> list[Tested]:
-    """Return the mistakes that explain all outputs, or else the first that explains a value."""
+    """Return the mistakes that explain all outputs, or else those that explain one value."""
     found = [*first]
-    for trial in _in_time(search.evidence, trials):
+    for trial in search.in_time(trials):
         tested = search.tested(trial)
         if tested is None:
             search.tried[trial.text] = None
             if trial.partial and not trial.operand:
                 search.merged.add(trial.value)
-        elif tested.complete or not found:
+        elif tested.complete or not found or _alike(tested.trial, found[0].trial):
             found.append(tested)
             if sum(other.complete and not other.trial.general for other in found) == _ALTERNATIVES:
                 break
-    complete = [tested for tested in found if tested.complete]
-    least = min((tested.trial.general for tested in complete), default=0)
-    complete = [tested for tested in complete if tested.trial.general == least]
-    return search.told_apart(complete) if len(complete) > 1 else complete or found[:1]
+    found = [tested for tested in found if tested.complete] or found
+    least = min((tested.trial.general for tested in found), default=0)
+    found = [tested for tested in found if tested.trial.general == least]
+    return search.told_apart(found) if len(found) > 1 else found
+
+
+def _alike(one: Trial, other: Trial) -> bool:
+    """Whether two mistakes explain the same value of JAX, by changing the same call of torch."""
+    return (one.value, one.changed, one.row) == (other.value, other.changed, other.row)
 
 
 def _with_weights(draw: Draw, trial: Trial) -> Draw:
@@ -536,11 +557,6 @@ def _joined(mistakes: Iterable[Sequence[Change]]) -> list[Change]:
     return [change for changes in mistakes for change in changes]
 
 
-def _in_time(evidence: Evidence, trials: Iterable[Trial]) -> Iterator[Trial]:
-    """Yield trials as long as the proof has time for a search."""
-    return itertools.takewhile(lambda trial: evidence.may_search(trial.text), trials)
-
-
 def _guess(search: Search, found: Sequence[Tested]) -> Guess:
     trial, changes, result, complete, needed, _ = found[0]
     key = None if trial.row is None else search.spot(trial.row).key
@@ -553,8 +569,9 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
     texts = [tested.trial.text for tested in found]
     tried = tuple(text for text in search.tried if text not in texts)
     line = search.run.values[trial.value if trial.changed < 0 else trial.changed].line
-    alone = len(set(texts)) == 1
-    tested = trial.tested if alone else "rerunning torch with any of these changes"
+    one = len(set(texts)) == 1
+    alone = one and not search.cut
+    tested = trial.tested if one else "rerunning torch with any of these changes"
     return Guess(
         value,
         key,
@@ -565,7 +582,7 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
         line,
         complete,
         needed,
-        alone and complete,
+        alone,
         changes,
         trial.partial,
     )

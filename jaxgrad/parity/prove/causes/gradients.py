@@ -67,7 +67,7 @@ def _chosen(case: Case) -> Explanation | None:
         return hook
     use, tie = _missing_stops(case), _ties(case)
     detach = _straight(case) or (_in_torch(case) if case.evidence.rerunnable else None)
-    if detach is not None and use is not None and len(detach.fixed) >= len(use.fixed):
+    if detach is not None and use is not None and detach.fixed >= use.fixed:
         use = _paired(detach, use)
     hooks = hook_causes.in_torch(case) if case.evidence.rerunnable else []
     found = [x for x in (stop, hook, *hooks, use or detach, tie) if x is not None]

@@ -232,15 +232,17 @@ def cause(evidence: Evidence, training: Training, total: int, share: float) -> t
         return "", False
     allowed = min(_TOLERANCE, share / MARGIN)
     numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trained).numbers()
-    found = []
+    found, every = [], True
     for variant in hypotheses(evidence, training, numbers, total):
         if not evidence.may_search(variant.text):
+            every = False
             break
         with warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore")
             if replay(evidence, variant.training, total, allowed) is None:
                 found.append(variant)
-    return settled([x.text for x in distinct(evidence, found, total)], _REPLAYED)
+    texts = [x.text for x in distinct(evidence, found, total)]
+    return settled(texts, _REPLAYED, every=every)
 
 
 def hypotheses(

@@ -9,6 +9,7 @@ import copy
 import itertools
 from typing import NamedTuple
 
+from jaxgrad.parity.prove.causes.outputs import explained
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.weights import swaps
 
@@ -25,11 +26,12 @@ class Swap(NamedTuple):
     text: str
 
 
-def find(evidence: Evidence, *, named: bool) -> Swap | None:
+def find(evidence: Evidence, draw: int, *, named: bool) -> Swap | None:
     """Return the weights that are swapped, if every output then agrees with torch's.
 
     Args:
-        evidence: All runs, on which an output differs.
+        evidence: All runs.
+        draw: The number of a draw on which an output differs.
         named: Whether to try exchanges that the names of the leaves suggest, or the others.
     """
     mapped = evidence.port.weights
@@ -37,8 +39,10 @@ def find(evidence: Evidence, *, named: bool) -> Swap | None:
     size = sum(x.size for x in mapped.leaves)
     runs = min(RUNS, _WORK // max(1, size))
     for order in itertools.islice(swaps.orders(mapped, named=named), runs):
+        if not evidence.may_search("exchanged weights"):
+            return None
         port.weights = swaps.arranged(mapped, order)
-        if all(drawn.agrees(port.watch(drawn.draw).outputs) for drawn in evidence.drawn):
+        if explained(evidence, draw, lambda k: port.watch(evidence.draws[k]).outputs):
             i, k = next((i, k) for i, k in enumerate(order) if i != k)
             tested = "with these exchanged, every output agrees with torch's"
             text = f"{swaps.described(mapped, order)} ({tested})"

@@ -56,6 +56,7 @@ class Search:
     ) -> None:  # fmt: skip
         self.evidence, self.training, self.paths = evidence, training, paths
         self.compare, self.step, self.last = compare, step, max(paths.torch)
+        self.every = True  # whether every change was tried
 
     def guess(self, name: str) -> tuple[str, bool]:
         """Describe the change with which torch would train as JAX does; whether it is confirmed.
@@ -73,16 +74,17 @@ class Search:
     def _tested(self) -> tuple[str, bool]:
         found, partial = self._accepted(self.training, None, self.paths, self.step)
         if found:
-            return settled(self._texts(found), TESTED)
+            return settled(self._texts(found), TESTED, every=self.every)
         partial = list({_setting(p.variant.text): p for p in partial}.values())
         pairs = []
         for first in partial[:_PAIRS]:
             variant = first.variant
             found, _ = self._accepted(variant.training, variant.clip, first.paths, first.step)
             texts = self._texts(found)
-            pairs += [f"{variant.text}, and from step {first.step} on {text}" for text in texts]
+            seen = f"seen from step {first.step} on"
+            pairs += [f"{variant.text}, and {text}, {seen}" for text in texts]
         if pairs:
-            cause, confirmed = settled(pairs, TESTED)
+            cause, confirmed = settled(pairs, TESTED, every=self.every)
             return cause.replace("with this change", "with both changes"), confirmed
         if len(partial) != 1:
             return "", False
@@ -117,6 +119,7 @@ class Search:
             early = whole
         for tried in self._variants(training, paths):
             if not self.evidence.may_search(tried.text):
+                self.every = False
                 break
             if clip is not None and tried.clip is not None:
                 continue
@@ -127,6 +130,7 @@ class Search:
                 continue
             if step < self.last:
                 if not self.evidence.may_search(tried.text):
+                    self.every = False
                     break
                 changed = self._rerun(variant, paths, self.last)
                 if changed is None:
@@ -283,11 +287,11 @@ def _rates(evidence: Evidence, training: Training, paths: Trajectories) -> Itera
             count = len(paths.torch)
             text += " in the compared step" if count == 1 else f" in the {count} compared steps"
         yield variants.Variant(text, changed)
-        rates = schedules.used_rates(evidence, training, max(paths.torch) + 1)
-        ahead = np.allclose(rates[1:], factor * rates[:-1], rtol=1e-6, atol=0.0)
-        if training.scheduler is None and ahead:
-            text = "the schedule is one step ahead of torch's"
-            yield variants.Variant(text, changed, schedule=True)
+        if training.scheduler is None:
+            rates = schedules.used_rates(evidence, training, max(paths.torch) + 1)
+            if np.allclose(rates[1:], factor * rates[:-1], rtol=1e-6, atol=0.0):
+                text = "the schedule is one step ahead of torch's"
+                yield variants.Variant(text, changed, schedule=True)
 
 
 def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iterator[Variant]:

@@ -52,7 +52,9 @@ def _judged(evidence: Evidence) -> Judgement:
         if draw:
             text += " with redrawn weights and inputs, but not with the given ones"
         return Judgement(
-            Surface("forward", "fail", text, rows, located.findings), notes, located.mistakes
+            Surface("forward", "fail", text, rows, located.findings),
+            notes,
+            located.mistakes if located.confirmed else None,
         )
     every = [evidence.judge_outputs(k, run.outputs) for k, run in enumerate(evidence.jax_runs)]
     noisy = next(((k, j) for k, each in enumerate(every) for j in each
@@ -79,6 +81,7 @@ class Located(NamedTuple):
 
     findings: tuple[Finding, ...]
     mistakes: Mistakes | None = None  # with which torch has all outputs of JAX, if they are known
+    confirmed: bool = False  # whether no others explain the outputs as well
 
 
 def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Located:
@@ -96,15 +99,16 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Located:
         if guess is None:
             return Located((first or finding,))
         if guess.complete:
-            return Located((finding,), guess.mistakes(used))
+            return Located((finding,), guess.mistakes(used), guess.confirmed)
         rest = _next(used, guess.changes) if guess.changes else None
         if rest is not None and rest.mistakes is not None:
             if guess.changes not in rest.mistakes.changes:  # the later ones explain everything
                 return rest
             them = "change" if len(rest.findings) == 1 else "changes"
             cause = guess.cause(f", and with the {them} below its outputs")
-            sure = dataclasses.replace(finding, cause=cause, tested=True)
-            return Located((sure, *rest.findings), rest.mistakes)
+            before = dataclasses.replace(finding, cause=cause, tested=guess.alone)
+            confirmed = guess.alone and rest.confirmed
+            return Located((before, *rest.findings), rest.mistakes, confirmed)
         if not guess.weak:
             first = first or finding
     return Located((first or _plain(wrong[0]),))
@@ -216,7 +220,7 @@ def _finding(
     cause = guess.cause(partial) if guess is not None else ""
     confirmed = guess is not None and guess.confirmed
     if not cause and not evidence.mistakes:
-        swap = swapped_weights.find(evidence, named=False)
+        swap = swapped_weights.find(evidence, draw, named=False)
         cause, confirmed = ("", False) if swap is None else (swap.text, True)
     reads = start if cause else starts[0]  # a step on the way to a constant may differ
     table = unequal_constants.find(evidence, draw, reads)
@@ -248,7 +252,7 @@ def _in_port(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding 
     run, program, bad = evidence.runs[draw], evidence.port.program, wrong[0]
     ends, _ = _ends(evidence, draw, wrong)
     text = f"{bad.name} is off by {bad.share:.2g} (relative to its scale)"
-    swap = swapped_weights.find(evidence, named=True)
+    swap = swapped_weights.find(evidence, draw, named=True)
     if swap is not None:
         return Finding("forward", swap.torch, swap.jax, text, cause=swap.text, tested=True,
                        **bad.worst)  # fmt: skip

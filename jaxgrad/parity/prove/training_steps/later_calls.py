@@ -77,7 +77,7 @@ def surface(evidence: Evidence, request: Request, accepted: bool = False) -> Sur
             judged = _judged(taken, count, outputs, len(mode.out_paths))
             wrong = [Difference(j, "") for j in judged if j.verdict == "fail"]
             if wrong:
-                return _fail(wrong, f"in eval mode after {count} calls", count)
+                return _fail(wrong, f"in eval mode after {count} calls", count, _EVAL)
             text += ", and so do the outputs of a further call in eval mode"
     return Surface("updates", "pass", text)
 
@@ -173,15 +173,21 @@ def _judged(taken: Calls, number: int, outputs: Sequence[np.ndarray], count: int
     return judged
 
 
-def _fail(wrong: Sequence[Difference], when: str, calls: int) -> Surface:
+_LATER = (
+    "although the first call agrees: it depends on the state that the calls before it have left"
+)
+_EVAL = (
+    "although these calls agree in train mode: in eval mode the port computes something else, or "
+    "it reads state that the calls have left otherwise than torch"
+)
+
+
+def _fail(wrong: Sequence[Difference], when: str, calls: int, why: str = _LATER) -> Surface:
     judged, path = wrong[0]
     if path:
         text = f"the update in {calls} forward passes is off by {judged.share:.2g} (relative to it)"
     else:
-        text = (
-            f"the output {when} is off by {judged.share:.2g} (relative to its scale), although "
-            "the first call agrees: it depends on the state that the calls before it have left"
-        )
+        text = f"the output {when} is off by {judged.share:.2g} (relative to its scale), {why}"
     finding = Finding("updates", judged.name, path or judged.name, text, **judged.worst)
     names = ", ".join(dict.fromkeys(x.judged.name for x in wrong[:3]))
     summary = f"{names} {'differs' if len(wrong) == 1 else 'differ'} {when}"

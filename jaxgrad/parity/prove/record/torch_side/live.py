@@ -148,7 +148,8 @@ class Live:
     def replace(self, tables: Mapping[str, np.ndarray]) -> None:
         """Replace constants by the port's numbers, and make no allowance for their rounding."""
         self._settled = self._settled | set(tables)
-        self._attributes = {name: x for name, x in tables.items() if name not in self.state}
+        own = {name: x for name, x in tables.items() if name not in self.state}
+        self._attributes = {**self._attributes, **own}
         self.state = replaced(self.state, tables)
         self._load(self.state)
 
@@ -289,8 +290,8 @@ class Live:
         If `watched` names parameters, those of them that the run changes are recorded, and so are
         the attributes.
         """
-        options = self._options(draw) | options
-        options["changes"] = (*self._mistakes.joined, *options.get("changes", ()))
+        changes = (*self._mistakes.joined, *options.get("changes", ()))
+        options = self._options(draw) | options | {"changes": changes}
         self._kept |= options.get("keep", False)
         self._load(draw.state)
         before = {} if watched is None else left_behind.attributes(self.module)

@@ -12,7 +12,9 @@ from torch import nn
 
 from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove.causes import extra_masks
+from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.jax_side.sites import Injection, Site
+from jaxgrad.parity.prove.record.noise import Noise
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
@@ -103,17 +105,19 @@ def test_a_multiple_has_proportional_sums(print_, found):
 )
 def test_each_site_keeps_all_elements_in_turn(monkeypatch, right, key):
     """A port keeps what is below or above a threshold; at most twelve ways are tried."""
-    ways = [(SimpleNamespace(path=(n,)), f"way {n}") for n in range(20)]
+    ways = [(SimpleNamespace(path=(n,), shape=(2,)), f"way {n}") for n in range(20)]
     monkeypatch.setattr(extra_masks, "_injections", lambda evidence: iter(ways))
-    monkeypatch.setattr(
-        extra_masks, "_with_ones", lambda way, extra, draw, kept: (way, (extra.path, kept))
-    )
-    monkeypatch.setattr(
-        extra_masks, "_dropped", lambda _, number, drawn, path: 0 if drawn == right else None
-    )
+    monkeypatch.setattr(extra_masks, "_with_site", lambda way, extra, source: (way, source))
+
+    def dropped(evidence: Any, port: Any, number: int, ones: Any, path: Any) -> int | None:
+        assert port.injection == (f"way {path[0]}", 5)
+        return 0 if (path, ones.drawn[0]) == right else None
+
+    monkeypatch.setattr(extra_masks, "_dropped", dropped)
     monkeypatch.setattr(extra_masks, "place", lambda program, key: f"line {key[0][0]}")
     port = SimpleNamespace(injection="torch's", program=None)
-    evidence: Any = SimpleNamespace(port=port, draws=["draw"])
+    draws = [SimpleNamespace(noise=range(5))]
+    evidence: Any = SimpleNamespace(port=port, draws=draws, may_search=lambda *_: True)
     found = extra_masks.find(evidence, 0)
 
     assert port.injection == "torch's"
@@ -158,10 +162,7 @@ def test_the_values_behind_a_dropout_are_divided_by_its_factor(monkeypatch, righ
         tried.append(key)
         return key == keys[20 + right % 20] and right < 20 and scale == 0.25
 
-    def judge_outputs(number: int, agrees: bool) -> Any:
-        verdicts = ("pass", "inconclusive") if agrees else ("pass", "fail")
-        return [SimpleNamespace(verdict=verdict) for verdict in verdicts]
-
+    monkeypatch.setattr(extra_masks, "explained", lambda _, number, changed: changed(number))
     monkeypatch.setattr(extra_masks, "_multiples", lambda *_: [(7, 4.0)])
     flow = SimpleNamespace(
         order={key: n for n, key in enumerate(keys)},
@@ -169,7 +170,9 @@ def test_the_values_behind_a_dropout_are_divided_by_its_factor(monkeypatch, righ
     )
     prints = dict.fromkeys(keys, SUMS)
     port = SimpleNamespace(watch=lambda draw: SimpleNamespace(prints=prints), outputs=outputs)
-    evidence: Any = SimpleNamespace(port=port, flow=flow, judge_outputs=judge_outputs)
+    draws = [Draw({}, ()), Draw({}, (), 1)]
+    evidence: Any = SimpleNamespace(flow=flow, draws=draws, may_search=lambda *_: True)
 
-    assert extra_masks._dropped(evidence, 1, None, (3,)) == found  # pyright: ignore[reportArgumentType]
+    ones: Any = Noise("bernoulli", np.ones(2), np.ones(2))
+    assert extra_masks._dropped(evidence, port, 1, ones, (3,)) == found
     assert tried == keys[20 : 20 + (16 if found is None else right + 1)]

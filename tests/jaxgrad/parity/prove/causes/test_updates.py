@@ -487,7 +487,7 @@ def test_a_second_mistake_is_found_after_the_first(monkeypatch):
     cause, tried = searched(monkeypatch, moves, [2, 2, 3])
 
     both = "(rerunning torch with both changes reproduces JAX's weights)"
-    assert cause == (f"a, and from step 3 on b {both}", True)
+    assert cause == (f"a, and b, seen from step 3 on {both}", True)
     assert tried[-2:] == [("b", 3), ("fails", 3)]
 
 

@@ -153,8 +153,8 @@ def test_two_mistakes_are_found_one_after_the_other(arguments):
     report = proved(arguments, optimizer=training, steps=4)
     assert report.first.tested and report.first.text.startswith("the weight's change after step 2")
     assert report.first.cause == (
-        "momentum is 0.8, torch uses 0.9, and from step 3 on the schedule is missing (rerunning "
-        "torch with both changes reproduces JAX's weights)"
+        "momentum is 0.8, torch uses 0.9, and the schedule is missing, seen from step 3 on "
+        "(rerunning torch with both changes reproduces JAX's weights)"
     )
 
 
