@@ -7,6 +7,7 @@ each mask is drawn once more from numbers that are close to torch's probability.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from typing import Any
 
@@ -31,19 +32,21 @@ def surface(evidence: Evidence) -> Judgement | None:
         noise = draw.noise[int(sources.ravel()[0])]
         if np.prod(site.shape) > noise.drawn.size:
             text = (
-                f"torch draws {noise.name}, the port draws {list(site.shape)} numbers: one number "
-                "of torch's stands for several of the port's"
+                f"torch draws {noise.name}, the port draws {list(site.shape)} numbers: several "
+                "where torch draws one"
             )
             return _failed(evidence, noise, site.path, text)
         if noise.kind != "bernoulli":
             continue
-        injection = port.injection
-        port.injection = dataclasses.replace(injection, tight=site.path)
-        outputs = port.outputs(draw, {})
-        port.injection = injection
+        tight = copy.copy(port)  # it shares the compiled program
+        tight.injection = dataclasses.replace(port.injection, tight=site.path)
+        outputs = tight.outputs(draw, {})
         wrong = [j for j in evidence.judge_outputs(0, outputs) if j.verdict == "fail"]
         if wrong:
-            text = "torch's mask has another probability than the port's, although both scale alike"
+            text = (
+                "the port draws the mask with another probability than torch, although both "
+                "rescale by the same factor"
+            )
             return _failed(evidence, noise, site.path, text, **wrong[0].worst)
     return None
 

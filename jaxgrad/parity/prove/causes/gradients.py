@@ -201,7 +201,8 @@ def _straight(case: Case) -> Explanation | None:
     formulas = list(dict.fromkeys(straight_through.formula(run, i) for i in stops))
     text = (
         f"torch passes the gradient straight through at {' and at '.join(_in_words(case, stops))}, "
-        f"JAX does not (rerunning JAX so, {case.names(fixed)}); write {' and '.join(formulas)}"
+        f"JAX does not (rerunning JAX with this change, {case.names(fixed)}); write "
+        f"{' and '.join(formulas)}"
     )
     key = passing[0].path, 0
     settings = dict.fromkeys(passing, 1.0)
@@ -241,8 +242,8 @@ def _ties(case: Case) -> Explanation | None:
             version = convention(case.evidence.torch_side.versions["torch"])
             text = (
                 f"the operands of {name}imum are equal in some elements: JAX passes half of the "
-                f"gradient to each, torch {version} passes {torchs} of it here (rerunning JAX so, "
-                f'{case.names(fixed)}); `jaxgrad.parity.lint(..., torch="{version}")` names the '
+                f"gradient to each, torch {version} passes {torchs} of it here (rerunning JAX with "
+                f'this change, {case.names(fixed)}); `jaxgrad.parity.lint(..., torch="{version}")` names the '
                 "remedy"
             )
             gates_ = [gate for group in kept for gate in group]

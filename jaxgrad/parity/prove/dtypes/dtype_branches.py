@@ -46,15 +46,15 @@ def _note(evidence: Evidence, failed: bool) -> str:
     if _names(single) != _names(double):
         double = side.run(draw, keep=True, forward=True)
         position = _first_difference(single, double)
-        ours, theirs = (_described(run, position) for run in (single, double))
+        low, high = (_described(run, position) for run in (single, double))
         return (
-            f"torch takes another branch in float32 than in float64: {ours} in float32, and "
-            f"{theirs} in float64. The proof compares the branch that torch takes in float64"
+            f"torch takes a different branch in float32 than in float64: {low} in float32, and "
+            f"{high} in float64. The proof compares the branch that torch takes in float64"
         )
     changed = _changed(single.numbers, double.numbers)
     if failed and changed is not None:
         return (
-            f"torch uses another number in float32 than in float64: {changed[0]:g} in float32, "
+            f"torch uses a different number in float32 than in float64: {changed[0]:g} in float32, "
             f"and {changed[1]:g} in float64. The proof compares float64, so the port must take the "
             "number from the dtype too (for example from jnp.finfo(x.dtype))"
         )

@@ -78,7 +78,10 @@ def surface(evidence: Evidence, asked: bool = True) -> Judgement | None:
     if kept[0]:
         text = "neither torch's forward pass nor the port changes any state"
         return Judgement(Surface("updates", "pass", text), notes)
-    text = "the new state holds nothing of torch's, and torch's forward pass changes nothing"
+    text = (
+        "no leaf of the new state belongs to a torch buffer or parameter, and torch's forward pass "
+        "changes nothing"
+    )
     return Judgement(Surface("updates", "not judged", text), notes)
 
 
@@ -371,7 +374,7 @@ def _finding(evidence: Evidence, draw: int, compared: Compared) -> Finding:
         return Finding("updates", j.name, path, text, **j.worst)
     changed = isinstance(left.after, np.ndarray) and np.shape(left.before) == left.after.shape
     if not changed or not _is_number(left.after) or kind == "attribute":
-        text = f"the {kind} has another value after one forward pass"
+        text = f"the {kind} differs after one forward pass"
         return Finding("updates", j.name, path, text, **j.worst)
     text = (
         f"the {kind}'s update in one forward pass is off by {j.share:.2g} (relative to the update)"
@@ -402,18 +405,19 @@ def _cause(evidence: Evidence, draw: int, name: str, actual: np.ndarray) -> str:
     if not momentum:
         return ""
     batch = (after - (1 - momentum) * before) / momentum
-    if np.allclose(actual, momentum * before + (1 - momentum) * batch, rtol=1e-9):
+    if np.allclose(actual, momentum * before + (1 - momentum) * batch, rtol=1e-9, atol=0):
         return f"the momentum is inverted: torch uses {momentum:g}, JAX uses {1 - momentum:g}"
     step, own = actual - before, batch - before
     share = float(np.vdot(own, step) / (np.vdot(own, own) or 1.0))
-    if np.allclose(step, share * own, rtol=1e-9) and 0 < share < 1 and np.size(own) > 1:
+    if np.allclose(step, share * own, rtol=1e-9, atol=0) and 0 < share < 1 and np.size(own) > 1:
         return (
             f"the momentum is {share:.6g}, torch uses {momentum:g} (flax and optax count the part "
             f"that stays: {1 - momentum:g} is torch's {momentum:g})"
         )
     biased = (actual - (1 - momentum) * before) / momentum
     factor = biased / batch
-    if np.allclose(factor, factor.flat[0], rtol=1e-9) and 0.4 < factor.flat[0] < 1:
+    same = name.endswith("running_var") and np.allclose(factor, factor.flat[0], rtol=1e-9, atol=0)
+    if same and 0.4 < factor.flat[0] < 1:
         n = round(1 / (1 - float(factor.flat[0])))
         return f"the variance is divided by N = {n}, torch's running variance by N - 1"
     return ""

@@ -24,10 +24,10 @@ def clips(training: Training, numbers: Sequence[float]) -> Iterator[Variant]:
     """Yield other maximum norms of the gradients."""
     clip = nn.utils.clip_grad_norm_
     own = training.clip if isinstance(training.clip, float | int) else None
-    torchs = "another one" if own is None else f"{own:g}"
+    torchs = "torch clips to another norm" if own is None else f"torch's is {own:g}"
     for number in numbers:
         if number > 0 and number != own:
-            text = f"the gradients are clipped to the norm {number:g}, torch's is {torchs}"
+            text = f"the gradients are clipped to the norm {number:g}, {torchs}"
             yield Variant(text, training, lambda ps, _, *__, n=number, **___: clip_as_optax(ps, n))
             yield Variant(text, training, lambda ps, _, *__, n=number, **___: clip(ps, n))
 

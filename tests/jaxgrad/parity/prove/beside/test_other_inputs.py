@@ -53,6 +53,20 @@ def test_a_second_batch_size_is_tried():
     )
 
 
+def test_an_edit_for_another_batch_size_is_proved_too():
+    """`jnp.sigmoid` does not exist, so a suggestion to write it must not be printed."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(3, 4), nn.Sigmoid())
+
+    def port(p: Any, x: Any) -> Any:
+        y = x @ p["0.weight"].T + p["0.bias"]
+        return jax.nn.sigmoid(y) if x.shape[0] == 4 else jnp.tanh(y)
+
+    first = prove(module, port, arrays(module), (draw(4, 3),)).first
+    assert first is not None and first.surface == "forward"
+    assert first.edit is None or "jnp.sigmoid" not in str(first.edit)
+
+
 def test_a_port_for_one_batch_size_is_noted():
     """A port that raises on another batch size passes, and a note says which size it rejects."""
     report = proved(lambda p, x: port(p, x.reshape(4, 3)))

@@ -1,5 +1,6 @@
 """Every mistake is named where it was made, if torch with this mistake has all outputs of JAX."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from jaxgrad.parity import prove
+from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.report import Finding, Report
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 from tests.jaxgrad.parity.prove.surfaces._models import Row, proved
@@ -648,6 +650,34 @@ def test_larger_numbers_tell_mistakes_apart():
     """A relu and a relu6 are equal on the numbers of the proof."""
     (finding,) = forward(proved(functional.softplus, jax.nn.relu))
     assert told(finding) == "the activation is relu, torch uses softplus"
+
+
+def relu6_and_eps(x: Any) -> Any:
+    """Take the wrong activation, and then a norm with another eps."""
+    return normed(jax.nn.relu6(x), eps=1e-3)
+
+
+def silu_and_norm(x: Any) -> Any:
+    return functional.layer_norm(functional.silu(x), (6,))
+
+
+def test_the_first_of_two_mistakes_has_alternatives_too():
+    """A relu and a relu6 are equal here; larger numbers tell that the port has a relu6."""
+    first, second = forward(proved(silu_and_norm, relu6_and_eps))
+
+    assert told(first) == "the activation is relu6, torch uses silu" and first.tested
+    assert told(second).startswith("eps is 0.001, torch uses 1e-05") and second.tested
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4, 6, 8, 12])
+def test_a_search_that_is_cut_short_confirms_nothing_that_is_false(monkeypatch, most):
+    """After some trials there is no time left; then no mistake is called the cause."""
+    left = itertools.count(most, -1)
+    monkeypatch.setattr(Evidence, "may_search", lambda *_, **__: next(left) > 0)
+    report = proved(functional.silu, jax.nn.relu6)
+
+    assert report.first is not None
+    assert not report.first.tested or "is relu6," in report.first.cause
 
 
 def test_mistakes_that_no_number_tells_apart_are_all_printed():

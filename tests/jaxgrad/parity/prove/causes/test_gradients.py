@@ -201,7 +201,7 @@ def test_the_gradient_at_a_tie_is_named():
 
     assert first is not None
     version = convention()
-    cause = f"torch {version} passes none of it here (rerunning JAX so, all gradients agree)"
+    cause = f"torch {version} passes none of it here (rerunning JAX with this change, all gradients agree)"
     assert cause in first.cause and f'lint(..., torch="{version}")` names the remedy' in first.cause
 
 
@@ -430,7 +430,10 @@ def test_ties_get_all_of_the_gradient(largest):
     first = prove(Clamped(), port, arrays(Clamped()), (draw(2, 3),)).first
     version = convention()
     assert first is not None and first.tested
-    assert f"torch {version} passes all of it here (rerunning JAX so, all gradients" in first.cause
+    assert (
+        f"torch {version} passes all of it here (rerunning JAX with this change, all gradients"
+        in first.cause
+    )
 
 
 def hard(through: Callable[[Any, Any], Any], detached: Callable[[Any, Any], Any]) -> Report:
@@ -474,5 +477,7 @@ def test_a_lost_straight_through_estimator_is_named(detached):
     assert first.cause.startswith(
         "torch passes the gradient straight through at test_gradients.py:"
     )
-    assert "(rerunning JAX so, all gradients agree); write x + lax.stop_" in first.cause
+    assert (
+        "(rerunning JAX with this change, all gradients agree); write x + lax.stop_" in first.cause
+    )
     assert "add a stop_gradient" not in str(report)

@@ -240,6 +240,27 @@ def test_a_clip_that_changes_no_gradient_is_not_confirmed(evidence: Evidence):
     assert "each weight's gradient is clipped by its own norm" in finding.cause
 
 
+def test_a_scheduler_that_ends_with_the_last_step_is_searched(evidence: Evidence):
+    """A OneCycleLR raises if it is asked for a rate after its last step."""
+
+    def one_cycle(optimizer: Any) -> Any:
+        schedule = torch.optim.lr_scheduler.OneCycleLR
+        return schedule(optimizer, 0.1, total_steps=3, cycle_momentum=False)
+
+    made = torch.optim.SGD([torch.zeros(1)], 0.1)
+    scheduler, rates = one_cycle(made), []
+    for _ in range(3):
+        rates.append(2 * made.param_groups[0]["lr"])
+        made.step()
+        scheduler.step()
+    table = jnp.array(rates)
+    training = Training(sgd, optax.sgd(lambda n: table[jnp.minimum(n, 2)]), scheduler=one_cycle)
+    finding = updated(evidence, training, 3).findings[0]
+
+    assert "the learning rate is 2 times torch's" in finding.cause
+    assert "bug in jaxgrad" not in finding.cause
+
+
 def exponential(parameters: Any) -> Any:
     """Return an optimizer that steps a scheduler of its own."""
     optimizer = torch.optim.SGD(parameters, 0.1)
