@@ -243,8 +243,8 @@ def _ties(case: Case) -> Explanation | None:
             text = (
                 f"the operands of {name}imum are equal in some elements: JAX passes half of the "
                 f"gradient to each, torch {version} passes {torchs} of it here (rerunning JAX with "
-                f'this change, {case.names(fixed)}); `jaxgrad.parity.lint(..., torch="{version}")` names the '
-                "remedy"
+                f"this change, {case.names(fixed)}); "
+                f'`jaxgrad.parity.lint(..., torch="{version}")` names the remedy'
             )
             gates_ = [gate for group in kept for gate in group]
             settings = dict.fromkeys(gates_, number)

@@ -272,7 +272,7 @@ def test_a_mask_with_more_numbers_than_torchs_is_found():
     assert prove(module, apply, arrays(module), (x,)).verdict == "pass"
     report = prove(module, functools.partial(apply, wrong=True), arrays(module), (x,))
     assert report.verdict == "fail" and report.first is not None
-    assert report.first.torch == "1" and "stands for several of the port's" in report.first.text
+    assert report.first.torch == "1" and "several where torch draws one" in report.first.text
 
 
 def test_numbers_that_cannot_be_given_are_named(net):
