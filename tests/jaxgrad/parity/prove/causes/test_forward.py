@@ -652,18 +652,15 @@ def test_larger_numbers_tell_mistakes_apart():
     assert told(finding) == "the activation is relu, torch uses softplus"
 
 
-def relu6_and_eps(x: Any) -> Any:
-    """Take the wrong activation, and then a norm with another eps."""
-    return normed(jax.nn.relu6(x), eps=1e-3)
-
-
-def silu_and_norm(x: Any) -> Any:
-    return functional.layer_norm(functional.silu(x), (6,))
-
-
 def test_the_first_of_two_mistakes_has_alternatives_too():
     """A relu and a relu6 are equal here; larger numbers tell that the port has a relu6."""
-    first, second = forward(proved(silu_and_norm, relu6_and_eps))
+    first, second = forward(
+        proved(
+            lambda x, w: functional.layer_norm(functional.silu(x) @ w, (6,)),
+            lambda x, w: normed(jax.nn.relu6(x) @ w, eps=1e-3),
+            (6, 6),
+        )
+    )
 
     assert told(first) == "the activation is relu6, torch uses silu" and first.tested
     assert told(second).startswith("eps is 0.001, torch uses 1e-05") and second.tested
