@@ -16,7 +16,7 @@ from typing import Any
 
 
 BLOCK = re.compile(r"```python\n(.*?)```\n(?:\n```text\n(.*?)```\n)?", re.DOTALL)
-TIMES = re.compile(r"^[\d.]+ s: .*\n", re.MULTILINE)  # the last line of a report
+TIMES = re.compile(r"^[\d.]+ s(?:: .*)?\n", re.MULTILINE)  # the last line of a report
 
 
 def of_any_torch(text: str) -> str:

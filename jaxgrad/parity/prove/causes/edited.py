@@ -68,7 +68,10 @@ def _mends(evidence: Evidence, request: Request, finding: Finding, edit: Edit) -
 def _wrong(evidence: Evidence) -> set[str]:
     """Return the names of the gradients that differ on a draw, or that only one program has."""
     wrong = {j.name for each in evidence.judged_gradients for j in each if j.verdict == "fail"}
-    for name, gradient in evidence.runs[0].grads.items():
+    run = evidence.runs[0]
+    if all(gradient is None for gradient in run.grads.values()):  # they agreed, and were dropped
+        run = evidence.torch_side.run(evidence.draws[0])
+    for name, gradient in run.grads.items():
         leaves = evidence.port.weights.leaves_of(name)
         if leaves and (gradient is None) == any(evidence.port.reachable[i] for i in leaves):
             wrong.add(name)
@@ -121,9 +124,22 @@ def applied(edit: Edit) -> Iterator[bool]:
 
 
 def _alike(a: types.CodeType, b: types.CodeType) -> bool:
-    """Whether two codes are those of one function, whatever flags the file was compiled with."""
-    kept = ("co_qualname", "co_firstlineno", "co_code", "co_names")
-    return all(getattr(a, name) == getattr(b, name) for name in kept)
+    """Whether two codes are those of one function, whatever flags the file was compiled with.
+
+    The instructions may differ: Python calls `jnp.exp` otherwise if the import of `jnp` is in the
+    compiled text.
+    """
+    return _described(a) == _described(b)
+
+
+def _described(code: types.CodeType) -> tuple[object, ...]:
+    """Return the name, the names in it, the constants and the lines of a code."""
+    constants = [repr(x) for x in code.co_consts if not isinstance(x, types.CodeType)]
+    lines = {line for *_, line in code.co_lines()}
+    return (
+        *(code.co_qualname, code.co_firstlineno, code.co_varnames),
+        *(sorted(code.co_names), sorted(constants), lines),
+    )
 
 
 def _changed(function: types.FunctionType, old: Definition, new: Definition) -> Body | None:
