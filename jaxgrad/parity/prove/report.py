@@ -20,7 +20,7 @@ from jaxgrad.parity.prove.record.torch_side.values import Mistakes
 SURFACES = ("structure", "forward", "backward", "gradients", "updates", "precision")
 ACCEPT = "accept="  # the place in JAX of a waiver that is out of date
 FOLLOWS = "follows from the first divergence"
-UNMATCHED = "torch modules without a matching JAX value (fused or inlined; not an error)"
+UNMATCHED = "torch modules without a matching JAX value (a right port may fuse or inline them)"
 NO_OPTIMIZER = "no optimizer= was given"  # why the updates were not judged
 _ORDER = ("error", "fail", "inconclusive", "pass")
 

@@ -65,6 +65,7 @@ class Guess(NamedTuple):
     alone: bool = False  # whether no other mistake explains as much, and all were tried
     changes: tuple[Change, ...] = ()  # with which torch makes it too; of calls alone
     weak: bool = False  # whether a correct port may compute what the mistake computes
+    seen: bool = True  # whether JAX has the value that it gives, or all outputs
 
     @property
     def confirmed(self) -> bool:
@@ -585,6 +586,7 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
         alone,
         changes,
         trial.partial,
+        complete or trial.row is not None,
     )
 
 

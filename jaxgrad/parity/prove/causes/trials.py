@@ -198,7 +198,10 @@ def rewired(
                 live = [read if n in places else x for n, x in enumerate(args)]
                 return func(*live, **kwargs)
 
-            text = f"JAX's {value.op} reads {_named(run, k)}, torch's reads {_named(run, old)}"
+            read, torchs = _named(run, k), _named(run, old)
+            if read == torchs:
+                read, torchs = (f"{_named(run, n)} at {run.values[n].line}" for n in (k, old))
+            text = f"JAX's {value.op} reads {read}, torch's reads {torchs}"
             yield Trial(i, text, (Change(value.call_number, call, (k,)),)), out.detach().numpy()
 
 

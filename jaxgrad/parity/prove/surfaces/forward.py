@@ -109,8 +109,8 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Located:
             before = dataclasses.replace(finding, cause=cause, tested=guess.alone)
             confirmed = guess.alone and rest.confirmed
             return Located((before, *rest.findings), rest.mistakes, confirmed)
-        if not guess.weak:
-            first = first or finding
+        if not guess.weak and first is None:
+            first = finding if guess.seen else dataclasses.replace(finding, cause="", edit=None)
     return Located((first or _plain(wrong[0]),))
 
 
@@ -282,7 +282,7 @@ def _found(run: TorchRun, alignment: Alignment, start: int, key: Key | None = No
     output = f"{list(value.shape)} output"
     if not all(alignment.visible(i) for i in value.inputs if i not in given):
         return f"the {output} of torch's {value.op} does not occur in the JAX program."
-    every = "every floating input" if value.unchecked else "every input"
+    every = "every floating input" if value.unchecked or value.integers else "every input"
     return (
         f"{every} of torch's {value.op} also occurs in the JAX program, but its {output} does not."
     )

@@ -402,7 +402,7 @@ def _cause(evidence: Evidence, draw: int, name: str, actual: np.ndarray) -> str:
         return ""
     modules = dict(evidence.torch_side.module.named_modules())
     momentum = getattr(modules.get(module), "momentum", None)
-    if not momentum:
+    if not isinstance(momentum, float | int) or not momentum:
         return ""
     batch = (after - (1 - momentum) * before) / momentum
     if np.allclose(actual, momentum * before + (1 - momentum) * batch, rtol=1e-9, atol=0):

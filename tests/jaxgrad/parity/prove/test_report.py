@@ -54,7 +54,7 @@ def test_unmatched_modules_are_listed():
     text = str(Report("pass", {}, not_visible=tuple("abcdefghij")))
 
     assert (
-        "torch modules without a matching JAX value (fused or inlined; not an error): "
+        "torch modules without a matching JAX value (a right port may fuse or inline them): "
         "a, b, c, d, e, f, g, h and 2 more"
     ) in text
 

@@ -57,7 +57,7 @@ class Injection:
                 )
                 parts.append(arranged(x, site.shape, swapped=self.swapped))
             if all(part is not None for part in parts):
-                injected[site.path] = np.stack(parts).reshape(*site.lengths, *site.shape)
+                injected[site.path] = np.stack(parts).reshape((*site.lengths, *site.shape))
         return injected
 
     @property

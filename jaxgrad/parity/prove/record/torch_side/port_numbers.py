@@ -41,7 +41,7 @@ def settings(training: Training, module: nn.Module, numbers: Sequence[float]) ->
             if not _is_real(used) or name in ("lr", "weight_decay"):
                 continue
             label = f"beta{k + 1}" if name == "betas" else f"{name}[{k}]" if pair else name
-            for number in (x for x in numbers if x != used):
+            for number in (x for x in numbers if x != used and (name != "betas" or 0 <= x < 1)):
                 new = _changed(k, number) if pair else number
                 text = f"{label} is {number:g}, torch uses {used:g}"
                 yield Variant(text, with_settings(training, **{name: new}))

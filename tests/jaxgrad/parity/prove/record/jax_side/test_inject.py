@@ -227,6 +227,27 @@ class Layers(nn.Module):
         return x
 
 
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_one_number_may_be_drawn_without_a_shape(shape):
+    """A layer that is skipped at random needs a single number."""
+
+    class Skipped(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(6, 6)
+
+        def forward(self, x):
+            return x if torch.rand(()) < 0.3 else x + self.layer(x)
+
+    def port(p: Any, x: Any) -> Any:
+        drawn = jax.random.uniform(KEY, shape)
+        return jnp.where(drawn < 0.3, x, x + x @ p["layer.weight"].T + p["layer.bias"])
+
+    torch.manual_seed(0)
+    module = Skipped()
+    assert prove(module, port, arrays(module), (X,)).verdict == "pass"
+
+
 def test_each_iteration_of_a_scan_draws_torchs_mask():
     """A port that scans over its layers and splits its key in each step passes."""
     torch.manual_seed(0)
