@@ -16,7 +16,8 @@ import numpy as np
 from jax import lax
 
 from jaxgrad._core.jaxpr import Path, abstract, is_inexact
-from jaxgrad.parity.compiling import differentiates_a_maximum, quick_jit
+from jaxgrad.parity import maxima
+from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.prove.record.jax_side import evaluation, lifting
 from jaxgrad.parity.prove.record.jax_side.evaluation import scale_cotangent
 from jaxgrad.parity.prove.record.jax_side.flow import Flow, leaf_key
@@ -187,16 +188,15 @@ class Gated:
     def _shows_maximum(self, settings: Mapping[Gate, float]) -> bool:
         """Whether a stop_gradient is opened that may hide the derivative of a maximum."""
         opens = any(gate.kind == "stop" and on for gate, on in settings.items())
-        equations = self.port.program.equations.values() if opens else ()
-        return any(eqn.primitive.name in ("reduce_max", "reduce_min") for eqn in equations)
+        return opens and maxima.any_in_rules(self.port.program.jaxpr)
 
     @functools.cached_property
     def _differentiate(self) -> Callable[..., Any]:
-        return self._compiled(differentiates_a_maximum(self.port.program.jaxpr))
+        return self._compiled(maxima.differentiated(self.port.program.jaxpr).in_rules)
 
     @functools.cached_property
     def _opened(self) -> Callable[..., Any]:
-        """The same with the options for a maximum that an opened stop_gradient may hide."""
+        """The same with the options for a maximum with a rule, which a stop_gradient may hide."""
         return self._compiled(True)
 
     def _compiled(self, compares: bool) -> Callable[..., Any]:
@@ -238,7 +238,7 @@ class Gated:
                 leaves = [n if x is None else x for x, n in pairs]
                 shared.update({leaf_key(i)[0]: [x] for i, x in enumerate(leaves)})
                 outs = evaluation.run_watched(
-                    program, leaves, slots=slots, noise=noise, compute=compute
+                    program, leaves, slots=slots, noise=noise, compute=compute, pins=True
                 ).outputs
                 return port.objective(outs, cotangents), outs
 

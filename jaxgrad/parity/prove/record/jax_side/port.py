@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.jaxpr import Path, abstract
-from jaxgrad.parity.compiling import differentiates_a_maximum, quick_jit
+from jaxgrad.parity import maxima
+from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.record.jax_side import evaluation
@@ -201,6 +202,8 @@ class Port:
         return self._derivative(rounds=True)
 
     def _derivative(self, *, rounds: bool = False) -> Callable[..., Any]:
+        compared = maxima.differentiated(self.program.jaxpr)
+
         def run(
             integers: Any, floats: Any, cotangents: Any, slots: Any, scales: Any, noise: Any
         ) -> Any:
@@ -212,15 +215,15 @@ class Port:
                 outputs = evaluation.run_watched(
                     self.program, leaves, slots=slots, scales=of_values,
                     cotangent_scales=of_cotangents, noise=noise, rounds=rounds,
+                    pins=compared.plain,
                 ).outputs  # fmt: skip
                 return self.objective(outputs, cotangents), outputs
 
             return jax.grad(objective, (0, 1), has_aux=True)(floats, slots)
 
         donate = (1,)  # the gradients take it
-        compares = differentiates_a_maximum(self.program.jaxpr)
         equations = self.program.equations.values()
-        return quick_jit(run, equations, donate, differentiates=True, compares=compares)
+        return quick_jit(run, equations, donate, differentiates=True, compares=compared.in_rules)
 
     def gradients(
         self,
