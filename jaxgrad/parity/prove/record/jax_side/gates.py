@@ -123,11 +123,11 @@ def straight(flow: Flow, x: Sequence[Key], y: Sequence[Key]) -> list[Gate]:
 class Gated:
     """The port's gradients as a function of the settings of some gates."""
 
-    def __init__(self, port: Port, gates: Sequence[Gate]):
-        self.port, self.gates = port, tuple(dict.fromkeys(gates))
+    def __init__(self, port: Port, gates: Sequence[Gate], slots: Sequence[Key] = ()):
+        self.port, self.gates, self.slots = port, tuple(dict.fromkeys(gates)), tuple(slots)
 
     def gradients(
-        self, draw: Draw, settings: Mapping[Gate, float], slots: Sequence[Key] = ()
+        self, draw: Draw, settings: Mapping[Gate, float], slots: Sequence[Key] | None = None
     ) -> Gradients:
         """Return the gradients on a draw with some gates set.
 
@@ -135,10 +135,10 @@ class Gated:
             draw: Random weights and inputs.
             settings: 0 closes a use. 1 opens a stop_gradient, drops the elements that are not
                 finite, merges hooks, or passes a gradient straight through.
-            slots: Values whose cotangents are returned too.
+            slots: Values whose cotangents are returned too; by default those of this object.
         """
         differentiate = self._opened if self._shows_maximum(settings) else self._differentiate
-        arguments = self._arguments(draw, settings, slots)
+        arguments = self._arguments(draw, settings, self.slots if slots is None else slots)
         (grads, cotangents), outputs = differentiate(*arguments)
         leaves = [None if g is None else np.conj(np.asarray(g)) for g in grads]
         values = {key: np.conj(np.asarray(x)) for key, x in cotangents.items()}
@@ -148,10 +148,13 @@ class Gated:
         """Drop the stop_gradients that hide a value that JAX cannot differentiate.
 
         An example is a reduction of values together with their indices. JAX raises an error if such
-        a stop_gradient is opened, and the error would end the search for any other cause.
+        a stop_gradient is opened, and the error would end the search for any other cause. The slots
+        are dropped if their values are used in such a way.
         """
         if self._traces(draw):
             return self
+        if self.slots:
+            return Gated(self.port, self.gates).differentiable(draw)
         rest = [gate for gate in self.gates if gate.kind != "stop"]
         opened = [gate for gate in self.gates if gate.kind == "stop"]
         return Gated(self.port, [*_openable(self.port, draw, opened), *rest])
@@ -159,7 +162,7 @@ class Gated:
     def _traces(self, draw: Draw) -> bool:
         """Whether JAX has all derivatives that the gates need."""
         try:
-            self._differentiate.eval_shape(*self._arguments(draw, {}, ()))  # pyright: ignore[reportFunctionMemberAccess]
+            self._differentiate.eval_shape(*self._arguments(draw, {}, self.slots))  # pyright: ignore[reportFunctionMemberAccess]
         except Exception:
             return False
         return True

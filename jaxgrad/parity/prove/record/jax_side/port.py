@@ -22,6 +22,7 @@ from jaxgrad.parity.prove.record.jax_side import program as jax_program
 from jaxgrad.parity.prove.record.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key, Spot
 from jaxgrad.parity.prove.record.jax_side.sites import NO_INJECTION, Injection
+from jaxgrad.parity.prove.record.lazy import stored
 from jaxgrad.parity.prove.record.noise import Noise
 from jaxgrad.parity.prove.weights.map import WeightMap
 
@@ -306,7 +307,7 @@ def load(module: nn.Module, state: Mapping[str, np.ndarray], *, buffers: bool = 
     with torch.no_grad():
         held = module.named_buffers() if buffers else ()
         for name, x in [*module.named_parameters(), *held]:
-            array = np.asarray(state[name])
+            array = stored(state, name)
             shared = array.dtype.kind in "fc" and array.flags.writeable and array.flags.c_contiguous
             values = torch.from_numpy(array) if shared else to_torch(array)  # without a copy
             x.copy_(values.reshape(x.shape))
