@@ -47,8 +47,8 @@ test-all: $(STAMP) ## run the test suite with every drawn call, configuration an
 bench: $(STAMP) ## run the benchmarks and write benchmarks/RESULTS.md; ARGS='training growth' runs some
 	@"$(BIN)" -m benchmarks $(ARGS)
 
-bench-prove: $(STAMP) ## measure what a proof costs beside what it cannot do without: benchmarks/RESULTS.md
-	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks proof
+bench-prove: $(STAMP) ## measure what a proof costs beside what it needs: benchmarks/RESULTS.md; ARGS='--rows GPT-2' for some
+	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks proof $(ARGS)
 
 bits: $(STAMP) ## compare the bits of `exact=True` with this machine's torch: benchmarks/OPTIM_BITS.md
 	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks.optim_bits --markdown benchmarks/OPTIM_BITS.md

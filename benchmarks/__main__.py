@@ -63,7 +63,7 @@ def main() -> None:
     )
     parser.add_argument(
         "--rows", nargs="+", default=(), metavar="PART",
-        help="with compile: parts of the names of rows; the others keep their numbers",
+        help=f"with {' or '.join(ON_REQUEST)}: parts of the names of rows; the others keep theirs",
     )  # fmt: skip
     device = "device of both frameworks (default: cpu)"
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu", help=device)
@@ -76,7 +76,8 @@ def main() -> None:
     chosen = {name: SECTIONS[name] for name in options.sections or usual}
     if not {*chosen} <= {*possible}:
         parser.error(f"on a GPU the sections are {', '.join(possible)}")
-    if options.rows and not compiled.cells(options.rows):
+    by_row = [SECTIONS[name] for name in ON_REQUEST if name in chosen]
+    if options.rows and not any(section.cells(options.rows) for section in by_row):
         parser.error(f"no row's name contains {' or '.join(options.rows)}")
     folder = options.output or (HERE / "gpu" if options.device == "gpu" else HERE)
     folder.mkdir(parents=True, exist_ok=True)
@@ -94,7 +95,7 @@ def main() -> None:
                 progress.advance(task)
 
             began = time.perf_counter()
-            if name == "compile":
+            if name in ON_REQUEST:
                 known = records.get(name, {}).get("numbers", {})
                 numbers = section.measure(tick, options.rows, known)
             else:

@@ -13,7 +13,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.proven import PAIRS, pair
@@ -26,23 +26,40 @@ ROUNDS = 3
 LARGE = ("GPT-2, 124 million weights",)  # whose proofs take a minute each: one round
 
 
-def cells() -> list[tuple[str, str]]:
-    return [(name, kind) for name in PAIRS for kind in KINDS]
+def cells(rows: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Return the network and the kind of each proof whose name has one of some parts."""
+    return [
+        (name, kind)
+        for name in PAIRS
+        for kind in KINDS
+        if not rows or any(part in f"{name}, {kind}" for part in rows)
+    ]
 
 
-def measure(tick: Callable[[str], None]) -> dict[str, Any]:
-    """Return the ratio of each proof, and whether it gave the verdict and a confirmed cause."""
-    rows: dict[str, Any] = {}
-    for name, kind in cells():
+def measure(
+    tick: Callable[[str], None], rows: Sequence[str] = (), known: Mapping[str, Any] = {}
+) -> dict[str, Any]:
+    """Return the ratio of each proof, and whether it passes or confirms the cause.
+
+    Rows that are not chosen keep their numbers.
+    """
+    found = dict(known)
+    for name, kind in cells(rows):
         tick(f"{name}, {kind}")
-        runs = [_measured(name, kind) for _ in range(1 if name in LARGE else ROUNDS)]
-        ratio = statistics.median(run["proof"] / run["needed"] for run in runs)
-        found = all(run["found"] for run in runs)
-        rows.setdefault(name, {})[kind] = {"ratio": ratio, "found": found}
-    return {"rows": rows}
+        runs = [measured(name, kind) for _ in range(1 if name in LARGE else ROUNDS)]
+        found[f"{name}, {kind}"] = summary(runs)
+    ordered = [f"{name}, {kind}" for name, kind in cells()]
+    return {row: found[row] for row in ordered if row in found}
 
 
-def _measured(name: str, kind: str) -> dict[str, Any]:
+def summary(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the median ratio of some runs, their number, and whether all gave the result."""
+    ratio = statistics.median(run["proof"] / run["needed"] for run in runs)
+    return {"ratio": ratio, "found": all(run["found"] for run in runs), "rounds": len(runs)}
+
+
+def measured(name: str, kind: str) -> dict[str, Any]:
+    """Return the result of `proof` in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.proof_cost", name, kind]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -91,23 +108,28 @@ def markdown(numbers: dict[str, Any]) -> Iterator[str]:
         "ports are written by hand, in eval mode, with two to four short inputs. The mistake in an "
         "output is another eps, another GELU or another order of a GRU's gates, the one in a "
         "gradient is an extra `stop_gradient`; a proof that fails includes the search for the "
-        f"cause. The goals are {GOALS['pass']:g} for a pass and {GOALS['output']:g} for a fail."
+        "cause. Each number is the median of up to three processes. The goals are "
+        f"{GOALS['pass']:g} for a pass and {GOALS['output']:g} for a fail."
     )
     yield ""
     yield "| network | pass | fail, a wrong output | fail, a wrong gradient |"
     yield "|---|---|---|---|"
-    for name, row in numbers["rows"].items():
-        yield f"| {name} | {' | '.join(_cell(row[kind]) for kind in KINDS)} |"
+    for name in PAIRS:
+        row = [numbers.get(f"{name}, {kind}") for kind in KINDS]
+        if any(row):
+            yield f"| {name} | {' | '.join(map(_cell, row))} |"
     yield ""
     above = [
-        f"{name} ({', '.join(kinds)})"
-        for name, row in numbers["rows"].items()
-        if (kinds := [kind for kind in KINDS if row[kind]["ratio"] > GOALS[kind]])
+        f"{name}, {kind}"
+        for name, kind in cells()
+        if numbers.get(f"{name}, {kind}", {"ratio": 0.0})["ratio"] > GOALS[kind]
     ]
     yield f"Above the goal: {'; '.join(above) or 'none'}."
 
 
-def _cell(row: dict[str, Any]) -> str:
+def _cell(row: Mapping[str, Any] | None) -> str:
+    if row is None:
+        return ""
     return f"{row['ratio']:.1f}" + ("" if row["found"] else " (cause not confirmed)")
 
 
