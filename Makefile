@@ -23,7 +23,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT="$(CONSTRAINTS)" "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity behaviours test test-all bench bits fuzz operator operators scripts mutants mutants-sample kill-table kill-sample kill-pairs goldens port-collection port-kill-table port-speed port-torchax deltas exports device lint matrix release-check notebooks pages docs docs-test clean
+.PHONY: help parity behaviours test test-all bench bench-prove bits fuzz operator operators scripts mutants mutants-sample kill-table kill-sample kill-pairs goldens port-collection port-kill-table port-speed port-torchax deltas exports device lint matrix release-check notebooks pages docs docs-test clean
 
 help: ## show this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2] [SHARD=1/3]"
@@ -46,6 +46,9 @@ test-all: $(STAMP) ## run the test suite with every drawn call, configuration an
 
 bench: $(STAMP) ## run the benchmarks and write benchmarks/RESULTS.md; ARGS='training growth' runs some
 	@"$(BIN)" -m benchmarks $(ARGS)
+
+bench-prove: $(STAMP) ## measure what a proof costs beside what it needs: benchmarks/RESULTS.md; ARGS='--rows GPT-2' for some
+	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks proof $(ARGS)
 
 bits: $(STAMP) ## compare the bits of `exact=True` with this machine's torch: benchmarks/OPTIM_BITS.md
 	@OMP_NUM_THREADS=1 "$(BIN)" -m benchmarks.optim_bits --markdown benchmarks/OPTIM_BITS.md

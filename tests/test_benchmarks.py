@@ -23,6 +23,8 @@ from benchmarks import (
     optimizers,
     pairs,
     ports,
+    proof_cost,
+    proven,
     results,
     steps,
     suite,
@@ -252,6 +254,35 @@ def test_plots_come_first_and_have_the_colour_of_the_text():
     assert text.index("<svg") < text.index("<table>")
     assert "currentColor" in text and results._INK not in text
     assert "<details open><summary>" in text, "a section without plots shows its numbers"
+
+
+def test_the_cost_of_a_proof_is_relative_to_what_it_needs(monkeypatch):
+    """Rows that are not measured keep their numbers; the table names those above the goal."""
+    known = {"ResNet18, pass": {"ratio": 3.0, "found": True, "rounds": 3}}
+    run = {"proof": 3.0, "needed": 2.0, "found": False}
+    monkeypatch.setattr(proof_cost, "measured", lambda name, kind: run)
+
+    numbers = proof_cost.measure(lambda _: None, ["GRU, 2 layers, gradient"], known)
+
+    row = {"ratio": 1.5, "found": False, "rounds": 3}
+    assert numbers == {**known, "GRU, 2 layers, gradient": row}
+    lines = list(proof_cost.markdown(numbers))
+    assert "| ResNet18 | 3.0 |  |  |" in lines
+    assert "| GRU, 2 layers |  |  | 1.5 (cause not confirmed) |" in lines
+    assert lines[-1] == "Above the goal: ResNet18, pass."
+
+
+@pytest.mark.parametrize("name", [x for x in proven.PAIRS if not x.startswith("GPT-2")])
+def test_the_ports_of_the_proofs_have_torchs_outputs(name):
+    """The mistake of a pair changes the outputs, and the extra stop_gradient does not."""
+    made = proven.pair(name)
+    expected = made.module(*map(torch.as_tensor, made.inputs)).detach().numpy()
+    outputs = {
+        k: jax.jit(made.fn(k))(made.params, *made.inputs) for k in ("", "gradient", "output")
+    }
+    for kind in ("", "gradient"):
+        np.testing.assert_allclose(outputs[kind], expected, rtol=1e-3, atol=1e-4)
+    assert np.max(np.abs(outputs["output"] - outputs[""])) > 0
 
 
 def test_a_missing_gpu_is_named(capsys):

@@ -1,13 +1,11 @@
 """XLA's options for programs that run only a few times: optimizing takes longer than running."""
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable
 from typing import Any
 
 import jax
 from jax.extend import core as jex_core
 
-from jaxgrad._core import compat
-from jaxgrad._core.jaxpr import inner, is_inexact, live_variables, walk
 from jaxgrad.parity.convolutions import with_fast_convolutions
 
 
@@ -46,53 +44,14 @@ def quick_jit(
         equations: The equations of its forward pass.
         donate: The arguments whose memory outputs of the same shapes take.
         differentiates: Whether it has a backward pass, which has about as many equations.
-        compares: Whether its backward pass compares values with their maximum; see
-            `differentiates_a_maximum`.
+        compares: Whether its backward pass compares values with a maximum that is not `pinned`;
+            see `maxima`.
     """
     total = 2 * len(equations) if differentiates else len(equations)
     deep = total > _DEEP and len(equations) >= _EQUAL * len({_kernel(eqn) for eqn in equations})
     if any(eqn.primitive.name == "conv_general_dilated" for eqn in equations):
         fun = with_fast_convolutions(fun)
     return jax.jit(fun, compiler_options=DEEP if deep or compares else QUICK, donate_argnums=donate)
-
-
-def differentiates_a_maximum(jaxpr: Any) -> bool:
-    """Return whether a derivative of the outputs passes through `reduce_max` or `reduce_min`.
-
-    Its rule compares the operand with the result, to find the largest elements. Fusion computes the
-    operand once more for the comparison, and without optimization the copy may be rounded in
-    another way. Then no element is the largest, and the gradient is infinite or NaN.
-    """
-    opened, _ = compat.open_jaxpr(jaxpr)
-    return _through_a_maximum(jaxpr, [is_inexact(v) for v in opened.outvars])
-
-
-def _through_a_maximum(jaxpr: Any, live_out: Sequence[bool]) -> bool:
-    opened, _ = compat.open_jaxpr(jaxpr)
-    live = live_variables(jaxpr, live_out)
-    for eqn in opened.eqns:
-        outs = [v in live for v in eqn.outvars]
-        if not any(outs):
-            continue
-        if eqn.primitive.name in _MAXIMA:
-            return True
-        if eqn.primitive.name in _RULES:
-            names = {place.eqn.primitive.name for body in inner(eqn) for place in walk(body)}
-            if names & _MAXIMA and names <= _MAXIMA | _REARRANGES:
-                return True
-            continue
-        for body in inner(eqn):
-            own = compat.open_jaxpr(body)[0].outvars
-            flags = outs if len(own) == len(outs) else [is_inexact(v) for v in own]
-            if _through_a_maximum(body, flags):
-                return True
-    return False
-
-
-_MAXIMA = {"reduce_max", "reduce_min"}
-_RULES = ("custom_jvp_call", "custom_vjp_call")
-# With a rule of its own, a maximum compares too (`functional.amax`), and a softmax does not.
-_REARRANGES = {"abs", "broadcast_in_dim", "reshape", "squeeze", "transpose", *compat.JIT}
 
 
 def _kernel(eqn: jex_core.JaxprEqn) -> Hashable:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,9 @@ from jaxgrad._core.jaxpr import Path, evaluate, inner, plain, walk
 
 
 _FEW = 16  # features; XLA has no fast kernel if neither the input nor the output has more
+_POSITIONS = 4  # of an output, for which XLA's kernel is slower than a product for each
 _MOST = 200  # positions of the kernel or of the output that become matrix products
+_LARGEST_TABLE = 2**22  # elements of the kernel times those of the output, along one axis
 _LARGEST = 2**27  # elements of the copies of the input that one product reads
 
 
@@ -46,7 +48,9 @@ def is_slow(eqn: Any) -> bool:
     """Return whether an equation is a convolution that XLA computes without its fast kernel."""
     if eqn.primitive.name != "conv_general_dilated" or eqn.outvars[0].aval.dtype != jnp.float64:
         return False
-    return _has_few_features(eqn) or max(eqn.params["lhs_dilation"]) > 1 or _is_padded_much(eqn)
+    if _has_few_features(eqn) or max(eqn.params["lhs_dilation"]) > 1 or _is_padded_much(eqn):
+        return True
+    return _has_few_outputs(eqn) or _reads_zeros(eqn)
 
 
 def _has_few_features(eqn: Any) -> bool:
@@ -66,6 +70,88 @@ def _has_few_features(eqn: Any) -> bool:
     return groups > 1 or max(shape[output], shape[features]) <= _FEW
 
 
+def _has_few_outputs(eqn: Any) -> bool:
+    """Return whether a kernel of several elements is moved to a few positions only."""
+    params = eqn.params
+    _, _, *dims = params["dimension_numbers"].rhs_spec
+    kernel = math.prod(eqn.invars[1].aval.shape[d] for d in dims)
+    output = math.prod(
+        eqn.outvars[0].aval.shape[d] for d in params["dimension_numbers"].out_spec[2:]
+    )
+    groups = params["feature_group_count"] * params["batch_group_count"]
+    return groups == 1 and output <= _POSITIONS < kernel
+
+
+class _Used(NamedTuple):
+    """The parts of the kernel and of the output, along one axis, that read the input."""
+
+    taps: slice
+    outputs: slice
+
+
+def _used(eqn: Any) -> list[_Used] | None:
+    """Return what reads the input along each axis; None if something else is between elements."""
+    params = eqn.params
+    numbers = params["dimension_numbers"]
+    if max(params["lhs_dilation"]) > 1:
+        return None
+    used = []
+    for i, (low, _) in enumerate(params["padding"]):
+        size = eqn.invars[0].aval.shape[numbers.lhs_spec[2 + i]]
+        taps = np.arange(eqn.invars[1].aval.shape[numbers.rhs_spec[2 + i]])
+        outputs = np.arange(eqn.outvars[0].aval.shape[numbers.out_spec[2 + i]])
+        if taps.size * outputs.size > _LARGEST_TABLE:
+            return None
+        dilated, moved = params["rhs_dilation"][i] * taps, params["window_strides"][i] * outputs
+        read = np.add.outer(dilated, moved) - low
+        inside = (read >= 0) & (read < size)
+        if not inside.any():
+            return None
+        used.append(_Used(_range(inside.any(1)), _range(inside.any(0))))
+    return used
+
+
+def _range(used: np.ndarray) -> slice:
+    """Return the range from the first element that is true to the last one."""
+    (numbers,) = np.nonzero(used)
+    return slice(int(numbers[0]), int(numbers[-1]) + 1)
+
+
+def _reads_zeros(eqn: Any) -> bool:
+    """Return whether a part of the kernel or of the output reads nothing but the padding."""
+    numbers = eqn.params["dimension_numbers"]
+    used = _used(eqn) or ()
+    return any(
+        axis.taps != slice(0, eqn.invars[1].aval.shape[numbers.rhs_spec[2 + i]])
+        or axis.outputs != slice(0, eqn.outvars[0].aval.shape[numbers.out_spec[2 + i]])
+        for i, axis in enumerate(used)
+    )
+
+
+def _without_zeros(x: Any, w: Any, eqn: Any) -> Any:
+    """Return a convolution without the parts that read nothing but the padding."""
+    params, numbers = eqn.params, eqn.params["dimension_numbers"]
+    kernel, ends, padding = [slice(None)] * w.ndim, [(0, 0)] * x.ndim, []
+    for i, axis in enumerate(_used(eqn) or ()):
+        size, (low, _) = x.shape[numbers.lhs_spec[2 + i]], params["padding"][i]
+        stride, dilation = params["window_strides"][i], params["rhs_dilation"][i]
+        kernel[numbers.rhs_spec[2 + i]] = axis.taps
+        first, count = axis.outputs.start, axis.outputs.stop - axis.outputs.start
+        low -= dilation * axis.taps.start + stride * first
+        reach = (count - 1) * stride + dilation * (axis.taps.stop - axis.taps.start - 1) + 1
+        padding.append((low, reach - size - low))
+        total = eqn.outvars[0].aval.shape[numbers.out_spec[2 + i]]
+        ends[numbers.out_spec[2 + i]] = (first, total - axis.outputs.stop)
+
+    def convolution(x: Any, w: Any) -> Any:
+        return compat.bind(eqn, [x, w], padding=tuple(padding))
+
+    w = w[tuple(kernel)]
+    (smaller,) = compat.open_jaxpr(jax.make_jaxpr(convolution)(x, w))[0].eqns
+    (y,), _ = _rule(smaller, (), [x, w], None)
+    return jnp.pad(y, ends)
+
+
 def _is_padded_much(eqn: Any) -> bool:
     """Return whether the padding is more than half of the kernel."""
     params = eqn.params
@@ -81,12 +167,14 @@ def _rule(eqn: Any, path: Path, args: list[Any], slot: Any) -> tuple[list[Any], 
     if not is_slow(eqn):
         return plain(eqn, path, args, slot)
     params, (x, w) = eqn.params, args
+    if _reads_zeros(eqn):
+        return [_without_zeros(x, w, eqn)], None
     if _is_transposed(eqn):
         return [_transposed(x, w, eqn)], None
     x = _padded(
         x, params["dimension_numbers"].lhs_spec[2:], params["padding"], params["lhs_dilation"]
     )
-    if _has_few_features(eqn):
+    if _has_few_features(eqn) or _has_few_outputs(eqn):
         y = _products(x, w, eqn)
         if y is not None:
             return [y], None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, TypeVar
 
 import jax
@@ -174,14 +174,21 @@ def as_arrays(inputs: Any) -> Any:
 
 
 def traced(
-    model: JaxFunction, inputs: Any, request: Request, layout: Layout = SAME
+    model: JaxFunction,
+    inputs: Any,
+    request: Request,
+    layout: Layout = SAME,
+    known: Container[int] = (),
 ) -> tuple[JaxProgram, tuple[str, ...]]:
-    """Trace the JAX model, and return notes if it is not a pure function."""
+    """Trace the JAX model, and return notes if it is not a pure function.
+
+    The values of the `known` leaves of params are not needed.
+    """
     options = request.outputs[1], request.loss[1], request.has_state
     kept = purity.Kept(model.fn)
 
     def trace() -> JaxProgram:
-        return jax_program.program(kept, model.params, inputs, *options, layout)
+        return jax_program.program(kept, model.params, inputs, *options, layout, known)
 
     program = guarded(trace, inputs)
     outputs = program.jaxpr.out_avals[: len(program.out_paths)]

@@ -100,8 +100,8 @@ def _ported(
 ) -> tuple[Port, Flow, tuple[str, ...]]:
     """Trace the port, and return it with its data flow and notes."""
     with clock("trace"):
-        program, notes = traced(model, side, request)
-    program.forget({piece.leaf for piece in weights.pieces})  # the draws contain the values
+        known = {piece.leaf for piece in weights.pieces}  # the draws contain the values
+        program, notes = traced(model, side, request, known)
     weights = dataclasses.replace(weights, leaves=tuple(program.params))
     port = Port(program, weights, side.has_loss, bool(program.state_paths), side.seed)
     return port, Flow(program), notes

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from jax.extend import core as jex_core
 
-from jaxgrad import functional
-from jaxgrad.parity.compiling import differentiates_a_maximum, quick_jit
+from jaxgrad.parity.compiling import quick_jit
 
 
 X = jnp.linspace(0.0, 1.0, 8)
@@ -57,36 +56,3 @@ def test_a_backward_pass_counts_as_much_as_the_forward_pass(differentiates, fuse
     """A program of 1000 equations is deep only if it is differentiated."""
     jitted = compiled(equations(1000), differentiates=differentiates)
     assert is_fused(jitted) == fused
-
-
-MAXIMA = {
-    "max": (lambda x: x.max(1), True),
-    "min in a loop": (lambda x: jax.lax.scan(lambda c, a: (c + a.min(), a), 0.0, x)[0], True),
-    "functional.amax": (lambda x: functional.amax(x, 1), True),
-    "a stopped max": (lambda x: jnp.sum(x - jax.lax.stop_gradient(x.max())), False),
-    "softmax": (jax.nn.softmax, False),
-    "logsumexp": (jax.nn.logsumexp, False),
-    "functional.softmax": (lambda x: functional.softmax(x, 1), False),
-    "relu": (jax.nn.relu, False),
-}
-
-
-@pytest.mark.parametrize("name", MAXIMA)
-def test_a_differentiated_maximum_is_found(name: str) -> None:
-    """A softmax subtracts a maximum through which no derivative passes."""
-    program, expected = MAXIMA[name]
-    assert differentiates_a_maximum(jax.make_jaxpr(program)(jnp.ones((3, 4)))) == expected
-
-
-def test_the_gradient_of_a_maximum_of_normed_values_is_finite() -> None:
-    """Fusion computes the normed values twice, rounded in two ways, so that none is the largest."""
-
-    def loss(x: jax.Array) -> jax.Array:
-        h = (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
-        return (h * jnp.linspace(0.5, 1.5, 5)).max(1).sum()
-
-    with jax.enable_x64():
-        grad = quick_jit(jax.grad(loss), differentiates=True, compares=True)
-        for seed in range(20):
-            x = jnp.array(np.random.default_rng(seed).normal(size=(21, 5)))
-            np.testing.assert_allclose(grad(x), jax.grad(loss)(x), atol=1e-12)

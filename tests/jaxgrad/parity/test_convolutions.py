@@ -174,3 +174,52 @@ def test_a_tree_of_arguments_with_none():
         return {"y": y, "none": rest[0]}
 
     require_same(fun, {"x": x, "w": w}, (None,))
+
+
+# Shape of the input, kernel, stride, padding and dilation: parts of the kernel or of the output
+# read only the padding, or the output has few positions.
+PADDED = {
+    "one position": ((2, 20, 1, 1), (24, 20, 3, 3), 1, ((1, 1), (1, 1)), 1),
+    "one row": ((2, 20, 1, 6), (24, 20, 3, 3), 1, ((1, 1), (1, 1)), 1),
+    "stride": ((2, 20, 2, 2), (24, 20, 3, 3), 2, ((1, 1), (1, 1)), 1),
+    "few positions": ((2, 20, 2, 2), (24, 20, 3, 3), 1, ((1, 1), (1, 1)), 1),
+    "dilation": ((2, 20, 3, 3), (24, 20, 3, 3), 1, ((4, 4), (4, 4)), 4),
+    "one side": ((2, 20, 2, 5), (24, 20, 4, 3), 1, ((3, 0), (0, 2)), 1),
+    "outputs beyond the input": ((2, 20, 3, 3), (24, 20, 2, 2), 2, ((5, 4), (0, 3)), 1),
+    "negative padding": ((2, 20, 5, 3), (24, 20, 3, 3), 1, ((-2, 2), (1, 1)), 1),
+}
+
+
+@pytest.mark.parametrize("name", PADDED)
+def test_what_reads_only_the_padding_is_left_out(name):
+    """Values and gradients are those of the convolution with its padding."""
+    shape, kernel, stride, padding, dilation = PADDED[name]
+
+    def fun(x, w):
+        y = lax.conv_general_dilated(
+            x, w, (stride, stride), padding, rhs_dilation=(dilation, dilation)
+        )
+        return jnp.sum(jnp.sin(y)), y
+
+    require_same(jax.grad(fun, (0, 1), has_aux=True), random(*shape), random(*kernel, seed=1))
+
+
+def test_a_kernel_that_reads_nothing_gives_zeros():
+    """No element of the kernel reaches the input."""
+    x, w = random(1, 20, 1, 1), random(24, 20, 1, 1, seed=1)
+
+    def fun(x, w):
+        return lax.conv_general_dilated(x, w, (3, 3), ((1, 0), (1, 0)))
+
+    assert not np.any(with_fast_convolutions(fun)(x, w))
+
+
+def test_a_large_table_of_positions_is_not_made(monkeypatch):
+    """A kernel of a long signal is left as it is."""
+    monkeypatch.setattr(convolutions, "_LARGEST_TABLE", 2)
+    x, w = random(2, 20, 1, 1), random(24, 20, 3, 3, seed=1)
+
+    def fun(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), ((1, 1), (1, 1)))
+
+    np.testing.assert_allclose(with_fast_convolutions(fun)(x, w), fun(x, w), rtol=1e-10)

@@ -26,9 +26,20 @@ def aligned(drawn: Sequence[Drawn], jax_runs: Sequence[Watched]) -> tuple[Alignm
 
 
 def _align(drawn: Sequence[Drawn], rows: Sequence[tuple[list, np.ndarray]]) -> Alignment:
+    """Align the values of some draws.
+
+    torch is run again, to measure what rounding does to a value, only as long as a value has no
+    counterpart.
+    """
     values = [[v.print for v in d.run.values] for d in drawn]
-    noise = [rounding(d.run, d.reruns[:1], lambda v: v.print) for d in drawn]
-    return align(values, [prints for _, prints in rows], rows[0][0], np.maximum.reduce(noise))
+    prints = [prints for _, prints in rows]
+    noise = np.zeros(len(values[0]))
+    for d in drawn:
+        noise = np.maximum(noise, rounding(d.run, d.reruns[:1], lambda v: v.print))
+        alignment = align(values, prints, rows[0][0], noise)
+        if all(map(alignment.visible, range(len(values[0])))):
+            return alignment
+    return alignment
 
 
 def _calls(run: TorchRun) -> list[tuple[str, str]]:

@@ -205,12 +205,13 @@ def _traced(evidence: Evidence, request: Request, variant: Variant) -> jax_progr
     """Trace the port for other inputs."""
     options = request.outputs[1], request.loss[1], request.has_state
     model, inputs, layout = evidence.model, variant.inputs, variant.layout
+    known = {piece.leaf for piece in evidence.port.weights.pieces}
     program = checks.guarded(
-        lambda: jax_program.program(model.fn, model.params, inputs, *options, layout), inputs
+        lambda: jax_program.program(model.fn, model.params, inputs, *options, layout, known),
+        inputs,
     )
     program.numbers = evidence.port.program.numbers
     program.tables = evidence.port.program.tables
-    program.forget({piece.leaf for piece in evidence.port.weights.pieces})
     return program
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,12 +19,14 @@ from jaxgrad.parity.prove.locate.compared import stopped
 from jaxgrad.parity.prove.record.jax_side import gates
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_key, place
 from jaxgrad.parity.prove.record.jax_side.gates import Gate, Gated
+from jaxgrad.parity.prove.record.jax_side.port import Gradients
 from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun
 from jaxgrad.parity.ulp import scale_of
 
 
 T = TypeVar("T")
+_MOST_KEPT = 5e8  # bytes of the gradients that a search keeps
 MOST = 48  # gates of one kind
 
 
@@ -49,6 +51,30 @@ class Explanation(NamedTuple):
     def edit(self) -> tuple[tuple[str, str], Gate | None]:
         """The arguments of `quoted` that suggest an edit, which only a confirmed cause does."""
         return (self.fix, self.closed) if self.confirmed else (("", ""), None)
+
+
+class Kept:
+    """Results that a search may need again; those that need too much memory are not kept."""
+
+    def __init__(self, most: float = _MOST_KEPT):
+        self.left = most
+        self.values: dict[Hashable, Any] = {}
+
+    def value(
+        self,
+        key: Hashable,
+        make: Callable[[], T],
+        arrays: Callable[[T], Iterable[np.ndarray | None]],
+    ) -> T:
+        """Return a result that was kept, or compute it; `arrays` are those of its arrays."""
+        if key in self.values:
+            return self.values[key]
+        made = make()
+        size = sum(x.nbytes for x in arrays(made) if x is not None)
+        if size <= self.left:
+            self.left -= size
+            self.values[key] = made
+        return made
 
 
 class Case:
@@ -88,8 +114,10 @@ class Case:
         merged = [gate for group in self.repeated for gate in group]
         passing = [gate for group in self.straight.values() for gate in group]
         chosen = [*self.stops, *self.uses, *self.ties, *merged, *passing, *self.unbounded]
-        self.gated = Gated(port, chosen).differentiable(evidence.draws[draw])
+        slots = evidence.slots
+        self.gated = Gated(port, chosen, slots).differentiable(evidence.draws[draw])
         self.stops = [gate for gate in self.stops if gate in self.gated.gates]
+        self.kept = Kept()
         before = evidence.clock.searched()
         self.actual = self.rerun({})
         self.compiling = evidence.clock.searched() - before  # CPU time in seconds
@@ -145,23 +173,41 @@ class Case:
         """Return torch's run on a draw with some changes; with its gradients, even if dropped."""
         evidence = self.evidence
         run = evidence.runs[draw]
-        if changes or all(g is None for g in run.grads.values()):
-            run = evidence.torch_side.run(evidence.draws[draw], changes=tuple(changes))
-        return run
+        if not changes and any(g is not None for g in run.grads.values()):
+            return run
+        return self.kept.value(
+            ("torch", draw, tuple(changes)),
+            lambda: evidence.torch_side.run(evidence.draws[draw], changes=tuple(changes)),
+            lambda run: [*run.grads.values(), *run.input_grads],
+        )
 
     def near(self, draw: int) -> Sequence[TorchRun]:
         """Return the runs on a draw that differ from torch's by rounding."""
         evidence = self.evidence
         run = evidence.runs[draw]
         if all(g is None for g in run.grads.values()):  # they agreed, and were dropped
-            return evidence.torch_side.reruns(evidence.draws[draw], self.torch(draw, ()))
+            exact = self.torch(draw, ())
+            return self.kept.value(
+                ("near", draw),
+                lambda: evidence.torch_side.reruns(evidence.draws[draw], exact),
+                lambda reruns: [*exact.grads.values()] * len(reruns),
+            )
         return evidence.drawn[draw].gradient_reruns
 
     def rerun(self, settings: Mapping[Gate, float], draw: int | None = None) -> Mapping[str, Any]:
         """Return the port's gradients by torch's names, zeros included."""
-        inputs = self.evidence.draws[self.draw if draw is None else draw]
-        gradients = self.gated.gradients(inputs, {**self.settings, **settings})
-        return self.evidence.by_torch_name(gradients)
+        return self.evidence.by_torch_name(self.gradients(settings, draw))
+
+    def gradients(self, settings: Mapping[Gate, float], draw: int | None = None) -> Gradients:
+        """Return the port's gradients and the cotangents of the compared values."""
+        number = self.draw if draw is None else draw
+        joint = {**self.settings, **settings}
+
+        return self.kept.value(
+            ("jax", number, frozenset(joint.items())),
+            lambda: self.gated.gradients(self.evidence.draws[number], joint),
+            lambda x: [*x.leaves, *x.cotangents.values()],
+        )
 
     def differing(
         self, actual: Mapping[str, Any], run: TorchRun, near: Sequence[TorchRun] | None = None
@@ -247,10 +293,11 @@ class Case:
         return kept, self.wrong - left
 
     def needed(self, settings: Mapping[Gate, float], fixed: frozenset[str]) -> list[Gate]:
-        """Leave out the gates without which the others repair the same gradients."""
+        """Leave out the places without whose gates the others repair the same gradients."""
         left = dict(settings)
-        for gate in settings if len(settings) > 1 else ():
-            fewer = {other: x for other, x in left.items() if other != gate}
+        places = {gate: self.place((gate.path, 0)) for gate in settings}
+        for name in dict.fromkeys(places.values()):
+            fewer = {gate: x for gate, x in left.items() if places[gate] != name}
             seconds = self.compiling if self.gated.compiles(fewer) else 0.0
             if not fewer or not self.evidence.may_search(seconds=seconds):
                 break

@@ -50,10 +50,7 @@ def explain(evidence: Evidence) -> Explanation | None:
     chosen = found[0]._replace(rest=tuple(found[1:]))
     if case.changes:
         return chosen
-    if not evidence.may_search(seconds=case.compiling):  # the cotangents are compiled once more
-        return chosen
-    fixed = case.gated.gradients(evidence.draws[case.draw], case.settings, evidence.slots)
-    return chosen._replace(cotangents=fixed.cotangents)
+    return chosen._replace(cotangents=case.gradients({}).cotangents)
 
 
 def _chosen(case: Case) -> Explanation | None:
@@ -89,6 +86,9 @@ def _superfluous_stops(case: Case) -> Explanation | None:
     groups: list[Sequence[Gate]] = [*((gate,) for gate in case.stops), *lines]
     if len(case.stops) > 1:
         groups.append(case.stops)
+        kept, fixed = case.best([case.stops], 1.0)
+        if fixed == case.wrong:
+            groups = [case.stops]  # those that are not needed are left out below
     kept, fixed = case.best(groups, 1.0)
     opened = case.needed(dict.fromkeys((gate for group in kept for gate in group), 1.0), fixed)
     if not opened:

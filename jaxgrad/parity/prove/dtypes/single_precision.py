@@ -14,7 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxgrad.parity.compiling import differentiates_a_maximum, quick_jit
+from jaxgrad.parity import maxima
+from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.jax_side import native as jax_native
@@ -177,10 +178,11 @@ def _in_float32(evidence: Evidence) -> tuple[list[Any], list[np.ndarray]]:
 
     def objective(floats: list[Any]) -> Any:
         values = [f if f is not None else x for f, x in zip(floats, leaves, strict=True)]
-        outputs = port.program.fun(*values)
+        outputs = fun(*values)
         return port.objective(outputs, cotangents), outputs
 
-    compares = differentiates_a_maximum(port.program.jaxpr)  # which is a program in float64
+    compared = maxima.differentiated(port.program.jaxpr)  # which is a program in float64
+    fun = maxima.with_pinned_maxima(port.program.fun) if compared.plain else port.program.fun
     with jax.enable_x64(False):
         leaves = [x if f else jnp.asarray(x) for x, f in zip(leaves, floating, strict=True)]
         floats = [x if f else None for x, f in zip(leaves, floating, strict=True)]
@@ -188,7 +190,7 @@ def _in_float32(evidence: Evidence) -> tuple[list[Any], list[np.ndarray]]:
             jax.grad(objective, has_aux=True),
             port.program.equations.values(),
             differentiates=True,
-            compares=compares,
+            compares=compared.in_rules,
         )
         grads, outputs = differentiate(floats)
         leaves = [None if g is None else np.conj(wide(g)) for g in grads]

@@ -32,9 +32,10 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
         run = evidence.torch_side.run(evidence.draws[draw], keep=True, split=number)
     value = run.values[number]
     actual = np.asarray(evidence.jax_gradients[draw].cotangents[spot.key])[spot.iteration]
+    data = port.value(evidence.draws[draw], spot)
     key = _correct_copy(evidence, draw, number, value.cotangent, bool(np.any(actual)))
     if evidence.rerunnable or value.cotangent is None:
-        consumer, cause = _culprit(evidence, draw, number, spot, run)
+        consumer, cause = _culprit(evidence, draw, number, spot, run, data)
         unsure = bool(cause) and why is None and evidence.rerunnable
         if unsure and not _same_elsewhere(evidence, draw, number, (consumer, cause)):
             cause = ""
@@ -51,7 +52,6 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
         at = run.values[consumer]
     if why is not None:
         key, cause = why.key or key, why.text
-    data = port.value(evidence.draws[draw], spot)
     alike = evidence.rerunnable and value.data is not None and numbers.equal(value.data, data)
     expected = value.cotangent_data if alike else None
     text, worst, in_torch, in_jax = _difference(value, expected, actual)
@@ -74,12 +74,15 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
 
 
 def _culprit(
-    evidence: Evidence, draw: int, number: int, spot: Spot, run: TorchRun
+    evidence: Evidence, draw: int, number: int, spot: Spot, run: TorchRun, data: np.ndarray
 ) -> tuple[int | None, str]:
-    """Return the consumer that makes a cotangent wrong on a draw, and how it does so."""
+    """Return the consumer that makes a cotangent wrong on a draw, and how it does so.
+
+    The data is the value itself in JAX.
+    """
     value = run.values[number]
     actual = np.asarray(evidence.jax_gradients[draw].cotangents[spot.key])[spot.iteration]
-    both = value.data, evidence.port.value(evidence.draws[draw], spot)
+    both = value.data, data
     noise = float(noise_of(evidence, draw)[number])
     return locate_backward.culprit(number, value.cotangent_data, actual, run, both, noise)
 
@@ -96,7 +99,8 @@ def _same_elsewhere(
         spot = evidence.spots(other).get(number) if failed and other != draw else None
         if spot is not None:
             run = evidence.torch_side.run(evidence.draws[other], keep=True, split=number)
-            if _culprit(evidence, other, number, spot, run) != culprit:
+            data = evidence.port.value(evidence.draws[other], spot)
+            if _culprit(evidence, other, number, spot, run, data) != culprit:
                 return False
     return True
 

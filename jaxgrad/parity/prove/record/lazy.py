@@ -17,14 +17,24 @@ class Lazy(Mapping[str, np.ndarray]):
     It is computed each time, because a copy of all weights is as large as the model.
     """
 
-    def __init__(self, names: Iterable[str], read: Callable[[str], np.ndarray]):
+    def __init__(
+        self,
+        names: Iterable[str],
+        read: Callable[[str], np.ndarray],
+        stored: Callable[[str], np.ndarray] | None = None,
+    ):
         self._names = dict.fromkeys(names)
         self._read = read
+        self._stored = stored or read
 
     def __getitem__(self, name: str) -> np.ndarray:
         if name not in self._names:
             raise KeyError(name)
         return self._read(name)
+
+    def stored(self, name: str) -> np.ndarray:
+        """Return the same numbers in the dtype in which they are stored, perhaps float32."""
+        return self._stored(name)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -34,6 +44,11 @@ class Lazy(Mapping[str, np.ndarray]):
 
     def __contains__(self, name: object) -> bool:
         return name in self._names  # without computing an array
+
+
+def stored(arrays: Mapping[str, np.ndarray], name: str) -> np.ndarray:
+    """Return an array that is only read once in the dtype in which it is stored."""
+    return arrays.stored(name) if isinstance(arrays, Lazy) else np.asarray(arrays[name])
 
 
 class LazyList(Sequence[T], Generic[T]):
@@ -71,4 +86,6 @@ def replaced(state: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]) -> 
         x = np.asarray(new[name])
         return x.astype(np.result_type(x, np.float64), copy=False) if x.dtype.kind in "fc" else x
 
-    return Lazy(state, read)
+    return Lazy(
+        state, read, lambda name: np.asarray(new[name]) if name in new else stored(state, name)
+    )

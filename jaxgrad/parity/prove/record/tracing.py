@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from jaxgrad.parity.prove import checks, param_hints
 from jaxgrad.parity.prove.record.adapters import JaxFunction, ProofError
 from jaxgrad.parity.prove.record.jax_side import layouts
 from jaxgrad.parity.prove.record.jax_side.layouts import SAME, Layout
-from jaxgrad.parity.prove.record.jax_side.program import JaxProgram
+from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, flat
 from jaxgrad.parity.prove.record.torch_side.side import TorchSide
 from jaxgrad.parity.prove.request import Request
 
@@ -20,8 +21,12 @@ from jaxgrad.parity.prove.request import Request
 Traced = tuple[JaxProgram, tuple[str, ...]]
 
 
-def traced(model: JaxFunction, side: TorchSide, request: Request) -> Traced:
+def traced(
+    model: JaxFunction, side: TorchSide, request: Request, known: Container[int] = ()
+) -> Traced:
     """Trace the port as a function of torch's inputs, and return notes.
+
+    The values of the `known` leaves of params are not needed.
 
     The port's inputs have the layout of `side.jax_inputs`. Without those they are torch's, or
     torch's with the channels moved if the port raises for torch's own.
@@ -29,9 +34,9 @@ def traced(model: JaxFunction, side: TorchSide, request: Request) -> Traced:
     given = side.jax_inputs is not None
     layout = layouts.related(side.inputs, side.jax_inputs) if given else SAME
     try:
-        program, notes = checks.traced(model, side.inputs, request, layout)
+        program, notes = checks.traced(model, side.inputs, request, layout, known)
     except ProofError as error:
-        if given or (found := _tried(model, side, request)) is None:
+        if given or (found := _tried(model, side, request, known)) is None:
             raise _advised(error, model, side, request, layout) from error.__cause__
         program, notes = found
         layout, why = program.layout, f"; in torch's order of axes it raises an error ({error})"
@@ -40,18 +45,18 @@ def traced(model: JaxFunction, side: TorchSide, request: Request) -> Traced:
     count = len(side.outputs) - side.has_loss
     if len(program.out_paths) - side.has_loss > count:
         arrays = dataclasses.replace(layout, numbers=False)
-        other = checks.traced(model, side.inputs, request, arrays)
+        other = checks.traced(model, side.inputs, request, arrays, known)
         if len(other[0].out_paths) - side.has_loss == count:
             (program, notes), layout = other, arrays
     count = len(program.out_paths) - side.has_loss
     order = _order(program.out_paths[:count], [*side.outputs][:count])
     if order:
         layout = dataclasses.replace(layout, order=order)
-        program, notes = checks.traced(model, side.inputs, request, layout)
-    axes = _output_axes(program, side.outputs)
+        program, notes = checks.traced(model, side.inputs, request, layout, known)
+    axes = _output_axes(program, side.outputs, model.params)
     if axes:
         layout = dataclasses.replace(layout, axes=axes)
-        program, notes = checks.traced(model, side.inputs, request, layout)
+        program, notes = checks.traced(model, side.inputs, request, layout, known)
     return program, (*notes, *layout.notes(why))
 
 
@@ -68,11 +73,13 @@ def _advised(
     return ProofError(f"{str(error).rstrip('. ')}. {text}") if text else error
 
 
-def _tried(model: JaxFunction, side: TorchSide, request: Request) -> Traced | None:
+def _tried(
+    model: JaxFunction, side: TorchSide, request: Request, known: Container[int]
+) -> Traced | None:
     """Trace the port with the channels of its inputs moved, or return None if it always raises."""
     for layout in layouts.channels_moved(side.inputs):
         try:
-            return checks.traced(model, side.inputs, request, layout)
+            return checks.traced(model, side.inputs, request, layout, known)
         except ProofError:
             continue
     return None
@@ -88,7 +95,7 @@ def _order(paths: Sequence[str], wanted: Sequence[str]) -> tuple[str, ...]:
 
 
 def _output_axes(
-    program: JaxProgram, outputs: Mapping[str, np.ndarray]
+    program: JaxProgram, outputs: Mapping[str, np.ndarray], params: Any
 ) -> dict[str, tuple[int, ...]]:
     """Return the order of axes of each output of the port whose channels are not where torch's are.
 
@@ -102,7 +109,9 @@ def _output_axes(
     for k, (path, x) in enumerate(zip(program.out_paths, outputs.values(), strict=True)):
         orders = layouts.channel_orders(avals[k].shape, x.shape)
         if avals[k].shape == x.shape and program.layout.moved and orders:
-            values = program.fun(*program.leaves) if values is None else values
+            if values is None:
+                inputs = program.leaves[len(program.params) :]
+                values = program.fun(*flat(params)[1], *inputs)
             y = np.asarray(values[k])
             orders = [order for order in orders if _is_close(y.transpose(order), x)]
             orders = [] if _is_close(y, x) else orders

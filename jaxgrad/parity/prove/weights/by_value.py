@@ -24,12 +24,17 @@ class ParamLeaf(NamedTuple):
 
     number: int
     path: str
-    value: np.ndarray
+    stored: np.ndarray  # a float32 array need not be widened
+
+    @property
+    def value(self) -> np.ndarray:
+        """The value in float64."""
+        return self.stored.astype(np.float64) if self.stored.dtype == np.float32 else self.stored
 
     @property
     def low(self) -> np.ndarray:
         """The value in float32."""
-        return low(self.value)
+        return low(self.stored)
 
 
 def without(leaves: Sequence[ParamLeaf], pieces: Sequence[Piece]) -> list[ParamLeaf]:
@@ -44,18 +49,26 @@ class Tensors:
     def __init__(self, tensors: Mapping[str, np.ndarray]):
         self.exact = tensors
         self.low = {name: low(x) for name, x in tensors.items()}
-        self.prints = {name: fingerprint(x) for name, x in self.low.items()}
         self.varied = [n for n, x in self.low.items() if varies(x)]
+        self._prints: dict[str, np.ndarray] = {}
+
+    def _print(self, name: str) -> np.ndarray:
+        """Return a tensor's fingerprint, which reads the tensor several times."""
+        if name not in self._prints:
+            self._prints[name] = fingerprint(self.low[name])
+        return self._prints[name]
 
     def like(self, x: np.ndarray, path: str, taken: AbstractSet[str] = frozenset()) -> list[str]:
-        """Return the tensors with the values of `x`: those not yet `taken` first, then by name."""
-        print_ = fingerprint(x)
-        names = [
-            name
-            for name in self.varied
-            if self.low[name].size == x.size and print_distance(self.prints[name], print_) < 1e-12
-        ]
-        return sorted(names, key=lambda name: (name in taken, -likeness(name, path)))
+        """Return the tensors with the values of `x`: those not yet `taken` first, then by name.
+
+        If the first one is equal to `x`, it is returned alone.
+        """
+        names = [name for name in self.varied if self.low[name].size == x.size]
+        names.sort(key=lambda name: (name in taken, -likeness(name, path)))
+        if names and np.array_equal(self.low[names[0]], x):
+            return names[:1]
+        print_ = fingerprint(x) if names else None
+        return [name for name in names if print_distance(self._print(name), print_) < 1e-12]
 
 
 def whole(tensors: Tensors, leaf: ParamLeaf, taken: AbstractSet[str]) -> list[Piece]:
@@ -288,7 +301,7 @@ def _distinct(
 def low(x: Any) -> np.ndarray:
     """Round to float32, the dtype of most checkpoints in both frameworks."""
     x = np.asarray(x)
-    return x.astype(np.complex64 if np.iscomplexobj(x) else np.float32)
+    return x.astype(np.complex64 if np.iscomplexobj(x) else np.float32, copy=False)
 
 
 def varies(x: np.ndarray) -> bool:

@@ -46,7 +46,7 @@ def infer(
         for leaf in without(floating, pieces):
             pieces += match(indexed, leaf)
     for leaf in without(floating, pieces):
-        pieces += by_value.lookup(indexed, leaf) if leaf.value.ndim > 1 else []
+        pieces += by_value.lookup(indexed, leaf) if leaf.stored.ndim > 1 else []
     for leaf in without(floating, pieces):
         pieces += beside(tensors, leaf, pieces, paths) or by_value.lookup(indexed, leaf)
     rest = without(floating, pieces)
@@ -58,5 +58,5 @@ def infer(
     return (
         WeightMap(tuple(pieces), tuple(map(np.asarray, leaves)), tensors, tuple(paths)),
         [name for name in tensors if name not in used],
-        [leaf.path for leaf in without(rest, pieces) if leaf.value.size],
+        [leaf.path for leaf in without(rest, pieces) if leaf.stored.size],
     )

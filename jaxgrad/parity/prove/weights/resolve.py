@@ -48,10 +48,11 @@ def weight_map(
     if callable(weights):
         return _by_converter(Converter(weights, side, fn), tensors)
     model = as_function(fn, params)
-    paths, leaves, _ = jax_program.flat(model.params)
+    paths, leaves, _ = jax_program.flat(model.params, lambda _, x: _stored(x))
     if leaves or side.flags:  # a loss has no weights
         _check_leaves(params, paths, leaves)
     if isinstance(weights, Mapping):
+        leaves = [jax_program.widened(x) for x in leaves]
         mapped = from_mapping(weights, tensors, leaves, paths)
         full = {p.leaf for p in mapped.pieces}
         extra = [paths[i] for i in range(len(leaves)) if i not in full and _is_floating(leaves[i])]
@@ -151,6 +152,11 @@ def _random(tensors: Tensors, salt: int) -> dict[str, np.ndarray]:
         positive = x.dtype.kind == "f" and np.min(x, initial=0.0) >= 0
         values[name] = np.abs(draw) if positive else draw
     return values
+
+
+def _stored(x: Any) -> np.ndarray:
+    """Return a float32 leaf as it is, and widen the others."""
+    return np.asarray(x) if x.dtype == np.float32 else jax_program.widened(x)
 
 
 def _check_leaves(

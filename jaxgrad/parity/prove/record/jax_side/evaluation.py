@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 
 from jaxgrad._core.jaxpr import Path, abstract, evaluate, inner, tap, walk
+from jaxgrad.parity import maxima
 from jaxgrad.parity.prove.align.fingerprint import SIZE, fingerprint
 from jaxgrad.parity.prove.record import coarse
 from jaxgrad.parity.prove.record.jax_side import lifting
@@ -43,6 +44,7 @@ def run_watched(
     cotangent_scales: Mapping[Key, Any] | None = None,
     noise: Mapping[Path, Any] | None = None,
     rounds: bool = False,
+    pins: bool = False,
     compute: Compute | None = None,
     read: Callable[[Key], bool] = lambda _: False,
     show: Callable[[Key, Any], Any] = lambda _, x: fingerprint(x),
@@ -59,6 +61,7 @@ def run_watched(
         noise: Standard random numbers for some calls of samplers; inside a scan, one array for
             each iteration.
         rounds: Whether to round the results of every equation to one bit less.
+        pins: Whether to pin the operands of maxima, as their derivative needs.
         compute: Function from an equation, its path and its operands to its outputs, in place of
             the equation's own.
         read: Function that selects the values to record.
@@ -93,6 +96,7 @@ def run_watched(
         return outs, records or None
 
     def rule(eqn: Any, path: Path, ins: list[Any], slot: Any) -> Any:
+        ins = maxima.operands(eqn, ins) if pins else ins
         if slot and "noise" in slot:
             outs = [sampled(eqn.params["name"], ins, jnp.asarray(slot["noise"][0]))]
         else:

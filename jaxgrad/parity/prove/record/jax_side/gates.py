@@ -16,7 +16,8 @@ import numpy as np
 from jax import lax
 
 from jaxgrad._core.jaxpr import Path, abstract, is_inexact
-from jaxgrad.parity.compiling import differentiates_a_maximum, quick_jit
+from jaxgrad.parity import maxima
+from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.prove.record.jax_side import evaluation, lifting
 from jaxgrad.parity.prove.record.jax_side.evaluation import scale_cotangent
 from jaxgrad.parity.prove.record.jax_side.flow import Flow, leaf_key
@@ -122,11 +123,11 @@ def straight(flow: Flow, x: Sequence[Key], y: Sequence[Key]) -> list[Gate]:
 class Gated:
     """The port's gradients as a function of the settings of some gates."""
 
-    def __init__(self, port: Port, gates: Sequence[Gate]):
-        self.port, self.gates = port, tuple(dict.fromkeys(gates))
+    def __init__(self, port: Port, gates: Sequence[Gate], slots: Sequence[Key] = ()):
+        self.port, self.gates, self.slots = port, tuple(dict.fromkeys(gates)), tuple(slots)
 
     def gradients(
-        self, draw: Draw, settings: Mapping[Gate, float], slots: Sequence[Key] = ()
+        self, draw: Draw, settings: Mapping[Gate, float], slots: Sequence[Key] | None = None
     ) -> Gradients:
         """Return the gradients on a draw with some gates set.
 
@@ -134,10 +135,10 @@ class Gated:
             draw: Random weights and inputs.
             settings: 0 closes a use. 1 opens a stop_gradient, drops the elements that are not
                 finite, merges hooks, or passes a gradient straight through.
-            slots: Values whose cotangents are returned too.
+            slots: Values whose cotangents are returned too; by default those of this object.
         """
         differentiate = self._opened if self._shows_maximum(settings) else self._differentiate
-        arguments = self._arguments(draw, settings, slots)
+        arguments = self._arguments(draw, settings, self.slots if slots is None else slots)
         (grads, cotangents), outputs = differentiate(*arguments)
         leaves = [None if g is None else np.conj(np.asarray(g)) for g in grads]
         values = {key: np.conj(np.asarray(x)) for key, x in cotangents.items()}
@@ -147,10 +148,13 @@ class Gated:
         """Drop the stop_gradients that hide a value that JAX cannot differentiate.
 
         An example is a reduction of values together with their indices. JAX raises an error if such
-        a stop_gradient is opened, and the error would end the search for any other cause.
+        a stop_gradient is opened, and the error would end the search for any other cause. The slots
+        are dropped if their values are used in such a way.
         """
         if self._traces(draw):
             return self
+        if self.slots:
+            return Gated(self.port, self.gates).differentiable(draw)
         rest = [gate for gate in self.gates if gate.kind != "stop"]
         opened = [gate for gate in self.gates if gate.kind == "stop"]
         return Gated(self.port, [*_openable(self.port, draw, opened), *rest])
@@ -158,7 +162,7 @@ class Gated:
     def _traces(self, draw: Draw) -> bool:
         """Whether JAX has all derivatives that the gates need."""
         try:
-            self._differentiate.eval_shape(*self._arguments(draw, {}, ()))  # pyright: ignore[reportFunctionMemberAccess]
+            self._differentiate.eval_shape(*self._arguments(draw, {}, self.slots))  # pyright: ignore[reportFunctionMemberAccess]
         except Exception:
             return False
         return True
@@ -187,16 +191,15 @@ class Gated:
     def _shows_maximum(self, settings: Mapping[Gate, float]) -> bool:
         """Whether a stop_gradient is opened that may hide the derivative of a maximum."""
         opens = any(gate.kind == "stop" and on for gate, on in settings.items())
-        equations = self.port.program.equations.values() if opens else ()
-        return any(eqn.primitive.name in ("reduce_max", "reduce_min") for eqn in equations)
+        return opens and maxima.any_in_rules(self.port.program.jaxpr)
 
     @functools.cached_property
     def _differentiate(self) -> Callable[..., Any]:
-        return self._compiled(differentiates_a_maximum(self.port.program.jaxpr))
+        return self._compiled(maxima.differentiated(self.port.program.jaxpr).in_rules)
 
     @functools.cached_property
     def _opened(self) -> Callable[..., Any]:
-        """The same with the options for a maximum that an opened stop_gradient may hide."""
+        """The same with the options for a maximum with a rule, which a stop_gradient may hide."""
         return self._compiled(True)
 
     def _compiled(self, compares: bool) -> Callable[..., Any]:
@@ -238,7 +241,7 @@ class Gated:
                 leaves = [n if x is None else x for x, n in pairs]
                 shared.update({leaf_key(i)[0]: [x] for i, x in enumerate(leaves)})
                 outs = evaluation.run_watched(
-                    program, leaves, slots=slots, noise=noise, compute=compute
+                    program, leaves, slots=slots, noise=noise, compute=compute, pins=True
                 ).outputs
                 return port.objective(outs, cotangents), outs
 

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxgrad._core.jaxpr import Path, abstract
-from jaxgrad.parity.compiling import differentiates_a_maximum, quick_jit
+from jaxgrad.parity import maxima
+from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.record.jax_side import evaluation
@@ -21,6 +22,7 @@ from jaxgrad.parity.prove.record.jax_side import program as jax_program
 from jaxgrad.parity.prove.record.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key, Spot
 from jaxgrad.parity.prove.record.jax_side.sites import NO_INJECTION, Injection
+from jaxgrad.parity.prove.record.lazy import stored
 from jaxgrad.parity.prove.record.noise import Noise
 from jaxgrad.parity.prove.weights.map import WeightMap
 
@@ -201,6 +203,8 @@ class Port:
         return self._derivative(rounds=True)
 
     def _derivative(self, *, rounds: bool = False) -> Callable[..., Any]:
+        compared = maxima.differentiated(self.program.jaxpr)
+
         def run(
             integers: Any, floats: Any, cotangents: Any, slots: Any, scales: Any, noise: Any
         ) -> Any:
@@ -212,15 +216,15 @@ class Port:
                 outputs = evaluation.run_watched(
                     self.program, leaves, slots=slots, scales=of_values,
                     cotangent_scales=of_cotangents, noise=noise, rounds=rounds,
+                    pins=compared.plain,
                 ).outputs  # fmt: skip
                 return self.objective(outputs, cotangents), outputs
 
             return jax.grad(objective, (0, 1), has_aux=True)(floats, slots)
 
         donate = (1,)  # the gradients take it
-        compares = differentiates_a_maximum(self.program.jaxpr)
         equations = self.program.equations.values()
-        return quick_jit(run, equations, donate, differentiates=True, compares=compares)
+        return quick_jit(run, equations, donate, differentiates=True, compares=compared.in_rules)
 
     def gradients(
         self,
@@ -303,7 +307,7 @@ def load(module: nn.Module, state: Mapping[str, np.ndarray], *, buffers: bool = 
     with torch.no_grad():
         held = module.named_buffers() if buffers else ()
         for name, x in [*module.named_parameters(), *held]:
-            array = np.asarray(state[name])
+            array = stored(state, name)
             shared = array.dtype.kind in "fc" and array.flags.writeable and array.flags.c_contiguous
             values = torch.from_numpy(array) if shared else to_torch(array)  # without a copy
             x.copy_(values.reshape(x.shape))

@@ -74,16 +74,20 @@ class JaxProgram:
 
     def forget(self, numbers: Container[int]) -> None:
         """Replace the values of some leaves by zeros that take no memory."""
-        self.leaves = [
-            np.broadcast_to(np.zeros((), x.dtype), x.shape) if i in numbers else x
-            for i, x in enumerate(self.leaves)
-        ]
+        self.leaves = [blank(x) if i in numbers else x for i, x in enumerate(self.leaves)]
 
 
-def flat(tree: Any) -> tuple[list[str], list[np.ndarray], Callable[..., Any]]:
+def flat(
+    tree: Any, widen: Callable[[int, Any], np.ndarray] | None = None
+) -> tuple[list[str], list[np.ndarray], Callable[..., Any]]:
     """Return the paths and values of a tree's array leaves, and a function that replaces them.
 
-    Floating leaves become float64. Random keys, and leaves that are not arrays, stay in the tree.
+    Random keys, and leaves that are not arrays, stay in the tree.
+
+    Args:
+        tree: A tree with arrays.
+        widen: Function from a leaf's number and the leaf to its value. By default, floating leaves
+            become float64.
     """
     leaves, treedef = paths.named(tree), jax.tree.structure(tree)
     names = [path for path, _ in leaves]
@@ -96,7 +100,10 @@ def flat(tree: Any) -> tuple[list[str], list[np.ndarray], Callable[..., Any]]:
             full[i] = x
         return jax.tree.unflatten(treedef, full)
 
-    return [names[i] for i in arrays], [widened(values[i]) for i in arrays], fill
+    new = [
+        widened(values[i]) if widen is None else widen(k, values[i]) for k, i in enumerate(arrays)
+    ]
+    return [names[i] for i in arrays], new, fill
 
 
 def is_array(x: Any) -> bool:
@@ -115,6 +122,16 @@ def widened(x: Any) -> np.ndarray:
     if jnp.issubdtype(x.dtype, jnp.complexfloating):
         return x.astype(np.complex128)
     return x.astype(np.float64 if jnp.issubdtype(x.dtype, jnp.floating) else x.dtype)
+
+
+def blank(x: Any) -> np.ndarray:
+    """Return zeros of a leaf's shape, in the dtype of `widened`, that take no memory."""
+    dtype = np.dtype(x.dtype)
+    if jnp.issubdtype(dtype, jnp.inexact):
+        dtype = np.dtype(
+            np.complex128 if jnp.issubdtype(dtype, jnp.complexfloating) else np.float64
+        )
+    return np.broadcast_to(np.zeros((), dtype), np.shape(x))
 
 
 def call_loss(loss: Callable[..., Any], outputs: Any, inputs: Any) -> Any:
@@ -168,13 +185,17 @@ def program(
     loss: Callable[..., Any] | None = None,
     has_state: bool = False,
     layout: Layout = SAME,
+    known: Container[int] = (),
 ) -> JaxProgram:
     """Trace `fun(params, *inputs)` in float64, with the loss and new state as additional outputs.
 
     A function that can be traced only in float32 (a recurrent cell whose first carry has that
-    dtype), or only in the dtypes of its params, is traced so, and its casts are lifted.
+    dtype), or only in the dtypes of its params, is traced so, and its casts are lifted. The values
+    of the `known` leaves of params are not needed, and they become zeros that take no memory.
     """
-    param_paths, param_leaves, fill_params = flat(params)
+    param_paths, param_leaves, fill_params = flat(
+        params, lambda i, x: blank(x) if i in known else widened(x)
+    )
     input_paths, input_leaves, fill_inputs = flat(inputs)
     count = len(param_leaves)
     out_paths: list[str] = []

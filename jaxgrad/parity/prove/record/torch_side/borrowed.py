@@ -11,6 +11,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -73,7 +74,13 @@ class Borrowed:
         named = [*self.module.named_parameters(), *self.module.named_buffers()]
         lent = {id(lent.tensor): lent.data for lent in self._lent}
         data = {name: lent[id(x)] for name, x in named}
-        return Lazy(data, lambda name: viewed(_copy(data[name], torch.float64)))
+
+        def stored(name: str) -> np.ndarray:
+            x = data[name].detach()
+            plain = x.device.type == "cpu" and x.dtype == torch.float32
+            return viewed(x) if plain else viewed(_copy(x, torch.float64))
+
+        return Lazy(data, lambda name: viewed(_copy(data[name], torch.float64)), stored)
 
     def rewind(self) -> None:
         """Put back everything but the weights, so that the next run starts as the first did."""
