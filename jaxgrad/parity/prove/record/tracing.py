@@ -15,6 +15,7 @@ from jaxgrad.parity.prove.record.jax_side.layouts import SAME, Layout
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.record.torch_side.side import TorchSide
 from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.wording import jax_program
 
 
 Traced = tuple[JaxProgram, tuple[str, ...]]
@@ -52,7 +53,7 @@ def traced(model: JaxFunction, side: TorchSide, request: Request) -> Traced:
     if axes:
         layout = dataclasses.replace(layout, axes=axes)
         program, notes = checks.traced(model, side.inputs, request, layout)
-    return program, (*notes, *layout.notes(why))
+    return program, (*notes, *layout.notes(why, jax_program(request.reference)))
 
 
 def _advised(
