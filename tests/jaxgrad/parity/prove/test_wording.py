@@ -219,7 +219,8 @@ def rows() -> dict[str, "Row"]:
             Hooked, TANH, "; wrap the value in jaxgrad.hook", "; leave the hook out",
         ),
         "frozen": Row(
-            Frozen, TANH, "a stop_gradient is missing;", "requires_grad is False only in torch;",
+            Frozen, TANH, "; a stop_gradient is missing there",
+            "torch stops the gradient that flows through test_wording.py",
         ),
         "momentum": Row(
             BatchNorm, batch_norm, "the momentum is 0.1, torch uses 0.3",
