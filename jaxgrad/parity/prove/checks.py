@@ -24,6 +24,7 @@ from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training import as_training
 from jaxgrad.parity.prove.users import ProofError, described, first_line, place_of, running, shown
 from jaxgrad.parity.prove.waivers import as_waivers
+from jaxgrad.parity.prove.wording import REFERENCES
 
 
 _Result = TypeVar("_Result")
@@ -53,6 +54,15 @@ def check_arguments(request: Request) -> None:
         raise ProofError(f"seed= needs an integer from 0 on, got {shown(seed)}")
     check_steps(request.steps, request.optimizer)
     further_inputs(request)
+
+
+def check_reference(reference: Any) -> None:
+    """Check the framework of the original."""
+    if not isinstance(reference, str) or reference not in REFERENCES:
+        raise ProofError(
+            f'reference= needs "torch" or "jax", the framework of the original, got '
+            f"{shown(reference)}"
+        )
 
 
 def check_steps(steps: Any, optimizer: Any) -> None:

@@ -22,6 +22,14 @@ class Edit:
         return f"{self.file}:{self.line}\n- {self.old.strip()}\n+ {self.new.strip()}"
 
 
+@dataclasses.dataclass(frozen=True)
+class InTorch:
+    """What torch's code needs in order to do what the JAX code does."""
+
+    argument: str = ""  # a further argument of the call, such as eps=1e-06
+    removed: str = ""  # the function that is not called
+
+
 def source_line(file: str, line: int) -> str:
     """Return one line of a source file, or an empty string if the file cannot be read."""
     return linecache.getline(file, line).rstrip("\n")
@@ -81,6 +89,59 @@ def stop(file: str, span: tuple[int, int, int, int], operand: int) -> Edit | Non
         before, after = before[:-1], after[1:]  # the parentheses of the call take their place
     new = f"{before}{_stop_name(tree)}({code}){after}"
     return Edit(file, wrapped.lineno, line, new)
+
+
+def detached(file: str, line: int) -> Edit | None:
+    """Suggest `.detach()` after the value that a line of torch code assigns or returns.
+
+    Returns:
+        The change, or None if the line is not one such statement.
+    """
+    text = source_line(file, line)
+    statements = (node for node in ast.walk(_parsed(file)) if isinstance(node, ast.stmt))
+    here = [x for x in statements if isinstance(x, ast.Assign | ast.Return) and x.lineno == line]
+    value = here[0].value if len(here) == 1 else None
+    if value is None or value.lineno != value.end_lineno:
+        return None
+    encoded, (_, start, _, end) = text.encode(), _span(value)
+    before, code, after = (
+        encoded[a:b].decode() for a, b in ((0, start), (start, end), (end, None))
+    )
+    whole = code if _is_one_operand(code) else f"({code})"
+    return Edit(file, line, text, f"{before}{whole}.detach(){after}")
+
+
+def argument(file: str, line: int, function: str, text: str) -> Edit | None:
+    """Suggest one more argument of the only call of a function in a line.
+
+    Args:
+        file: Path of the source file.
+        line: Number of the line.
+        function: The function's name, without its module.
+        text: The argument, such as `eps=1e-06`.
+    """
+    old = source_line(file, line)
+    calls = (node for node in ast.walk(_parsed(file)) if isinstance(node, ast.Call))
+    named = [x for x in calls if x.end_lineno == line and _name_of(x.func) == function]
+    name = text.partition("=")[0]
+    if len(named) != 1 or any(keyword.arg == name for keyword in named[0].keywords):
+        return None
+    encoded, end = old.encode(), (named[0].end_col_offset or 0) - 1
+    before, after = encoded[:end].decode(), encoded[end:].decode()
+    comma = ", " if named[0].args or named[0].keywords else ""
+    return Edit(file, line, old, f"{before}{comma}{text}{after}")
+
+
+def _name_of(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+
+
+def attached(file: str, line: int) -> Edit | None:
+    """Suggest to leave out the only `.detach()` of a line of torch code."""
+    text = source_line(file, line)
+    if text.count(".detach()") != 1:
+        return None
+    return Edit(file, line, text, text.replace(".detach()", ""))
 
 
 def _parsed(file: str) -> ast.Module:

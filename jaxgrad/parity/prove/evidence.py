@@ -47,6 +47,7 @@ from jaxgrad.parity.prove.weights.likeness import leaves_of
 from jaxgrad.parity.prove.weights.map import WeightMap
 from jaxgrad.parity.prove.weights.resolve import Returned, weight_map
 from jaxgrad.parity.prove.weights.swaps import misnamed
+from jaxgrad.parity.prove.wording import TORCH, jax_program
 from jaxgrad.parity.ulp import scale_of
 
 
@@ -73,15 +74,17 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
         if replaced := tables.for_torch(held, port.program):
             side.replace({name: x for name, (x, _) in replaced.items()})
         drawn = side.drawn(mapped, port.program.layout.fixed)
-    port, jax_runs, unmatched = _runs(port, flow, drawn, side, clock)
+    called = jax_program(request.reference)
+    port, jax_runs, unmatched = _runs(port, flow, drawn, side, clock, called)
     with clock("align"):
         alignments = aligned(drawn, jax_runs)
-    notes = (*side.notes, *notes, *unmatched, *tables.notes(replaced, port.program))
-    notes += tuple(misnamed(port.weights)) + _own_state(model, port)
+    notes = (*side.notes, *notes, *unmatched, *tables.notes(replaced, port.program, called))
+    notes += tuple(misnamed(port.weights)) + _own_state(model, port, called)
     waivers = as_waivers(request.accept)
     return Evidence(
-        side, model, port, flow, trainable, drawn, jax_runs, alignments, notes, clock, waivers, held
-    )
+        side, model, port, flow, trainable, drawn, jax_runs, alignments, notes, clock, waivers,
+        held, reference=request.reference,
+    )  # fmt: skip
 
 
 def rerun(evidence: Evidence, request: Request) -> Evidence:
@@ -108,13 +111,21 @@ def _ported(
 
 
 def _runs(
-    port: Port, flow: Flow, drawn: Sequence[Drawn], side: TorchSide, clock: Clock
+    port: Port,
+    flow: Flow,
+    drawn: Sequence[Drawn],
+    side: TorchSide,
+    clock: Clock,
+    called: str = "the port",
 ) -> tuple[Port, list[Watched], list[str]]:
-    """Run the port on all draws, with torch's random numbers, and return it and notes."""
+    """Run the port on all draws, with torch's random numbers, and return it and notes.
+
+    A note says `called` for the JAX program.
+    """
     program = port.program
     program.numbers = drawn[0].run.numbers
     with clock("trace"):
-        unmatched = inject(port, flow, drawn[0].draw, drawn[0].distance)
+        unmatched = inject(port, flow, drawn[0].draw, drawn[0].distance, called)
     jax_runs = [_watch(port, d.draw, side, clock) for d in drawn]
     checks.same_outputs(drawn[0].run.outputs, program, jax_runs[0].outputs)
     failed = not drawn[0].agrees(jax_runs[0].outputs)
@@ -143,7 +154,7 @@ def _returned(side: TorchSide, request: Request, params: Any) -> Returned:
     return Returned(held)
 
 
-def _own_state(model: JaxFunction, port: Port) -> tuple[str, ...]:
+def _own_state(model: JaxFunction, port: Port, called: str = "the port") -> tuple[str, ...]:
     """Return the note on constant leaves of the port's state that hold no torch tensor."""
     weights = port.weights
     held = {i for i in range(len(weights.leaves)) if weights.names_of(i)}
@@ -156,7 +167,7 @@ def _own_state(model: JaxFunction, port: Port) -> tuple[str, ...]:
         return ()
     more = f" and {len(names) - 4} more" if len(names) > 4 else ""
     return (
-        f"the port's state {', '.join(names[:4])}{more} holds none of torch's tensors: it starts "
+        f"{called}'s state {', '.join(names[:4])}{more} holds none of torch's tensors: it starts "
         "with its own constant values",
     )
 
@@ -198,6 +209,13 @@ class Evidence:
     tables: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)  # torch's, rounded
     opened: bool = False  # whether torch computes attention and recurrent layers step by step
     mistakes: tuple[tuple[Change, ...], ...] = ()  # of the port that torch makes too
+    reference: str = TORCH  # the framework of the original, as `prove(reference=)` says
+
+    def rerun_torch(self) -> Evidence:
+        """Return the evidence of the torch module as its source is now, on the same draws."""
+        drawn = [self.torch_side.record(each.draw) for each in self.drawn]
+        alignments = aligned(drawn, self.jax_runs)
+        return dataclasses.replace(self, drawn=drawn, alignments=alignments)
 
     @property
     def draws(self) -> list[Draw]:

@@ -38,6 +38,7 @@ from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.weights.checkpoints import WeightMap
 from jaxgrad.parity.prove.weights.template import Template
+from jaxgrad.parity.prove.wording import JAX, TORCH, Told
 from jaxgrad.parity.weight_map import from_leaf_map
 
 
@@ -61,6 +62,7 @@ def prove(
     has_state: bool = False,
     accept: Mapping[str, Mapping[str, str]] | None = None,
     seed: int = 0,
+    reference: str = TORCH,
     progress: Callable[[str], None] | None = None,
     time_limit: float | None = None,
 ) -> Report:
@@ -105,6 +107,9 @@ def prove(
             torch's names -> reason, as in `{"updates": {"*running_var": "flax's is biased"}}`. They
             are reported. A pattern that no longer matches a difference fails.
         seed: Seed of the cotangents and of the second draw.
+        reference: The framework of the original, "torch" or "jax". With "jax", torch is the port:
+            the report then says what torch's code does differently, names its lines and suggests
+            changes of it. The verdict and the numbers are the same.
         progress: Function that is called with the name of each step as it begins, and with each
             cause that a search tries. By default, a proof that takes some seconds shows them in a
             line on stderr, if stderr is a terminal.
@@ -150,26 +155,27 @@ def prove(
         module, fn, params, inputs, also=also, weights=weights,
         outputs=none if outputs is None else outputs,
         loss=none if loss is None else loss, trainable=trainable, optimizer=optimizer, steps=steps,
-        has_state=has_state, accept=accept, seed=seed,
+        has_state=has_state, accept=accept, seed=seed, reference=reference,
     )  # fmt: skip
     with progress_line.shown(progress) as show:
         clock = Clock(show)
-        name = ""
+        name, known = "", reference if isinstance(reference, str) and reference == JAX else TORCH
         try:
+            checks.check_reference(reference)
             clock.limit = checks.as_limit(time_limit)
             name = _name(module, fn)
             with adapters.float64_on_cpu():
                 return _proved(request, clock, name)
         except users.ProofError as error:
-            return Report.error(str(error), name, clock.seconds)
+            return Report.error(str(error), name, clock.seconds, known)
         except TimeLimit:
             surfaces = {surface: _unjudged(surface) for surface in SURFACES}
             return Report("inconclusive", surfaces, text=_ended(surfaces, time_limit), name=name,
-                          seconds=clock.seconds)  # fmt: skip
+                          seconds=clock.seconds, reference=known)  # fmt: skip
         except Exception as error:
             if isinstance(error, ModuleNotFoundError) and error.name == "torch":
                 raise  # the command line and the test fixture say what to install
-            return Report.error(users.bug(error), name, clock.seconds)
+            return Report.error(users.bug(error), name, clock.seconds, known)
 
 
 def _name(module: Any, fn: Any) -> str:
@@ -215,6 +221,7 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         seconds=clock.seconds,
         versions=adapters.versions() | dict(evidence.torch_side.versions),
         listings=_listings(evidence, request, first),
+        reference=request.reference,
         weights=_weights(evidence, request),
     )
 
@@ -334,7 +341,10 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
         judgements[name] = edited.proved(evidence, request, judgements[name])
 
 
-_MADE = "once torch makes the same mistake in its forward pass"
+_MADE = Told(
+    "once torch makes the same mistake in its forward pass",
+    "once torch's forward pass does what JAX's does",
+)
 
 
 def _after_mistakes(
@@ -376,15 +386,16 @@ def _after_mistakes(
     if has_updates:
         with made.clock("updates"):
             found["updates"] = updates.surface(made, request)
-    judgements |= {name: _made(judgement) for name, judgement in found.items()}
+    text = _MADE.says(request.reference)
+    judgements |= {name: _made(judgement, text) for name, judgement in found.items()}
     judgements["structure"] = structure.explained(earlier["structure"], made, why)
     return {n: edited.proved(made, request, judgement) for n, judgement in judgements.items()}
 
 
-def _made(judgement: Judgement) -> Judgement:
+def _made(judgement: Judgement, made: str) -> Judgement:
     """Say that torch made the mistakes of the forward pass when a surface was judged."""
     surface = judgement.surface
     if surface.verdict == "not judged":
         return judgement
-    text = f"{surface.text}; {_MADE}"
+    text = f"{surface.text}; {made}"
     return judgement._replace(surface=dataclasses.replace(surface, text=text))

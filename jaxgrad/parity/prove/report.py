@@ -15,6 +15,7 @@ from jaxgrad._core import source
 from jaxgrad.parity.prove.edits import Edit
 from jaxgrad.parity.prove.listings import Listing
 from jaxgrad.parity.prove.record.torch_side.values import Mistakes
+from jaxgrad.parity.prove.wording import NAMES, TORCH, other
 
 
 SURFACES = ("structure", "forward", "backward", "gradients", "updates", "precision")
@@ -41,8 +42,8 @@ class Finding:
     tested: bool = False  # whether rerunning a program with a change confirmed the cause
     op: str = ""  # the call within the module
     torch_line: str = ""  # file:line of the call in torch's code
-    source: str = ""  # the line of JAX code, after its file:line
-    edit: Edit | None = None  # a change of the JAX code, if the cause was tested
+    source: str = ""  # the line of the port's code, after its file:line
+    edit: Edit | None = None  # a change of the port's code, if the cause was tested
     ruled_out: tuple[str, ...] = ()  # causes that were tested and do not explain the difference
 
     @property
@@ -55,17 +56,25 @@ class Finding:
         """What a report calls `cause`: only a rerun confirms a cause."""
         return "likely cause" if self.tested else "observation"
 
-    def __str__(self) -> str:
-        return self.headed(
-            f"accept= is out of date: {self.surface}"
-            if self.jax == ACCEPT
-            else f"first divergence: {self.surface}, originates here"
-            if self.originates
-            else f"difference: {self.surface}, {FOLLOWS}"
-        )
+    @property
+    def title(self) -> str:
+        """What kind of finding this is."""
+        if self.jax == ACCEPT:
+            return f"accept= is out of date: {self.surface}"
+        if self.originates:
+            return f"first divergence: {self.surface}, originates here"
+        return f"difference: {self.surface}, {FOLLOWS}"
 
-    def headed(self, title: str) -> str:
-        """Return the finding as text, under a title."""
+    def __str__(self) -> str:
+        return self.headed(self.title)
+
+    def headed(self, title: str, reference: str = TORCH) -> str:
+        """Return the finding as text, under a title.
+
+        Args:
+            title: The first line.
+            reference: The framework of the original; `source` is a line of the other one's code.
+        """
         torch = ", ".join(filter(None, (self.where, self.torch_line)))
         lines = [
             title,
@@ -82,7 +91,7 @@ class Finding:
             place = f"{source.short_name(self.edit.file)}:{self.edit.line}"
             lines += [f"  suggested change in {place}", *(f"    {line}" for line in diff)]
         elif self.source:
-            lines.append(f"  JAX code: {self.source}")
+            lines.append(f"  {NAMES[other(reference)]} code: {self.source}")
         return "\n".join(lines)
 
 
@@ -122,14 +131,23 @@ class Report:
     seconds: Mapping[str, float] = dataclasses.field(default_factory=dict)
     versions: Mapping[str, str] = dataclasses.field(default_factory=dict)
     listings: Mapping[str, Listing] = dataclasses.field(default_factory=dict)  # by framework
+    reference: str = TORCH  # torch | jax: the framework of the original, not of the port
     # The `WeightMap` of the proof, to convert checkpoints; not written to JSON.
     weights: Any = dataclasses.field(default=None, repr=False, compare=False)
 
     @classmethod
-    def error(cls, text: str, name: str, seconds: Mapping[str, float] | None = None) -> Report:
+    def error(
+        cls,
+        text: str,
+        name: str,
+        seconds: Mapping[str, float] | None = None,
+        reference: str = TORCH,
+    ) -> Report:
         """Return the report of a proof that could not be run."""
         surfaces = {surface: Surface(surface, "not judged", "") for surface in SURFACES}
-        return cls("error", surfaces, text=text, name=name, seconds=seconds or {})
+        return cls(
+            "error", surfaces, text=text, name=name, seconds=seconds or {}, reference=reference
+        )
 
     @property
     def further(self) -> tuple[Finding, ...]:
@@ -207,9 +225,9 @@ class Report:
             if surface.control:
                 lines.append(f"  {'':<10} {'':<12} negative control: {surface.control}")
         if self.first is not None:
-            lines += ["", str(self.first)]
+            lines += ["", self.first.headed(self.first.title, self.reference)]
         for finding in self.further:
-            lines += ["", finding.headed(f"next divergence: {finding.surface}")]
+            lines += ["", finding.headed(f"next divergence: {finding.surface}", self.reference)]
         if self.not_visible:
             shown = ", ".join(self.not_visible[:8])
             more = len(self.not_visible) - 8
@@ -251,7 +269,12 @@ def render(reports: Sequence[Report], note: str = "") -> str:
     """
     from jaxgrad.parity.prove import page  # only a page needs jinja2
 
-    words = {"outcome": outcome, "follows": FOLLOWS, "unmatched": UNMATCHED}
+    words = {
+        "outcome": outcome,
+        "follows": FOLLOWS,
+        "unmatched": UNMATCHED,
+        "original": original(reports),
+    }
     return page.fill(reports, f"{note} {headline(reports)}".strip(), words)
 
 
@@ -262,13 +285,20 @@ def headline(reports: Sequence[Report]) -> str:
     if len(reports) == 1:
         return sentence(reports[0])
     verdicts = [report.verdict for report in reports]
+    name = original(reports)
     if set(verdicts) == {"pass"}:
-        return f"All {len(reports)} ports have torch's gradients at the inputs that were compared."
-    words = (("fail", "differ from torch"), ("error", "could not be compared"),
+        return f"All {len(reports)} ports have {name}'s gradients at the inputs that were compared."
+    words = (("fail", f"differ from {name}"), ("error", "could not be compared"),
              ("inconclusive", "could not be decided"))  # fmt: skip
     (n, verb), *rest = [(verdicts.count(v), text) for v, text in words if v in verdicts]
     verb = verb.replace("differ ", "differs ") if n == 1 else verb
     return "; ".join([f"{n} of {len(reports)} ports {verb}", *(f"{k} {x}" for k, x in rest)]) + "."
+
+
+def original(reports: Sequence[Report]) -> str:
+    """Return what sentences call the original of all reports."""
+    names = {NAMES[report.reference] for report in reports}
+    return names.pop() if len(names) == 1 else "the original" if names else NAMES[TORCH]
 
 
 def sentence(report: Report) -> str:
@@ -278,6 +308,7 @@ def sentence(report: Report) -> str:
 
 def outcome(report: Report) -> str:
     """Describe the verdict of a report in one sentence."""
+    name = NAMES[report.reference]
     if report.verdict == "pass":
         skipped = [
             name
@@ -286,7 +317,7 @@ def outcome(report: Report) -> str:
         ]
         rest = f" ({' and '.join(skipped)}: not judged)" if skipped else ""
         where = "with your weights and inputs and with redrawn ones"
-        return f"your port has torch's gradients, {where}{rest}."
+        return f"your port has {name}'s gradients, {where}{rest}."
     if report.verdict == "inconclusive" and report.text:
         return "the time limit ended the proof before every surface was judged."
     if report.verdict == "inconclusive":
@@ -294,12 +325,13 @@ def outcome(report: Report) -> str:
     if report.verdict == "error":
         return "the comparison could not be run."
     if report.first is None:
-        return "your port's gradients differ from torch's."
+        return f"your port's gradients differ from {name}'s."
     first = report.first
     where = f"{first.op}, {first.torch_line}" if first.op and first.torch_line else first.where
-    port = f", in the port at {first.jax}" if first.jax and first.jax != where else ""
     surface = f"first on the {first.surface} surface"
-    return f"your port differs from torch, {surface}: in torch at {where}{port}."
+    in_torch, in_jax = ("torch", "the port") if report.reference == TORCH else ("the port", "JAX")
+    jax = f", in {in_jax} at {first.jax}" if first.jax and first.jax != where else ""
+    return f"your port differs from {name}, {surface}: in {in_torch} at {where}{jax}."
 
 
 def _plain(x: Any) -> Any:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.wording import TORCH
 
 
 Function = Callable[..., Any] | None
@@ -30,3 +31,4 @@ class Request:
     has_state: bool = False
     accept: Mapping[str, Mapping[str, str]] | None = None
     seed: int = 0
+    reference: str = TORCH

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from jaxgrad.parity.prove.wording import REFERENCES
+
 
 _TEXT = {"type": "string"}
 _TEXTS = {"type": "array", "items": _TEXT}
@@ -36,7 +38,9 @@ _FINDING = _object(
         "torch": _described(_TEXT, "dotted path of the torch module or parameter"),
         "op": _described(_TEXT, "torch's name for the call in the module, or empty"),
         "torch_line": _described(_TEXT, "file:line of the call in torch's code, or empty"),
-        "jax": _described(_TEXT, "file:line (module path) in the port, or the path of a leaf"),
+        "jax": _described(
+            _TEXT, "file:line (module path) in the JAX program, or the path of a leaf"
+        ),
         "source": _described(_TEXT, "file:line and the line of the port's code, or empty"),
         "text": _described(_TEXT, "the difference, in one sentence"),
         "index": _described(
@@ -101,7 +105,7 @@ REPORT_SCHEMA: dict[str, Any] = {
     **_object(
         {
             "verdict": {"enum": ["pass", "fail", "inconclusive", "error"]},
-            "name": _described(_TEXT, "the torch module and the port"),
+            "name": _described(_TEXT, "the torch module and the JAX program"),
             "text": _described(
                 _TEXT, "what to change after an error, or what a time limit left unjudged"
             ),
@@ -124,6 +128,9 @@ REPORT_SCHEMA: dict[str, Any] = {
             "listings": _described(
                 {"type": "object", "additionalProperties": _LISTING},
                 "the source of both programs, by framework, if it can be read",
+            ),
+            "reference": _described(
+                {"enum": list(REFERENCES)}, "the framework of the original; the other has the port"
             ),
         }
     ),

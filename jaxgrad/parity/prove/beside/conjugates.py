@@ -16,11 +16,12 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.training_steps import trajectories
 from jaxgrad.parity.prove.training_steps.trajectories import Trajectories
+from jaxgrad.parity.prove.wording import Difference, Told
 
 
 _CONJUGATE = "optax.chain(optax.stateless(lambda g, _: jax.tree.map(jnp.conj, g)), tx)"
 _SPLIT = "optax.contrib.split_real_and_imaginary(tx)"
-_CONFIRMED = " (rerunning the port with this change gives torch's weights)"
+_CONFIRMED = "rerunning {} gives torch's weights"
 
 
 def statement(evidence: Evidence) -> str:
@@ -29,10 +30,9 @@ def statement(evidence: Evidence) -> str:
     if not names:
         return ""
     listed = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    return (
-        f"complex parameters ({listed}): JAX's gradient is the conjugate of torch's; pass "
-        "jnp.conj(grads) to the optimizer"
-    )
+    text = f"complex parameters ({listed}): JAX's gradient is the conjugate of torch's"
+    difference = Told(f"{text}; pass jnp.conj(grads) to the optimizer", text)
+    return difference.says(evidence.reference)
 
 
 def complex_parameters(evidence: Evidence) -> list[str]:
@@ -71,20 +71,25 @@ def cause(
             warnings.simplefilter("ignore")
             states, averages, _ = trajectories.of_port(evidence, changed, paths.torch)
         if agrees(paths._replace(jax=states, averages=(paths.averages[0], averages))):
-            return text + _CONFIRMED
+            return text.says(evidence.reference)
     return ""
 
 
-def _variants(tx: Any) -> Iterator[tuple[str, Any]]:
+def _variants(tx: Any) -> Iterator[tuple[Difference, Any]]:
     """Yield transformations that treat complex gradients as torch's optimizers do."""
     conjugate = optax.stateless(lambda grads, _: jax.tree.map(jnp.conj, grads))
     split = optax.contrib.split_real_and_imaginary
     gradient = "JAX's gradient of a complex parameter is the conjugate of torch's"
     moments = "torch's optimizers treat a complex number as two real ones"
-    yield (
-        f"{gradient}: pass jnp.conj(grads) to the optimizer, as {_CONJUGATE} does",
-        optax.chain(conjugate, tx),
-    )
-    yield f"{moments}: use {_SPLIT}", split(tx)
-    text = f"{gradient}, and {moments}: use {_CONJUGATE.replace('tx', _SPLIT)}"
-    yield text, optax.chain(conjugate, split(tx))
+    write = f"pass jnp.conj(grads) to the optimizer, as {_CONJUGATE} does"
+    yield _told(gradient, write, "JAX with conjugated gradients"), optax.chain(conjugate, tx)
+    yield _told(moments, f"use {_SPLIT}", f"JAX with {_SPLIT}"), split(tx)
+    use = _CONJUGATE.replace("tx", _SPLIT)
+    both = f"{gradient}, and {moments}"
+    yield _told(both, f"use {use}", f"JAX with {use}"), optax.chain(conjugate, split(tx))
+
+
+def _told(what: str, write: str, rerun: str) -> Difference:
+    """Return a difference with what to write in a port to JAX, and how JAX was rerun."""
+    port = _CONFIRMED.format("the port with this change")
+    return Told(f"{what}: {write} ({port})", f"{what} ({_CONFIRMED.format(rerun)})")

@@ -13,6 +13,7 @@ from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES, leaf_of
 from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.report import Judgement
+from jaxgrad.parity.prove.wording import jax_program
 
 
 _BOUNDS = frozenset({
@@ -33,7 +34,8 @@ def noted(evidence: Evidence, judgement: Judgement) -> Judgement:
     others = f" (and {more} other call{'s' * (more > 1)})" if more else ""
     note = (
         f"torch's {value.op} in {value.module or ROOT}{others} changes no number on the inputs of "
-        "this proof, and no such step was found in the port: pass inputs that it changes with also="
+        f"this proof, and no such step was found in {jax_program(evidence.reference)}: pass inputs "
+        "that it changes with also="
     )
     return judgement._replace(notes=(*judgement.notes, note))
 

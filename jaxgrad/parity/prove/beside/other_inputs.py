@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove import checks
+from jaxgrad.parity.prove import checks, wording
 from jaxgrad.parity.prove.beside import random_keys, random_masks
 from jaxgrad.parity.prove.causes import edited
 from jaxgrad.parity.prove.evidence import Evidence, gather
@@ -165,10 +165,11 @@ def _compare(
             draw = Draw(evidence.draws[1].state, variant.inputs, 2)
             judged = _judged(evidence, program, draw, evidence.torch_side.run(draw, watch=False))
     except ProofError as error:
+        called = wording.jax_program(evidence.reference)
         if chosen:
-            return f"torch accepts {variant.name}, the port does not: {error}"
+            return f"torch accepts {variant.name}, {called} does not: {error}"
         finding = Finding("forward", "(the outputs)", "fn", f"with {variant.name}, {error}")
-        return _failed("forward", f"the port rejects {variant.name}", (finding,))
+        return _failed("forward", f"{called} rejects {variant.name}", (finding,))
     if wrong := _fails(judged):
         return _located(evidence, request, variant, *wrong[0])
     noisy = [(name, j) for name, j in judged if j.verdict == "inconclusive"]

@@ -15,17 +15,19 @@ from jaxgrad._core import source
 from jaxgrad._core.jaxpr import Path
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate.forward import ROOT
+from jaxgrad.parity.prove.locate.quotes import quoted
 from jaxgrad.parity.prove.record.jax_side.flow import place
 from jaxgrad.parity.prove.record.jax_side.keys import Keys
-from jaxgrad.parity.prove.record.jax_side.lines import quoted
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.record.jax_side.sites import Site
 from jaxgrad.parity.prove.record.noise import Noise
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
+from jaxgrad.parity.prove.wording import Told
 
 
 _MOST_DRAWS = 2000  # whose keys are computed
-_ADVICE = "torch draws independent numbers: split the key, and draw each time with a new one"
+_INDEPENDENT = "torch draws independent numbers"
+_ADVICE = f"{_INDEPENDENT}: split the key, and draw each time with a new one"
 
 
 class _Draw(NamedTuple):
@@ -44,14 +46,14 @@ def surface(evidence: Evidence) -> Judgement | None:
     by_key: dict[bytes, list[_Draw]] = {}
     for draw in _draws(evidence):
         if len(set(draw.keys)) < len(draw.keys):
-            found.setdefault((draw.site.path,), _within(program, draw))
+            found.setdefault((draw.site.path,), _within(evidence, draw))
         for key in dict.fromkeys(draw.keys):
             by_key.setdefault(key, []).append(draw)
     for first, *rest in by_key.values():
         others = [draw for draw in rest if _independent(program, first, draw)]
         if others:
             paths = dict.fromkeys(draw.site.path for draw in (first, *others))
-            found.setdefault(tuple(paths), _between(program, [first, *others]))
+            found.setdefault(tuple(paths), _between(evidence, [first, *others]))
     findings = tuple(found.values())
     if not findings:
         return None
@@ -82,16 +84,17 @@ def _independent(program: JaxProgram, one: _Draw, other: _Draw) -> bool:
     return one.number != other.number and not branches
 
 
-def _within(program: JaxProgram, draw: _Draw) -> Finding:
+def _within(evidence: Evidence, draw: _Draw) -> Finding:
     """Describe one draw under `jax.vmap` with equal keys."""
-    where = _places(program, [draw.site.path])[0].text
+    where = _places(evidence.port.program, [draw.site.path])[0].text
     how = f"drawn at {where} with equal keys in one `jax.vmap`"
-    return _finding(program, [draw], f"the {_what([draw])} are {how}; {_ADVICE}")
+    return _finding(evidence, [draw], f"the {_what([draw])} are {how}")
 
 
-def _between(program: JaxProgram, draws: Sequence[_Draw]) -> Finding:
+def _between(evidence: Evidence, draws: Sequence[_Draw]) -> Finding:
     """Describe several draws with one key."""
-    places = _places(program, list(dict.fromkeys(draw.site.path for draw in draws)))
+    paths = list(dict.fromkeys(draw.site.path for draw in draws))
+    places = _places(evidence.port.program, paths)
     lines, callers = ([*dict.fromkeys(x)] for x in zip(*places, strict=True))
     if len(lines) == 1 and all(callers):
         where = f"{lines[0]}, called from {_listed(callers)}"
@@ -99,7 +102,7 @@ def _between(program: JaxProgram, draws: Sequence[_Draw]) -> Finding:
         where = _listed([place.text for place in dict.fromkeys(places)])
     each = f", in {len(draws)} iterations of a loop" if len(places) == 1 else ""
     how = f"drawn with the same key at {where}{each}"
-    return _finding(program, draws, f"the {_what(draws)} are {how}; {_ADVICE}")
+    return _finding(evidence, draws, f"the {_what(draws)} are {how}")
 
 
 def _what(draws: Sequence[_Draw]) -> str:
@@ -114,13 +117,16 @@ def _name(noise: Noise) -> str:
     return noise.where if module.strip() else op.rstrip(")") or "module"
 
 
-def _finding(program: JaxProgram, draws: Sequence[_Draw], text: str) -> Finding:
+def _finding(evidence: Evidence, draws: Sequence[_Draw], text: str) -> Finding:
     """Return a finding at the second draw, or at the only one."""
+    program = evidence.port.program
+    told = Told(f"{text}; {_ADVICE}", f"in JAX, {text}; {_INDEPENDENT}")
     paths = list(dict.fromkeys(draw.site.path for draw in draws))
     where, _, op = draws[min(1, len(draws) - 1)].noise.where.partition("(")
     line = _places(program, paths)[min(1, len(paths) - 1)].text
-    finding = Finding("forward", where.strip() or ROOT, line, text, op=op.rstrip(")"))
-    return quoted(finding, program, (paths[-1], 0))
+    says = told.says(evidence.reference)
+    finding = Finding("forward", where.strip() or ROOT, line, says, op=op.rstrip(")"))
+    return quoted(evidence, finding, (paths[-1], 0))
 
 
 class _Place(NamedTuple):

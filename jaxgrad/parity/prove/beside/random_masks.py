@@ -16,10 +16,11 @@ import numpy as np
 from jaxgrad._core.jaxpr import Path
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate.forward import ROOT
+from jaxgrad.parity.prove.locate.quotes import quoted
 from jaxgrad.parity.prove.record.jax_side.flow import place
-from jaxgrad.parity.prove.record.jax_side.lines import quoted
 from jaxgrad.parity.prove.record.noise import Noise
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
+from jaxgrad.parity.prove.wording import jax_program
 
 
 def surface(evidence: Evidence) -> Judgement | None:
@@ -27,12 +28,12 @@ def surface(evidence: Evidence) -> Judgement | None:
 
     Its probability may differ, or the port may draw several numbers where torch draws one.
     """
-    port, draw = evidence.port, evidence.draws[0]
+    port, draw, called = evidence.port, evidence.draws[0], jax_program(evidence.reference)
     for site, sources in zip(port.injection.sites, port.injection.sources, strict=True):
         noise = draw.noise[int(sources.ravel()[0])]
         if np.prod(site.shape) > noise.drawn.size:
             text = (
-                f"torch draws {noise.name}, the port draws {list(site.shape)} numbers: several "
+                f"torch draws {noise.name}, {called} draws {list(site.shape)} numbers: several "
                 "where torch draws one"
             )
             return _failed(evidence, noise, site.path, text)
@@ -44,7 +45,7 @@ def surface(evidence: Evidence) -> Judgement | None:
         wrong = [j for j in evidence.judge_outputs(0, outputs) if j.verdict == "fail"]
         if wrong:
             text = (
-                "the port draws the mask with another probability than torch, although both "
+                f"{called} draws the mask with another probability than torch, although both "
                 "rescale by the same factor"
             )
             return _failed(evidence, noise, site.path, text, **wrong[0].worst)
@@ -55,5 +56,5 @@ def _failed(evidence: Evidence, noise: Noise, path: Path, text: str, **worst: An
     where, _, op = noise.where.partition("(")
     at = place(evidence.port.program, (path, 0))
     finding = Finding("forward", where.strip() or ROOT, at, text, op=op.rstrip(")"), **worst)
-    finding = quoted(finding, evidence.port.program, (path, 0))
+    finding = quoted(evidence, finding, (path, 0))
     return Judgement(Surface("forward", "fail", text, findings=(finding,)))

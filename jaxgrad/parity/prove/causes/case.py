@@ -45,6 +45,9 @@ class Explanation(NamedTuple):
     changes: tuple[Change, ...] = ()  # the change of torch, if it is not of the JAX program
     stops: bool = False  # whether a stop_gradient in JAX is the remedy
     confirmed: bool = False  # by the rule of `acceptance`, together with `rest`
+    tested: str = ""  # how torch's stops were tested
+    lines: tuple[str, ...] = ()  # torch's, where the gradient is stopped in one program alone
+    stops_torch: bool = False  # whether torch has the stop
     rest: tuple[Explanation, ...] = ()  # of further mistakes, which explain what this one does not
 
     @property

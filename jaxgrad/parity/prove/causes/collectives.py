@@ -13,6 +13,7 @@ from jaxgrad.parity.prove.causes.numbers import proportion
 from jaxgrad.parity.prove.causes.outputs import explained
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key
+from jaxgrad.parity.prove.wording import InJax
 
 
 _SUMS = ("psum", "psum_invariant", "psum2", "reduce_scatter")
@@ -69,7 +70,8 @@ def wrong_sum(evidence: Evidence, draw: int) -> tuple[Key, str] | None:
                 return None
             scales = {total.key: np.float64(factor)}
             if explained(evidence, draw, lambda k, scales=scales: port.outputs(draws[k], scales)):
-                return total.key, f"{text}, the outputs are torch's"
+                difference = InJax(f"{text}, the outputs are torch's")
+                return total.key, difference.says(evidence.reference)
     return None
 
 

@@ -22,6 +22,7 @@ from jaxgrad.parity.prove.evidence import Evidence, rerun
 from jaxgrad.parity.prove.locate import forward as locate_forward
 from jaxgrad.parity.prove.report import Finding, Judgement
 from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.wording import TORCH
 
 
 def proved(evidence: Evidence, request: Request, judgement: Judgement) -> Judgement:
@@ -54,15 +55,16 @@ def without_edits(judgement: Judgement) -> Judgement:
 
 
 def _mends(evidence: Evidence, request: Request, finding: Finding, edit: Edit) -> bool:
-    """Whether the port with an edit has what a finding says that it lacks."""
-    with applied(edit) as compiled:
-        new = rerun(evidence, request) if compiled else None
-    if new is None:
-        return False
-    if finding.surface == "forward":
-        return new.failed_output_draw is None or _is_later(new, finding)
-    before, after = (_wrong(x) for x in (evidence, new))
-    return after < before
+    """Whether the programs agree, or differ later, if an edit of the port is made."""
+    in_jax = evidence.reference == TORCH
+    before = _wrong(evidence) if finding.surface != "forward" else set()
+    with applied(edit, traced=in_jax) as compiled:
+        if not compiled:
+            return False
+        new = rerun(evidence, request) if in_jax else evidence.rerun_torch()
+        if finding.surface == "forward":  # judging may run torch again
+            return new.failed_output_draw is None or _is_later(new, finding)
+        return _wrong(new) < before
 
 
 def _wrong(evidence: Evidence) -> set[str]:
@@ -98,10 +100,10 @@ class Body(NamedTuple):
 
 
 @contextlib.contextmanager
-def applied(edit: Edit) -> Iterator[bool]:
+def applied(edit: Edit, *, traced: bool = True) -> Iterator[bool]:
     """Run the functions of a file with an edit in a `with` block; False if that is impossible.
 
-    What JAX keeps of the functions that it has traced is forgotten before and after.
+    If they are `traced`, what JAX keeps of traced functions is forgotten before and after.
     """
     lines = linecache.getlines(edit.file)
     changed = [*lines[: edit.line - 1], f"{edit.new}\n", *lines[edit.line :]]
@@ -116,11 +118,11 @@ def applied(edit: Edit) -> Iterator[bool]:
         f: body for f in before for a, b in pairs
         if _alike(f.__code__, a.code) and (body := _changed(f, a, b)) not in (None, before[f])
     }  # fmt: skip
-    _replace(after)
+    _replace(after, traced=traced)
     try:
         yield bool(after)
     finally:
-        _replace({f: before[f] for f in after})
+        _replace({f: before[f] for f in after}, traced=traced)
 
 
 def _alike(a: types.CodeType, b: types.CodeType) -> bool:
@@ -162,10 +164,10 @@ def _evaluated(node: ast.expr, function: types.FunctionType) -> Any:
     return eval(compile(ast.Expression(node), "<edit>", "eval"), function.__globals__)
 
 
-def _replace(bodies: Mapping[types.FunctionType, Body]) -> None:
+def _replace(bodies: Mapping[types.FunctionType, Body], *, traced: bool) -> None:
     for function, body in bodies.items():
         function.__code__, function.__defaults__, function.__kwdefaults__ = body
-    if bodies:
+    if bodies and traced:
         jax.clear_caches()  # a jitted function is traced once, whatever its code is now
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from jaxgrad.parity.prove.causes.trials import Trial
 from jaxgrad.parity.prove.record.torch_side.values import TorchRun
+from jaxgrad.parity.prove.wording import Mutual
 
 
 _MOST = 24
@@ -49,7 +50,7 @@ def exchanged(
     for text, pairs in listed[:_MOST]:
         first = min(reads[name] for pair in pairs for name in pair)
         value = first if first in near and first >= starts[0] else starts[0]
-        yield Trial(value, f"{text} are exchanged", (), exchanged=tuple(pairs))
+        yield Trial(value, Mutual(f"{text} are exchanged"), (), exchanged=tuple(pairs))
 
 
 def exchangeable(shapes: Mapping[str, tuple[int, ...]]) -> Iterator[tuple[str, list[Pair]]]:

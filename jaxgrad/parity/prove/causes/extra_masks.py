@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from jaxgrad._core.jaxpr import Path
+from jaxgrad.parity.prove import wording
 from jaxgrad.parity.prove.causes.outputs import explained
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.jax_side.flow import place
@@ -50,11 +51,14 @@ def find(evidence: Evidence, draw: int) -> ExtraMask | None:
             ones = Noise("bernoulli", *[np.full(extra.shape, kept)] * 2)
             value = _dropped(evidence, port, draw, ones, extra.path)
             if value is not None:
-                text = (
-                    f"an extra dropout at {where}: torch draws no random numbers there "
-                    "(rerunning JAX with all elements kept and not rescaled, all outputs agree)"
+                difference = wording.Rerun(
+                    wording.Told(
+                        f"an extra dropout at {where}: torch draws no random numbers there",
+                        f"a dropout is missing: JAX has one at {where}",
+                    ),
+                    "rerunning JAX with all elements kept and not rescaled, all outputs agree",
                 )
-                return ExtraMask(value, (extra.path, 0), text)
+                return ExtraMask(value, (extra.path, 0), difference.says(evidence.reference))
     return None
 
 

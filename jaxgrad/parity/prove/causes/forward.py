@@ -27,6 +27,7 @@ from jaxgrad.parity.prove.causes.mistakes.cells import GATES
 from jaxgrad.parity.prove.causes.mistakes.views import MOVES
 from jaxgrad.parity.prove.causes.numbers import SAME, find, find_multiple
 from jaxgrad.parity.prove.causes.trials import Trial
+from jaxgrad.parity.prove.edits import InTorch
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import judge, max_difference
 from jaxgrad.parity.prove.record.jax_side import evaluation
@@ -34,6 +35,7 @@ from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals
 from jaxgrad.parity.prove.record.lazy import replaced
 from jaxgrad.parity.prove.record.torch_side.values import Change, Mistakes, TorchRun, Value
+from jaxgrad.parity.prove.wording import Difference
 
 
 _REORDERED = ("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "sum")
@@ -66,6 +68,7 @@ class Guess(NamedTuple):
     changes: tuple[Change, ...] = ()  # with which torch makes it too; of calls alone
     weak: bool = False  # whether a correct port may compute what the mistake computes
     seen: bool = True  # whether JAX has the value that it gives, or all outputs
+    write: InTorch = InTorch()  # what torch's code needs in order to do the same
 
     @property
     def confirmed(self) -> bool:
@@ -116,7 +119,7 @@ class Search:
         self.prints_of = [rows[self.new] for rows in every]  # the same on each draw
         self.numbers = _numbers(evidence)
         self.cut = False  # whether the time ended before every mistake was tried
-        self.tried: dict[str, None] = {}
+        self.tried: dict[Difference, None] = {}
         self.starts: list[int] = []  # values at which the difference may begin
         self.merged: set[int] = set()  # values of which JAX has a part: a correct port may merge
 
@@ -132,7 +135,7 @@ class Search:
         partial = []
         for trial, x in trials.with_results(self.run, i, self.numbers):
             row = None if np.array_equal(x, value.data) else find(x, self.prints)
-            self.tried[trial.text] = None
+            self.tried[trial.difference] = None
             if row is None:
                 continue
             read = (self.run.values[k].data for k in value.inputs)
@@ -357,7 +360,7 @@ class Search:
     def in_time(self, trials: Iterable[Trial]) -> Iterator[Trial]:
         """Yield trials as long as the proof has time for a search."""
         for trial in trials:
-            if not self.evidence.may_search(trial.text):
+            if not self.evidence.may_search(trial.difference.says(self.evidence.reference)):
                 self.cut = True
                 return
             yield trial
@@ -481,11 +484,12 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         tested = search.tested(trial)
         if tested is not None:
             yield _guess(search, _with_alternatives(search, tested))
-        search.tried[trial.text] = None
+        search.tried[trial.difference] = None
     left = origins(search.merged) or starts
     if left:
         line = search.run.values[left[0]].line
-        yield Guess(left[0], None, tried=tuple(search.tried), line=line)
+        tried = tuple(x.says(evidence.reference) for x in search.tried)
+        yield Guess(left[0], None, tried=tried, line=line)
 
 
 def enlarged(draw: Draw, parameters: Collection[str]) -> Draw:
@@ -515,7 +519,9 @@ def _with_alternatives(search: Search, tested: Tested) -> list[Tested]:
     trial = tested.trial
     called = trial.value if trial.changed < 0 else trial.changed
     every = trials.in_call(search.run, called, search.numbers)
-    return _agreeing(search, (other for other in every if other.text != trial.text), tested)
+    return _agreeing(
+        search, (other for other in every if other.difference != trial.difference), tested
+    )
 
 
 def _agreeing(search: Search, trials: Iterable[Trial], *first: Tested) -> list[Tested]:
@@ -524,7 +530,7 @@ def _agreeing(search: Search, trials: Iterable[Trial], *first: Tested) -> list[T
     for trial in search.in_time(trials):
         tested = search.tested(trial)
         if tested is None:
-            search.tried[trial.text] = None
+            search.tried[trial.difference] = None
             if trial.partial and not trial.operand:
                 search.merged.add(trial.value)
         elif tested.complete or not found or _alike(tested.trial, found[0].trial):
@@ -567,10 +573,11 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
         spot = search.evidence.alignments[search.draw].spot(trial.changed)
     if spot is not None and key is None:
         value, key = trial.changed, spot.key
-    texts = [tested.trial.text for tested in found]
-    tried = tuple(text for text in search.tried if text not in texts)
+    evidence, differences = search.evidence, [tested.trial.difference for tested in found]
+    texts = [x.says(evidence.reference) for x in differences]
+    tried = tuple(x.says(evidence.reference) for x in search.tried if x not in differences)
     line = search.run.values[trial.value if trial.changed < 0 else trial.changed].line
-    one = len(set(texts)) == 1
+    one = len(set(differences)) == 1
     alone = one and not search.cut
     tested = trial.tested if one else "rerunning torch with any of these changes"
     return Guess(
@@ -587,6 +594,7 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
         changes,
         trial.partial,
         complete or trial.row is not None,
+        trial.write if alone and complete else InTorch(),
     )
 
 

@@ -12,12 +12,14 @@ from typing import Any
 
 from jaxgrad._core import source
 from jaxgrad._core.torch_versions import convention
+from jaxgrad.parity.prove import wording
 from jaxgrad.parity.prove.causes import hooks as hook_causes
 from jaxgrad.parity.prove.causes import infinite_derivatives, straight_through
 from jaxgrad.parity.prove.causes.case import Case, Explanation
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.jax_side.gates import Gate
 from jaxgrad.parity.prove.record.torch_side.values import Change, Value
+from jaxgrad.parity.prove.wording import TORCH
 
 
 MOST_MISTAKES = 3  # that are looked for, one after the other
@@ -65,19 +67,24 @@ def _chosen(case: Case) -> Explanation | None:
     use, tie = _missing_stops(case), _ties(case)
     detach = _straight(case) or (_in_torch(case) if case.evidence.rerunnable else None)
     if detach is not None and use is not None and detach.fixed >= use.fixed:
-        use = _paired(detach, use)
+        use = _paired(detach, use, case.evidence.reference)
     hooks = hook_causes.in_torch(case) if case.evidence.rerunnable else []
     found = [x for x in (stop, hook, *hooks, use or detach, tie) if x is not None]
     return max(found, key=lambda x: (x.complete, len(x.fixed)), default=None)
 
 
-def _paired(detach: Explanation, use: Explanation) -> Explanation:
+def _paired(detach: Explanation, use: Explanation, reference: str) -> Explanation:
     """Return the explanation by stops of torch, with the places where JAX has to stop."""
+    use = use._replace(
+        fixed=detach.fixed,
+        complete=detach.complete,
+        lines=detach.lines,
+        stops_torch=detach.stops_torch,
+    )
     if not detach.stops or len(use.through) != len(detach.through):
-        return use._replace(text=detach.text, fixed=detach.fixed, complete=detach.complete,
-                            closed=None)  # fmt: skip
-    text = f"{detach.text}; add a stop_gradient at {' and at '.join(use.through)}"
-    return use._replace(text=text, fixed=detach.fixed, complete=detach.complete)
+        return use._replace(text=detach.text, closed=None)
+    difference = wording.stop_in_torch(detach.through, detach.tested, use.through)
+    return use._replace(text=difference.says(reference))
 
 
 def _superfluous_stops(case: Case) -> Explanation | None:
@@ -95,15 +102,38 @@ def _superfluous_stops(case: Case) -> Explanation | None:
         return None
     places = list(dict.fromkeys(case.place((gate.path, 0)) for gate in opened))
     them = "it" if len(places) == 1 else "them"
-    text = (
-        f"an extra stop_gradient at {' and at '.join(places[:3])} (rerunning JAX without {them}, "
-        f"{case.names(fixed)})"
-    )
+    tested = f"rerunning JAX without {them}, {case.names(fixed)}"
+    lines = _torch_lines(case, opened)
+    text = wording.extra_stop(places[:3], lines, tested).says(case.evidence.reference)
     fix = ("stop_gradient", "")
     settings = dict.fromkeys(opened, 1.0)
+    key = opened[0].path, 0
     return Explanation(
-        text, fixed, fixed == case.wrong, (opened[0].path, 0), fix=fix, settings=settings
+        text, fixed, fixed == case.wrong, key, fix=fix, settings=settings, lines=lines
     )
+
+
+def _torch_lines(case: Case, stops: Sequence[Gate]) -> tuple[str, ...]:
+    """Return torch's lines that compute what some stop_gradients of JAX stop."""
+    evidence, alignment = case.evidence, case.evidence.alignments[case.draw]
+    if evidence.reference == TORCH or not evidence.rerunnable:
+        return ()
+    values = evidence.torch_side.run(evidence.draws[case.draw], keep=True).values
+    if len(values) != len(case.run.values):
+        return ()
+    stopped = {key for stop in stops for key in evidence.flow.parents.get((stop.path, 0), ())}
+    numbers = [
+        next(
+            (
+                i
+                for i, found in enumerate(alignment.candidates)
+                if {alignment.spots[k].key for k in found} & {key}
+            ),
+            None,
+        )
+        for key in stopped
+    ]
+    return tuple(dict.fromkeys(values[i].line for i in numbers if i is not None and values[i].line))
 
 
 def _missing_stops(case: Case) -> Explanation | None:
@@ -119,11 +149,9 @@ def _missing_stops(case: Case) -> Explanation | None:
     lines = {group: line for line, group in callers}
     through = [lines.get(tuple(group), case.place((group[0].path, 0))) for group in kept]
     through = list(dict.fromkeys(through))
-    this, there = ("this path", "there") if len(through) == 1 else ("these paths", "in each place")
-    text = (
-        f"JAX's gradient also flows through {' and '.join(through)}, torch's does not (rerunning "
-        f"JAX without {this}, {case.names(fixed)}); a stop_gradient is missing {there}"
-    )
+    this = "this path" if len(through) == 1 else "these paths"
+    tested = f"rerunning JAX without {this}, {case.names(fixed)}"
+    text = wording.missing_stop(through, tested).says(case.evidence.reference)
     return Explanation(
         text,
         fixed,
@@ -168,24 +196,34 @@ def _in_torch(case: Case) -> Explanation | None:
     first, formula, places = group[0], "", []
     value = run.values[first]
     if value.op == "embedding":
-        text = (
-            "torch gives the embedding's padding_idx no gradient, JAX gives it one (rerunning "
-            f"torch without padding_idx, {case.names(fixed)})"
+        what = wording.Mutual(
+            "torch gives the embedding's padding_idx no gradient, JAX gives it one"
         )
+        tested = f"rerunning torch without padding_idx, {case.names(fixed)}"
+        text = wording.Rerun(what, tested, torch="; leave padding_idx out")
     else:
         places = _in_words(case, group)
         it = "it" if len(group) == 1 else "these stops"
         formula = straight_through.formula(run, first)
-        does = "passes the gradient straight through" if formula else "stops the gradient"
+        tested = f"rerunning torch without {it}, {case.names(fixed)}"
         text = (
-            f"torch {does} at {' and at '.join(places)}, JAX does not (rerunning torch without "
-            f"{it}, {case.names(fixed)})"
+            wording.straight_through(places, tested, formula)
+            if formula
+            else wording.stop_in_torch(places, tested)
         )
-        text += f"; write {formula}" if formula else ""
     changes = tuple(map(change, group))
     stops = value.op != "embedding" and not formula
+    lines = tuple(dict.fromkeys(place.partition(" ")[0] for place in places if ":" in place))
     return Explanation(
-        text, fixed, fixed == case.wrong, through=tuple(places), changes=changes, stops=stops
+        text.says(case.evidence.reference),
+        fixed,
+        fixed == case.wrong,
+        through=tuple(places),
+        changes=changes,
+        stops=stops,
+        tested=tested,
+        lines=lines,
+        stops_torch=stops,
     )
 
 
@@ -199,11 +237,9 @@ def _straight(case: Case) -> Explanation | None:
     passing = [gate for group in kept for gate in group]
     stops = [detaches[gate] for gate in passing]
     formulas = list(dict.fromkeys(straight_through.formula(run, i) for i in stops))
-    text = (
-        f"torch passes the gradient straight through at {' and at '.join(_in_words(case, stops))}, "
-        f"JAX does not (rerunning JAX with this change, {case.names(fixed)}); write "
-        f"{' and '.join(formulas)}"
-    )
+    tested = f"rerunning JAX with this change, {case.names(fixed)}"
+    difference = wording.straight_through(_in_words(case, stops), tested, " and ".join(formulas))
+    text = difference.says(case.evidence.reference)
     key = passing[0].path, 0
     settings = dict.fromkeys(passing, 1.0)
     return Explanation(text, fixed, fixed == case.wrong, key, settings=settings)
@@ -240,12 +276,13 @@ def _ties(case: Case) -> Explanation | None:
             key = kept[0][0].path, 0
             name = case.evidence.port.program.equations[key[0]].primitive.name
             version = convention(case.evidence.torch_side.versions["torch"])
-            text = (
+            what = wording.Mutual(
                 f"the operands of {name}imum are equal in some elements: JAX passes half of the "
-                f"gradient to each, torch {version} passes {torchs} of it here (rerunning JAX with "
-                f"this change, {case.names(fixed)}); "
-                f'`jaxgrad.parity.lint(..., torch="{version}")` names the remedy'
+                f"gradient to each, torch {version} passes {torchs} of it here"
             )
+            remedy = f'; `jaxgrad.parity.lint(..., torch="{version}")` names the remedy'
+            tested = f"rerunning JAX with this change, {case.names(fixed)}"
+            text = wording.Rerun(what, tested, remedy).says(case.evidence.reference)
             gates_ = [gate for group in kept for gate in group]
             settings = dict.fromkeys(gates_, number)
             return Explanation(text, fixed, fixed == case.wrong, key, settings=settings)

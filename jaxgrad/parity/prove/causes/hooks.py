@@ -10,6 +10,7 @@ import collections
 from collections.abc import Sequence
 from typing import Any
 
+from jaxgrad.parity.prove import wording
 from jaxgrad.parity.prove.causes.case import Case, Explanation
 from jaxgrad.parity.prove.record.torch_side.values import Change, Hook
 
@@ -27,11 +28,14 @@ def repeated(case: Case) -> Explanation | None:
     at = " and ".join(dict.fromkeys(places))
     eqn = case.evidence.port.program.equations[first]
     what = "hook" if eqn.params.get("name") == "hook" else "custom derivative"
-    text = (
-        f"{len(places)} uses of one value each have a {what} of their own, at {at}; in torch one "
-        f"{what} gets the sum over all uses (rerunning JAX with one {what}, {case.names(fixed)}): "
-        "apply it once, and use its result everywhere"
+    each = f"{len(places)} uses of one value each have a {what} of their own, at {at}"
+    uses = f"one {what} gets the sum over all uses"
+    difference = wording.Rerun(
+        wording.Told(f"{each}; in torch {uses}", f"in torch {uses}; in JAX {each}"),
+        f"rerunning JAX with one {what}, {case.names(fixed)}",
+        ": apply it once, and use its result everywhere",
     )
+    text = difference.says(case.evidence.reference)
     settings = dict.fromkeys((gate for group in kept for gate in group), 1.0)
     return Explanation(text, fixed, fixed == case.wrong, (first, 0), settings=settings)
 
@@ -52,12 +56,19 @@ def _wrong_order(case: Case) -> Explanation | None:
         return None
     calls, fixed = best
     lines = " and at ".join(dict.fromkeys(call.line for call in calls))
-    text = (
-        f"torch runs the hooks on {calls[0].of} in the order in which they are registered, at "
-        f"{lines}; JAX runs them in the opposite order (rerunning torch so, {case.names(fixed)}); "
-        "of nested jaxgrad.hook calls, the outermost runs first"
+    difference = wording.Rerun(
+        wording.Mutual(
+            f"torch runs the hooks on {calls[0].of} in the order in which they are registered, at "
+            f"{lines}; JAX runs them in the opposite order"
+        ),
+        f"rerunning torch so, {case.names(fixed)}",
+        "; of nested jaxgrad.hook calls, the outermost runs first",
+        "; register them in the opposite order",
     )
-    return Explanation(text, fixed, fixed == case.wrong, changes=tuple(_reversed(calls)))
+    text = difference.says(case.evidence.reference)
+    changes = tuple(_reversed(calls))
+    line = tuple(dict.fromkeys(call.line for call in calls))
+    return Explanation(text, fixed, fixed == case.wrong, changes=changes, lines=line)
 
 
 def _reversed(calls: Sequence[Hook]) -> list[Change]:
@@ -90,11 +101,15 @@ def _missing_hook(case: Case) -> Explanation | None:
     if best is None:
         return None
     call, fixed = best
-    text = (
-        f"torch runs a hook on {call.of} (registered at {call.line}), JAX does not (rerunning "
-        f"torch without it, {case.names(fixed)}); wrap the value in jaxgrad.hook"
+    difference = wording.Rerun(
+        wording.Mutual(f"torch runs a hook on {call.of} (registered at {call.line}), JAX does not"),
+        f"rerunning torch without it, {case.names(fixed)}",
+        "; wrap the value in jaxgrad.hook",
+        "; leave the hook out",
     )
-    return Explanation(text, fixed, fixed == case.wrong, changes=without(call))
+    text = difference.says(case.evidence.reference)
+    changes, line = without(call), (call.line,)
+    return Explanation(text, fixed, fixed == case.wrong, changes=changes, lines=line)
 
 
 def _no_handle() -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from jaxgrad.parity.prove import wording
 from jaxgrad.parity.prove.causes.case import Case, Explanation
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key
 
@@ -27,11 +28,15 @@ def explain(case: Case) -> Explanation | None:
     branch = f"the where at {case.place(min(after, key=flow.order.__getitem__))}" if after else ""
     skipped = f"in elements that {branch} does not select" if branch else "where its gradient is 0"
     zero = "" if np.all(before[key]) else f" {skipped}, and 0 times infinity is NaN"
-    text = (
-        f"the derivative of {_name(program, key)} at {case.place(key)} is infinite{zero} "
-        f"(rerunning JAX without these elements, {case.names(fixed)}); replace its operand by a "
-        "safe number there, as in jnp.where(ok, f(jnp.where(ok, x, 1.0)), 0.0)"
+    difference = wording.Rerun(
+        wording.InJax(
+            f"the derivative of {_name(program, key)} at {case.place(key)} is infinite{zero}"
+        ),
+        f"rerunning JAX without these elements, {case.names(fixed)}",
+        "; replace its operand by a safe number there, as in "
+        "jnp.where(ok, f(jnp.where(ok, x, 1.0)), 0.0)",
     )
+    text = difference.says(case.evidence.reference)
     settings = dict.fromkeys(gates_, 1.0)
     return Explanation(text, fixed, fixed == case.wrong, key, settings=settings)
 

@@ -24,6 +24,7 @@ from jaxgrad.parity.prove.record.jax_side.loop import Loop
 from jaxgrad.parity.prove.record.jax_side.port import Gradients
 from jaxgrad.parity.prove.report import Finding, Surface
 from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.wording import Mutual
 
 
 if TYPE_CHECKING:
@@ -234,14 +235,15 @@ def cause(evidence: Evidence, training: Training, total: int, share: float) -> t
     numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trained).numbers()
     found, every = [], True
     for variant in hypotheses(evidence, training, numbers, total):
-        if not evidence.may_search(variant.text):
+        if not evidence.may_search(variant.difference.says(evidence.reference)):
             every = False
             break
         with warnings.catch_warnings(), contextlib.suppress(Exception):
             warnings.simplefilter("ignore")
             if replay(evidence, variant.training, total, allowed) is None:
                 found.append(variant)
-    texts = [x.text for x in distinct(evidence, found, total)]
+    kept = distinct(evidence, found, total)
+    texts = [x.difference.says(evidence.reference) for x in kept]
     return settled(texts, _REPLAYED, every=every)
 
 
@@ -287,7 +289,7 @@ def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Varia
             f"the schedules differ first in step {first + 1} ({COUNTED}), in which torch's "
             f"learning rate is {expected[first, group]:.6g} and JAX's is {actual[first, group]:.6g}"
         )
-        yield variants.with_rates(text, training, actual.tolist())._replace(given=True)
+        yield variants.with_rates(Mutual(text), training, actual.tolist())._replace(given=True)
 
 
 def distinct(evidence: Evidence, found: Sequence[Variant], steps: int) -> list[Variant]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from jaxgrad.parity.prove.causes.outputs import explained
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.weights import swaps
+from jaxgrad.parity.prove.wording import jax_program
 
 
 RUNS = 40  # of the port, at most
@@ -45,6 +46,6 @@ def find(evidence: Evidence, draw: int, *, named: bool) -> Swap | None:
         if explained(evidence, draw, lambda k: port.watch(evidence.draws[k]).outputs):
             i, k = next((i, k) for i, k in enumerate(order) if i != k)
             tested = "with these exchanged, every output agrees with torch's"
-            text = f"{swaps.described(mapped, order)} ({tested})"
+            text = f"{swaps.described(mapped, order, jax_program(evidence.reference))} ({tested})"
             return Swap(mapped.pieces[k].name, mapped.paths[mapped.pieces[i].leaf], text)
     return None

@@ -15,7 +15,9 @@ from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE, TorchCall
 from jaxgrad.parity.prove.causes.mistakes.table import results, variants
 from jaxgrad.parity.prove.causes.mistakes.views import MOVES
 from jaxgrad.parity.prove.causes.numbers import SAME, as_written
+from jaxgrad.parity.prove.edits import InTorch
 from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun, Value
+from jaxgrad.parity.prove.wording import TORCH, Difference, Multiple, Told
 
 
 _OPERANDS = 24  # values that may take the place of an operand
@@ -27,18 +29,24 @@ class Trial(NamedTuple):
     """One mistake, and the changes with which torch makes it too."""
 
     value: int  # the torch value at which it is reported
-    text: str
+    difference: Difference
     changes: tuple[Change, ...]
     everywhere: Callable[[], Sequence[Change]] = tuple  # the changes of all similar calls
     tested: str = "rerunning torch with this change"
     partial: bool = False  # whether a correct port may compute the result on its way
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
+    write: InTorch = InTorch()
     row: int | None = None  # the JAX value that equals the result of the changed call
     exchanged: tuple[tuple[str, str], ...] = ()  # weights that take each other's place
     general: int = 0  # as in `TorchCall`
     factors: tuple[tuple[str, float], ...] = ()  # of weights that are multiplied by a number
     changed: int = -1  # the value that the changed call computes, if this is not `value`
     operand: bool = False  # whether the result is an operand of the call, which JAX has anyway
+
+    @property
+    def text(self) -> str:
+        """What the port does wrong if torch is the reference."""
+        return self.difference.says(TORCH)
 
 
 def in_call(run: TorchRun, i: int, numbers: Numbers, shown: int = -1) -> Iterator[Trial]:
@@ -67,16 +75,17 @@ def _trial(run: TorchRun, i: int, wrong: TorchCall, numbers: Numbers, shown: int
 
     def everywhere() -> list[Change]:
         alike = [v for v in run.values if v.op == value.op and v.call_number >= 0]
-        return [Change(v.call_number, _same(wrong.mistake, v, numbers)) for v in alike]
+        return [Change(v.call_number, _same(wrong.difference, v, numbers)) for v in alike]
 
     return Trial(
         i if shown < 0 else shown,
-        wrong.mistake,
-        (Change(value.call_number, _same(wrong.mistake, value, numbers)),),
+        wrong.difference,
+        (Change(value.call_number, _same(wrong.difference, value, numbers)),),
         everywhere,
         tested,
         wrong.partial,
         wrong.fix,
+        wrong.write,
         changed=i,
         general=wrong.general,
     )
@@ -95,7 +104,7 @@ def scaled(run: TorchRun, i: int, row: int, factor: float) -> Trial:
         alike = [v for v in run.values if v.op == value.op and v.call_number >= 0]
         return [Change(v.call_number, call) for v in alike]
 
-    text = f"JAX's value is torch's times {as_written(factor)}"
+    text = Multiple("value", as_written(factor), as_written(1 / factor))
     tested = "scaling it in torch"
     changes = (Change(value.call_number, call),)
     return Trial(i, text, changes, everywhere, tested, partial=True, row=row, general=MULTIPLE)
@@ -103,7 +112,11 @@ def scaled(run: TorchRun, i: int, row: int, factor: float) -> Trial:
 
 def scaled_weight(i: int, name: str, row: int, factor: float) -> Trial:
     """Return the trial in which JAX multiplies a weight that a call reads by a number."""
-    text = f"JAX multiplies {name} by {as_written(factor)}, torch does not"
+    number = as_written(factor)
+    text = Told(
+        f"JAX multiplies {name} by {number}, torch does not",
+        f"torch does not multiply {name} by {number}, JAX does",
+    )
     tested = "multiplying it in torch"
     return Trial(i, text, (), tested=tested, row=row, factors=((name, factor),))
 
@@ -126,7 +139,10 @@ def reordered(run: TorchRun, i: int) -> Iterator[Trial]:
             ]
             return [change for v, w in pairs for change in _pair(run, v, w)]
 
-        text = f"{second.op} comes before {first.op}, torch calls {first.op} first"
+        text = Told(
+            f"{second.op} comes before {first.op}, torch calls {first.op} first",
+            f"{first.op} comes before {second.op}, JAX calls {second.op} first",
+        )
         yield Trial(i, text, pair, everywhere)
 
 
@@ -201,7 +217,10 @@ def rewired(
             read, torchs = _named(run, k), _named(run, old)
             if read == torchs:
                 read, torchs = (f"{_named(run, n)} at {run.values[n].line}" for n in (k, old))
-            text = f"JAX's {value.op} reads {read}, torch's reads {torchs}"
+            text = Told(
+                f"JAX's {value.op} reads {read}, torch's reads {torchs}",
+                f"torch's {value.op} reads {torchs}, JAX's reads {read}",
+            )
             yield Trial(i, text, (Change(value.call_number, call, (k,)),)), out.detach().numpy()
 
 
@@ -259,14 +278,14 @@ def _live(value: Value, numbers: Numbers) -> TorchCall:
     return TorchCall(func, args, kwargs, value.op, numbers=numbers)
 
 
-def _same(mistake: str, value: Value, numbers: Numbers) -> Callable[..., Any]:
+def _same(mistake: Difference, value: Value, numbers: Numbers) -> Callable[..., Any]:
     """Return the function that makes a mistake in a call, if it applies there."""
     changes_operand, op = in_place(value), value.op
 
     def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         plain = _out_of_place(func) if changes_operand else func
         live = TorchCall(plain, args, kwargs, op, numbers=numbers)
-        out = next((wrong for wrong in variants(live) if wrong.mistake == mistake), live).result
+        out = next((wrong for wrong in variants(live) if wrong.difference == mistake), live).result
         return args[0].copy_(out) if changes_operand else out
 
     return call

@@ -21,6 +21,15 @@ from jaxgrad.parity.prove.record.torch_side.side import Steps
 from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.training_steps.trajectories import Trajectories, first_steps
+from jaxgrad.parity.prove.wording import (
+    NO_DIFFERENCE,
+    Difference,
+    InJax,
+    Missing,
+    Mutual,
+    Setting,
+    Told,
+)
 
 
 if TYPE_CHECKING:
@@ -68,21 +77,23 @@ class Search:
             cause, confirmed = self._tested()
             if cause:
                 return cause, confirmed
-        repeated = _of_micro_batches(self.evidence, self.training, self.paths)
-        return repeated or _observed(self.paths, name), False
+        reference = self.evidence.reference
+        repeated = _of_micro_batches(self.evidence, self.training, self.paths).says(reference)
+        return repeated or _observed(self.paths, name).says(reference), False
 
     def _tested(self) -> tuple[str, bool]:
         found, partial = self._accepted(self.training, None, self.paths, self.step)
         if found:
             return settled(self._texts(found), TESTED, every=self.every)
+        reference = self.evidence.reference
         partial = list({_setting(p.variant.text): p for p in partial}.values())
         pairs = []
         for first in partial[:_PAIRS]:
             variant = first.variant
             found, _ = self._accepted(variant.training, variant.clip, first.paths, first.step)
             texts = self._texts(found)
-            seen = f"seen from step {first.step} on"
-            pairs += [f"{variant.text}, and {text}, {seen}" for text in texts]
+            earlier, seen = variant.difference.says(reference), f"seen from step {first.step} on"
+            pairs += [f"{earlier}, and {text}, {seen}" for text in texts]
         if pairs:
             cause, confirmed = settled(pairs, TESTED, every=self.every)
             return cause.replace("with this change", "with both changes"), confirmed
@@ -90,7 +101,8 @@ class Search:
             return "", False
         variant, _, step = partial[0]
         until = f"up to step {step - 1}, and step {step} still differs"
-        return f"{variant.text} (with this change torch gives JAX's weights {until})", False
+        text = variant.difference.says(reference)
+        return f"{text} (with this change torch gives JAX's weights {until})", False
 
     def _texts(self, found: Sequence[Variant]) -> list[str]:
         """Return the texts of different changes, each of which explains the difference."""
@@ -99,7 +111,8 @@ class Search:
             pairs = ((variant, other) for other in kept if not (variant.schedule or other.schedule))
             if not any(schedules.trains_alike(self.evidence, *pair) for pair in pairs):
                 kept.append(variant)
-        return _different([variant.text for variant in kept])
+        different = _different([variant.difference for variant in kept])
+        return [x.says(self.evidence.reference) for x in different]
 
     def _accepted(
         self, training: Training, clip: Any, paths: Trajectories, step: int
@@ -118,7 +131,8 @@ class Search:
         if step == self.last:
             early = whole
         for tried in self._variants(training, paths):
-            if not self.evidence.may_search(tried.text):
+            text = tried.difference.says(self.evidence.reference)
+            if not self.evidence.may_search(text):
                 self.every = False
                 break
             if clip is not None and tried.clip is not None:
@@ -129,7 +143,7 @@ class Search:
             if changed is None or not accepts(early, self.compare(changed)):
                 continue
             if step < self.last:
-                if not self.evidence.may_search(tried.text):
+                if not self.evidence.may_search(text):
                     self.every = False
                     break
                 changed = self._rerun(variant, paths, self.last)
@@ -163,12 +177,12 @@ class Search:
         yield from port_numbers.settings(training, evidence.torch_side.module, numbers)
 
 
-def _different(texts: Sequence[str]) -> list[str]:
-    """Leave out texts about the same setting, of which one may have torch's number too."""
-    longest: dict[str, str] = {}
-    for text in texts:
-        other = longest.get(_setting(text), "")
-        longest[_setting(text)] = max(other, text, key=len)
+def _different(found: Sequence[Difference]) -> list[Difference]:
+    """Leave out differences of the same setting, of which one may have torch's number too."""
+    longest: dict[str, Difference] = {}
+    for x in found:
+        other = longest.get(_setting(x.of_jax), x)
+        longest[_setting(x.of_jax)] = max(other, x, key=lambda each: len(each.of_jax))
     return list(longest.values())
 
 
@@ -181,30 +195,35 @@ def _setting(text: str) -> str:
     return text.partition(", torch uses")[0].removeprefix("the ").replace("is missing", "is 0")
 
 
-def _of_micro_batches(evidence: Evidence, training: Training, paths: Trajectories) -> str:
+def _of_micro_batches(evidence: Evidence, training: Training, paths: Trajectories) -> Difference:
     """Say that the port's transformation makes an update at each micro-batch, if it does.
 
     torch's optimizer makes one update for all micro-batches of a step. The weights that the port
     has at each micro-batch tell whether it changes them, and the counters in its state how often
     the transformations in it were called.
     """
-    if training.accumulate < 2 or _counts_micro_batches(paths.opt_state):
-        return ""
+    count = training.accumulate
+    if count < 2 or _counts_micro_batches(paths.opt_state):
+        return NO_DIFFERENCE
     if _moves_at_each_micro_batch(evidence, training):
-        return (
+        return Told(
             "the transformation changes the weights at each micro-batch, torch's optimizer after "
-            f"all {training.accumulate}; wrap it in optax.MultiSteps(tx, {training.accumulate})"
+            f"all {count}; wrap it in optax.MultiSteps(tx, {count})",
+            f"the optimizer changes the weights after all {count} micro-batches, JAX's "
+            "transformation at each",
         )
     steps = max(paths.torch)
-    for state, count in _counters(paths.opt_state):
-        if count == training.accumulate * steps:
-            made = f"{counted(count, 'update')} in {counted(steps, 'step')}"
-            return (
+    for state, number in _counters(paths.opt_state):
+        if number == count * steps:
+            made = f"{counted(number, 'update')} in {counted(steps, 'step')}"
+            return Told(
                 f"{state} counts {made}: the transformation in it is called at each micro-batch, "
-                f"torch's optimizer once for all {training.accumulate}. Give it the mean of their "
-                f"gradients, as optax.MultiSteps(..., {training.accumulate}) around it does"
+                f"torch's optimizer once for all {count}. Give it the mean of their "
+                f"gradients, as optax.MultiSteps(..., {count}) around it does",
+                f"the optimizer is called once for all {count} micro-batches. In JAX, {state} "
+                f"counts {made}: the transformation in it is called at each",
             )
-    return ""
+    return NO_DIFFERENCE
 
 
 def _moves_at_each_micro_batch(evidence: Evidence, training: Training) -> bool:
@@ -238,17 +257,18 @@ def _counters(state: Any) -> Iterator[tuple[str, int]]:
             yield from _counters(part)
 
 
-def _observed(paths: Trajectories, name: str) -> str:
+def _observed(paths: Trajectories, name: str) -> Difference:
     """Describe the difference of a weight, if it is of a known kind."""
     before, expected, actual = paths.before[name], paths.torch, paths.jax
     if all(np.array_equal(weights[name], before) for weights in expected.values()):
-        return "torch skips the weight, which has no gradient, but JAX's optimizer changes it"
+        text = "torch skips the weight, which has no gradient, but JAX's optimizer changes it"
+        return Mutual(text)
     if np.array_equal(actual[1][name], before) and not np.array_equal(expected[1][name], before):
-        return "JAX's optimizer does not change the weight in step 1, torch's does"
+        return Mutual("JAX's optimizer does not change the weight in step 1, torch's does")
     factor = proportion(expected[1][name] - before, actual[1][name] - before)
     if factor is not None:
-        return f"the first step is {factor:.6g} times torch's"
-    return ""
+        return InJax(f"the first step is {factor:.6g} times torch's")
+    return NO_DIFFERENCE
 
 
 def _rerun(
@@ -282,16 +302,19 @@ def _rates(evidence: Evidence, training: Training, paths: Trajectories) -> Itera
     if known and len(known) == len(factors) and np.ptp(known) <= 1e-6 * abs(known[0]):
         factor = float(f"{known[0]:.6g}")
         changed = variants.with_settings(training, lr=lambda x: x * factor)
-        text = f"the learning rate is {factor:g} times torch's"
+        text, within = "the learning rate is", ""
         if loop.has_scheduler(training, evidence.torch_side.module):
             count = len(paths.torch)
-            text += " in the compared step" if count == 1 else f" in the {count} compared steps"
-        yield variants.Variant(text, changed)
+            within = " in the compared step" if count == 1 else f" in the {count} compared steps"
+        rate = Told(
+            f"{text} {factor:g} times torch's{within}",
+            f"{text} {1 / factor:.6g} times JAX's{within}",
+        )
+        yield variants.Variant(rate, changed)
         if training.scheduler is None:
             rates = schedules.used_rates(evidence, training, max(paths.torch) + 1)
             if np.allclose(rates[1:], factor * rates[:-1], rtol=1e-6, atol=0.0):
-                text = "the schedule is one step ahead of torch's"
-                yield variants.Variant(text, changed, schedule=True)
+                yield variants.Variant(variants.AHEAD, changed, schedule=True)
 
 
 def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iterator[Variant]:
@@ -305,7 +328,7 @@ def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iter
     steps = {}
     for decay in {*own.values(), 0.0}:
         changed = variants.with_decays(training, dict.fromkeys(own, decay))
-        steps[decay] = _rerun(evidence, variants.Variant("", changed), 1)
+        steps[decay] = _rerun(evidence, variants.Variant(NO_DIFFERENCE, changed), 1)
     decays: dict[str, float | None] = {}
     for name, decay in own.items():
         before, expected = paths.before[name], paths.torch[1][name]
@@ -323,7 +346,7 @@ def _decays(evidence: Evidence, training: Training, paths: Trajectories) -> Iter
         for name, decay in decays.items()
     }
     if full != own:
-        yield variants.Variant(_decay_text(own, full), variants.with_decays(training, full))
+        yield variants.Variant(_decay(own, full), variants.with_decays(training, full))
 
 
 def _first(*decays: float | None) -> float:
@@ -331,25 +354,30 @@ def _first(*decays: float | None) -> float:
     return next(decay for decay in decays if decay is not None)
 
 
-def _decay_text(own: Mapping[str, float], decays: Mapping[str, float]) -> str:
+def _decay(own: Mapping[str, float], decays: Mapping[str, float]) -> Difference:
     """Say how JAX's weight decays differ from torch's."""
     changed = {n: d for n, d in decays.items() if d != own[n]}
     values, decayed = set(changed.values()), {n for n in own if own[n]}
     if len(everywhere := set(decays.values())) == 1 and len(set(own.values())) > 1 and decayed:
         (value,), largest = everywhere, max(own.values())
         if value not in (0.0, largest):
-            return (
+            some = f"for {len(decayed)} of {len(own)}"
+            return Told(
                 f"the weight decay is {value:g} for all weights{_default(value)}, torch uses "
-                f"{largest:g} for {len(decayed)} of {len(own)}"
+                f"{largest:g} {some}",
+                f"the weight decay is {largest:g} {some} weights, JAX uses {value:g} for all",
             )
     if len(values) == 1 and set(changed) == decayed:
         value = values.pop()
         if not value:
-            return "the weight decay is missing"
+            return Missing("the weight decay")
         largest = max(own.values())
-        return f"the weight decay is {value:g}{_default(value)}, torch uses {largest:g}"
+        return Setting("the weight decay", f"{value:g}{_default(value)}", f"{largest:g}")
     if set(changed) == set(own) - decayed:
-        return "the weight decay applies to all weights"
+        return Told(
+            "the weight decay applies to all weights",
+            "the weight decay does not apply to all weights, JAX's does",
+        )
     parts = []
     for text, names in (
         ("is not applied to {}, which torch decays", [n for n, d in changed.items() if not d]),
@@ -359,7 +387,7 @@ def _decay_text(own: Mapping[str, float], decays: Mapping[str, float]) -> str:
         if names:
             more = f" and {len(names) - 3} more" if len(names) > 3 else ""
             parts.append(text.format(", ".join(names[:3]) + more))
-    return f"the weight decay {' and '.join(parts)}"
+    return InJax(f"the weight decay {' and '.join(parts)}")
 
 
 def _default(decay: float) -> str:

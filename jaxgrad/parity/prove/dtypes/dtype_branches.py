@@ -16,6 +16,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.torch_side.values import TorchRun, Value
 from jaxgrad.parity.prove.report import Judgement
+from jaxgrad.parity.prove.wording import jax_program
 
 
 # Calls that return their operand itself if it has the dtype already.
@@ -55,7 +56,8 @@ def _note(evidence: Evidence, failed: bool) -> str:
     if failed and changed is not None:
         return (
             f"torch uses a different number in float32 than in float64: {changed[0]:g} in float32, "
-            f"and {changed[1]:g} in float64. The proof compares float64, so the port must take the "
+            f"and {changed[1]:g} in float64. The proof compares float64, so "
+            f"{jax_program(evidence.reference)} must take the "
             "number from the dtype too (for example from jnp.finfo(x.dtype))"
         )
     return ""

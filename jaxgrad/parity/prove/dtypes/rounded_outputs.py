@@ -42,20 +42,23 @@ class Difference(NamedTuple):
         return f"in their own dtypes, {what}, by {self.share:.2g} times what rounding changes"
 
 
-def largest(torch: Native, jax: NativeValues, draws: Sequence[Draw]) -> Difference | str:
+def largest(
+    torch: Native, jax: NativeValues, draws: Sequence[Draw], called: str = "the port"
+) -> Difference | str:
     """Return the output that differs most, relative to what rounding changes; or why none does.
 
     Args:
         torch: torch's run in the dtypes of the module.
         jax: The values of the port, whose program is traced in its own dtypes.
         draws: The weights and inputs.
+        called: What a sentence calls the JAX program.
     """
     if not torch.outputs:
         return "torch's outputs in its own dtypes are not known"
     try:
         rounded = jax_native.outputs(jax.port, torch, draws)
     except Exception as error:
-        return f"the port does not run in its own dtypes: {first_line(error)}"
+        return f"{called} does not run in its own dtypes: {first_line(error)}"
     differences = [
         _difference(name or "the output", x, y, exact)
         for expected, actual, exacts in zip(torch.outputs, rounded, jax.exact, strict=True)

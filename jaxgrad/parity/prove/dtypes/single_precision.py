@@ -21,6 +21,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.jax_side import native as jax_native
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.users import first_line
+from jaxgrad.parity.prove.wording import jax_program
 from jaxgrad.parity.ulp import distance, scale_of
 
 
@@ -99,15 +100,15 @@ def unavailable(evidence: Evidence) -> str:
     """
     if not evidence.rerunnable:
         return "a dump contains only float64"
-    program = evidence.native_program
+    program, called = evidence.native_program, jax_program(evidence.reference)
     if isinstance(program, Exception):
-        return f"the port cannot be traced in its own precision: {first_line(program)}"
+        return f"{called} cannot be traced in its own precision: {first_line(program)}"
     if jax_native.is_low(program) or evidence.native.low:
         return "the models compute below float32"
     if not evidence.port.program.repeatable:
-        return "another call of the port gives another program"
+        return f"another call of {called} gives another program"
     if evidence.port.injection.sites:
-        return "the port draws its own random numbers there"
+        return f"{called} draws its own random numbers there"
     return too_large(evidence)
 
 
@@ -132,7 +133,7 @@ def _errors(evidence: Evidence) -> tuple[list[Float32Error], list[Float32Error]]
     try:
         leaves, outputs = _in_float32(evidence)
     except Exception as error:
-        return f"the port rejects it: {first_line(error)}"
+        return f"{jax_program(evidence.reference)} rejects it: {first_line(error)}"
     leaves = [None if f is None else g for g, f in zip(leaves, gradients.leaves, strict=True)]
     try:
         runs = evidence.torch_side.single_precision(evidence.draws[0])

@@ -13,9 +13,9 @@ from jaxgrad.parity.prove.causes import numbers
 from jaxgrad.parity.prove.causes.case import Explanation
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate import backward as locate_backward
+from jaxgrad.parity.prove.locate import quotes
 from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_of, place
-from jaxgrad.parity.prove.record.jax_side.lines import quoted
 from jaxgrad.parity.prove.record.jax_side.port import Draw, Port
 from jaxgrad.parity.prove.record.jax_side.program import Key, Spot
 from jaxgrad.parity.prove.record.torch_side.side import RERUNS
@@ -69,8 +69,8 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
         torch_line=at.line,
     )
     if why is None:
-        return quoted(finding, port.program, key)
-    return quoted(finding, port.program, key, *why.edit)
+        return quotes.quoted(evidence, finding, key)
+    return quotes.explained(evidence, finding, why._replace(key=key))
 
 
 def _culprit(

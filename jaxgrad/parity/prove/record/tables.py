@@ -66,22 +66,24 @@ def for_jax(
     return found
 
 
-def notes(replaced: Mapping[str, tuple[np.ndarray, float]], program: JaxProgram) -> Iterator[str]:
+def notes(
+    replaced: Mapping[str, tuple[np.ndarray, float]], program: JaxProgram, called: str = "the port"
+) -> Iterator[str]:
     """Yield a note for each framework that holds float32 tables."""
     off = {name: x for name, x in replaced.items() if x[1]}
     if off:
         name, (table, most) = max(off.items(), key=lambda item: item[1][1])
         others = f" and {len(off) - 1} more tables" if len(off) > 1 else ""
         yield (
-            f"torch holds {name}{others} in {_dtype(table)}, off by up to {most:.1g} from the "
-            "port's numbers; torch was given the port's numbers"
+            f"torch holds {name}{others} in {_dtype(table)}, off by up to {most:.1g} from "
+            f"{called}'s numbers; torch was given {called}'s numbers"
         )
     for old, new in program.tables:
         finite = np.isfinite(old)
         most = float(np.max(np.abs(old - new), where=finite, initial=0.0))
         yield (
-            f"the port holds a table of shape {list(old.shape)} in {_dtype(old)}, off by up to "
-            f"{most:.1g} from torch's numbers; the port was given torch's numbers"
+            f"{called} holds a table of shape {list(old.shape)} in {_dtype(old)}, off by up to "
+            f"{most:.1g} from torch's numbers; {called} was given torch's numbers"
         )
 
 

@@ -16,6 +16,7 @@ from jaxgrad.parity.prove.record.jax_side.layouts import SAME, Layout
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, flat
 from jaxgrad.parity.prove.record.torch_side.side import TorchSide
 from jaxgrad.parity.prove.request import Request
+from jaxgrad.parity.prove.wording import jax_program
 
 
 Traced = tuple[JaxProgram, tuple[str, ...]]
@@ -57,7 +58,7 @@ def traced(
     if axes:
         layout = dataclasses.replace(layout, axes=axes)
         program, notes = checks.traced(model, side.inputs, request, layout, known)
-    return program, (*notes, *layout.notes(why))
+    return program, (*notes, *layout.notes(why, jax_program(request.reference)))
 
 
 def _advised(

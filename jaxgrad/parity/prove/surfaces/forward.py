@@ -18,8 +18,8 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import CONTROL_SIZES, Judged
 from jaxgrad.parity.prove.locate import forward as locate_forward
 from jaxgrad.parity.prove.locate.forward import LostRegion
+from jaxgrad.parity.prove.locate.quotes import quoted
 from jaxgrad.parity.prove.record.jax_side.flow import place
-from jaxgrad.parity.prove.record.jax_side.lines import quoted
 from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.record.torch_side.values import Change, Mistakes, TorchRun, Value
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
@@ -244,7 +244,9 @@ def _finding(
         torch_line=guess.line if guess is not None else "",
         ruled_out=guess.tried if guess is not None else (),
     )
-    return quoted(finding, program, key, guess.fix if guess is not None else ("", ""))
+    if guess is None:
+        return quoted(evidence, finding, key)
+    return quoted(evidence, finding, key, guess.fix, guess.write)
 
 
 def _in_port(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding | None:
@@ -268,7 +270,7 @@ def _in_port(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding 
     at = run.values[extra.value]
     finding = Finding("forward", at.module or locate_forward.ROOT, place(program, extra.key), text,
                       op=at.op, cause=extra.text, tested=True, **bad.worst)  # fmt: skip
-    return quoted(finding, program, extra.key)
+    return quoted(evidence, finding, extra.key)
 
 
 def _found(run: TorchRun, alignment: Alignment, start: int, key: Key | None = None) -> str:

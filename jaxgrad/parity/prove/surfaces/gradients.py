@@ -11,9 +11,9 @@ from jaxgrad.parity.prove.causes import collectives, numbers
 from jaxgrad.parity.prove.causes.case import Explanation
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import CONTROL_SIZES, Judged, judge
+from jaxgrad.parity.prove.locate import quotes
 from jaxgrad.parity.prove.record.adapters import ProofError
 from jaxgrad.parity.prove.record.jax_side.flow import place
-from jaxgrad.parity.prove.record.jax_side.lines import quoted
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.text import counted
 
@@ -124,7 +124,7 @@ def _finding(
     program = evidence.port.program
     where = finding.jax if why.key is None else f"{finding.jax}, {place(program, why.key)}"
     finding = dataclasses.replace(finding, jax=where, cause=why.text, tested=why.confirmed)
-    return quoted(finding, program, why.key, *why.edit)
+    return quotes.explained(evidence, finding, why)
 
 
 def _difference(evidence: Evidence, draw: int, bad: Judged) -> str:

@@ -22,6 +22,7 @@ from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training import Training, as_training
 from jaxgrad.parity.prove.training_steps import state_dtypes
+from jaxgrad.parity.prove.wording import jax_program
 
 
 def surface(evidence: Evidence, request: Request) -> Judgement:
@@ -30,7 +31,8 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
     torch, own = evidence.native, evidence.native_program
     notes = _notes(evidence, torch)
     if isinstance(own, Exception):
-        text = f"the port cannot be traced in the dtypes of its params: {type(own).__name__}: {own}"
+        called = jax_program(evidence.reference)
+        text = f"{called} cannot be traced in the dtypes of its params: {type(own).__name__}: {own}"
         return Judgement(Surface("precision", "not judged", text.split("\n", maxsplit=1)[0]), notes)
     low = jax_native.is_low(own)
     if low and not torch.low:
@@ -185,7 +187,9 @@ def _backed(
         text = "no value that torch computes is rounded below float32"
     if wider:
         text += f", and torch rounds {counted(wider, 'value')} that JAX keeps in a wider dtype"
-    difference = rounded_outputs.largest(comparison.torch, comparison.jax, evidence.draws)
+    difference = rounded_outputs.largest(
+        comparison.torch, comparison.jax, evidence.draws, jax_program(evidence.reference)
+    )
     if alone:
         value, where = comparison.next_value(alone[0]), place(comparison.flow.program, alone[0])
         before = "" if value is None else f", before torch's {_called(value)}"
@@ -264,16 +268,16 @@ def _states(evidence: Evidence, training: Training) -> tuple[Finding, ...]:
 
 def _notes(evidence: Evidence, torch: Native) -> tuple[str, ...]:
     """Describe float32 inside a float64 program, and params of different dtypes."""
-    program = evidence.port.program
+    program, called = evidence.port.program, jax_program(evidence.reference)
     notes = []
     if torch.working == "float64" and program.casts:
         lines = "; ".join(program.casts[:4])
-        notes.append(f"the module computes in float64, and the port in float32 at {lines}")
+        notes.append(f"the module computes in float64, and {called} in float32 at {lines}")
     elif program.rejects_float64:
-        notes.append("the port rejects float64, so it was traced in float32")
+        notes.append(f"{called} rejects float64, so it was traced in float32")
     working = jax_native.working_dtype(program)
     if torch.working != working and working == "float32":
         notes.append(
-            f"torch's parameters are stored in {torch.working}, the port's params in {working}"
+            f"torch's parameters are stored in {torch.working}, {called}'s params in {working}"
         )
     return tuple(notes)

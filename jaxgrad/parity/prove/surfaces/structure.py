@@ -9,16 +9,35 @@ import numpy as np
 
 from jaxgrad.parity.prove.causes.case import Explanation
 from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.locate import quotes
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_key, place
-from jaxgrad.parity.prove.record.jax_side.lines import quoted
 from jaxgrad.parity.prove.record.jax_side.port import Port
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.text import counted
+from jaxgrad.parity.prove.wording import NO_DIFFERENCE, Difference, Mutual, Told
 
 
-_FROZEN = (
+_FROZEN = Told(
     "a stop_gradient is missing; or, if your training step freezes the leaf, list the trained "
-    "leaves in trainable="
+    "leaves in trainable=",
+    "requires_grad is False only in torch; or, if your training step in JAX freezes the leaf, list "
+    "the trained leaves in trainable=",
+)
+_NOT_TRAINED = Told(
+    "hold the leaf as a parameter, or list the trained leaves in trainable=",
+    "set requires_grad to False in torch, or list the trained leaves in trainable=",
+)
+_DETACHED = Told(
+    "a stop_gradient is missing where torch detaches", "torch detaches what JAX does not stop"
+)
+_UNTIED = Told(
+    "each leaf receives only a part of the gradient, so the leaves diverge in training",
+    "torch's parameter receives the whole gradient, of which each leaf in JAX receives a part",
+)
+_MISSING = Told(
+    "params lacks a leaf or has other values; pass weights= if the values are transformed",
+    "the parameter is extra, or params has other values; pass weights= if the values are "
+    "transformed",
 )
 
 
@@ -32,17 +51,17 @@ def surface(evidence: Evidence, *, has_optimizer: bool = False) -> Judgement:
     missing = []
     for name in flags:
         if port.weights.leaves_of(name):
-            findings += [*_training(evidence, name), *_untied(port, name)]
+            findings += [*_training(evidence, name), *_untied(evidence, name)]
         elif run.grads[name] is None:
             continue  # torch does not use it: nn.TransformerEncoder copies the layer that it gets
         elif (other := port.weights.copy_of(name)) is not None:
             text = f"torch has two parameters ({other}, {name}), but JAX has one leaf for both"
-            findings.append(_finding(name, port.weights.place_of(other), text))
+            findings.append(_finding(evidence, name, port.weights.place_of(other), text))
         elif np.any(run.grads[name]):
             missing.append(name)
     findings += _trained_buffers(evidence, has_optimizer)
     if evidence.failed_output_draw is None:  # otherwise they differ because of the missing weight
-        findings += map(_missing, missing)
+        findings += [_missing(evidence, name) for name in missing]
     notes = ()
     if missing:
         notes = (f"no JAX leaf holds {', '.join(missing[:4])}, which torch trains",)
@@ -66,7 +85,7 @@ def explained(judgement: Judgement, evidence: Evidence, why: Explanation | None)
     what torch does.
     """
     known = () if why is None else (why, *why.rest)
-    trained, program = evidence.torch_side.flags, evidence.port.program
+    trained = evidence.torch_side.flags
 
     def with_cause(finding: Finding) -> Finding:
         cause = next((each for each in known if finding.torch in each.fixed), None)
@@ -74,14 +93,21 @@ def explained(judgement: Judgement, evidence: Evidence, why: Explanation | None)
         if cause is None or (frozen and len(cause.through) != 1):
             return finding
         finding = dataclasses.replace(finding, cause=cause.text, tested=cause.confirmed)
-        return quoted(finding, program, cause.key, *cause.edit)
+        return quotes.explained(evidence, finding, cause)
 
     findings = tuple(map(with_cause, judgement.surface.findings))
     return judgement._replace(surface=dataclasses.replace(judgement.surface, findings=findings))
 
 
-def _finding(torch_name: str, jax_name: str, text: str, cause: str = "") -> Finding:
-    return Finding("structure", torch_name, jax_name, text, cause=cause)
+def _finding(
+    evidence: Evidence,
+    torch_name: str,
+    jax_name: str,
+    text: str,
+    cause: Difference = NO_DIFFERENCE,
+) -> Finding:
+    why = cause.says(evidence.reference)
+    return Finding("structure", torch_name, jax_name, text, cause=why)
 
 
 def _training(evidence: Evidence, name: str) -> Iterator[Finding]:
@@ -97,6 +123,7 @@ def _training(evidence: Evidence, name: str) -> Iterator[Finding]:
     if not trained:
         if selected and reached:
             yield _finding(
+                evidence,
                 name,
                 where,
                 "the parameter is frozen in torch (requires_grad is False) but trained in JAX",
@@ -105,35 +132,42 @@ def _training(evidence: Evidence, name: str) -> Iterator[Finding]:
     elif mask is not None and not selected and gradient is not None:
         if by_framework is None:
             text = "the parameter is trained in torch, but trainable= excludes it in JAX"
-            yield _finding(name, where, text)
+            yield _finding(evidence, name, where, text)
         else:
             text = f"the parameter is trained in torch, but not in JAX: {by_framework.rule}"
-            cause = "hold the leaf as a parameter, or list the trained leaves in trainable="
-            yield _finding(name, where, text, cause)
+            yield _finding(evidence, name, where, text, _NOT_TRAINED)
     elif gradient is None:
         is_state = by_framework is not None and not selected
         if reached and not is_state and not _is_zero(evidence, name):
             text = "torch computes no gradient (None), but JAX computes one"
-            yield _finding(name, where, text, "a stop_gradient is missing where torch detaches")
+            yield _finding(evidence, name, where, text, _DETACHED)
     elif unreached := _unreached(port, name, gradient):
         stop = _last_stop(evidence, unreached)
         yield _finding(
+            evidence,
             name,
             ", ".join(port.program.param_paths[i] for i in unreached),
             "torch computes a gradient, but no derivative path leads to the leaf in JAX",
-            f"an extra stop_gradient at {stop}" if stop else "the JAX function ignores the leaf",
+            Told(
+                f"an extra stop_gradient at {stop}",
+                f"JAX stops the gradient at {stop}; a .detach() is missing in torch",
+            )
+            if stop
+            else Mutual("the JAX function ignores the leaf"),
         )
 
 
-def _untied(port: Port, name: str) -> Iterator[Finding]:
+def _untied(evidence: Evidence, name: str) -> Iterator[Finding]:
     """Yield a finding for each torch parameter stored in several leaves that are all used."""
+    port = evidence.port
     copies = _copies(port, name)
     if copies:
         yield _finding(
+            evidence,
             name,
             port.weights.place_of(name),
             f"torch has one parameter, but JAX has {len(copies)} leaves that are not tied",
-            "each leaf receives only a part of the gradient, so the leaves diverge in training",
+            _UNTIED,
         )
 
 
@@ -149,20 +183,19 @@ def _trained_buffers(evidence: Evidence, has_optimizer: bool) -> Iterator[Findin
             trained = trained and port.reachable[i] and (declared or has_optimizer)
         if names and trained:
             instead = "a variable that is not a param" if declared else "a tree of its own"
-            cause = (
+            cause = Told(
                 f"the leaf is among those that are trained: keep it in {instead}, or list the "
-                "trained leaves in trainable="
+                "trained leaves in trainable=",
+                "the leaf is among those that are trained: make the buffer a parameter, or list "
+                "the trained leaves in trainable=",
             )
-            yield _finding(names[0], path, "torch has a buffer, but JAX trains the leaf", cause)
+            text = "torch has a buffer, but JAX trains the leaf"
+            yield _finding(evidence, names[0], path, text, cause)
 
 
-def _missing(name: str) -> Finding:
-    return _finding(
-        name,
-        "no leaf",
-        "torch trains the parameter, but no JAX leaf holds it",
-        "params lacks a leaf or has other values; pass weights= if the values are transformed",
-    )
+def _missing(evidence: Evidence, name: str) -> Finding:
+    text = "torch trains the parameter, but no JAX leaf holds it"
+    return _finding(evidence, name, "no leaf", text, _MISSING)
 
 
 def _last_stop(evidence: Evidence, leaves: Sequence[int]) -> str:

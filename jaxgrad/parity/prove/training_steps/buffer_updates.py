@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jaxgrad._core import paths
+from jaxgrad.parity.prove import wording
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import ROUNDING_FACTOR, Judged, judge
 from jaxgrad.parity.prove.record.torch_side.values import Left, TorchRun, changes
@@ -19,11 +20,15 @@ from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training_steps import state_pairs
 from jaxgrad.parity.prove.weights.likeness import leaves_of, likeness
+from jaxgrad.parity.prove.wording import NO_DIFFERENCE, Difference, Mutual, Told
 from jaxgrad.parity.ulp import scale_of
 
 
 _ALIKE = 0.5  # the least likeness of a path to a name that the port need not return
-_ASK = "let fn return (outputs, new_state) and pass has_state=True"
+_ASK = Told(
+    "let fn return (outputs, new_state) and pass has_state=True",
+    "torch's change is extra; or let fn return (outputs, new_state) and pass has_state=True",
+)
 
 
 class Compared(NamedTuple):
@@ -54,7 +59,8 @@ def surface(evidence: Evidence, asked: bool = True) -> Judgement | None:
     unread = _unread(evidence, wrong)
     kept = [[c for c in each if not _is_idle(evidence, c, unread)] for each in draws]
     idle = [c for each in draws for c in each if _is_idle(evidence, c, unread)]
-    notes = _not_compared(dict.fromkeys(c.judged.name for c in idle))
+    names = dict.fromkeys(c.judged.name for c in idle)
+    notes = _not_compared(names, wording.jax_program(evidence.reference))
     kept = [_accepted(evidence, each) for each in kept]
     draw = next((k for k, each in enumerate(kept) if any(map(_is_wrong, each))), 0)
     shown = [c for c in kept[draw] if c.left.before is not c.left.after or _is_wrong(c)]
@@ -76,7 +82,8 @@ def surface(evidence: Evidence, asked: bool = True) -> Judgement | None:
     if not asked:
         return Judgement(Surface("updates", "not judged", ""), notes) if notes else None
     if kept[0]:
-        text = "neither torch's forward pass nor the port changes any state"
+        program = wording.jax_program(evidence.reference)
+        text = f"neither torch's forward pass nor {program} changes any state"
         return Judgement(Surface("updates", "pass", text), notes)
     text = (
         "no leaf of the new state belongs to a torch buffer or parameter, and torch's forward pass "
@@ -338,15 +345,15 @@ def _is_idle(evidence: Evidence, compared: Compared, unread: Mapping[str, bool])
     return not (held or evidence.port.weights.leaves_of(name))
 
 
-def _not_compared(names: Iterable[str]) -> tuple[str, ...]:
+def _not_compared(names: Iterable[str], program: str = "the port") -> tuple[str, ...]:
     """Return the note on values that torch changes and that nothing depends on."""
     listed = list(names)
     if not listed:
         return ()
     more = f" and {len(listed) - 4} more" if len(listed) > 4 else ""
     return (
-        f"not compared: {', '.join(listed[:4])}{more}, which torch's forward pass changes and the "
-        "port does not return; no further call of the module depends on the change",
+        f"not compared: {', '.join(listed[:4])}{more}, which torch's forward pass changes and "
+        f"{program} does not return; no further call of the module depends on the change",
     )
 
 
@@ -367,10 +374,11 @@ def _finding(evidence: Evidence, draw: int, compared: Compared) -> Finding:
             f"torch's forward pass changes the {kind}, and "
             f"{returned if state else 'fn returns no new state'}"
         )
-        cause = "" if state else _ASK
+        cause = "" if state else _ASK.says(evidence.reference)
         return Finding("updates", j.name, "no leaf", text, **j.worst, cause=cause)
     if left.before is left.after:
-        text = f"torch's forward pass leaves the {kind} unchanged, and the port changes it"
+        program = wording.jax_program(evidence.reference)
+        text = f"torch's forward pass leaves the {kind} unchanged, and {program} changes it"
         return Finding("updates", j.name, path, text, **j.worst)
     changed = isinstance(left.after, np.ndarray) and np.shape(left.before) == left.after.shape
     if not changed or not _is_number(left.after) or kind == "attribute":
@@ -379,7 +387,8 @@ def _finding(evidence: Evidence, draw: int, compared: Compared) -> Finding:
     text = (
         f"the {kind}'s update in one forward pass is off by {j.share:.2g} (relative to the update)"
     )
-    cause = _cause(evidence, draw, j.name, np.asarray(actual)) if kind == "buffer" else ""
+    why = _cause(evidence, draw, j.name, np.asarray(actual)) if kind == "buffer" else NO_DIFFERENCE
+    cause = why.says(evidence.reference)
     return Finding("updates", j.name, path, text, **j.worst, cause=cause)
 
 
@@ -392,32 +401,39 @@ def _free(evidence: Evidence, draw: int, left: Left) -> list[str]:
     return [path for path, x in state if x.size == left.after.size and path not in used]
 
 
-def _cause(evidence: Evidence, draw: int, name: str, actual: np.ndarray) -> str:
+def _cause(evidence: Evidence, draw: int, name: str, actual: np.ndarray) -> Difference:
     """Check whether a common mistake in batch norm's running statistics explains a difference."""
     module, _, _ = name.rpartition(".")
     before = np.asarray(evidence.draws[draw].state[name])
     after = evidence.runs[draw].buffers[name]
     actual = actual.reshape(before.shape)
     if not evidence.rerunnable:
-        return ""
+        return NO_DIFFERENCE
     modules = dict(evidence.torch_side.module.named_modules())
     momentum = getattr(modules.get(module), "momentum", None)
     if not isinstance(momentum, float | int) or not momentum:
-        return ""
+        return NO_DIFFERENCE
     batch = (after - (1 - momentum) * before) / momentum
     if np.allclose(actual, momentum * before + (1 - momentum) * batch, rtol=1e-9, atol=0):
-        return f"the momentum is inverted: torch uses {momentum:g}, JAX uses {1 - momentum:g}"
+        text = f"the momentum is inverted: torch uses {momentum:g}, JAX uses {1 - momentum:g}"
+        return Mutual(text)
     step, own = actual - before, batch - before
     share = float(np.vdot(own, step) / (np.vdot(own, own) or 1.0))
     if np.allclose(step, share * own, rtol=1e-9, atol=0) and 0 < share < 1 and np.size(own) > 1:
-        return (
-            f"the momentum is {share:.6g}, torch uses {momentum:g} (flax and optax count the part "
-            f"that stays: {1 - momentum:g} is torch's {momentum:g})"
+        part = "flax and optax count the part that stays"
+        return Told(
+            f"the momentum is {share:.6g}, torch uses {momentum:g} ({part}: {1 - momentum:g} is "
+            f"torch's {momentum:g})",
+            f"the momentum is {momentum:g}, JAX uses {share:.6g} ({part}: {1 - share:.6g} is "
+            f"torch's {share:.6g})",
         )
     biased = (actual - (1 - momentum) * before) / momentum
     factor = biased / batch
     same = name.endswith("running_var") and np.allclose(factor, factor.flat[0], rtol=1e-9, atol=0)
     if same and 0.4 < factor.flat[0] < 1:
         n = round(1 / (1 - float(factor.flat[0])))
-        return f"the variance is divided by N = {n}, torch's running variance by N - 1"
-    return ""
+        return Told(
+            f"the variance is divided by N = {n}, torch's running variance by N - 1",
+            f"the running variance is divided by N - 1, JAX's by N = {n}",
+        )
+    return NO_DIFFERENCE

@@ -49,7 +49,7 @@ def arranged(mapped: WeightMap, order: Order) -> WeightMap:
     return dataclasses.replace(mapped, pieces=tuple(pieces))
 
 
-def described(mapped: WeightMap, order: Order) -> str:
+def described(mapped: WeightMap, order: Order, called: str = "the port") -> str:
     """Say which leaves hold other tensors than those that the port uses them for."""
     texts = []
     for i, k in enumerate(order):
@@ -58,7 +58,7 @@ def described(mapped: WeightMap, order: Order) -> str:
         part = "another part of " if piece.name == wanted else ""
         if i != k:
             texts.append(
-                f"leaf {path!r} holds torch's {piece.name!r}, but the port needs {part}{wanted!r} "
+                f"leaf {path!r} holds torch's {piece.name!r}, but {called} needs {part}{wanted!r} "
                 "there"
             )
     return "; ".join(texts[:2]) + (f"; and {len(texts) - 2} more" if len(texts) > 2 else "")

@@ -119,3 +119,15 @@ def test_without_torch_the_command_says_what_to_install(pairs):
 
     assert done.returncode == 3, done.stderr
     assert done.stderr.strip() == "torch is not installed; run: pip install torch"
+
+
+def test_a_pair_may_say_that_jax_has_the_original(pairs, capsys):
+    """A pair returns `reference` among the other arguments."""
+    pair = """
+    def pair_turned():
+        return dict(module=layer, fn=wrong, params=params, inputs=inputs, reference="jax")
+    """
+    pairs.write_text(PAIRS + textwrap.dedent(pair))
+    assert main([f"{pairs}::pair_turned", "--json", str(pairs.with_suffix(".json"))]) == 1
+    (report,) = json.loads(pairs.with_suffix(".json").read_text())["proofs"]
+    assert report["reference"] == "jax" and report["name"] in capsys.readouterr().out

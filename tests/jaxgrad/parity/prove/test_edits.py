@@ -177,3 +177,74 @@ def test_a_stop_gradient_has_the_name_that_the_file_imports(tmp_path):
     edit = edits.stop(str(path), (2, 4, 2, 9), 1)
 
     assert edit is not None and edit.new == "y = 2 * lax.stop_gradient(x)"
+
+
+TORCH = textwrap.dedent(
+    """\
+    def forward(self, x):
+        h = self.lin(x)
+        y = h + x  # a sum
+        print(h), self.norm(y)
+        z = [
+            y,
+        ]
+        w, v = h.detach(), torch.add(y.detach(), 1)
+        u = torch.tanh(h.detach())
+        é = "é", F.gelu(h)
+        a, b = F.elu(h, alpha=2.0), F.elu(h)
+        c = norm()
+        return h * y
+    """
+)
+
+
+@pytest.fixture
+def torch_file(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text(TORCH)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "new"),
+    [
+        (2, "    h = self.lin(x).detach()"),
+        (3, "    y = (h + x).detach()  # a sum"),
+        (4, None),  # neither assigned nor returned
+        (5, None),  # more than one line
+        (8, "    w, v = (h.detach(), torch.add(y.detach(), 1)).detach()"),
+        (13, "    return (h * y).detach()"),
+        (99, None),
+    ],
+)
+def test_a_value_is_detached_where_it_is_assigned_or_returned(torch_file, line, new):
+    """A proof rejects an edit that is no valid program, such as that of a tuple."""
+    edit = edits.detached(torch_file, line)
+    assert (edit and (edit.line, edit.new)) == (new and (line, new))
+
+
+@pytest.mark.parametrize(("line", "new"), [(9, "    u = torch.tanh(h)"), (8, None), (2, None)])
+def test_the_only_detach_of_a_line_is_left_out(torch_file, line, new):
+    edit = edits.attached(torch_file, line)
+    assert (edit and edit.new) == new
+
+
+@pytest.mark.parametrize(
+    ("line", "function", "text", "new"),
+    [
+        (10, "gelu", "approximate='tanh'", "    é = \"é\", F.gelu(h, approximate='tanh')"),
+        (12, "norm", "eps=1e-06", "    c = norm(eps=1e-06)"),
+        (11, "elu", "alpha=3.0", None),  # two calls
+        (9, "relu", "inplace=True", None),
+        (3, "add", "alpha=2", None),  # an operator
+    ],
+)
+def test_an_argument_is_added_to_the_only_call_of_a_function(torch_file, line, function, text, new):
+    edit = edits.argument(torch_file, line, function, text)
+    assert (edit and edit.new) == new
+
+
+def test_an_argument_that_a_call_has_is_not_added(tmp_path):
+    path = tmp_path / "model.py"
+    path.write_text("def forward(h):\n    return F.elu(h, alpha=2.0)\n")
+    assert edits.argument(str(path), 2, "elu", "alpha=3.0") is None

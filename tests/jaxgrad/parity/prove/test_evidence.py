@@ -295,7 +295,7 @@ def test_a_port_that_differs_gets_torchs_exact_tables(monkeypatch, agrees, rerun
 
     assert calls["watch"] == runs and [run.outputs for run in found.jax_runs] == [["d0"], ["d1"]]
     assert calls["drawn"] == [(["w"], ("x",))] and program.numbers == [0.0]
-    assert calls["inject"][0][2:] == ("d0", "distance 0")
+    assert calls["inject"][0][2:] == ("d0", "distance 0", "the port")
     assert calls["same_outputs"] == [("o0", program, ["d0"])]
     assert calls["replace"][0][0]["t"] is ONES
     searched = not agrees and rerunnable

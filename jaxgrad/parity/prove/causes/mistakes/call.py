@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 from torch import Tensor
 
+from jaxgrad.parity.prove.edits import InTorch
+from jaxgrad.parity.prove.wording import NO_DIFFERENCE, TORCH, Difference
+
 
 NUMBER, MULTIPLE = 1, 2  # mistakes that more particular ones explain, the more general one last
 
@@ -19,13 +22,19 @@ class TorchCall(NamedTuple):
     args: Sequence[Any]
     kwargs: dict[str, Any]
     op: str
-    mistake: str = ""
+    difference: Difference = NO_DIFFERENCE  # the mistake, empty for torch's own call
     setting: str = "this change"  # the change with which torch is rerun
     partial: bool = False  # whether a correct port may compute the result as an intermediate value
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
+    write: InTorch = InTorch()  # what torch's code needs in order to do the same
     numbers: tuple[float, ...] = ()  # in the JAX program, first those that torch does not have
     general: int = 0  # or `NUMBER`, or `MULTIPLE`: more particular mistakes are told first
     reorders: bool = False  # whether the result has the same elements in another order
+
+    @property
+    def mistake(self) -> str:
+        """What the port does wrong if torch is the reference."""
+        return self.difference.says(TORCH)
 
     @property
     def bound(self) -> dict[str, Any]:
@@ -35,24 +44,35 @@ class TorchCall(NamedTuple):
         except (TypeError, ValueError):
             return {}
 
-    def called(self, mistake: str, /, *args: Any, **kwargs: Any) -> TorchCall:
+    def called(self, mistake: Difference, /, *args: Any, **kwargs: Any) -> TorchCall:
         """Return a call of the same function with different arguments."""
-        return self._replace(mistake=mistake, args=args, kwargs=kwargs)
+        return self._replace(difference=mistake, args=args, kwargs=kwargs)
 
-    def replaced(self, mistake: str, setting: str = "this change", /, **new: Any) -> TorchCall:
+    def replaced(
+        self, mistake: Difference, setting: str = "this change", /, **new: Any
+    ) -> TorchCall:
         """Return the call with some arguments replaced by name."""
-        return self.called(mistake, **{**self.bound, **new})._replace(setting=setting)
+        call = self.called(mistake, **{**self.bound, **new})._replace(setting=setting)
+        if len(new) == 1:
+            ((name, value),) = new.items()
+            call = call.writing(name, value)
+        return call
 
-    def by(self, mistake: str, func: Callable[..., Any], /, *args: Any) -> TorchCall:
+    def writing(self, name: str, value: Any) -> TorchCall:
+        """Return the call with the argument to add to torch's code, if it has a short form."""
+        short = value is None or isinstance(value, bool | int | float | str)
+        return self._replace(write=InTorch(f"{name}={value!r}")) if short else self
+
+    def by(self, mistake: Difference, func: Callable[..., Any], /, *args: Any) -> TorchCall:
         """Return a call of another function; without `args` its arguments are the same."""
         if args:
-            return self._replace(mistake=mistake, func=func, args=args, kwargs={})
-        return self._replace(mistake=mistake, func=func)
+            return self._replace(difference=mistake, func=func, args=args, kwargs={})
+        return self._replace(difference=mistake, func=func)
 
-    def then(self, mistake: str, change: Callable[[Any], Any]) -> TorchCall:
+    def then(self, mistake: Difference, change: Callable[[Any], Any]) -> TorchCall:
         """Return the call followed by a change of its result."""
         func = self.func
-        return self._replace(mistake=mistake, func=lambda *a, **k: change(func(*a, **k)))
+        return self._replace(difference=mistake, func=lambda *a, **k: change(func(*a, **k)))
 
     def fixed(self, wrong: object, right: object) -> TorchCall:
         """Return the call with the edit that corrects the mistake in JAX code."""

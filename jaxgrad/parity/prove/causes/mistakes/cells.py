@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall
+from jaxgrad.parity.prove.wording import Difference, Missing, Mutual, Setting, Told
 
 
 GATES = {
@@ -34,19 +35,22 @@ def mistakes(call: TorchCall) -> Mistakes:
     gates = GATES[kind]
     x, state, wi, wh, *biases = call.args
     bi, bh = [*biases, None, None][:2]
-    names = ", ".join(gates)
     for order in list(itertools.permutations(range(len(gates))))[1:]:
         wrong = [w if w is None else permuted(w, order) for w in (wi, wh, bi, bh)]
-        text = (
-            f"the gates are ordered {', '.join(gates[k] for k in order)}; torch's order is {names}"
-        )
-        yield call.called(text, x, state, *wrong)
+        yield call.called(ordered(gates, order), x, state, *wrong)
     for name, given in (("bias_ih", (None, bh)), ("bias_hh", (bi, None))):
         if bi is not None and bh is not None:
             zeros = [torch.zeros_like(bi) if b is None else b for b in given]
-            yield call.called(f"{name} is missing", x, state, wi, wh, *zeros)
+            yield call.called(Missing(name), x, state, wi, wh, *zeros)
     for text, cell in WRONG_CELLS.get(kind, {}).items():
-        yield call.by(text.format(""), _step(cell), x, state, wi, wh, bi, bh)
+        yield call.by(text.at(""), _step(cell), x, state, wi, wh, bi, bh)
+
+
+def ordered(gates: Sequence[str], order: Sequence[int], where: str = "") -> Told:
+    """Return the difference that the gates of a layer are in another order."""
+    jax, torch = (", ".join(gates[k] for k in o) for o in (order, range(len(gates))))
+    clause = f"the gates{where} are ordered"
+    return Told(f"{clause} {jax}; torch's order is {torch}", f"{clause} {torch}; JAX's is {jax}")
 
 
 def _step(cell: Cell) -> Callable[..., Any]:
@@ -158,20 +162,33 @@ CELLS: dict[str, Cell] = {
     "rnn_tanh": _rnn(torch.tanh),
     "rnn_relu": _rnn(torch.relu),
 }
-WRONG_CELLS: dict[str, dict[str, Cell]] = {
+WRONG_CELLS: dict[str, dict[Difference, Cell]] = {
     "gru": {
-        "the reset gate{} multiplies the state before its weight; in torch it multiplies the "
-        "product": _reset_first,
-        "the new gate's bias_hh{} is outside the reset gate; in torch the reset gate multiplies "
-        "it": _bias_outside,
-        "the new gate's bias_hh{} is missing": _bias_dropped,
-        "the update gate{} is inverted": _update_inverted,
+        Told(
+            "the reset gate{} multiplies the state before its weight; in torch it multiplies the "
+            "product",
+            "the reset gate{} multiplies the state's product with its weight; in JAX it "
+            "multiplies the state",
+        ): _reset_first,
+        Told(
+            "the new gate's bias_hh{} is outside the reset gate; in torch the reset gate "
+            "multiplies it",
+            "the reset gate multiplies the new gate's bias_hh{}; in JAX it is outside",
+        ): _bias_outside,
+        Missing("the new gate's bias_hh{}"): _bias_dropped,
+        Mutual("the update gate{} is inverted"): _update_inverted,
     },
     "lstm": {
-        "1 is added to the forget gate{}; torch adds nothing": _forget_bias,
-        "the cell gate{} uses sigmoid, torch uses tanh": _cell_sigmoid,
-        "the cell state{} is not squashed by tanh": _unsquashed,
+        Told(
+            "1 is added to the forget gate{}; torch adds nothing",
+            "nothing is added to the forget gate{}; JAX adds 1",
+        ): _forget_bias,
+        Setting("the cell gate{}", "sigmoid", "tanh", verb="uses"): _cell_sigmoid,
+        Told(
+            "the cell state{} is not squashed by tanh",
+            "the cell state{} is squashed by tanh, JAX does not squash it",
+        ): _unsquashed,
     },
-    "rnn_tanh": {"the activation{} is relu, torch uses tanh": _rnn(torch.relu)},
-    "rnn_relu": {"the activation{} is tanh, torch uses relu": _rnn(torch.tanh)},
+    "rnn_tanh": {Setting("the activation{}", "relu", "tanh"): _rnn(torch.relu)},
+    "rnn_relu": {Setting("the activation{}", "tanh", "relu"): _rnn(torch.tanh)},
 }

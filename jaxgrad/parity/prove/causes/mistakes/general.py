@@ -11,6 +11,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE, NUMBER, Mistakes, TorchCall, tensors
+from jaxgrad.parity.prove.edits import InTorch
+from jaxgrad.parity.prove.wording import InJax, Missing, Multiple, Mutual, Setting, Told
 
 
 ACTIVATIONS = (
@@ -35,7 +37,7 @@ def eps(call: TorchCall) -> Mistakes:
     used = call.bound.get("eps")
     for wrong in (*call.numbers, 0.0) if used is not None else ():
         if wrong != used and wrong >= 0:
-            text = f"eps is {wrong:g}, torch uses {used:g}"
+            text = Setting("eps", f"{wrong:g}", f"{used:g}")
             yield call.replaced(text, f"{wrong:g}", eps=wrong).fixed(f"{wrong:g}", f"{used:g}")
 
 
@@ -44,11 +46,12 @@ def gelu(call: TorchCall) -> Mistakes:
     forms = {"none": "the exact form", "tanh": "the tanh approximation"}
     used = "tanh" if call.kwargs.get("approximate", "none") == "tanh" else "none"
     other = "none" if used == "tanh" else "tanh"
-    text = f"GELU is {forms[other]}, torch uses {forms[used]}"
+    write = f"""; write approximate={"'tanh'" if used == "none" else "'none'"}"""
+    setting = Setting("GELU", forms[other], forms[used])
+    text = Told(setting.of_jax, f"{setting.of_torch}{write}")
     right = f"approximate={used == 'tanh'}"
-    yield call.called(text, call.args[0], approximate=other).fixed(
-        f"approximate={used != 'tanh'}", right
-    )
+    wrong = call.called(text, call.args[0], approximate=other).writing("approximate", other)
+    yield wrong.fixed(f"approximate={used != 'tanh'}", right)
 
 
 def activation(call: TorchCall) -> Mistakes:
@@ -56,10 +59,10 @@ def activation(call: TorchCall) -> Mistakes:
     for name in ACTIVATIONS:
         if name != call.op:
             func = getattr(torch if hasattr(torch, name) else functional, name)
-            text = f"the activation is {name}, torch uses {call.op}"
+            text = Setting("the activation", name, call.op)
             yield call.by(text, func, call.args[0]).fixed(name, call.op)
     if call.op != "gelu":  # the default of `jax.nn.gelu`
-        text = f"the activation is gelu (the tanh approximation), torch uses {call.op}"
+        text = Setting("the activation", "gelu (the tanh approximation)", call.op)
         func = functools.partial(functional.gelu, approximate="tanh")
         yield call.by(text, func, call.args[0]).fixed("gelu", call.op)
 
@@ -68,7 +71,7 @@ def unary(call: TorchCall) -> Mistakes:
     """Use another elementwise function."""
     for name in UNARY:
         if name != call.op:
-            text = f"the function is {name}, torch uses {call.op}"
+            text = Setting("the function", name, call.op)
             yield call.by(text, getattr(torch, name), call.args[0]).fixed(name, call.op)
 
 
@@ -79,7 +82,9 @@ def binary(call: TorchCall) -> Mistakes:
     x, y = call.args[:2]
     for other in call.numbers if call.op in ("add", "radd") and isinstance(y, float) else ():
         if other not in (y, 0.0):
-            text = f"{other:g} is added, torch adds {y:g}"
+            text = Told(
+                f"{other:g} is added, torch adds {y:g}", f"{y:g} is added, JAX adds {other:g}"
+            )
             yield call.called(text, x, other).fixed(f"{other:g}", f"{y:g}")
     name = call.op.removeprefix("r").removeprefix("true")
     name = {"min": "minimum", "max": "maximum"}.get(name, name)
@@ -87,7 +92,8 @@ def binary(call: TorchCall) -> Mistakes:
     for other, verb in _BINARY.items():
         if other != name:
             x_, y_ = (v if isinstance(v, Tensor) else torch.tensor(v) for v in (x, y))
-            wrong = call.by(f"JAX {verb}, torch {done}", getattr(torch, other), x_, y_)
+            text = Told(f"JAX {verb}, torch {done}", f"torch {done}, JAX {verb}")
+            wrong = call.by(text, getattr(torch, other), x_, y_)
             picks = any(
                 v.shape == wrong.result.shape and torch.equal(v, wrong.result) for v in (x_, y_)
             )  # the minimum with a mask of zeros and ones, a product with 1: torch's is missing
@@ -97,9 +103,9 @@ def binary(call: TorchCall) -> Mistakes:
         if not _is_square_mask(mask):
             continue
         both = [mask.mT if k == n else v for k, v in enumerate((x, y))]
-        yield call.called("the mask is transposed", *both, **call.kwargs)
+        yield call.called(Mutual("the mask is transposed"), *both, **call.kwargs)
     if name in ("sub", "div", "pow"):
-        yield call.called(f"the operands of {name} are swapped", y, x, **call.kwargs)
+        yield call.called(Mutual(f"the operands of {name} are swapped"), y, x, **call.kwargs)
 
 
 def _is_square_mask(x: Any) -> TypeGuard[Tensor]:
@@ -112,10 +118,10 @@ def products(call: TorchCall) -> Mistakes:
     """Transpose an operand of a matrix product."""
     x, y = call.args[:2]
     if y.ndim > 1 and y.shape[-1] == y.shape[-2]:
-        yield call.called("the second operand is transposed", x, y.mT)
+        yield call.called(Mutual("the second operand is transposed"), x, y.mT)
     if x.ndim > 1 and x.shape[-1] == x.shape[-2]:
-        yield call.called("the first operand is transposed", x.mT, y)
-    yield call.called("the operands are swapped", y, x)
+        yield call.called(Mutual("the first operand is transposed"), x.mT, y)
+    yield call.called(Mutual("the operands are swapped"), y, x)
 
 
 def variance(call: TorchCall) -> Mistakes:
@@ -123,7 +129,7 @@ def variance(call: TorchCall) -> Mistakes:
     rest = {k: v for k, v in call.kwargs.items() if k not in ("unbiased", "correction")}
     dims = [x for x in call.args[1:2] if not isinstance(x, bool)]
     for n, divisor in enumerate(("N", "N - 1")):
-        text = f"{call.op} divides by {divisor}, torch divides by {('N - 1', 'N')[n]}"
+        text = Setting(call.op, divisor, ("N - 1", "N")[n], verb="divides by", own="divides by")
         wrong = call.called(text, call.args[0], *dims, correction=n, **rest)
         yield wrong.fixed(f"ddof={n}", f"ddof={1 - n}")
 
@@ -133,8 +139,8 @@ def reduction(call: TorchCall) -> Mistakes:
     names = ("mean", "sum") if call.op in ("mean", "sum") else ("amax", "amin")
     for other in names:
         if other != call.op and call.op in names:
-            text = f"the reduction is {other}, torch uses {call.op}"
-            wrong = call._replace(mistake=text, func=getattr(torch, other))
+            text = Setting("the reduction", other, call.op)
+            wrong = call._replace(difference=text, func=getattr(torch, other))
             yield wrong.fixed(other, call.op)
     yield from dimension(call)
 
@@ -148,7 +154,7 @@ def dimension(call: TorchCall) -> Mistakes:
     kwargs = {k: v for k, v in call.kwargs.items() if k not in ("dim", "axis")}
     for dim in range(x.ndim):
         if dim != used % x.ndim:
-            text = f"{call.op} is over dim {dim}, torch uses {used}"
+            text = Setting(call.op, str(dim), str(used), verb="is over dim")
             wrong = call.called(text, x, dim, *rest[1:], **kwargs)
             yield wrong.fixed(f"axis={dim}", f"axis={used}")
 
@@ -158,9 +164,13 @@ def running(call: TorchCall) -> Mistakes:
     yield from dimension(call)
     x = call.args[0]
     dim = call.kwargs.get("dim", call.args[1] if len(call.args) > 1 else 0)
-    backwards = call.by(f"{call.op} runs backwards", lambda y: call.func(y, dim).flip(dim))
+    backwards = call.by(Mutual(f"{call.op} runs backwards"), lambda y: call.func(y, dim).flip(dim))
     yield backwards._replace(args=(x.flip(dim),), kwargs={})
-    yield call.then(f"{call.op} leaves out the element itself", lambda out: out - x)
+    text = Told(
+        f"{call.op} leaves out the element itself",
+        f"{call.op} includes the element itself, JAX leaves it out",
+    )
+    yield call.then(text, lambda out: out - x)
 
 
 def masked(call: TorchCall) -> Mistakes:
@@ -169,31 +179,35 @@ def masked(call: TorchCall) -> Mistakes:
     if isinstance(mask, Tensor):
         for fill in (*call.numbers, 0.0, float("-inf")):
             if [fill] != value:
-                text = f"masked elements are {fill:g}"
+                text = Setting("masked elements", f"{fill:g}", verb="are")
                 yield call.called(text, x, mask, fill)
-        yield call.called("the mask is inverted", x, ~mask.bool(), *value)
+        yield call.called(Mutual("the mask is inverted"), x, ~mask.bool(), *value)
         if mask.ndim > 1 and mask.shape[-1] == mask.shape[-2]:
-            yield call.called("the mask is transposed", x, mask.mT, *value)
+            yield call.called(Mutual("the mask is transposed"), x, mask.mT, *value)
             shifted = mask.clone()
             shifted[..., :-1] = mask[..., 1:]
-            yield call.called("the mask is shifted by one key", x, shifted, *value)
+            yield call.called(InJax("the mask is shifted by one key"), x, shifted, *value)
 
 
 def chosen(call: TorchCall) -> Mistakes:
     """Exchange the branches of `where`."""
     if len(call.args) == 3:
         condition, x, y = call.args
-        yield call.called("the branches of where are swapped", condition, y, x)
+        yield call.called(Mutual("the branches of where are swapped"), condition, y, x)
 
 
 def looked_up(call: TorchCall) -> Mistakes:
     """Shift the indices of an embedding."""
     ids, *rest = call.args
     if ids.numel() and int(ids.min()) >= 0 and int(ids.max()) == 1:
-        yield call.called("the indices 0 and 1 are swapped", 1 - ids, *rest, **call.kwargs)
+        yield call.called(Mutual("the indices 0 and 1 are swapped"), 1 - ids, *rest, **call.kwargs)
     for by in (1, -1):
-        yield call.called(f"the indices are shifted by {by}", ids + by, *rest, **call.kwargs)
-        yield call.called(f"the indices are rolled by {by}", ids.roll(by, -1), *rest, **call.kwargs)
+        yield call.called(_indices("shifted", by), ids + by, *rest, **call.kwargs)
+        yield call.called(_indices("rolled", by), ids.roll(by, -1), *rest, **call.kwargs)
+
+
+def _indices(moved: str, by: int) -> Told:
+    return Told(f"the indices are {moved} by {by}", f"the indices are {moved} by {-by}")
 
 
 def repeated(call: TorchCall) -> Mistakes:
@@ -202,7 +216,10 @@ def repeated(call: TorchCall) -> Mistakes:
     dim = call.kwargs.get("dim", rest[0] if rest else None)
     if isinstance(times, int) and isinstance(dim, int):
         tiled = torch.cat([x] * times, dim)
-        text = "the elements are tiled, torch repeats each one"
+        text = Told(
+            "the elements are tiled, torch repeats each one",
+            "each element is repeated, JAX tiles them",
+        )
         yield call.by(text, lambda: tiled)._replace(args=(), kwargs={}, reorders=True)
 
 
@@ -214,7 +231,7 @@ def slope(call: TorchCall) -> Mistakes:
     used = call.kwargs.get(name, rest[0] if rest else (0.01, 1.0)[call.op == "elu"])
     for other in call.numbers:
         if other != used:
-            text = f"{name} is {other:g}, torch uses {used:g}"
+            text = Setting(name, f"{other:g}", f"{used:g}")
             wrong = call.called(text, x, **{name: other})._replace(setting=f"{other:g}")
             yield wrong.fixed(f"{other:g}", f"{used:g}")
 
@@ -223,8 +240,9 @@ def scaled(call: TorchCall) -> Mistakes:
     """Multiply the result by a half, by two, or by the length of an axis."""
     sizes = {n for x in tensors((call.args, call.kwargs))[:1] for n in (*x.shape, x.numel())}
     for n in sorted(({2} | sizes) - {0, 1}):
-        for written, factor in ((n, n), (f"1/{n}", 1 / n)):
-            text = f"JAX's value is torch's times {written}"
+        both = f"{n}", f"1/{n}"
+        for (written, inverse), factor in ((both, n), (both[::-1], 1 / n)):
+            text = Multiple("value", written, inverse)
             times = call.then(text, lambda out, factor=factor: out * factor)
             yield times._replace(general=MULTIPLE)
 
@@ -234,7 +252,7 @@ def losses(call: TorchCall) -> Mistakes:
     used = call.bound.get("reduction", "mean")
     for other in ("mean", "sum", "none", "batchmean"):
         if other != used:
-            text = f"the loss is reduced by {other}, torch uses {used}"
+            text = Setting("the loss", other, used, verb="is reduced by")
             yield call.replaced(text, reduction=other)
     if used == "mean" and call.op in ("cross_entropy", "nll_loss"):
         yield from _all_labels(call)
@@ -244,7 +262,10 @@ def _all_labels(call: TorchCall) -> Mistakes:
     """Divide by the number of all labels, where torch leaves out the ignored ones."""
     labels = call.bound["target"]
     if (labels == call.bound.get("ignore_index", -100)).any():
-        text = "the loss is divided by the number of all labels, torch leaves out the ignored ones"
+        text = Told(
+            "the loss is divided by the number of all labels, torch leaves out the ignored ones",
+            "the loss is divided by the number of labels without the ignored ones, JAX counts all",
+        )
         wrong = call.replaced(text, reduction="sum")
         yield wrong.then(text, lambda total: total / labels.numel())
 
@@ -256,9 +277,10 @@ def left_out(call: TorchCall) -> Mistakes:
     inputs = tensors((call.args, call.kwargs))
     alike = [x for x in inputs if isinstance(out, Tensor) and x.shape == out.shape][:2]
     for which, x in zip(("first", "second"), alike, strict=False):
-        text = f"torch's {call.op} is missing"
-        text += f", JAX has its {which} operand" if len(alike) == 2 else ""
-        yield call.by(text, lambda *_, x=x, **__: x.clone())._replace(setting="skip", partial=True)
+        text = Missing(f"torch's {call.op}", f"its {which} operand" if len(alike) == 2 else "")
+        skipped = call.by(text, lambda *_, x=x, **__: x.clone())
+        write = InTorch(removed=call.op)
+        yield skipped._replace(setting="skip", partial=True, write=write)
 
 
 def clamped(call: TorchCall) -> Mistakes:
@@ -273,7 +295,10 @@ def clamped(call: TorchCall) -> Mistakes:
     lows, highs = ((None, *dict.fromkeys(known)) for _ in used)
     for bounds in itertools.product(lows, highs):
         if bounds not in (used, (None, None)) and not _crossed(*bounds):
-            text = f"clamp has {_bounds(*bounds)}, torch's has {_bounds(*used)}"
+            theirs, own = _bounds(*bounds), _bounds(*used)
+            text = Told(
+                f"clamp has {theirs}, torch's has {own}", f"clamp has {own}, JAX's has {theirs}"
+            )
             yield call.by(text, torch.clamp, x, *bounds)
 
 
@@ -299,14 +324,14 @@ def other_numbers(call: TorchCall) -> Mistakes:
             yield wrong.fixed(f"{number:g}", f"{used:g}")._replace(general=NUMBER)
     for name, used in named.items():
         for number in call.numbers:
-            text = f"{name} is {number:g}, torch uses {used:g}"
+            text = Setting(name, f"{number:g}", f"{used:g}")
             wrong = call.called(text, *call.args, **{**call.kwargs, name: number})
             wrong = wrong._replace(setting=f"{number:g}", general=NUMBER)
             yield wrong.fixed(f"{number:g}", f"{used:g}")
 
 
-def _number(op: str, number: float, used: float) -> str:
-    return f"the number in {op} is {number:g}, torch uses {used:g}"
+def _number(op: str, number: float, used: float) -> Setting:
+    return Setting(f"the number in {op}", f"{number:g}", f"{used:g}")
 
 
 def every(call: TorchCall) -> Mistakes:
@@ -319,9 +344,10 @@ def every(call: TorchCall) -> Mistakes:
         swap = {id(x): x.conj()}
         args = tuple(swap.get(id(a), a) for a in call.args)
         which = "" if len(complex_) == 1 else ("first ", "second ", "third ")[min(i, 2)]
-        yield call.called(f"the {which}operand of {call.op} is conjugated", *args, **call.kwargs)
+        text = Mutual(f"the {which}operand of {call.op} is conjugated")
+        yield call.called(text, *args, **call.kwargs)
     if isinstance(out, Tensor) and out.is_complex():
-        yield call.then(f"the result of {call.op} is conjugated", torch.conj)
+        yield call.then(Mutual(f"the result of {call.op} is conjugated"), torch.conj)
     if isinstance(out, Tensor) and call.op not in ("neg", "sub", "rsub"):
-        text = f"the sign of torch's {call.op} is flipped"
+        text = Mutual(f"the sign of torch's {call.op} is flipped")
         yield call.then(text, torch.neg)._replace(general=MULTIPLE)

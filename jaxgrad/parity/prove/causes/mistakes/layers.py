@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall
+from jaxgrad.parity.prove.wording import Difference, InJax, Missing, Mutual, Setting, Told
 
 
 def linear(call: TorchCall) -> Mistakes:
@@ -18,9 +19,9 @@ def linear(call: TorchCall) -> Mistakes:
     x, *rest = call.args
     w, b = rest[0] if rest else call.kwargs["weight"], call.kwargs.get("bias", *rest[1:2])
     if w.shape[0] == w.shape[1]:
-        yield call.called("the square weight is transposed", x, w.T, b)
+        yield call.called(Mutual("the square weight is transposed"), x, w.T, b)
     if b is not None:
-        yield call.called("the bias is missing", x, w)._replace(partial=True)
+        yield call.called(Missing("the bias"), x, w)._replace(partial=True)
 
 
 def convolution(call: TorchCall) -> Mistakes:
@@ -33,11 +34,11 @@ def convolution(call: TorchCall) -> Mistakes:
     if weight.ndim == 4:
         kernels["the kernel's height and width are swapped"] = weight.transpose(2, 3)
     for text, kernel in kernels.items():
-        yield call.called(text, x, kernel, *rest[1:], **call.kwargs)
+        yield call.called(Mutual(text), x, kernel, *rest[1:], **call.kwargs)
     names = ("weight", "bias", "stride", "padding", "dilation", "groups")
     given = {**dict(zip(names, rest, strict=False)), **call.kwargs}
     if given.get("bias") is not None:
-        text = "the bias is missing"
+        text = Missing("the bias")
         yield call.called(text, x, **{**given, "bias": None})._replace(partial=True)
     if "transpose" in call.op:
         return
@@ -49,8 +50,14 @@ def convolution(call: TorchCall) -> Mistakes:
     for name, pad in (("'SAME'", pads), ("'VALID'", [(0, 0)] * n)):
         spread = functional.pad(x, [v for both in reversed(pad) for v in both])
         sizes = f"{pad[-1][0]} before and {pad[-1][1]} after"
-        text = f"the padding is {name} ({sizes}), torch pads {told} by {used}"
+        text = _padding(f"{name} ({sizes})", f"{told} by {used}")
         yield call.called(text, spread, **{**given, "padding": 0}).fixed(name, _pairs(used, n))
+
+
+def _padding(jax: str, torch: str) -> Told:
+    return Told(
+        f"the padding is {jax}, torch pads {torch}", f"torch pads {torch}, JAX's padding is {jax}"
+    )
 
 
 def _pairs(padding: Any, n: int) -> str:
@@ -80,15 +87,19 @@ def batch_norm(call: TorchCall) -> Mistakes:
     copies = {k: given[k].clone() for k in ("running_mean", "running_var")}
     used = bool(given["training"])
     kinds, modes = ("the running statistics", "the batch's statistics"), ("eval", "train")
-    text = (
+    text = Told(
         f"the port normalises with {kinds[not used]}, torch with {kinds[used]}, because torch's "
-        f"module is in {modes[used]} mode"
+        f"module is in {modes[used]} mode",
+        f"torch normalises with {kinds[used]}, because its module is in {modes[used]} mode, JAX "
+        f"with {kinds[not used]}",
     )
     yield call.replaced(text, f"module.{modes[not used]}()", **copies, training=not used)
     if used:
-        text = (
+        text = Told(
             "the port normalises with the running statistics after this batch is added to them, "
-            "torch with the batch's statistics"
+            "torch with the batch's statistics",
+            "torch normalises with the batch's statistics, JAX with the running statistics after "
+            "this batch is added to them",
         )
 
         def updated(**given: Any) -> Tensor:
@@ -104,7 +115,7 @@ def affine(call: TorchCall) -> Mistakes:
     given = call.bound
     for name in ("weight", "bias"):
         if given.get(name) is not None:
-            wrong = call.replaced(f"the norm's {name} is missing", **{name: None})
+            wrong = call.replaced(Missing(f"the norm's {name}"), **{name: None})
             yield wrong._replace(partial=True)
 
 
@@ -124,17 +135,20 @@ def layer_norm(call: TorchCall) -> Mistakes:
     n = math.prod(given["normalized_shape"])
     for text, fix, result in (
         (
-            "the variance is divided by N - 1, torch divides by N",
+            Setting("the variance", "N - 1", "N", verb="is divided by", own="divides by"),
             ("ddof=1", "ddof=0"),
             lambda: centred / torch.sqrt(variance * n / (n - 1) + eps),
         ),
         (
-            "eps is added to the standard deviation, torch adds it to the variance",
+            Told(
+                "eps is added to the standard deviation, torch adds it to the variance",
+                "eps is added to the variance, JAX adds it to the standard deviation",
+            ),
             ("", ""),
             lambda: centred / (variance.sqrt() + eps),
         ),
         (
-            "the mean is not subtracted",
+            Told("the mean is not subtracted", "the mean is subtracted, JAX does not subtract it"),
             ("", ""),
             lambda: x / torch.sqrt(x.square().mean(dims, keepdim=True) + eps),
         ),
@@ -150,14 +164,18 @@ def group_norm(call: TorchCall) -> Mistakes:
     used, channels = given["num_groups"], x.shape[1]
     for n in range(1, min(channels, 64) + 1):
         if channels % n == 0 and n != used:
-            yield call.replaced(f"there are {n} groups, torch uses {used}", num_groups=n)
+            text = Told(
+                f"there are {n} groups, torch uses {used}", f"there are {used} groups, JAX uses {n}"
+            )
+            yield call.replaced(text, num_groups=n)
 
 
 def interpolate(call: TorchCall) -> Mistakes:
     """Align the corners, or use another mode."""
     used, mode = bool(call.bound.get("align_corners")), call.bound.get("mode", "nearest")
-    yield call.replaced(f"align_corners is {not used}, torch uses {used}", align_corners=not used)
-    text = f"the mode is 'nearest', torch uses {mode!r}"
+    text = Setting("align_corners", f"{not used}", f"{used}")
+    yield call.replaced(text, align_corners=not used)
+    text = Setting("the mode", "'nearest'", repr(mode))
     yield call.replaced(text, mode="nearest", align_corners=None)
 
 
@@ -171,7 +189,7 @@ def pool(call: TorchCall) -> Mistakes:
     mean = call.op.startswith("avg")
     if mean:
         used = bool(given.get("count_include_pad", True))
-        text = f"count_include_pad is {not used}, torch uses {used}"
+        text = Setting("count_include_pad", f"{not used}", f"{used}")
         yield call.called(text, *call.args, **{**call.kwargs, "count_include_pad": not used})
     pads = _same(x.shape[-n:], kernel, stride, [1] * n)
     spread = functional.pad(
@@ -179,11 +197,11 @@ def pool(call: TorchCall) -> Mistakes:
     )
     used = given.get("padding", 0)
     sizes = f"{pads[-1][0]} before and {pads[-1][1]} after"
-    text = f"the padding is 'SAME' ({sizes}), torch pads each side by {used}"
+    text = _padding(f"'SAME' ({sizes})", f"each side by {used}")
     plain = getattr(functional, call.op)
     yield call.by(text, plain, spread, kernel, stride)
     other = call.op.replace("avg", "max") if mean else call.op.replace("max", "avg")
-    text = f"the pool is {other}, torch uses {call.op}"
+    text = Setting("the pool", other, call.op)
     yield call.by(text, getattr(functional, other), x, kernel, stride, used)
 
 
@@ -196,10 +214,13 @@ def dropout(call: TorchCall) -> Mistakes:
     rate = given.get(key) or 0.0
     for other in _rates(call.numbers) if rate else ():
         if not math.isclose(other, rate):
-            text = f"the dropout rate is {other:g}, torch uses {rate:g}"
+            text = Setting("the dropout rate", f"{other:g}", f"{rate:g}")
             yield call.called(text, **{**given, key: other}).fixed(other, f"{rate:g}")
     if rate and call.op == "dropout":
-        text = f"values that are kept are not divided by 1 - {rate:g}"
+        text = Told(
+            f"values that are kept are not divided by 1 - {rate:g}",
+            f"values that are kept are divided by 1 - {rate:g}, JAX does not divide them",
+        )
         yield call.then(text, lambda y: y * (1 - rate))
         yield from _shared_masks(call)
 
@@ -226,7 +247,11 @@ def _shared_masks(call: TorchCall) -> Mistakes:
             return y * whole[tuple(slice(n) for n in shape)]
 
         if shape != list(x.shape):
-            text = f"the mask has the shape {shape}, torch's has {list(x.shape)}"
+            own = list(x.shape)
+            text = Told(
+                f"the mask has the shape {shape}, torch's has {own}",
+                f"the mask has the shape {own}, JAX's has {shape}",
+            )
             yield call.by(text, mask, x, *rest)._replace(kwargs=call.kwargs)
 
 
@@ -235,7 +260,7 @@ def bag(call: TorchCall) -> Mistakes:
     used = call.bound.get("mode", "mean")
     for mode in ("mean", "sum", "max"):
         if mode != used:
-            text = f"the rows of a bag are reduced by {mode}, torch uses {used}"
+            text = Setting("the rows of a bag", mode, used, verb="are reduced by")
             yield call.replaced(text, mode=mode).fixed(mode, used)
 
 
@@ -251,47 +276,64 @@ def attention(call: TorchCall) -> Mistakes:
     used = given.get("scale") or d**-0.5
     for text, scale in scales.items():
         if not math.isclose(scale, used):
-            wrong = call.called(f"the scale is {text}", q, k, v, **{**given, "scale": scale})
+            wrong = call.called(Setting("the scale", text), q, k, v, **{**given, "scale": scale})
             yield wrong._replace(partial=text == "1")
     bare = {key: x for key, x in given.items() if key not in ("attn_mask", "is_causal")}
     masked = given.get("attn_mask") is not None or given.get("is_causal")
     if masked:
-        yield call.called("the attention mask is missing", q, k, v, **bare)
+        yield call.called(Missing("the attention mask"), q, k, v, **bare)
     if not given.get("is_causal"):
-        yield call.called("there is a causal mask", q, k, v, **bare, is_causal=True)
+        text = Told("there is a causal mask", "a causal mask is missing, JAX has one")
+        yield call.called(text, q, k, v, **bare, is_causal=True)
     for text, mask in _masks(given, q, k, call.numbers) if masked else ():
         yield call.called(text, q, k, v, **bare, attn_mask=mask)
     orders = {"q and k": (k, q, v), "k and v": (q, v, k), "q and v": (v, k, q)}
     orders |= {"q, k and v": (k, v, q), "k, v and q": (v, q, k)}
     for names, operands in orders.items():
         verb = "swapped" if names.count(" ") == 2 else "permuted"
-        yield call.called(f"{names} are {verb}", *operands, **given)
+        yield call.called(
+            (Mutual if verb == "swapped" else InJax)(f"{names} are {verb}"), *operands, **given
+        )
     if q.ndim == 4 and q.shape[1] > 1:
-        text = "the heads are split as [head_dim, heads], torch splits as [heads, head_dim]"
+        text = Setting(
+            "the heads", "[head_dim, heads]", "[heads, head_dim]",
+            verb="are split as", own="splits as",
+        )  # fmt: skip
         yield call.called(text, *map(_interleaved, (q, k, v)), **given)
-        text = "the heads are split without moving their axis before the sequence"
+        text = Told(
+            "the heads are split without moving their axis before the sequence",
+            "the axis of the heads is moved before the sequence, JAX does not move it",
+        )
         yield call.called(text, *map(_unmoved, (q, k, v)), **given)
     scores = q @ k.mT * used
     bias = _bias(given, q, k)
-    text = "the softmax is over the queries, torch's is over the keys"
+    text = Told(
+        "the softmax is over the queries, torch's is over the keys",
+        "the softmax is over the keys, JAX's is over the queries",
+    )
     yield call.by(text, lambda: torch.softmax(scores + bias, -2) @ v)._replace(args=(), kwargs={})
 
 
 def _masks(
     given: dict[str, Any], q: Tensor, k: Tensor, numbers: Sequence[float]
-) -> Iterator[tuple[str, Tensor]]:
+) -> Iterator[tuple[Difference, Tensor]]:
     """Yield wrong masks for a call that has one."""
     bias = _bias(given, q, k)
     seen = torch.isfinite(bias) & (bias > -1e4)
-    yield "the mask is inverted", ~seen
-    yield "the mask lets each query see one key more", seen | seen.roll(1, -1).tril(1)
-    yield "the mask is shifted by one key", seen & seen.roll(-1, -1)
-    yield "the mask is transposed", seen.mT if seen.shape[-1] == seen.shape[-2] else ~seen
+    yield Mutual("the mask is inverted"), ~seen
+    more, fewer = (f"the mask lets each query see one key {x}" for x in ("more", "fewer"))
+    yield Told(more, fewer), seen | seen.roll(1, -1).tril(1)
+    yield InJax("the mask is shifted by one key"), seen & seen.roll(-1, -1)
+    yield Mutual("the mask is transposed"), seen.mT if seen.shape[-1] == seen.shape[-2] else ~seen
     for wrong in (-1.0, 1.0):
-        text = f"the mask adds {wrong:g}, torch removes the masked keys"
+        text = Told(
+            f"the mask adds {wrong:g}, torch removes the masked keys",
+            f"the masked keys are removed, JAX's mask adds {wrong:g}",
+        )
         yield text, torch.where(seen if wrong > 0 else ~seen, wrong, 0.0).to(q.dtype)
     for weak in (x for x in numbers if x < 0):
-        yield f"masked scores are lowered by {weak:g}", torch.where(seen, 0.0, weak).to(q.dtype)
+        text = Setting("masked scores", f"{weak:g}", verb="are lowered by")
+        yield text, torch.where(seen, 0.0, weak).to(q.dtype)
 
 
 def _bias(given: dict[str, Any], q: Tensor, k: Tensor) -> Tensor:

@@ -16,8 +16,10 @@ from jaxgrad.parity.prove.causes.mistakes.cells import (
     WRONG_CELLS,
     Cell,
     Label,
+    ordered,
     permuted,
 )
+from jaxgrad.parity.prove.wording import Difference, Missing, Mutual, Told
 
 
 class Layers(NamedTuple):
@@ -85,37 +87,44 @@ def mistakes(call: TorchCall) -> Mistakes:
         chosen = {i for n in numbers for i in range(n * per, (n + 1) * per)}
         for order in list(itertools.permutations(range(len(gates))))[1:]:
             turned = [permuted(w, order) if i in chosen else w for i, w in enumerate(weights)]
-            names = [", ".join(gates[k] for k in o) for o in (order, range(len(gates)))]
-            text = f"the gates{where} are ordered {names[0]}; torch's order is {names[1]}"
-            yield call.called(text, x, state, turned, *rest)
+            yield call.called(ordered(gates, order, where), x, state, turned, *rest)
         for k, name in ((2, "bias_ih"), (3, "bias_hh")) if given.has_bias else ():
             bare = [
                 torch.zeros_like(w) if i in chosen and i % per == k else w
                 for i, w in enumerate(weights)
             ]
-            yield call.called(f"{name}{where} is missing", x, state, bare, *rest)
+            yield call.called(Missing(f"{name}{where}"), x, state, bare, *rest)
         for text, turned in _transposed(weights, chosen, per, gates):
-            yield call.called(f"{text}{where} is transposed", x, state, turned, *rest)
+            yield call.called(Mutual(f"{text}{where} is transposed"), x, state, turned, *rest)
         for text, cell in WRONG_CELLS.get(call.op, {}).items():
             cells = dict.fromkeys(numbers, cell)
             run_ = lambda cells=cells: unrolled(call.op, given, cells=cells)  # noqa: E731
-            yield call.by(text.format(where), run_)._replace(args=(), kwargs={})
+            yield call.by(text.at(where), run_)._replace(args=(), kwargs={})
     if given.bidirectional:
         yield from _directions(call, given)
     dim = 1 if given.batch_first else 0
-    text = "the sequence is read backwards"
+    text = Mutual("the sequence is read backwards")
     yield call.called(text, x.flip(dim), state, weights, *rest)
     if not any(torch.any(s) for s in given.state):
-        text = "the axes of batch and time are swapped"
+        text = Mutual("the axes of batch and time are swapped")
         yield call.called(text, x, _for_swapped(given), weights, *rest[:-1], not rest[-1])
 
 
 def _directions(call: TorchCall, given: Layers) -> Mistakes:
     """Read the sequence forwards in both directions, or join their outputs in another way."""
-    texts = {
-        Directions(reverse=False): "the backward direction reads the sequence forwards",
-        Directions(realign=False): "the outputs of the backward direction stay in reversed order",
-        Directions(ahead_first=False): "the outputs of the backward direction come first",
+    texts: dict[Directions, Difference] = {
+        Directions(reverse=False): Told(
+            "the backward direction reads the sequence forwards",
+            "the backward direction reads the sequence backwards, JAX reads it forwards",
+        ),
+        Directions(realign=False): Told(
+            "the outputs of the backward direction stay in reversed order",
+            "the outputs of the backward direction are put in order, JAX leaves them reversed",
+        ),
+        Directions(ahead_first=False): Told(
+            "the outputs of the backward direction come first",
+            "the outputs of the forward direction come first, in JAX those of the backward one",
+        ),
     }
     for directions, text in texts.items():
         run_ = lambda directions=directions: unrolled(call.op, given, directions=directions)  # noqa: E731

@@ -11,6 +11,7 @@ from torch import Tensor
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.causes.mistakes import cells, general, layers, recurrent, views
 from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall
+from jaxgrad.parity.prove.wording import Difference
 
 
 _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
@@ -57,10 +58,10 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
 
 def variants(call: TorchCall) -> Iterator[TorchCall]:
     """Yield the call with each mistake that applies to it, each text once."""
-    found: set[str] = set()
+    found: set[Difference] = set()
     for wrong in _variants(call):
-        if wrong.mistake not in found:
-            found.add(wrong.mistake)
+        if wrong.difference not in found:
+            found.add(wrong.difference)
             yield wrong
 
 

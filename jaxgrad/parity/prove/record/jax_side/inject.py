@@ -24,7 +24,9 @@ _MOST = 3  # source lines that are tried one by one; with more, all or none are 
 Distance = Callable[[Sequence[np.ndarray]], float]
 
 
-def inject(port: Port, flow: Flow, draw: Draw, distance: Distance) -> list[str]:
+def inject(
+    port: Port, flow: Flow, draw: Draw, distance: Distance, called: str = "the port"
+) -> list[str]:
     """Give torch's random numbers of a draw to the port's calls of `jax.random`.
 
     A port may keep what is below a threshold or what is above it: the choice with which its outputs
@@ -35,6 +37,7 @@ def inject(port: Port, flow: Flow, draw: Draw, distance: Distance) -> list[str]:
         flow: Its data flow.
         draw: A draw with torch's random numbers.
         distance: Function that returns how far outputs of the port are from torch's.
+        called: What a note calls the JAX program.
 
     Returns:
         Notes about numbers without a counterpart.
@@ -53,7 +56,7 @@ def inject(port: Port, flow: Flow, draw: Draw, distance: Distance) -> list[str]:
             again, off = _nearest(port, twice, draw, distance)
             best = again if off < _SAME else best
     port.injection = best
-    return _notes(port, best, draw)
+    return _notes(port, best, draw, called)
 
 
 def _used(flow: Flow) -> set[Path]:
@@ -120,17 +123,17 @@ def _site(port: Port, injection: Injection) -> str:
     return f"{shape} random numbers at {place(port.program, (path, 0))}"
 
 
-def _notes(port: Port, injection: Injection, draw: Draw) -> list[str]:
+def _notes(port: Port, injection: Injection, draw: Draw, called: str = "the port") -> list[str]:
     notes = []
     if injection.sites:
         count = len(draw.noise) - len(injection.unused)
         notes.append(
-            f"the port was given the random numbers that torch drew: {count} of "
+            f"{called} was given the random numbers that torch drew: {count} of "
             f"{len(draw.noise)} arrays"
         )
     if injection.unused:
         names = "; ".join(draw.noise[k].name for k in injection.unused[:3])
-        notes.append(f"torch draws numbers that the port does not draw: {names}")
+        notes.append(f"torch draws numbers that {called} does not draw: {names}")
     if injection.extra:
-        notes.append(f"the port draws {_site(port, injection)}, which torch does not draw")
+        notes.append(f"{called} draws {_site(port, injection)}, which torch does not draw")
     return notes

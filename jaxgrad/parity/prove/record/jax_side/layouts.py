@@ -83,24 +83,24 @@ class Layout:
         """The inputs whose axes differ from torch's."""
         return [x for x in self.leaves if isinstance(x, Move) and x.changes]
 
-    def notes(self, why: str = "") -> Iterator[str]:
+    def notes(self, why: str = "", called: str = "the port") -> Iterator[str]:
         """Say how the port's inputs and outputs differ from torch's, and `why` they were moved."""
         if self.moved:
             texts = [f"input {move.path} {move.described()}" for move in self.moved]
-            yield f"the port is given torch's {'; '.join(texts)}{why}"
+            yield f"{called} is given torch's {'; '.join(texts)}{why}"
         for path, axes in self.axes.items():
-            yield f"the port's output {path or 0} is compared with its axes permuted by {axes}"
+            yield f"{called}'s output {path or 0} is compared with its axes permuted by {axes}"
         if not self.numbers:
-            yield "the port also returns Python numbers, for which torch has no tensor"
+            yield f"{called} also returns Python numbers, for which torch has no tensor"
         if self.constant:
             yield (
-                f"the port's input {', '.join(self.constant)} is not an input of torch with "
+                f"{called}'s input {', '.join(self.constant)} is not an input of torch with "
                 "permuted axes, so all inputs keep their given values in the second draw"
             )
         if self.unused:
             yield (
                 f"torch's input {', '.join(self.unused)} keeps its given values, and its gradient "
-                "is not compared: no input of the port has its values"
+                f"is not compared: no input of {called} has its values"
             )
 
 

@@ -15,6 +15,7 @@ from jaxgrad.parity.prove.record.torch_side.variants import (
     with_settings,
 )
 from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.wording import Difference, InJax, Setting, Told
 
 
 _OF_THE_LOOP = frozenset({"last_epoch", "initial_lr"})
@@ -24,12 +25,20 @@ def clips(training: Training, numbers: Sequence[float]) -> Iterator[Variant]:
     """Yield other maximum norms of the gradients."""
     clip = nn.utils.clip_grad_norm_
     own = training.clip if isinstance(training.clip, float | int) else None
-    torchs = "torch clips to another norm" if own is None else f"torch's is {own:g}"
     for number in numbers:
         if number > 0 and number != own:
-            text = f"the gradients are clipped to the norm {number:g}, {torchs}"
+            text = _norm(number, own)
             yield Variant(text, training, lambda ps, _, *__, n=number, **___: clip_as_optax(ps, n))
             yield Variant(text, training, lambda ps, _, *__, n=number, **___: clip(ps, n))
+
+
+def _norm(jax: float, torch: float | None) -> Difference:
+    clipped = "the gradients are clipped to the norm"
+    if torch is None:
+        return InJax(f"{clipped} {jax:g}, torch clips to another norm")
+    return Told(
+        f"{clipped} {jax:g}, torch's is {torch:g}", f"{clipped} {torch:g}, JAX's is {jax:g}"
+    )
 
 
 def settings(training: Training, module: nn.Module, numbers: Sequence[float]) -> Iterator[Variant]:
@@ -43,7 +52,7 @@ def settings(training: Training, module: nn.Module, numbers: Sequence[float]) ->
             label = f"beta{k + 1}" if name == "betas" else f"{name}[{k}]" if pair else name
             for number in (x for x in numbers if x != used and (name != "betas" or 0 <= x < 1)):
                 new = _changed(k, number) if pair else number
-                text = f"{label} is {number:g}, torch uses {used:g}"
+                text = Setting(label, f"{number:g}", f"{used:g}")
                 yield Variant(text, with_settings(training, **{name: new}))
 
 
@@ -75,7 +84,7 @@ def schedules(training: Training, module: nn.Module, numbers: Sequence[float]) -
                     setattr(_parts(scheduler)[k], name, new)
                     return scheduler
 
-                text = f"{name} of the schedule is {new:g}, torch uses {used:g}"
+                text = Setting(f"{name} of the schedule", f"{new:g}", f"{used:g}")
                 yield with_schedule(text, training, changed)
 
 

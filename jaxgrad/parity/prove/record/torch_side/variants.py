@@ -17,6 +17,7 @@ from torch.optim import swa_utils
 from jaxgrad.parity.prove.record.torch_side import formulas
 from jaxgrad.parity.prove.record.torch_side.loop import build_optimizer
 from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.wording import TORCH, Difference, InJax, Missing, Setting, Told
 
 
 Edit = Callable[[Any], Any]  # from an optimizer to the optimizer that takes its place
@@ -26,11 +27,16 @@ Clip = Callable[..., Any]  # in place of torch.nn.utils.clip_grad_norm_
 class Variant(NamedTuple):
     """A training step with one setting changed, and the sentence that says which."""
 
-    text: str
+    difference: Difference
     training: Training
     clip: Clip | None = None
     schedule: bool = False  # whether the schedule is changed
     given: bool = False  # whether it is the port's own schedule, of which others are descriptions
+
+    @property
+    def text(self) -> str:
+        """What the port does wrong if torch is the reference."""
+        return self.difference.says(TORCH)
 
 
 def variants(training: Training) -> Iterator[Variant]:
@@ -121,17 +127,25 @@ def schedules(training: Training) -> Iterator[Variant]:
                 self.scheduler.step()
             self.started = True
 
-    yield with_schedule("the schedule is one step ahead of torch's", training, ahead)
-    yield with_schedule("the schedule is one step behind torch's", training, Behind)
-    yield with_schedule("the schedule is missing", training, None)
+    yield with_schedule(AHEAD, training, ahead)
+    yield with_schedule(BEHIND, training, Behind)
+    yield with_schedule(Missing("the schedule"), training, None)
 
 
-def with_schedule(text: str, training: Training, scheduler: Callable[[Any], Any] | None) -> Variant:
+AHEAD, BEHIND = (
+    Told(f"the schedule is one step {x} torch's", f"the schedule is one step {y} JAX's")
+    for x, y in (("ahead of", "behind"), ("behind", "ahead of"))
+)
+
+
+def with_schedule(
+    text: Difference, training: Training, scheduler: Callable[[Any], Any] | None
+) -> Variant:
     """Return the variant with another scheduler."""
     return Variant(text, dataclasses.replace(training, scheduler=scheduler), schedule=True)
 
 
-def with_rates(text: str, training: Training, rates: Sequence[Sequence[float]]) -> Variant:
+def with_rates(text: Difference, training: Training, rates: Sequence[Sequence[float]]) -> Variant:
     """Return the variant with these learning rates, by step and parameter group."""
 
     class Rates:
@@ -153,10 +167,14 @@ def with_rates(text: str, training: Training, rates: Sequence[Sequence[float]]) 
 
 def _clips(training: Training) -> Iterator[Variant]:
     """Yield variants of torch's `clip_grad_norm_`, wherever the user calls it."""
-    yield Variant("the gradients are not clipped", training, _without_clipping)
+    none = Told("the gradients are not clipped", "the gradients are clipped, JAX's are not")
+    yield Variant(none, training, _without_clipping)
     yield Variant(
-        "optax.clip_by_global_norm lacks the 1e-6 that torch adds to the norm, "
-        "jaxgrad.optim.clip_grad_norm has it",
+        Told(
+            "optax.clip_by_global_norm lacks the 1e-6 that torch adds to the norm, "
+            "jaxgrad.optim.clip_grad_norm has it",
+            "torch adds 1e-6 to the norm, optax.clip_by_global_norm does not",
+        ),
         training,
         clip_as_optax,
     )
@@ -183,18 +201,27 @@ def _clips(training: Training) -> Iterator[Variant]:
     for scaled, eps in itertools.product((True, False), (0.0, 1e-6)):
         edit = functools.partial(clip_update, scaled=scaled, eps=eps)
         yield Variant(
-            "the update is clipped instead of the gradient (clip before the optimizer in "
-            "optax.chain)",
+            Told(
+                "the update is clipped instead of the gradient (clip before the optimizer in "
+                "optax.chain)",
+                "the gradient is clipped, JAX clips the update",
+            ),
             edited(training, edit),
             remember,
         )
     yield Variant(
-        "each weight's gradient is clipped by its own norm, torch uses the norm of all",
+        Told(
+            "each weight's gradient is clipped by its own norm, torch uses the norm of all",
+            "the gradients are clipped by the norm of all, JAX clips each by its own norm",
+        ),
         training,
         lambda parameters, max_norm, **_: [clip_as_optax([p], max_norm) for p in parameters],
     )
     yield Variant(
-        "the gradients are clipped by value, torch clips them by norm",
+        Told(
+            "the gradients are clipped by value, torch clips them by norm",
+            "the gradients are clipped by norm, JAX clips them by value",
+        ),
         training,
         lambda parameters, max_norm, **_: nn.utils.clip_grad_value_(parameters, max_norm),
     )
@@ -206,8 +233,12 @@ def _decayed_clips(training: Training) -> Iterator[Variant]:
     for eps in (0.0, 1e-6):
         edit = functools.partial(_clip_decayed, norms=norms, eps=eps)
         yield Variant(
-            "the gradients are clipped after the weight decay is added to them, torch clips them "
-            "before (clip first in optax.chain)",
+            Told(
+                "the gradients are clipped after the weight decay is added to them, torch clips "
+                "them before (clip first in optax.chain)",
+                "the gradients are clipped before the weight decay is added to them, JAX clips "
+                "them after",
+            ),
             edited(training, edit),
             _remembering(norms),
         )
@@ -253,7 +284,10 @@ def _clip_decayed(optimizer: Any, norms: Sequence[float], eps: float) -> Any:
 def _new_clips(training: Training) -> Iterator[Variant]:
     if training.clip is None:
         for norm in (1.0, 0.5, 0.1, 5.0, 10.0):
-            text = f"the gradients are clipped to the norm {norm:g}, torch does not clip them"
+            text = Told(
+                f"the gradients are clipped to the norm {norm:g}, torch does not clip them",
+                f"the gradients are not clipped, JAX clips them to the norm {norm:g}",
+            )
             for clip in (None, clip_as_optax):
                 yield Variant(text, dataclasses.replace(training, clip=norm), clip)
 
@@ -279,39 +313,46 @@ def _norm(tensors: list[Tensor]) -> float:
 
 
 def _settings(training: Training) -> Iterator[Variant]:
-    def changed(text: str, **settings: Any) -> Variant:
+    def changed(text: Difference, **settings: Any) -> Variant:
         return Variant(text, with_settings(training, **settings))
 
     for eps in (1e-8, 1e-7, 1e-6, 1e-5, 1e-10, 1e-15):
-        yield changed(f"eps is {eps:g}", eps=eps)
-    yield changed("the momentum is missing", momentum=0.0)
-    yield changed("the dampening is missing", dampening=0.0)
+        yield changed(Setting("eps", f"{eps:g}"), eps=eps)
+    yield changed(Missing("the momentum"), momentum=0.0)
+    yield changed(Missing("the dampening"), dampening=0.0)
     yield Variant(
-        "the dampening applies to the first gradient too, torch's momentum buffer begins with the "
-        "whole gradient",
+        Told(
+            "the dampening applies to the first gradient too, torch's momentum buffer begins with "
+            "the whole gradient",
+            "the momentum buffer begins with the whole gradient, JAX's dampening applies to the "
+            "first gradient too",
+        ),
         edited(training, _with_zero_buffers),
     )
     for flag in ("nesterov", "amsgrad"):
         for value in (True, False):
-            text = f"{flag} is {value}, torch uses {not value}"
+            text = Setting(flag, f"{value}", f"{not value}")
             yield changed(text, **{flag: functools.partial(_changed_to, value)})
     for b2 in (0.99, 0.95, 0.98, 0.999, 0.9, 0.9999):
-        yield changed(f"beta2 is {b2:g}", betas=lambda b, b2=b2: (b[0], b2))
+        yield changed(Setting("beta2", f"{b2:g}"), betas=lambda b, b2=b2: (b[0], b2))
     for b1 in (0.9, 0.95, 0.8, 0.5, 0.0):
-        yield changed(f"beta1 is {b1:g}", betas=lambda b, b1=b1: (b1, b[1]))
+        yield changed(Setting("beta1", f"{b1:g}"), betas=lambda b, b1=b1: (b1, b[1]))
     for momentum in (0.9, 0.99):
-        yield changed(f"the momentum is {momentum:g}", momentum=momentum)
+        yield changed(Setting("the momentum", f"{momentum:g}"), momentum=momentum)
+    decay = "the weight decay is"
+    added, apart = f"{decay} added to the gradient", f"{decay} decoupled"
     for decoupled, text in (
-        (True, "the weight decay is decoupled, torch adds it to the gradient"),
-        (False, "the weight decay is added to the gradient, torch decouples it"),
+        (True, Told(f"{apart}, torch adds it to the gradient", f"{added}, JAX decouples it")),
+        (False, Told(f"{added}, torch decouples it", f"{apart}, JAX adds it to the gradient")),
     ):
         yield changed(text, decoupled_weight_decay=functools.partial(_changed_to, decoupled))
     for root in (1e-8, 1e-7, 1e-6, 1e-16, 1e-15):
         edit = formulas.adam_with_root(root)
-        yield Variant(f"eps_root is {root:g}, torch has none", edited(training, edit))
+        text = Told(f"eps_root is {root:g}, torch has none", f"JAX has the eps_root {root:g}")
+        yield Variant(text, edited(training, edit))
         edit = formulas.adam_with_root(root, 0.0)
         yield Variant(
-            f"eps_root is {root:g} and eps is 0, torch adds eps outside the square root",
+            InJax(f"eps_root is {root:g} and eps is 0, torch adds eps outside the square root"),
             edited(training, edit),
         )
 
@@ -342,13 +383,13 @@ def _defaults(training: Training) -> Iterator[Variant]:
         if texts:
             edit = formulas.rmsprop(alpha, inside=inside, initial=initial)
             text = " and ".join(texts) + ", unlike torch's RMSprop (as in optax.rmsprop)"
-            yield Variant(text, edited(training, edit))
+            yield Variant(InJax(text), edited(training, edit))
     for initial, eps in itertools.product((0.1, 0.0), (1e-7, None)):
         texts = [f"initial_accumulator_value is {initial:g}"] if initial else []
         texts += [f"eps is {eps:g}"] if eps is not None else []
         text = " and ".join([*texts, "eps is inside the square root"])
         text += ", unlike torch's Adagrad (as in optax.adagrad)"
-        yield Variant(text, edited(training, formulas.adagrad(initial, eps)))
+        yield Variant(InJax(text), edited(training, formulas.adagrad(initial, eps)))
 
 
 def _averages(training: Training) -> Iterator[Variant]:
@@ -372,4 +413,4 @@ def _averages(training: Training) -> Iterator[Variant]:
                 texts.append("the first average includes the initial weights, torch's copies")
             if texts:
                 ema = (average(decay, copies), port)
-                yield Variant(" and ".join(texts), dataclasses.replace(training, ema=ema))
+                yield Variant(InJax(" and ".join(texts)), dataclasses.replace(training, ema=ema))

@@ -48,15 +48,14 @@ def evidence(*wrong: int) -> Any:
         return [right, Judged("y", verdict, 1.0, 0.0, 1.0, (1,), 2.0, 3.0)]
 
     port = Port(injection, set(wrong))
-    return SimpleNamespace(port=port, draws=draws, judge_outputs=judge_outputs)
+    return SimpleNamespace(reference="torch", port=port, draws=draws, judge_outputs=judge_outputs)
 
 
 @pytest.mark.parametrize(("wrong", "where"), [((1,), "drop2"), ((2,), "drop1"), ((1, 2), "drop2")])
 def test_the_first_mask_with_another_probability_is_reported(monkeypatch, wrong, where):
     """The finding has the module, the call and the worst element."""
-    monkeypatch.setattr(random_masks, "quoted", lambda finding, *_: finding)
+    monkeypatch.setattr(random_masks, "quoted", lambda _, finding, *__: finding)
     monkeypatch.setattr(random_masks, "place", lambda _, key: f"line of {key}")
-    monkeypatch.setattr(random_masks, "quoted", lambda finding, _, __: finding)
     surface = random_masks.surface(evidence(*wrong))
     assert surface is not None
     (finding,) = surface.surface.findings
@@ -78,7 +77,7 @@ def test_right_masks_and_other_numbers_are_no_finding(wrong):
 @pytest.mark.parametrize(("shape", "fails"), [((2,), False), ((1,), False), ((3, 1), True)])
 def test_one_number_of_torch_may_not_stand_for_several(monkeypatch, shape, fails):
     """Numbers of every kind count, and the sentence has both shapes."""
-    monkeypatch.setattr(random_masks, "quoted", lambda finding, *_: finding)
+    monkeypatch.setattr(random_masks, "quoted", lambda _, finding, *__: finding)
     monkeypatch.setattr(random_masks, "place", lambda _, key: f"line of {key}")
     case = evidence()
     first, *others = case.port.injection.sites

@@ -117,7 +117,9 @@ def test_each_site_keeps_all_elements_in_turn(monkeypatch, right, key):
     monkeypatch.setattr(extra_masks, "place", lambda program, key: f"line {key[0][0]}")
     port = SimpleNamespace(injection="torch's", program=None)
     draws = [SimpleNamespace(noise=range(5))]
-    evidence: Any = SimpleNamespace(port=port, draws=draws, may_search=lambda *_: True)
+    evidence: Any = SimpleNamespace(
+        port=port, draws=draws, may_search=lambda *_: True, reference="torch"
+    )
     found = extra_masks.find(evidence, 0)
 
     assert port.injection == "torch's"

@@ -2,7 +2,7 @@
 
 import math
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +18,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.torch_side import loop, variants
 from jaxgrad.parity.prove.report import Surface
 from jaxgrad.parity.prove.users import ProofError
+from jaxgrad.parity.prove.wording import InJax
 from tests.jaxgrad.parity.prove._helpers import proved, updated
 
 
@@ -346,7 +347,7 @@ def tried(
             raise ValueError
         return "differs" if worst[training] > tolerance else None
 
-    found: Any = [variants.Variant(name, name, schedule=True) for name in worst]  # pyright: ignore[reportArgumentType]
+    found: Any = [variants.Variant(InJax(n), cast("Any", n), schedule=True) for n in worst]
     monkeypatch.setattr(schedules, "Loop", lambda *_: SimpleNamespace(numbers=list))
     monkeypatch.setattr(schedules, "replay", replay)
     monkeypatch.setattr(schedules, "hypotheses", lambda *_: found)
@@ -354,7 +355,7 @@ def tried(
     monkeypatch.setattr(schedules, "_rates", lambda _, training, steps: np.array([[len(training)]]))
     proof: Any = SimpleNamespace(
         port=None, draws=[None], trained=None, torch_side=SimpleNamespace(module=None),
-        may_search=lambda _: next(count, None) is not None,
+        may_search=lambda _: next(count, None) is not None, reference="torch",
     )  # fmt: skip
     return schedules.cause(proof, Training(sgd, scheduler=by_lambda), 4, share), names
 

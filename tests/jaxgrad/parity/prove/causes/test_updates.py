@@ -20,6 +20,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.torch_side.side import Steps
 from jaxgrad.parity.prove.record.torch_side.variants import Variant
 from jaxgrad.parity.prove.training_steps.trajectories import Trajectories
+from jaxgrad.parity.prove.wording import NO_DIFFERENCE, InJax, Missing, Setting
 from tests.jaxgrad.parity.prove._helpers import arrays, draw, updated
 
 
@@ -388,7 +389,7 @@ OWN = {"a": 0.01, "b": 0.01, "n": 0.0, "m": 0.0}
 def test_weight_decays_are_described_together(own, decays, text):
     """A weight decay that is equal for all (decayed) weights is described in one clause."""
     values = dict(zip(own, map(float, decays.split()), strict=True))
-    assert update_causes._decay_text(own, values) == f"the weight decay {text}"
+    assert update_causes._decay(own, values).of_jax == f"the weight decay {text}"
 
 
 @pytest.mark.parametrize(
@@ -463,18 +464,18 @@ def searched(
     def variants(self: Any, training: Any, paths: Any) -> Any:
         for name in names:
             both: Any = name if training == "own" else "+".join(sorted((training, name)))
-            yield Variant(name, both)
-        yield Variant("fails", cast("Any", training))
+            yield Variant(InJax(name), both)
+        yield Variant(InJax("fails"), cast("Any", training))
 
     monkeypatch.setattr(update_causes.Search, "_variants", variants)
     monkeypatch.setattr(update_causes, "_rerun", torch_loop.rerun)
     proof: Any = SimpleNamespace(
-        rerunnable=True, may_search=lambda _: next(count, None) is not None
+        rerunnable=True, reference="torch", may_search=lambda _: next(count, None) is not None
     )
     step = next(c.step for c in judged(taken) if c.verdict == "fail")
     search = Search(proof, "own", taken, judged, step)  # pyright: ignore[reportArgumentType]
-    monkeypatch.setattr(update_causes, "_observed", lambda *_: "what was observed")
-    monkeypatch.setattr(update_causes, "_of_micro_batches", lambda *_: "")
+    monkeypatch.setattr(update_causes, "_observed", lambda *_: InJax("what was observed"))
+    monkeypatch.setattr(update_causes, "_of_micro_batches", lambda *_: NO_DIFFERENCE)
     monkeypatch.setattr(update_causes.schedules, "trains_alike", lambda *_: False)
     return search.guess("w"), torch_loop.tried
 
@@ -530,8 +531,8 @@ def test_one_setting_with_two_texts_is_one_cause(monkeypatch):
     }  # fmt: skip
     cause, _ = searched(monkeypatch, moves, [1, 2, 2])
     assert cause == (f"eps is 1e-08, torch uses 1e-05 {TESTED}", True)
-    different = update_causes._different(["the momentum is missing", "momentum is 0.5", "a"])
-    assert different == ["the momentum is missing", "momentum is 0.5", "a"]
+    kinds = [Missing("the momentum"), Setting("momentum", "0.5"), InJax("a")]
+    assert update_causes._different(kinds) == kinds
 
 
 def test_a_search_ends_when_its_time_is_over(monkeypatch):
@@ -551,7 +552,7 @@ def test_a_search_ends_when_its_time_is_over(monkeypatch):
 )
 def test_an_unexplained_difference_is_described(taken, training, text):
     """A dump cannot be rerun, but a first step that is a multiple of torch's is described."""
-    proof: Any = SimpleNamespace(rerunnable=False)
+    proof: Any = SimpleNamespace(rerunnable=False, reference="torch")
     cause, confirmed = Search(proof, training, taken, judged, 1).guess("w")
     assert cause.startswith(text) and bool(cause) == bool(text) and not confirmed
 
@@ -565,8 +566,10 @@ def test_micro_batches_are_counted_in_the_state_of_multi_steps():
     state = optax.MultiSteps(optax.sgd(0.1), 2).init(params)
     taken = trained()._replace(opt_state=state)
     proof: Any = None
-    assert update_causes._of_micro_batches(proof, Training(None, accumulate=2), taken) == ""
-    assert update_causes._observed(taken, "w") == "the first step is 3 times torch's"
+    assert (
+        update_causes._of_micro_batches(proof, Training(None, accumulate=2), taken) == NO_DIFFERENCE
+    )
+    assert update_causes._observed(taken, "w").of_jax == "the first step is 3 times torch's"
 
 
 def test_the_counters_of_an_optimizer_state_are_listed():
@@ -582,7 +585,7 @@ def test_the_counters_of_an_optimizer_state_are_listed():
 
 def test_a_first_step_that_only_torch_makes_is_observed():
     """A schedule that starts at zero leaves the weight as it is."""
-    text = update_causes._observed(trained(jax_move=0.0), "w")
+    text = update_causes._observed(trained(jax_move=0.0), "w").of_jax
     assert text == "JAX's optimizer does not change the weight in step 1, torch's does"
 
 

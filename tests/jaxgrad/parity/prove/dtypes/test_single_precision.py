@@ -155,6 +155,7 @@ def available(**fields: Any) -> Any:
     """Return evidence for which float32 is compared, with some fields changed."""
     made = {
         "rerunnable": True,
+        "reference": "torch",
         "native_program": SimpleNamespace(),
         "native": SimpleNamespace(low=False),
         "port": SimpleNamespace(

@@ -212,7 +212,7 @@ def test_a_gradient_that_rounding_changes_is_inconclusive():
 )
 def test_the_wrong_gradient_that_a_cause_explains_is_named(monkeypatch, fixed, name, where, cause):
     """Without a cause it is the one whose weight is used last, and of several the most wrong."""
-    monkeypatch.setattr(gradients, "quoted", lambda finding, *_: finding)
+    monkeypatch.setattr(gradients.quotes, "explained", lambda _, finding, __: finding)
     uses = [("u",), ("w", "v"), ()]
     grads = dict.fromkeys("uvw", np.arange(2.0))
     proof: Any = SimpleNamespace(

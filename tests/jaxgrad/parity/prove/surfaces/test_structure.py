@@ -331,6 +331,7 @@ def made(
     weights = WeightMap(tuple(held), (ONES,) * len(paths), values, tuple(paths))
     names = flags if flags is not None else dict.fromkeys(grads, True)
     return SimpleNamespace(
+        reference="torch",
         port=SimpleNamespace(
             weights=weights,
             reachable=[path in reached.split() for path in paths],
@@ -477,6 +478,7 @@ def test_a_tested_cause_is_named_in_the_findings_that_it_explains(confirmed):
     judgement = Judgement(Surface("structure", "fail", "text", findings=findings))
     why = Explanation("tested", frozenset("bc"), complete=True, confirmed=confirmed)
     evidence: Any = SimpleNamespace(
+        reference="torch",
         port=SimpleNamespace(program=SimpleNamespace(equations={})),
         torch_side=SimpleNamespace(flags={"a": True, "b": True, "c": False}),
     )

@@ -4,9 +4,11 @@ import torch
 from torch.nn import functional
 
 from jaxgrad.parity.prove.causes.mistakes.call import TorchCall, tensors
+from jaxgrad.parity.prove.wording import Difference, Setting
 from tests.jaxgrad.parity.prove.causes.mistakes._helpers import draw
 
 
+NONE = Difference()
 X, Y = draw(3, 4), draw(3, 4, seed=1)
 CALL = TorchCall(functional.layer_norm, (X, (4,)), {"eps": 1e-3}, "layer_norm")
 
@@ -21,24 +23,24 @@ def test_the_arguments_are_known_by_name():
 
 def test_an_argument_is_replaced_by_name():
     """Other arguments stay, and the setting says what was changed."""
-    wrong = CALL.replaced("eps is 1", "1", eps=1.0)
+    wrong = CALL.replaced(Setting("eps", "1"), "1", eps=1.0)
 
     assert (wrong.mistake, wrong.setting) == ("eps is 1", "1")
     assert torch.equal(wrong.result, functional.layer_norm(X, (4,), eps=1.0))
-    assert CALL.replaced("none").setting == "this change"
+    assert CALL.replaced(NONE).setting == "this change" and not CALL.replaced(NONE).mistake
 
 
 def test_another_function_is_called_with_the_same_or_other_arguments():
     """Without arguments the call's own ones are kept; with some, its keywords are dropped."""
     call = TorchCall(torch.add, (X, Y), {"alpha": 2}, "add")
 
-    assert torch.equal(call.by("", torch.sub).result, X - 2 * Y)
-    assert torch.equal(call.by("", torch.sub, Y, X).result, Y - X)
+    assert torch.equal(call.by(NONE, torch.sub).result, X - 2 * Y)
+    assert torch.equal(call.by(NONE, torch.sub, Y, X).result, Y - X)
 
 
 def test_a_result_is_changed_and_an_edit_kept():
     """`then` changes the result, and `fixed` keeps both spellings as text."""
-    assert torch.equal(CALL.then("", torch.neg).result, -CALL.result)
+    assert torch.equal(CALL.then(NONE, torch.neg).result, -CALL.result)
     assert CALL.fixed(1, 2.5).fix == ("1", "2.5")
 
 

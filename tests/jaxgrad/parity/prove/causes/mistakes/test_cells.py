@@ -64,7 +64,8 @@ def test_each_wrong_cell_computes_its_formula(kind, gates, formulas):
     wrong = cells.WRONG_CELLS[kind]
 
     assert len(wrong) == len(expected)
-    for text, cell in wrong.items():
+    for difference, cell in wrong.items():
+        text = difference.says("torch")
         (word,) = [w for w in expected if w in text]
         new = cell(*inputs, lambda part: None)[0]
         torch.testing.assert_close(new, expected[word], rtol=1e-12, atol=1e-14, msg=text)
@@ -95,7 +96,7 @@ def test_each_mistake_in_a_step_is_a_call_of_torchs_function(kind, gates, formul
 
 
 def cell_texts(kind: str) -> list[str]:
-    return [text.format("") for text in cells.WRONG_CELLS[kind]]
+    return [text.at("").says("torch") for text in cells.WRONG_CELLS[kind]]
 
 
 @pytest.mark.parametrize(("kind", "gates"), [("gru", 3), ("lstm", 4), ("rnn_tanh", 1)])

@@ -11,6 +11,7 @@ from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.causes.mistakes import table
 from jaxgrad.parity.prove.causes.mistakes.call import TorchCall
 from jaxgrad.parity.prove.causes.mistakes.table import results, variants
+from jaxgrad.parity.prove.wording import InJax
 
 
 torch.manual_seed(0)
@@ -319,8 +320,10 @@ def test_only_floating_results_are_compared(monkeypatch):
 
     x, ids = torch.ones(2), torch.arange(2)
     outs: list[Any] = [x, ids, 1j * x, (2 * x, ids), [3 * x], (ids, x), (), None, 5.0, np.ones(2)]
-    calls = [TorchCall(lambda out=out: out, (), {}, "f", str(n)) for n, out in enumerate(outs)]
-    calls.insert(1, TorchCall(fail, (), {}, "f", "raises"))
+    calls = [
+        TorchCall(lambda out=out: out, (), {}, "f", InJax(str(n))) for n, out in enumerate(outs)
+    ]
+    calls.insert(1, TorchCall(fail, (), {}, "f", InJax("raises")))
     monkeypatch.setattr(table, "variants", lambda call: iter(calls))
     found = [(wrong.mistake, out.tolist()) for wrong, out in results(calls[0])]
 
