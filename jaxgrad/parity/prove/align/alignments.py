@@ -34,12 +34,12 @@ def _align(drawn: Sequence[Drawn], rows: Sequence[tuple[list, np.ndarray]]) -> A
     values = [[v.print for v in d.run.values] for d in drawn]
     prints = [prints for _, prints in rows]
     noise = np.zeros(len(values[0]))
-    for d in drawn:
+    for number, d in enumerate(drawn, 1):
         noise = np.maximum(noise, rounding(d.run, d.reruns[:1], lambda v: v.print))
         alignment = align(values, prints, rows[0][0], noise)
-        if all(map(alignment.visible, range(len(values[0])))):
+        if number == len(drawn) or all(map(alignment.visible, range(len(values[0])))):
             return alignment
-    return alignment
+    raise ValueError("no draw to align")
 
 
 def _calls(run: TorchRun) -> list[tuple[str, str]]:

@@ -48,7 +48,8 @@ def find(evidence: Evidence, draw: int) -> ExtraMask | None:
             if not evidence.may_search(f"an extra dropout at {where}"):
                 return None
             port.injection = _with_site(tried, extra, len(evidence.draws[draw].noise))
-            ones = Noise("bernoulli", *[np.full(extra.shape, kept)] * 2)
+            all_alike = np.full(extra.shape, kept)
+            ones = Noise("bernoulli", all_alike, all_alike)
             value = _dropped(evidence, port, draw, ones, extra.path)
             if value is not None:
                 difference = wording.Rerun(

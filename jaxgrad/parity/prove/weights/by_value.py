@@ -67,7 +67,9 @@ class Tensors:
         names.sort(key=lambda name: (name in taken, -likeness(name, path)))
         if names and np.array_equal(self.low[names[0]], x):
             return names[:1]
-        print_ = fingerprint(x) if names else None
+        if not names:
+            return []
+        print_ = fingerprint(x)
         return [name for name in names if print_distance(self._print(name), print_) < 1e-12]
 
 

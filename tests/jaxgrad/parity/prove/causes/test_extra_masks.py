@@ -171,7 +171,8 @@ def test_the_values_behind_a_dropout_are_divided_by_its_factor(monkeypatch, righ
         ahead=lambda sources, _: {*keys[20:], ((99,), 1)} if sources == [keys[3]] else set(),
     )
     prints = dict.fromkeys(keys, SUMS)
-    port = SimpleNamespace(watch=lambda draw: SimpleNamespace(prints=prints), outputs=outputs)
+    watched = SimpleNamespace(prints=prints)
+    port: Any = SimpleNamespace(watch=lambda draw: watched, outputs=outputs)
     draws = [Draw({}, ()), Draw({}, (), 1)]
     evidence: Any = SimpleNamespace(flow=flow, draws=draws, may_search=lambda *_: True)
 

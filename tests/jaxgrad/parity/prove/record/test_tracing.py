@@ -253,10 +253,10 @@ def test_the_axes_of_an_output_are_found(shapes, wanted, moved, axes):
         layout=SimpleNamespace(moved=moved),
     )  # fmt: skip
     outputs = {str(n): x for n, x in enumerate(arrays)}
-    assert tracing._output_axes(program, outputs) == axes
+    assert tracing._output_axes(program, outputs, {}) == axes
     if moved:  # values that are already torch's stay
         program.fun = lambda: arrays
-        assert tracing._output_axes(program, outputs) == {}
+        assert tracing._output_axes(program, outputs, {}) == {}
 
 
 @pytest.mark.parametrize(("off", "near"), [(0.9e-3, True), (2.5e-3, False)])
