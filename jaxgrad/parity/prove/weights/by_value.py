@@ -7,7 +7,7 @@ several, a slice of one, or the sum of two biases.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 
@@ -58,19 +58,28 @@ class Tensors:
             self._prints[name] = fingerprint(self.low[name])
         return self._prints[name]
 
-    def like(self, x: np.ndarray, path: str, taken: AbstractSet[str] = frozenset()) -> list[str]:
-        """Return the tensors with the values of `x`: those not yet `taken` first, then by name.
+    def first(self, x: np.ndarray, path: str, taken: AbstractSet[str]) -> str | None:
+        """Return the tensor that `like` would list first, if it equals `x` element by element.
 
-        If the first one is equal to `x`, it is returned alone.
+        That is faster to see than whether it has the values of `x` in another order.
         """
         names = [name for name in self.varied if self.low[name].size == x.size]
-        names.sort(key=lambda name: (name in taken, -likeness(name, path)))
-        if names and np.array_equal(self.low[names[0]], x):
-            return names[:1]
-        if not names:
-            return []
+        best = min(names, key=_order(path, taken), default=None)
+        return best if best is not None and np.array_equal(self.low[best], x) else None
+
+    def like(self, x: np.ndarray, path: str, taken: AbstractSet[str] = frozenset()) -> list[str]:
+        """Return the tensors with the values of `x`: those not yet `taken` first, then by name."""
         print_ = fingerprint(x)
-        return [name for name in names if print_distance(self._print(name), print_) < 1e-12]
+        names = [
+            name
+            for name in self.varied
+            if self.low[name].size == x.size and print_distance(self._print(name), print_) < 1e-12
+        ]
+        return sorted(names, key=_order(path, taken))
+
+
+def _order(path: str, taken: AbstractSet[str]) -> Callable[[str], tuple[bool, float]]:
+    return lambda name: (name in taken, -likeness(name, path))
 
 
 def whole(tensors: Tensors, leaf: ParamLeaf, taken: AbstractSet[str]) -> list[Piece]:
@@ -84,7 +93,8 @@ def whole(tensors: Tensors, leaf: ParamLeaf, taken: AbstractSet[str]) -> list[Pi
         return []
     for offset in (0.0,) if np.iscomplexobj(leaf.value) else (0.0, -1.0, 1.0):
         y = x if not offset else low(np.asarray(leaf.value, np.float64) - offset)
-        for name in tensors.like(y, leaf.path, taken):
+        first = tensors.first(y, leaf.path, taken)
+        for name in [first] if first is not None else tensors.like(y, leaf.path, taken):
             index = layout(tensors.low[name], y)
             if index is not None:
                 return [Piece(leaf.number, everything(x), name, index, offset)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxgrad.parity.prove.record.lazy import Lazy, LazyList, replaced
+from jaxgrad.parity.prove.record.lazy import Lazy, LazyList, replaced, stored
 
 
 def test_an_array_is_computed_when_it_is_read():
@@ -55,3 +55,14 @@ def test_an_item_of_a_list_is_computed_once():
     assert list(items) == [0, 10, 20] and items[:1] == [0]
     with pytest.raises(IndexError):
         items[3]
+
+
+def test_an_array_is_read_in_the_dtype_in_which_it_is_stored():
+    """A float32 array that is only read once need not become float64 first."""
+    half = np.array([1, 3], np.float32)
+    state = replaced({"a": np.zeros(2), "b": np.ones(2)}, {"b": half})
+
+    assert state["b"].dtype == np.float64
+    assert stored(state, "b") is half
+    assert stored(state, "a").dtype == np.float64
+    assert stored({"c": half}, "c") is half

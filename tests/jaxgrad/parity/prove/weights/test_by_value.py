@@ -260,6 +260,9 @@ def test_the_likelier_of_two_equal_tensors_is_tried_first():
     assert tensors.like(A, "online/kernel") == ["online.weight", "target.weight"]
     assert tensors.like(A, "online/kernel", {"online.weight"})[0] == "target.weight"
     assert tensors.like(2 * A, "online/kernel") == []
+    assert tensors.first(A, "online/kernel", frozenset()) == "online.weight"
+    assert tensors.first(A, "online/kernel", {"online.weight"}) == "target.weight"
+    assert tensors.first(A.T, "online/kernel", frozenset()) is None, "in another order"
 
 
 def test_the_smallest_arrays_that_vary():
