@@ -99,7 +99,7 @@ def test_a_number_of_the_dtype_is_noted_where_the_port_has_that_of_float32():
     report = proved(at_least_eps, written)
     assert report.verdict == "fail", report
     (note,) = branches(report)
-    assert "uses another number" in note
+    assert "uses a different number" in note
     assert "1.36" in note
     assert "0.11" in note
     report = proved(at_least_eps, taken)

@@ -207,15 +207,18 @@ def test_the_outputs_of_the_first_draw_that_fails_are_judged(monkeypatch, proof,
 def test_what_occurs_in_jax_is_said(inputs, visible, matches, text):
     """Inputs and repetitions occur in every port."""
     values = [types.SimpleNamespace(op=op) for op in ("input", "tanh", "expand")]
-    values.append(types.SimpleNamespace(op="mul", inputs=inputs, shape=(2, 3), unchecked=False))
+    values.append(types.SimpleNamespace(op="mul", inputs=inputs, shape=(2, 3), unchecked=False,
+                                        integers=False))  # fmt: skip
     run: Any = types.SimpleNamespace(values=values)
     alignment: Any = types.SimpleNamespace(
         matches=lambda i: (5,) if matches else (), visible=lambda i: i in visible
     )
     assert forward._found(run, alignment, 3).startswith(text)
-    values[3].unchecked = True  # it also reads integers
-    said = forward._found(run, alignment, 3)
-    assert said.startswith(text.replace("every input", "every floating input"))
+    for name in ("unchecked", "integers"):  # it also reads integers, or a mask made of an input
+        values[3].unchecked = values[3].integers = False
+        setattr(values[3], name, True)
+        said = forward._found(run, alignment, 3)
+        assert said.startswith(text.replace("every input", "every floating input"))
 
 
 class Written(nn.Module):

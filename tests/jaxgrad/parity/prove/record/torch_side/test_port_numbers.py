@@ -31,16 +31,22 @@ def settings_of(variant: Variant) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("clip", "torchs"), [(None, "another one"), (2.0, "2"), (2, "2"), (lambda ps: None, "another")]
+    ("clip", "torchs"),
+    [
+        (None, "torch clips to another norm"),
+        (2.0, "torch's is 2"),
+        (2, "torch's is 2"),
+        (lambda ps: None, "torch clips to another norm"),
+    ],
 )
 def test_each_positive_number_is_tried_as_a_norm(clip, torchs):
     """torch's own norm is left out; a clipping function of the user has no norm to leave out."""
     found = texts(port_numbers.clips(sgd(clip=clip), [-1.0, 0.0, 0.5, 2.0]))
-    numbers = [0.5] if torchs == "2" else [0.5, 2.0]
+    numbers = [0.5] if torchs.endswith("2") else [0.5, 2.0]
 
     assert len(found) == 2 * len(numbers)
     assert [text.split()[7] for text in found[::2]] == [f"{number:g}," for number in numbers]
-    assert all(f"torch's is {torchs}" in text for text in found)
+    assert all(text.endswith(torchs) for text in found)
 
 
 def test_a_norm_is_applied_by_optax_and_by_torch():
