@@ -250,7 +250,7 @@ def test_the_axes_of_an_output_are_found(shapes, wanted, moved, axes):
     avals = [SimpleNamespace(shape=shape) for shape in shapes]
     program: Any = SimpleNamespace(
         jaxpr=SimpleNamespace(out_avals=avals), out_paths=["y"], fun=lambda: right, leaves=(),
-        layout=SimpleNamespace(moved=moved),
+        params=(), layout=SimpleNamespace(moved=moved),
     )  # fmt: skip
     outputs = {str(n): x for n, x in enumerate(arrays)}
     assert tracing._output_axes(program, outputs, {}) == axes

@@ -117,7 +117,7 @@ def test_a_fused_leaf_of_constants_takes_whole_tensors():
 
     assert sorted(p.region[0].start for p in pieces) == [0, 2, 4]
     assert {p.name for p in pieces} == {"q.bias", "k.bias", "v.bias"}
-    assert not constants(tensors, [leaf._replace(value=np.zeros(5))], scored(["qkv/bias"], []))
+    assert not constants(tensors, [leaf._replace(stored=np.zeros(5))], scored(["qkv/bias"], []))
 
 
 def test_a_slice_beside_a_known_slice_is_free():
