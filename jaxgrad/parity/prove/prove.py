@@ -303,16 +303,8 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
     ends the proof.
     """
     from jaxgrad.parity.prove.beside import idle_bounds, other_inputs
-    from jaxgrad.parity.prove.causes import gradients as gradient_causes
     from jaxgrad.parity.prove.dtypes import single_precision
-    from jaxgrad.parity.prove.surfaces import (
-        backward,
-        forward,
-        gradients,
-        precision,
-        structure,
-        updates,
-    )
+    from jaxgrad.parity.prove.surfaces import forward, precision, structure, updates
 
     has_optimizer = request.optimizer is not None
     judgements["structure"] = structure.surface(evidence, has_optimizer=has_optimizer)
@@ -322,13 +314,7 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
         judgements["forward"] = edited.proved(evidence, request, judgements["forward"])
         return
     judgements["forward"] = idle_bounds.noted(evidence, judgements["forward"])
-    why, notes = None, ()
-    if evidence.failed_gradient_draw is not None or judgements["structure"].surface.findings:
-        why, notes = evidence.locate(lambda: gradient_causes.explain(evidence), None)
-    judgements["structure"] = structure.explained(judgements["structure"], evidence, why)
-    judged = gradients.surface(evidence, why)
-    judgements["gradients"] = judged._replace(notes=(*judged.notes, *notes))
-    judgements["backward"] = backward.surface(evidence, why)
+    _judge_gradients(evidence, judgements)
     judgements |= single_precision.surfaces(evidence, judgements)
     if request.optimizer is None:
         evidence.free_gradients()
@@ -339,6 +325,20 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
         judgements["precision"] = precision.surface(evidence, request)
     for name in ("structure", "backward", "gradients"):
         judgements[name] = edited.proved(evidence, request, judgements[name])
+
+
+def _judge_gradients(evidence: Evidence, judgements: dict[str, Judgement]) -> None:
+    """Add the gradients and the backward surface, and the causes in the structure surface."""
+    from jaxgrad.parity.prove.causes import gradients as gradient_causes
+    from jaxgrad.parity.prove.surfaces import backward, gradients, structure
+
+    why, notes = None, ()
+    if evidence.failed_gradient_draw is not None or judgements["structure"].surface.findings:
+        why, notes = evidence.locate(lambda: gradient_causes.explain(evidence), None)
+    judgements["structure"] = structure.explained(judgements["structure"], evidence, why)
+    judged = gradients.surface(evidence, why)
+    judgements["gradients"] = judged._replace(notes=(*judged.notes, *notes))
+    judgements["backward"] = backward.surface(evidence, why)
 
 
 _MADE = Told(
@@ -359,8 +359,7 @@ def _after_mistakes(
         request: The arguments of the proof.
         earlier: The structure and the forward surface.
     """
-    from jaxgrad.parity.prove.causes import gradients as gradient_causes
-    from jaxgrad.parity.prove.surfaces import backward, gradients, structure, updates
+    from jaxgrad.parity.prove.surfaces import updates
 
     texts = dict.fromkeys(SURFACES[2:], "the forward pass already differs")
     has_updates = request.optimizer is not None or request.has_state
@@ -375,20 +374,14 @@ def _after_mistakes(
         made, _ = evidence.locate(lambda: opening.making(evidence, mistakes), None)
     if made is None:
         return judgements
-    why, notes = None, ()
-    if made.failed_gradient_draw is not None or earlier["structure"].surface.findings:
-        why, notes = made.locate(lambda: gradient_causes.explain(made), None)
-    judged = gradients.surface(made, why)
-    found = {
-        "gradients": judged._replace(notes=(*judged.notes, *notes)),
-        "backward": backward.surface(made, why),
-    }
+    found = {"structure": earlier["structure"]}
+    _judge_gradients(made, found)
+    judgements["structure"] = found.pop("structure")
     if has_updates:
         with made.clock("updates"):
             found["updates"] = updates.surface(made, request)
     text = _MADE.says(request.reference)
     judgements |= {name: _made(judgement, text) for name, judgement in found.items()}
-    judgements["structure"] = structure.explained(earlier["structure"], made, why)
     return {n: edited.proved(made, request, judgement) for n, judgement in judgements.items()}
 
 

@@ -7,7 +7,6 @@ each mask is drawn once more from numbers that are close to torch's probability.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from typing import Any
 
@@ -39,9 +38,8 @@ def surface(evidence: Evidence) -> Judgement | None:
             return _failed(evidence, noise, site.path, text)
         if noise.kind != "bernoulli":
             continue
-        tight = copy.copy(port)  # it shares the compiled program
-        tight.injection = dataclasses.replace(port.injection, tight=site.path)
-        outputs = tight.outputs(draw, {})
+        tight = dataclasses.replace(port.injection, tight=site.path)
+        outputs = port.replacing(injection=tight).outputs(draw, {})
         wrong = [j for j in evidence.judge_outputs(0, outputs) if j.verdict == "fail"]
         if wrong:
             text = (

@@ -176,7 +176,7 @@ class Case:
         """Return torch's run on a draw with some changes; with its gradients, even if dropped."""
         evidence = self.evidence
         run = evidence.runs[draw]
-        if not changes and any(g is not None for g in run.grads.values()):
+        if not changes and run.has_gradients:
             return run
         return self.kept.value(
             ("torch", draw, tuple(changes)),
@@ -188,7 +188,7 @@ class Case:
         """Return the runs on a draw that differ from torch's by rounding."""
         evidence = self.evidence
         run = evidence.runs[draw]
-        if all(g is None for g in run.grads.values()):  # they agreed, and were dropped
+        if not run.has_gradients:
             exact = self.torch(draw, ())
             return self.kept.value(
                 ("near", draw),
@@ -320,7 +320,7 @@ class Case:
         when a part of it is dropped.
         """
         for draw in range(len(self.evidence.draws)):
-            dropped = all(g is None for g in self.evidence.runs[draw].grads.values())
+            dropped = not self.evidence.runs[draw].has_gradients
             if draw == self.draw or (dropped and not self.evidence.rerunnable):
                 continue
             run = self.torch(draw, (*self.changes, *changes))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence
@@ -41,13 +40,13 @@ def find(evidence: Evidence, draw: int) -> ExtraMask | None:
         evidence: All runs.
         draw: The number of a draw on which an output differs.
     """
-    port = copy.copy(evidence.port)  # it shares the compiled program
     for extra, tried in itertools.islice(_injections(evidence), _MOST):
-        where = place(port.program, (extra.path, 0))
+        where = place(evidence.port.program, (extra.path, 0))
         for kept in (1.0, 0.0):  # a port keeps what is below a threshold, or what is above it
             if not evidence.may_search(f"an extra dropout at {where}"):
                 return None
-            port.injection = _with_site(tried, extra, len(evidence.draws[draw].noise))
+            injection = _with_site(tried, extra, len(evidence.draws[draw].noise))
+            port = evidence.port.replacing(injection=injection)
             all_alike = np.full(extra.shape, kept)
             ones = Noise("bernoulli", all_alike, all_alike)
             value = _dropped(evidence, port, draw, ones, extra.path)

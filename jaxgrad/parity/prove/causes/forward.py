@@ -462,8 +462,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     """
     search = Search(evidence, draw)
     starts = search.starts
-    while any(i not in starts for i in origins(search.merged)):
-        fresh = [i for i in origins(search.merged) if i not in starts][:limit]
+    while fresh := [i for i in origins(search.merged) if i not in starts][:limit]:
         starts += fresh
         for i in fresh:
             found = _agreeing(search, search.visible_trials(i))

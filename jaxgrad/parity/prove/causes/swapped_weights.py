@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 from typing import NamedTuple
 
@@ -36,14 +35,13 @@ def find(evidence: Evidence, draw: int, *, named: bool) -> Swap | None:
         named: Whether to try exchanges that the names of the leaves suggest, or the others.
     """
     mapped = evidence.port.weights
-    port = copy.copy(evidence.port)  # it shares the compiled program
     size = sum(x.size for x in mapped.leaves)
     runs = min(RUNS, _WORK // max(1, size))
     for order in itertools.islice(swaps.orders(mapped, named=named), runs):
         if not evidence.may_search("exchanged weights"):
             return None
-        port.weights = swaps.arranged(mapped, order)
-        if explained(evidence, draw, lambda k: port.watch(evidence.draws[k]).outputs):
+        port = evidence.port.replacing(weights=swaps.arranged(mapped, order))
+        if explained(evidence, draw, lambda k, port=port: port.watch(evidence.draws[k]).outputs):
             i, k = next((i, k) for i, k in enumerate(order) if i != k)
             tested = "with these exchanged, every output agrees with torch's"
             text = f"{swaps.described(mapped, order, jax_program(evidence.reference))} ({tested})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import math
@@ -65,6 +66,13 @@ class Port:
     has_state: bool
     seed: int
     injection: Injection = NO_INJECTION
+
+    def replacing(self, **fields: Any) -> Port:
+        """Return the port with some fields replaced, which shares the compiled programs."""
+        other = copy.copy(self)
+        for name, value in fields.items():
+            setattr(other, name, value)
+        return other
 
     def leaves(self, draw: Draw) -> list[Any]:
         """Return the JAX leaves of a draw: params, then inputs."""

@@ -142,6 +142,12 @@ class TorchRun:
     # The attributes that it changed, before and after: arrays, texts, None if they do not exist.
     attributes: dict[str, tuple[Any, Any]] = dataclasses.field(default_factory=dict)
     skipped: Sequence[str] = ()  # the outputs that are Python numbers
+
+    @property
+    def has_gradients(self) -> bool:
+        """Whether it holds gradients; those of all draws are freed once they agree."""
+        return any(gradient is not None for gradient in self.grads.values())
+
     low_constants: bool = False  # whether a call reads a constant below float64
 
 

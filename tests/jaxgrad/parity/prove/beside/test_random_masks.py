@@ -28,6 +28,9 @@ class Port:
     wrong: set[int]
     program: Any = None
 
+    def replacing(self, **fields: Any) -> "Port":
+        return dataclasses.replace(self, **fields)
+
     def outputs(self, draw: Any, scales: Any) -> bool:
         assert draw.inputs == "first" and scales == {}
         assert self.injection.tight is not None

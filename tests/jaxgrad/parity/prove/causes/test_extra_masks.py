@@ -116,6 +116,7 @@ def test_each_site_keeps_all_elements_in_turn(monkeypatch, right, key):
     monkeypatch.setattr(extra_masks, "_dropped", dropped)
     monkeypatch.setattr(extra_masks, "place", lambda program, key: f"line {key[0][0]}")
     port = SimpleNamespace(injection="torch's", program=None)
+    port.replacing = lambda **fields: SimpleNamespace(**{**vars(port), **fields})
     draws = [SimpleNamespace(noise=range(5))]
     evidence: Any = SimpleNamespace(
         port=port, draws=draws, may_search=lambda *_: True, reference="torch"
