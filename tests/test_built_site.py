@@ -225,7 +225,7 @@ def test_a_worksheet_is_printed_on_upright_pages(open_page, name, count):
 
 @pytest.mark.parametrize("name", ["course", "teachers", "tape_or_transform"])
 def test_a_page_is_printed_upright_with_its_title(open_page, name):
-    """Only the cheat sheet is printed across; the theme hides the title of a page on paper."""
+    """Pages print upright, except the cheat sheet, with the title that the theme hides."""
     if name not in PAGES:
         pytest.skip("the site has no such page")
     tab = open_page(name, 1200)

@@ -71,7 +71,7 @@ PREDICTIONS = {
 
 
 class Mistake(NamedTuple):
-    """A mistake for the open exercise, in the port of the notebook on `prove`.
+    """A mistake that the open exercise plants in the port of the notebook on `prove`.
 
     Attributes:
         right: The line of the notebook, or a part of it.

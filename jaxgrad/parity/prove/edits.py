@@ -137,7 +137,7 @@ def _name_of(node: ast.expr) -> str:
 
 
 def attached(file: str, line: int) -> Edit | None:
-    """Suggest to leave out the only `.detach()` of a line of torch code."""
+    """Suggest leaving out the only `.detach()` of a line of torch code."""
     text = source_line(file, line)
     if text.count(".detach()") != 1:
         return None

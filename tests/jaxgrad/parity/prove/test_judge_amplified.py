@@ -258,7 +258,7 @@ def test_a_small_error_in_the_same_port_fails(name, seed):
      ("bounds", lambda p, x: linear(p, "l", jnp.minimum(jnp.maximum(x, 0), 1)))],
 )  # fmt: skip
 def test_another_gradient_at_a_tie_or_a_bound_fails(name, port, seed):
-    """It is not taken for rounding, on the given inputs."""
+    """Such a port is failed on the given inputs, and its error is not taken for rounding."""
     report = proved(KINDS[name], seed, port)
 
     assert report.surfaces["gradients"].verdict == "fail"

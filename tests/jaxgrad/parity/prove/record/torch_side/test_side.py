@@ -34,7 +34,7 @@ def test_the_distance_of_bools_is_the_number_that_differ():
 
 
 def test_a_rerun_is_made_only_if_an_output_needs_it():
-    """A control may use one rerun, and a port's own rounding allows for a difference too."""
+    """A control makes one rerun at most, and rounding in the port allows for more."""
     x = np.array([1.0, 2.0])
     own = drawn(x, x)
     made: list[int] = []
