@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -31,6 +31,18 @@ class Alignment:
     first: tuple[int, ...]  # the first torch value with the same elements, e.g. a reshape's input
     repeats: tuple[tuple[int, ...], ...]  # JAX values that repeat this one or vice versa
     noisy: tuple[bool, ...] = ()  # values that rounding changes too much to be recognised
+    # Values that JAX does not have -> the JAX values with their elements in another order.
+    shuffled: Mapping[int, tuple[int, ...]] = dataclasses.field(default_factory=dict)
+
+    def without(self, shuffled: Collection[int]) -> Alignment:
+        """Return the alignment in which JAX does not have some values, but their elements."""
+        kept = {i: self.candidates[i] for i in shuffled}
+        candidates, repeats = (
+            tuple(() if i in kept else row for i, row in enumerate(rows))
+            for rows in (self.candidates, self.repeats)
+        )
+        both = {**self.shuffled, **kept}
+        return dataclasses.replace(self, candidates=candidates, repeats=repeats, shuffled=both)
 
     def visible(self, number: int) -> bool:
         """Whether a torch value has a JAX counterpart, or is trivial and does not need one."""

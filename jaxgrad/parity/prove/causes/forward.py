@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import functools
 import itertools
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
@@ -12,6 +14,7 @@ import numpy as np
 
 from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
+from jaxgrad.parity.prove.align.order import reordering
 from jaxgrad.parity.prove.causes import exchanges, trials
 from jaxgrad.parity.prove.causes.acceptance import (
     MARGIN,
@@ -24,17 +27,17 @@ from jaxgrad.parity.prove.causes.acceptance import (
 )
 from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE
 from jaxgrad.parity.prove.causes.mistakes.cells import GATES
-from jaxgrad.parity.prove.causes.mistakes.views import MOVES
 from jaxgrad.parity.prove.causes.numbers import SAME, find, find_multiple
 from jaxgrad.parity.prove.causes.trials import Trial
 from jaxgrad.parity.prove.edits import InTorch
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import judge, max_difference
+from jaxgrad.parity.prove.locate import shuffled as locate_shuffled
 from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals
 from jaxgrad.parity.prove.record.lazy import replaced
-from jaxgrad.parity.prove.record.torch_side.values import Change, Mistakes, TorchRun, Value
+from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, Mistakes, TorchRun, Value
 from jaxgrad.parity.prove.wording import Difference
 
 
@@ -194,6 +197,36 @@ class Search:
         ]
         for group in itertools.zip_longest(*streams):
             yield from (trial for trial in group if trial is not None)
+
+    def shuffled(self, starts: Sequence[int]) -> Iterator[Trial]:
+        """Yield the values at or before `starts` of which JAX has the elements in another order."""
+        near = dict.fromkeys(k for i in starts for k in (*self.run.values[i].inputs, i))
+        calls = collections.Counter(v.call_number for v in self.run.values)
+        for k in near:
+            value = self.run.values[k]
+            floats = value.data is not None and value.data.dtype.kind == "f"
+            alone = value.call is not None and calls[value.call_number] == 1
+            if not (floats and alone) or trials.in_place(value):
+                continue
+            spots = locate_shuffled.copies(self.evidence, self.draw, k)
+            draws = self.evidence.draws
+            copies = [self.evidence.port.values(draw, spots) for draw in draws] if spots else []
+            xs = [np.asarray(run.values[k].data) for run in self._kept]
+            for spot, ys in zip(spots, zip(*copies, strict=True), strict=bool(copies)):
+                indices = reordering(xs, ys)
+                if indices is not None:
+                    yield trials.shuffled(self.run, k, indices, spot.key)
+
+    @functools.cached_property
+    def _kept(self) -> list[TorchRun]:
+        """torch's run on each draw, with the values themselves."""
+        evidence = self.evidence
+        changes = _joined(evidence.mistakes)
+        options: dict[str, Any] = dict(keep=True, opened=evidence.opened, changes=changes)
+        return [
+            self.run if draw == self.draw else evidence.torch_side.run(given, **options)
+            for draw, given in enumerate(evidence.draws)
+        ]
 
     def exchanged(self, starts: Sequence[int]) -> Iterator[Trial]:
         """Yield the exchanges of weights that calls around `starts` read."""
@@ -476,9 +509,10 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
     operands = search.rewired(search.lost(starts))
     tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))
-    calls = itertools.chain(*map(search.all_trials, (starts, later)))
+    shuffled, swaps = search.shuffled(starts), search.exchanged(starts)
+    first, then = map(search.all_trials, (starts, later))
     for trial in search.in_time(
-        itertools.chain(orders, tables, search.exchanged(starts), calls, operands)
+        itertools.chain(orders, tables, swaps, first, shuffled, then, operands)
     ):
         tested = search.tested(trial)
         if tested is not None:
@@ -565,7 +599,7 @@ def _joined(mistakes: Iterable[Sequence[Change]]) -> list[Change]:
 
 def _guess(search: Search, found: Sequence[Tested]) -> Guess:
     trial, changes, result, complete, needed, _ = found[0]
-    key = None if trial.row is None else search.spot(trial.row).key
+    key = trial.key if trial.row is None else search.spot(trial.row).key
     value, spot = trial.value, None
     if trial.changed not in (-1, trial.value):
         # A call that only moves elements, so that JAX has all of them.

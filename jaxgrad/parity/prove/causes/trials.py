@@ -13,10 +13,10 @@ from torch import Tensor
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
 from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE, TorchCall
 from jaxgrad.parity.prove.causes.mistakes.table import results, variants
-from jaxgrad.parity.prove.causes.mistakes.views import MOVES
 from jaxgrad.parity.prove.causes.numbers import SAME, as_written
 from jaxgrad.parity.prove.edits import InTorch
-from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun, Value
+from jaxgrad.parity.prove.record.jax_side.program import Key
+from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, TorchRun, Value
 from jaxgrad.parity.prove.wording import TORCH, Difference, Multiple, Told
 
 
@@ -41,6 +41,7 @@ class Trial(NamedTuple):
     general: int = 0  # as in `TorchCall`
     factors: tuple[tuple[str, float], ...] = ()  # of weights that are multiplied by a number
     changed: int = -1  # the value that the changed call computes, if this is not `value`
+    key: Key | None = None  # the JAX value that the changed call then computes
     operand: bool = False  # whether the result is an operand of the call, which JAX has anyway
 
     @property
@@ -119,6 +120,34 @@ def scaled_weight(i: int, name: str, row: int, factor: float) -> Trial:
     )
     tested = "multiplying it in torch"
     return Trial(i, text, (), tested=tested, row=row, factors=((name, factor),))
+
+
+def shuffled(run: TorchRun, i: int, indices: np.ndarray, key: Key) -> Trial:
+    """Return the trial in which JAX has the elements of a value in another order.
+
+    Args:
+        run: torch's run.
+        i: The value.
+        indices: The indices with which torch's flat elements give JAX's.
+        key: The JAX value.
+    """
+    value = run.values[i]
+
+    def call(func: Any, args: Any, kwargs: Any) -> Any:
+        out = func(*args, **kwargs)
+        return out.reshape(-1)[torch.as_tensor(indices)].reshape(out.shape)
+
+    at = int(np.flatnonzero(indices != np.arange(indices.size))[0])
+    there, here = (
+        [int(n) for n in np.unravel_index(k, value.shape)] for k in (at, int(indices[at]))
+    )
+    what = f"the elements of torch's {value.op} output"
+    text = Told(
+        f"JAX has {what} in another order: it has at {there} what torch has at {here}",
+        f"torch has the elements of its {value.op} output in another order than JAX: "
+        f"it has at {here} what JAX has at {there}",
+    )
+    return Trial(i, text, (Change(value.call_number, call),), key=key)
 
 
 def reordered(run: TorchRun, i: int) -> Iterator[Trial]:

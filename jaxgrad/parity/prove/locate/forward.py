@@ -10,7 +10,7 @@ import numpy as np
 from jaxgrad.parity.prove.align.align import Alignment
 from jaxgrad.parity.prove.record.jax_side.flow import Flow, leaf_key, leaf_of
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key
-from jaxgrad.parity.prove.record.torch_side.values import TorchRun
+from jaxgrad.parity.prove.record.torch_side.values import MOVES, TorchRun
 from jaxgrad.parity.prove.weights.map import WeightMap
 
 
@@ -38,7 +38,8 @@ def lost_in_torch(run: TorchRun, alignment: Alignment, wrong: Sequence[int]) -> 
             continue
         if value.op not in REPEATS or i in wrong:
             region.add(i)  # the elements of a repetition are those of its source
-        todo += value.inputs
+        moved = value.op in MOVES and i in alignment.shuffled  # JAX has its operands' elements
+        todo += [k for k in value.inputs if not moved or k in alignment.shuffled]
     return sorted(region)
 
 

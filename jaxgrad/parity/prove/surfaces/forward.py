@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence, Set
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from jaxgrad.parity.prove.dtypes import dtype_branches
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import CONTROL_SIZES, Judged
 from jaxgrad.parity.prove.locate import forward as locate_forward
+from jaxgrad.parity.prove.locate import shuffled
 from jaxgrad.parity.prove.locate.forward import LostRegion
 from jaxgrad.parity.prove.locate.quotes import quoted
 from jaxgrad.parity.prove.record.jax_side.flow import place
@@ -184,6 +185,10 @@ def _guesses(
         return sorted(every, key=rank) if found else first
 
     starts = origins(frozenset()) or ends[:1]
+    in_order = _without_shuffled(evidence, draw, starts)
+    if in_order is not None:
+        yield from _guesses(in_order, draw, wrong)
+        return
     alike = [i for i in starts if rank(i) == rank(starts[0])]
     last: Guess | None = None
     for guess in _tried(evidence, draw, origins):
@@ -196,6 +201,19 @@ def _guesses(
         yield from _guesses(deeper, draw, wrong)
     else:
         yield None, _finding(evidence, draw, wrong, lost, alike, last), evidence
+
+
+def _without_shuffled(evidence: Evidence, draw: int, starts: Sequence[int]) -> Evidence | None:
+    """Return the evidence without the operands of `starts` that JAX has in another order.
+
+    Returns None if there are none, or no time.
+    """
+    if not starts or not evidence.rerunnable or not evidence.may_search():
+        return None
+    changes = tuple(itertools.chain(*evidence.mistakes))
+    options: dict[str, Any] = dict(keep=True, opened=evidence.opened, changes=changes)
+    run = evidence.torch_side.run(evidence.draws[draw], **options)
+    return shuffled.without_shuffled(evidence, draw, run, starts)
 
 
 def _finding(
@@ -215,6 +233,7 @@ def _finding(
     module = value.module if sure else locate_forward.module_of(run, starts)
     operands = locate_forward.operands(run, lost, weights, start)
     keys = lost.first(operands) or lost.in_order() or _ends(evidence, draw, wrong)[1]
+    keys = [alignment.spots[k].key for k in alignment.shuffled.get(start, ())] or keys
     key = guess.key if guess is not None and guess.key is not None else next(iter(keys), None)
     partial = ", but not its outputs" if guess is not None and not guess.complete else ""
     cause = guess.cause(partial) if guess is not None else ""
@@ -279,7 +298,7 @@ def _found(run: TorchRun, alignment: Alignment, start: int, key: Key | None = No
     given = {i for i in value.inputs if run.values[i].op in ("input", *locate_forward.REPEATS)}
     if alignment.matches(start) and key is not None and key not in alignment.known:
         return f"the output of torch's {value.op} also occurs in JAX, which then changes it."
-    if alignment.matches(start):
+    if alignment.matches(start) or start in alignment.shuffled:
         return f"the elements of torch's {value.op} output occur in JAX in another order or place."
     output = f"{list(value.shape)} output"
     if not all(alignment.visible(i) for i in value.inputs if i not in given):

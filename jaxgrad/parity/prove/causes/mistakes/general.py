@@ -270,6 +270,16 @@ def _all_labels(call: TorchCall) -> Mistakes:
         yield wrong.then(text, lambda total: total / labels.numel())
 
 
+def inverted(call: TorchCall) -> Mistakes:
+    """Exchange the two numbers of an operand that is a mask, such as 0 and 1, or 0 and -1e9."""
+    for n, mask in enumerate(call.args):
+        numbers = mask.unique() if isinstance(mask, Tensor) and mask.ndim else ()
+        if len(numbers) == 2:
+            turned = torch.where(mask == numbers[0], *numbers.flip(0))
+            args = [turned if k == n else x for k, x in enumerate(call.args)]
+            yield call.called(Mutual(f"the mask in {call.op} is inverted"), *args, **call.kwargs)
+
+
 def left_out(call: TorchCall) -> Mistakes:
     """Return an operand of the call instead of its result: applies to every call."""
     out = call.result

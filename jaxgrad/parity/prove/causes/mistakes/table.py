@@ -11,11 +11,12 @@ from torch import Tensor
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.causes.mistakes import cells, general, layers, recurrent, views
 from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall
+from jaxgrad.parity.prove.record.torch_side.values import MOVES
 from jaxgrad.parity.prove.wording import Difference
 
 
 _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
-    **dict.fromkeys(general.BINARY, (general.binary,)),
+    **dict.fromkeys(general.BINARY, (general.binary, general.inverted)),
     **dict.fromkeys(general.UNARY, (general.unary,)),
     **dict.fromkeys(general.ACTIVATIONS, (general.activation,)),
     **dict.fromkeys(("leaky_relu", "elu"), (general.slope, general.activation)),
@@ -67,7 +68,7 @@ def variants(call: TorchCall) -> Iterator[TorchCall]:
 
 def _variants(call: TorchCall) -> Iterator[TorchCall]:
     named = _TABLE.get(call.op, ())
-    last = () if call.op in views.MOVES else (general.every,)
+    last = () if call.op in MOVES else (general.every,)
     for mistakes in (general.eps, general.left_out, *named, general.other_numbers, *last):
         try:
             yield from mistakes(call)

@@ -12,13 +12,6 @@ from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall
 from jaxgrad.parity.prove.wording import Mutual, Order, Told
 
 
-# The order of elements is not part of a fingerprint, so these mistakes show only in a later call.
-MOVES = frozenset(
-    "cat concat concatenate stack flatten reshape view unflatten transpose permute swapaxes "
-    "movedim chunk split unbind getitem select flip roll T mT".split()
-)
-
-
 def joined(call: TorchCall) -> Mistakes:
     """Join the operands in another order."""
     parts, *rest = call.args

@@ -107,17 +107,22 @@ class Port:
 
     def value(self, draw: Draw, spot: Spot) -> np.ndarray:
         """Return one value of the JAX program."""
+        return self.values(draw, [spot])[0]
+
+    def values(self, draw: Draw, spots: Sequence[Spot]) -> list[np.ndarray]:
+        """Return some values of the JAX program."""
         if self._keeps:
             values = self._watch(self.leaves(draw), {}, self.noise(draw)).prints
         else:
+            keys = {spot.key for spot in spots}
             values = evaluation.run_watched(
                 self.program,
                 self.leaves(draw),
-                read=lambda key: key == spot.key,
+                read=lambda key: key in keys,
                 show=lambda _, x: x,
                 noise=self.noise(draw),
             ).prints
-        return np.asarray(values[spot.key])[spot.iteration]
+        return [np.asarray(values[spot.key])[spot.iteration] for spot in spots]
 
     def _print(self, key: Key, x: Any) -> np.ndarray:
         """Return a value's fingerprint, or one per iteration for a value inside a loop."""

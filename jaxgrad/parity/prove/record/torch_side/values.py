@@ -13,6 +13,12 @@ from jaxgrad.parity.prove.judge import max_difference
 from jaxgrad.parity.prove.record.noise import Noise
 
 
+# Calls that only move elements. A fingerprint does not see their order.
+MOVES = frozenset(
+    "cat concat concatenate stack flatten reshape view unflatten transpose permute swapaxes "
+    "movedim chunk split unbind getitem select flip roll T mT".split()
+)
+
 _ULP = float(np.finfo(np.float64).eps)
 _AMPLIFIED = 1e3  # times as large as in the operands
 

@@ -75,6 +75,62 @@ def test_a_call_that_reads_another_value_is_named_with_both_values():
     )
 
 
+def interleaved(m: Any, x: Any) -> Any:
+    h = m.a(x)[:, :2]
+    return torch.cat([f(h[:, k : k + 1]) for k in (0, 1) for f in (torch.sin, torch.cos)], 1)
+
+
+def attended(m: Any, x: Any) -> Any:
+    scores = m.a(x) @ m.norm(x).T
+    return scores.softmax(-1) @ x
+
+
+def chosen(m: Any, x: Any) -> Any:
+    y = (m.a(x) / 0.5 + x).softmax(-1)
+    hard = functional.one_hot(y.argmax(-1), 4).to(y.dtype)
+    return hard - y.detach() + y
+
+
+def test_elements_in_another_order_are_named_with_two_positions():
+    """All sines before all cosines are found at the call that joins them, with where one is."""
+
+    def port(p: Any, x: Any, order: Any = (0, 1, 2, 3)) -> Any:
+        h = linear(p, "a", x)[:, :2]
+        return jnp.concatenate([jnp.sin(h), jnp.cos(h)], 1)[:, jnp.array(order)]
+
+    assert proved(interleaved, lambda p, x: port(p, x, (0, 2, 1, 3))).verdict == "pass"
+    finding = first(interleaved, port)
+    assert (finding.op, finding.tested) == ("cat", True), finding
+    assert "occur in JAX in another order or place" in finding.text
+    assert "another order: it has at [0, 1] what torch has at [0, 2]" in finding.cause
+
+
+def test_scores_that_are_transposed_before_use_are_named():
+    """A square array and its transposition have the same elements and the same axes."""
+
+    def port(p: Any, x: Any, transpose: bool = True) -> Any:
+        scores = linear(p, "a", x) @ norm(p, x).T
+        return jax.nn.softmax(scores.T if transpose else scores) @ x
+
+    assert proved(attended, lambda p, x: port(p, x, False)).verdict == "pass"
+    finding = first(attended, port)
+    assert finding.tested
+    assert "it has at [0, 1] what torch has at [1, 0]" in finding.cause
+
+
+def test_another_choice_is_traced_to_the_values_that_it_compares():
+    """One-hot rows in another order are no equal input: what was chosen from differs."""
+
+    def port(p: Any, x: Any, temperature: float = 1.0) -> Any:
+        y = jax.nn.softmax(linear(p, "a", x) / temperature + x)
+        return jax.nn.one_hot(y.argmax(-1), 4) - jax.lax.stop_gradient(y) + y
+
+    assert proved(chosen, lambda p, x: port(p, x, 0.5)).verdict == "pass"
+    finding = first(chosen, port)
+    assert finding.op == "div", finding
+    assert "torch's div is missing" in finding.cause  # a division after the sum chooses the same
+
+
 def normed(m: Any, x: Any) -> Any:
     return torch.relu(m.norm(m.a(x)))
 

@@ -107,6 +107,17 @@ def test_a_number_of_the_dtype_is_noted_where_the_port_has_that_of_float32():
     assert not branches(report)
 
 
+def test_the_largest_number_of_a_dtype_is_no_reason_to_fail():
+    """A bound that no element reaches, as in torch's Categorical, is not noted in a failure."""
+
+    def bounded(x: Tensor) -> Tensor:
+        return x.clamp(min=torch.finfo(x.dtype).min) * 2
+
+    report = proved(bounded, lambda x: x * 3)
+    assert report.verdict == "fail", report
+    assert not branches(report)
+
+
 def test_a_module_that_rejects_float32_gets_no_note():
     """A module with a float64 constant raises in float32."""
 

@@ -211,7 +211,7 @@ def test_what_occurs_in_jax_is_said(inputs, visible, matches, text):
                                         integers=False))  # fmt: skip
     run: Any = types.SimpleNamespace(values=values)
     alignment: Any = types.SimpleNamespace(
-        matches=lambda i: (5,) if matches else (), visible=lambda i: i in visible
+        matches=lambda i: (5,) if matches else (), visible=lambda i: i in visible, shuffled={}
     )
     assert forward._found(run, alignment, 3).startswith(text)
     for name in ("unchecked", "integers"):  # it also reads integers, or a mask made of an input

@@ -312,6 +312,18 @@ def test_only_square_masks_are_transposed(shape):
     assert "masked elements are -inf" in texts(calls)
 
 
+def test_a_mask_that_is_added_or_multiplied_is_inverted():
+    """Only an operand with two numbers is a mask."""
+    mask = torch.tensor([[0.0, 0.0, -1e9, 0.0]])
+    kept = torch.tensor([[-1e9, -1e9, 0.0, -1e9]])
+    check(
+        tried(general.inverted, torch.add, SQUARE, mask),
+        {"the mask in add is inverted": SQUARE + kept},
+    )
+    assert not tried(general.inverted, torch.add, SQUARE, SQUARE)
+    assert not tried(general.inverted, torch.mul, SQUARE, 2.0)
+
+
 def test_the_mask_of_masked_elements_is_a_tensor():
     """A mask that is not a tensor is left as it is."""
     assert not tried(general.masked, torch.masked_fill, X, True, 0.0)
