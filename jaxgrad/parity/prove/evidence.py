@@ -122,21 +122,22 @@ def _runs(
 
     A note says `called` for the JAX program.
     """
-    program = port.program
-    program.numbers = drawn[0].run.numbers
+    program = dataclasses.replace(port.program, numbers=drawn[0].run.numbers)
+    port = port.of(program)
     with clock("trace"):
-        unmatched = inject(port, flow, drawn[0].draw, drawn[0].distance, called)
+        port, unmatched = inject(port, flow, drawn[0].draw, drawn[0].distance, called)
     jax_runs = [_watch(port, d.draw, side, clock) for d in drawn]
     checks.same_outputs(drawn[0].run.outputs, program, jax_runs[0].outputs)
     failed = not drawn[0].agrees(jax_runs[0].outputs)
     if failed and side.rerunnable:
         kept = side.run(drawn[0].draw, keep=True)
-        program.tables = tables.for_jax(program, kept, drawn[1].run)
-        if program.tables:
-            port = dataclasses.replace(port)  # its compiled functions contain the old tables
+        held = tables.for_jax(program, kept, drawn[1].run)
+        if held:
+            port = port.of(dataclasses.replace(program, tables=held), port.injection)
             jax_runs = [_watch(port, d.draw, side, clock) for d in drawn]
-    again = functools.partial(_watch, port, side=side, clock=clock)
-    return port, pairing.settled(port, drawn, jax_runs, again, side), unmatched
+    again = functools.partial(_watch, side=side, clock=clock)
+    port, jax_runs = pairing.settled(port, drawn, jax_runs, again, side)
+    return port, jax_runs, unmatched
 
 
 def _returned(side: TorchSide, request: Request, params: Any) -> Returned:

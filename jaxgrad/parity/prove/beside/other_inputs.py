@@ -27,7 +27,6 @@ from jaxgrad.parity.prove.record.jax_side.flow import Flow
 from jaxgrad.parity.prove.record.jax_side.inject import inject
 from jaxgrad.parity.prove.record.jax_side.layouts import SAME, Layout, related
 from jaxgrad.parity.prove.record.jax_side.port import Draw
-from jaxgrad.parity.prove.record.jax_side.sites import NO_INJECTION
 from jaxgrad.parity.prove.record.lazy import replaced
 from jaxgrad.parity.prove.record.sides import PerSide
 from jaxgrad.parity.prove.record.torch_side.side import Drawn
@@ -211,9 +210,8 @@ def _traced(evidence: Evidence, request: Request, variant: Variant) -> jax_progr
         lambda: jax_program.program(model.fn, model.params, inputs, *options, layout, known),
         inputs,
     )
-    program.numbers = evidence.port.program.numbers
-    program.tables = evidence.port.program.tables
-    return program
+    first = evidence.port.program
+    return dataclasses.replace(program, numbers=first.numbers, tables=first.tables)
 
 
 def _with_tables(
@@ -248,7 +246,7 @@ def _judged(
 ) -> list[tuple[str, Judged]]:
     """Compare the outputs and gradients of the port's program on a draw with torch's."""
     side = evidence.torch_side
-    port = dataclasses.replace(evidence.port, program=program, injection=NO_INJECTION)
+    port = evidence.port.of(program)
     shapes = [tuple(x.shape) for x in program.jaxpr.out_avals[: len(program.out_paths)]]
     unlike = [
         (name or "output", x, shape)
@@ -261,7 +259,7 @@ def _judged(
         return [("forward", Judged(name, "fail", size, 0.0, size, (), list(x.shape), list(shape)))]
     if run.noise:
         draw = dataclasses.replace(draw, noise=tuple(run.noise))
-        inject(port, Flow(program), draw, Drawn(draw, run, []).distance)
+        port, _ = inject(port, Flow(program), draw, Drawn(draw, run, []).distance)
     with side.idle():
         result = checks.guarded(lambda: port.gradients(draw), draw.inputs)
 

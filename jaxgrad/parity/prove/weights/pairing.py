@@ -25,49 +25,50 @@ def settled(
     port: Port,
     drawn: Sequence[Drawn],
     runs: list[Watched],
-    watch: Callable[[Draw], Watched],
+    watch: Callable[[Port, Draw], Watched],
     side: TorchSide,
-) -> list[Watched]:
-    """Pair the constant weights of the port anew until its outputs on the second draw agree.
+) -> tuple[Port, list[Watched]]:
+    """Pair the constant weights of a port anew until its outputs on the second draw agree.
 
     They are paired by their gradients, and then pairs are exchanged. An exchange is kept if more
     of torch's values then occur in the port. Without an agreement the first map is kept.
 
+    Args:
+        port: The port, with the first map of weights.
+        drawn: torch's runs on both draws.
+        runs: The port's runs on both draws.
+        watch: Function that runs a port on a draw.
+        side: What runs torch.
+
     Returns:
-        The port's runs on both draws.
+        The port with the map that agrees, and its runs on both draws.
     """
-    original = port.weights
-    if drawn[1].agrees(runs[1].outputs) or not any(piece.guessed for piece in original.pieces):
-        return runs
+    unchanged = port, runs
+    if drawn[1].agrees(runs[1].outputs) or not any(p.guessed for p in port.weights.pieces):
+        return unchanged
     if not drawn[0].agrees(runs[0].outputs):
-        return runs  # equal constants: a wrong pairing would not fail here
+        return unchanged  # equal constants: a wrong pairing would not fail here
     best, left, improves = _found(drawn[1], runs[1]), RUNS, True
-    found = _by_gradient(port, drawn[0].draw, side)
-    if found is not original:
-        port.weights = found
-        rerun = watch(drawn[1].draw)
+    weights = _by_gradient(port, drawn[0].draw, side)
+    if weights is not port.weights:
+        other = port.replacing(weights=weights)
+        rerun = watch(other, drawn[1].draw)
         if drawn[1].agrees(rerun.outputs):
-            return [runs[0], rerun]
+            return other, [runs[0], rerun]
         if (count := _found(drawn[1], rerun)) > best:
-            best = count
-        else:
-            port.weights = original
+            port, best = other, count
     pairs = exchangeable(port.weights)
     while improves and left:
         improves = False
         for i, k in pairs[:left]:
             left -= 1
-            previous, port.weights = port.weights, exchanged(port.weights, i, k)
-            rerun = watch(drawn[1].draw)
+            other = port.replacing(weights=exchanged(port.weights, i, k))
+            rerun = watch(other, drawn[1].draw)
             if drawn[1].agrees(rerun.outputs):
-                return [runs[0], rerun]
-            count = _found(drawn[1], rerun)
-            if count > best:
-                best, improves = count, True
-            else:
-                port.weights = previous
-    port.weights = original
-    return runs
+                return other, [runs[0], rerun]
+            if (count := _found(drawn[1], rerun)) > best:
+                port, best, improves = other, count, True
+    return unchanged
 
 
 def _by_gradient(port: Port, draw: Draw, side: TorchSide) -> WeightMap:

@@ -1,5 +1,6 @@
 """Runs of torch and of the port are made only where a verdict needs them, and freed once judged."""
 
+import dataclasses
 from types import SimpleNamespace
 from typing import Any
 
@@ -271,36 +272,40 @@ def test_a_port_that_differs_gets_torchs_exact_tables(monkeypatch, agrees, rerun
         tables=lambda mapped: {}, drawn=note("drawn", drawn), run=note("run", "kept"),
         replace=note("replace", None),
     )  # fmt: skip
-    program: Any = SimpleNamespace(
-        params=[], param_paths=[], state_paths=[], forget=set, tables=[], numbers=None,
-        layout=SimpleNamespace(fixed=("x",)),
-    )  # fmt: skip
+    empty: Any = [None, None, [], [], [], [], []]
+    layout: Any = SimpleNamespace(fixed=("x",))
+    program = jax_program.JaxProgram(*empty, fill=lambda leaves: None, layout=layout)
     kept = WeightMap((), (), {}, ())
     for name, result in {
         "weight_map": (None, kept), "as_function": "model", "traced": (program, ["traced"]),
-        "trainable_mask": None, "Flow": None, "_mapped": ["w"], "inject": ["unmatched"],
+        "trainable_mask": None, "Flow": None, "_mapped": ["w"],
         "aligned": (), "misnamed": ["swapped"],
     }.items():  # fmt: skip
         monkeypatch.setattr(evidences, name, note(name, result))
+    monkeypatch.setattr(
+        evidences, "inject", lambda port, *given: calls.setdefault("inject", []).append(given)
+        or (port, ["unmatched"]),
+    )  # fmt: skip
     monkeypatch.setattr(
         evidences, "_watch", lambda port, draw, side, clock: SimpleNamespace(outputs=[draw])
         if calls.setdefault("watch", []).append(draw) is None else None,
     )  # fmt: skip
     monkeypatch.setattr(evidences.checks, "same_outputs", note("same_outputs", None))
-    monkeypatch.setattr(evidences.pairing, "settled", lambda port, drawn, runs, *_: runs)
+    monkeypatch.setattr(evidences.pairing, "settled", lambda port, drawn, runs, *_: (port, runs))
     monkeypatch.setattr(evidences.tables, "for_torch", note("for_torch", {"t": (ONES, 1e-8)}))
     monkeypatch.setattr(evidences.tables, "for_jax", note("for_jax", ["pair"] if exact else []))
     monkeypatch.setattr(evidences.tables, "notes", note("notes", ["tables"]))
     found = gather(Request(None, None), Clock(), side)
 
     assert calls["watch"] == runs and [run.outputs for run in found.jax_runs] == [["d0"], ["d1"]]
-    assert calls["drawn"] == [(["w"], ("x",))] and program.numbers == [0.0]
-    assert calls["inject"][0][2:] == ("d0", "distance 0", "the port")
-    assert calls["same_outputs"] == [("o0", program, ["d0"])]
+    assert calls["drawn"] == [(["w"], ("x",))] and found.port.program.numbers == [0.0]
+    assert calls["inject"][0][1:] == ("d0", "distance 0", "the port")
+    numbered = dataclasses.replace(program, numbers=[0.0])
+    assert calls["same_outputs"] == [("o0", numbered, ["d0"])]
     assert calls["replace"][0][0]["t"] is ONES
     searched = not agrees and rerunnable
     assert calls.get("run", []) == ([("d0",)] if searched else [])
-    assert calls.get("for_jax", []) == ([(program, "kept", drawn[1].run)] if searched else [])
+    assert calls.get("for_jax", []) == ([(numbered, "kept", drawn[1].run)] if searched else [])
     assert found.notes == ("side", "traced", "unmatched", "tables", "swapped")
 
 

@@ -26,7 +26,7 @@ Distance = Callable[[Sequence[np.ndarray]], float]
 
 def inject(
     port: Port, flow: Flow, draw: Draw, distance: Distance, called: str = "the port"
-) -> list[str]:
+) -> tuple[Port, list[str]]:
     """Give torch's random numbers of a draw to the port's calls of `jax.random`.
 
     A port may keep what is below a threshold or what is above it: the choice with which its outputs
@@ -40,11 +40,11 @@ def inject(
         called: What a note calls the JAX program.
 
     Returns:
-        Notes about numbers without a counterpart.
+        The port that draws these numbers, and notes about numbers without a counterpart.
     """
     listed = sites(port.program, _used(flow))
     if not draw.noise and not listed:
-        return []
+        return port, []
     injection = matched(port.program, listed, draw.noise)
     _check(port, injection, draw)
     best, off = _nearest(port, injection, draw, distance)
@@ -55,8 +55,7 @@ def inject(
         if len(twice.extra) < len(injection.extra) and len(twice.unused) <= len(injection.unused):
             again, off = _nearest(port, twice, draw, distance)
             best = again if off < _SAME else best
-    port.injection = best
-    return _notes(port, best, draw, called)
+    return port.replacing(injection=best), _notes(port, best, draw, called)
 
 
 def _used(flow: Flow) -> set[Path]:
@@ -70,7 +69,7 @@ def retraced(port: Port, program: JaxProgram, draw: Draw) -> Port:
     first = port.injection
     own = matched(program, sites(program, _used(Flow(program))), draw.noise)
     injection = dataclasses.replace(own, reflected=first.reflected, swapped=first.swapped)
-    return dataclasses.replace(port, program=program, injection=injection)
+    return port.of(program, injection)
 
 
 def _nearest(
@@ -80,8 +79,7 @@ def _nearest(
     best, least = injection, float("inf")
     for lines, swapped in _choices(injection):
         tried = dataclasses.replace(injection, reflected=frozenset(lines), swapped=swapped)
-        port.injection = tried
-        off = distance(port.outputs(draw, {}))
+        off = distance(port.replacing(injection=tried).outputs(draw, {}))
         if off < least:
             best, least = tried, off
         if off < _SAME:

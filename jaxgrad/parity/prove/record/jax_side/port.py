@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import functools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -31,6 +29,8 @@ from jaxgrad.parity.prove.weights.map import WeightMap
 if TYPE_CHECKING:
     from torch import nn
 
+
+T = TypeVar("T")
 
 # Above so many bytes, fingerprints are computed inside loops, which compiles slowly.
 _KEPT = 250_000_000
@@ -56,7 +56,7 @@ class Gradients:
     state: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)  # torch's weights
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(frozen=True, eq=False)
 class Port:
     """The JAX program, with the map from torch's weights to its params."""
 
@@ -66,13 +66,26 @@ class Port:
     has_state: bool
     seed: int
     injection: Injection = NO_INJECTION
+    # What was computed from the program alone, which ports that differ in other fields share.
+    compiled: dict[str, Any] = dataclasses.field(default_factory=dict)
 
-    def replacing(self, **fields: Any) -> Port:
-        """Return the port with some fields replaced, which shares the compiled programs."""
-        other = copy.copy(self)
-        for name, value in fields.items():
-            setattr(other, name, value)
-        return other
+    def replacing(
+        self, *, weights: WeightMap | None = None, injection: Injection | None = None
+    ) -> Port:
+        """Return the port with other weights or random numbers, without compiling it again."""
+        weights = self.weights if weights is None else weights
+        injection = self.injection if injection is None else injection
+        return dataclasses.replace(self, weights=weights, injection=injection)
+
+    def of(self, program: JaxProgram, injection: Injection = NO_INJECTION) -> Port:
+        """Return the port with another program, which needs random numbers of its own."""
+        return dataclasses.replace(self, program=program, injection=injection, compiled={})
+
+    def _once(self, name: str, make: Callable[[], T]) -> T:
+        """Return what `make` returned when it was first called for this name."""
+        if name not in self.compiled:
+            self.compiled[name] = make()
+        return self.compiled[name]
 
     def leaves(self, draw: Draw) -> list[Any]:
         """Return the JAX leaves of a draw: params, then inputs."""
@@ -132,16 +145,10 @@ class Port:
         iterations = x.reshape(math.prod(lengths), *x.shape[len(lengths) :])
         return np.stack([fingerprint(y) for y in iterations]).reshape(*lengths, -1)
 
-    @functools.cached_property
+    @property
     def _keeps(self) -> bool:
         """Whether all values together are small enough to be returned whole."""
-        program = self.program
-        sizes = (
-            abstract(v).size * math.prod(program.lengths[path])
-            for path, eqn in program.equations.items()
-            for v in eqn.outvars
-        )
-        return 8 * sum(sizes) <= _KEPT
+        return self._once("keeps", lambda: 8 * _size(self.program) <= _KEPT)
 
     @property
     def _compiles(self) -> bool:
@@ -152,20 +159,20 @@ class Port:
         """
         return self._keeps or any(self.program.lengths.values())
 
-    @functools.cached_property
+    @property
     def _watch(self) -> Callable[..., Watched]:
         """A function that returns the outputs and all values (or their fingerprints)."""
-        return self._forward(lambda _: True)
+        return self._once("watch", lambda: self._forward(lambda _: True))
 
-    @functools.cached_property
+    @property
     def _scaled(self) -> Callable[..., Watched]:
         """A function that scales some values and returns the outputs."""
-        return self._forward(lambda _: False)
+        return self._once("scaled", lambda: self._forward(lambda _: False))
 
-    @functools.cached_property
+    @property
     def _rounded(self) -> Callable[..., Watched]:
         """A function that rounds the results of every equation and returns the outputs."""
-        return self._forward(lambda _: False, rounds=True)
+        return self._once("rounded", lambda: self._forward(lambda _: False, rounds=True))
 
     def _forward(
         self, read: Callable[[Key], bool], *, rounds: bool = False
@@ -181,10 +188,10 @@ class Port:
 
         return quick_jit(run, self.program.equations.values()) if self._compiles else run
 
-    @functools.cached_property
+    @property
     def reachable(self) -> list[bool]:
         """For each leaf, whether a derivative path leads to it."""
-        return jax_program.reachable(self.program)
+        return self._once("reachable", lambda: jax_program.reachable(self.program))
 
     def cotangents(self, draw: Draw) -> list[np.ndarray | None]:
         """Return the cotangent of each output on a draw, None for integer outputs."""
@@ -207,13 +214,13 @@ class Port:
                 total = total + jnp.sum(jnp.real(x * g.reshape(x.shape)))
         return total
 
-    @functools.cached_property
+    @property
     def _differentiate(self) -> Callable[..., Any]:
-        return self._derivative()
+        return self._once("differentiate", self._derivative)
 
-    @functools.cached_property
+    @property
     def _differentiate_rounded(self) -> Callable[..., Any]:
-        return self._derivative(rounds=True)
+        return self._once("differentiate_rounded", lambda: self._derivative(rounds=True))
 
     def _derivative(self, *, rounds: bool = False) -> Callable[..., Any]:
         compared = maxima.differentiated(self.program.jaxpr)
@@ -275,6 +282,15 @@ class Port:
             {key: _conjugate(x) for key, x in cotangents.items()},
             draw.state,
         )
+
+
+def _size(program: JaxProgram) -> int:
+    """Return the number of elements of all values of a program."""
+    return sum(
+        abstract(v).size * math.prod(program.lengths[path])
+        for path, eqn in program.equations.items()
+        for v in eqn.outvars
+    )
 
 
 def _moved(leaves: list[np.ndarray]) -> list[jax.Array]:

@@ -411,12 +411,17 @@ def test_the_nearest_choice_is_kept(offs, best, runs, monkeypatch):
     monkeypatch.setattr(inject_module, "sites", lambda program, used: ["site"])
     monkeypatch.setattr(inject_module, "matched", lambda *_: injection)
     seen: list[Any] = []
-    port: Any = SimpleNamespace(program=None, injection=None)
-    port.outputs = lambda draw, scales: seen.append(port.injection)
+
+    def port_with(injection: Any) -> Any:
+        made = SimpleNamespace(program=None, injection=injection)
+        made.outputs = lambda draw, scales: seen.append(injection)
+        made.replacing = port_with
+        return made
+
     flow: Any = SimpleNamespace(outputs=[], back=lambda ends, stop: [])
     given: Any = SimpleNamespace(noise=[noise("normal")])
     left = iter(offs)
-    inject_module.inject(port, flow, given, lambda outputs: next(left))
+    port, _ = inject_module.inject(port_with(None), flow, given, lambda outputs: next(left))
 
     def described(x: Injection) -> tuple[str, bool]:
         return "".join(sorted(line for (line,) in x.reflected)), x.swapped

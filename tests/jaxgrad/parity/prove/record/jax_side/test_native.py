@@ -183,7 +183,7 @@ def rounded(fun: Any, dtype: Any, noise: Any = ()) -> tuple[np.ndarray, np.ndarr
     with jax.enable_x64(True):
         port = Port(program, WeightMap((), (), {}, ()), False, False, 0)
         given = Draw({}, (NUMBERS,), noise=noise)
-        inject(port, Flow(program), given, lambda _: 0.0)
+        port, _ = inject(port, Flow(program), given, lambda _: 0.0)
         torch = Native(dtype, {}, True, [])
         own = retraced(port, native.retraced(program, dtype), given)
         (outputs,) = native.outputs(own, torch, [given])
