@@ -268,8 +268,13 @@ class Evidence:
         """Whether torch can be run again; a dump cannot."""
         return self.torch_side.rerunnable
 
-    def locate(self, find: Callable[[], T], otherwise: T) -> tuple[T, tuple[str, ...]]:
-        """Return the location of a failure, and a note if the search for it raised.
+    def locate(
+        self,
+        find: Callable[[], T],
+        otherwise: T,
+        unknown: str = "the first place could not be located",
+    ) -> tuple[T, tuple[str, ...]]:
+        """Return the location of a failure, and a note on what is `unknown` if the search raised.
 
         A verdict holds even if the failure cannot be located, or not in time.
         """
@@ -280,8 +285,7 @@ class Evidence:
             return otherwise, ()
         except Exception as error:
             fault = f"{type(error).__name__}: {error}"
-            note = f"the first place could not be located because of a bug in jaxgrad: {fault}"
-            return otherwise, (note,)
+            return otherwise, (f"{unknown} because of a bug in jaxgrad: {fault}",)
 
     def may_search(self, what: str = "", seconds: float = 0.0) -> bool:
         """Report `what` a search for a cause tries next, and return whether it has time left.
@@ -542,9 +546,8 @@ class Evidence:
 
 def explained(evidence: Evidence, find: Callable[[], Finding], finding: Finding) -> Finding:
     """Return a finding with its cause; if the search raised, that is its observation."""
-    result, notes = evidence.locate(find, finding)
-    cause = [x.replace("first place could not be located", "cause is not known") for x in notes]
-    return dataclasses.replace(result, cause="; ".join(cause)) if cause else result
+    result, notes = evidence.locate(find, finding, "the cause is not known")
+    return dataclasses.replace(result, cause="; ".join(notes)) if notes else result
 
 
 def _free(run: TorchRun, gradients: Gradients) -> None:

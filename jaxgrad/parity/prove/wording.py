@@ -43,6 +43,16 @@ class Difference:
         """What torch does differently from the JAX program."""
         return ""
 
+    @property
+    def setting(self) -> tuple[str, str]:
+        """The setting that differs, and JAX's value of it; a setting that is missing is 0.
+
+        Example:
+            >>> Setting("momentum", "0", "0.9").setting == Missing("the momentum").setting
+            True
+        """
+        return self.of_jax, ""
+
     def at(self, where: str) -> Difference:
         """Fill in the place, which is "{}" in each text."""
         texts = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
@@ -72,6 +82,10 @@ class Setting(Difference):
     own: str = "uses"  # the verb of the other program
 
     @property
+    def setting(self) -> tuple[str, str]:
+        return _without_article(self.what), self.jax
+
+    @property
     def of_jax(self) -> str:
         return self._clause(self.jax, "torch", self.torch)
 
@@ -99,6 +113,10 @@ class Missing(Difference):
 
     what: str
     instead: str = ""  # what JAX has instead
+
+    @property
+    def setting(self) -> tuple[str, str]:
+        return _without_article(self.what), self.instead or "0"
 
     @property
     def of_jax(self) -> str:
@@ -271,6 +289,10 @@ def straight_through(places: Sequence[str], tested: str, formula: str) -> Differ
     """Return the difference that only torch passes a gradient straight through."""
     what = f"torch passes the gradient straight through at {_and_at(places)}, JAX does not"
     return Rerun(Mutual(what), tested, f"; write {formula}")
+
+
+def _without_article(what: str) -> str:
+    return what.removeprefix("the ")
 
 
 def _and_at(places: Sequence[str], word: str = "and at") -> str:

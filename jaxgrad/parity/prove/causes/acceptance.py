@@ -115,13 +115,16 @@ def may_confirm(without: Sequence[Compared], changed: Sequence[Compared]) -> boo
     return wrong and all(c.verdict != "fail" for c in changed)
 
 
-def settled(texts: Sequence[str], tested: str, *, every: bool = True) -> tuple[str, bool]:
+def settled(
+    texts: Sequence[str], tested: str, *, every: bool = True, change: str = "this change"
+) -> tuple[str, bool]:
     """Return the cause that a report prints, and whether it is confirmed.
 
     Args:
         texts: The changes that explain the difference, each as a clause.
         tested: The sentence that says how they were tested, with "{}" for "this change".
         every: Whether every change was tried; a search that the time ended confirms nothing.
+        change: What the sentence calls one change.
 
     Example:
         >>> settled(["eps is 1e-06"], "rerunning torch with {}")
@@ -134,7 +137,7 @@ def settled(texts: Sequence[str], tested: str, *, every: bool = True) -> tuple[s
     """
     different = list(dict.fromkeys(texts))
     many = "either of these changes" if len(different) == 2 else "any of these changes"
-    change = "this change" if len(different) == 1 else many
+    change = change if len(different) == 1 else many
     text = f"{either(texts)} ({tested.format(change)})" if texts else ""
     return text, every and len(different) == 1
 

@@ -86,7 +86,7 @@ class Search:
         if found:
             return settled(self._texts(found), TESTED, every=self.every)
         reference = self.evidence.reference
-        partial = list({_setting(p.variant.text): p for p in partial}.values())
+        partial = list({p.variant.difference.setting: p for p in partial}.values())
         pairs = []
         for first in partial[:_PAIRS]:
             variant = first.variant
@@ -95,8 +95,7 @@ class Search:
             earlier, seen = variant.difference.says(reference), f"seen from step {first.step} on"
             pairs += [f"{earlier}, and {text}, {seen}" for text in texts]
         if pairs:
-            cause, confirmed = settled(pairs, TESTED, every=self.every)
-            return cause.replace("with this change", "with both changes"), confirmed
+            return settled(pairs, TESTED, every=self.every, change="both changes")
         if len(partial) != 1:
             return "", False
         variant, _, step = partial[0]
@@ -179,20 +178,11 @@ class Search:
 
 def _different(found: Sequence[Difference]) -> list[Difference]:
     """Leave out differences of the same setting, of which one may have torch's number too."""
-    longest: dict[str, Difference] = {}
+    longest: dict[tuple[str, str], Difference] = {}
     for x in found:
-        other = longest.get(_setting(x.of_jax), x)
-        longest[_setting(x.of_jax)] = max(other, x, key=lambda each: len(each.of_jax))
+        other = longest.get(x.setting, x)
+        longest[x.setting] = max(other, x, key=lambda each: len(each.of_jax))
     return list(longest.values())
-
-
-def _setting(text: str) -> str:
-    """Return the part of a text that names a setting and its value.
-
-    >>> _setting("momentum is 0, torch uses 0.9") == _setting("the momentum is missing")
-    True
-    """
-    return text.partition(", torch uses")[0].removeprefix("the ").replace("is missing", "is 0")
 
 
 def _of_micro_batches(evidence: Evidence, training: Training, paths: Trajectories) -> Difference:

@@ -449,6 +449,11 @@ class Torch:
 MOVE = np.array([0.5, -0.25])
 
 
+SETTINGS = {
+    x.of_jax: x for x in (Setting("eps", "1e-08"), Setting("eps", "1e-08", "1e-05"))
+}  # of variants with these names
+
+
 def searched(
     monkeypatch: Any, moves: dict[str, list[float]], jax_moves: list[float], left: int = 99
 ) -> tuple[tuple[str, bool], list[tuple[str, int]]]:
@@ -464,7 +469,7 @@ def searched(
     def variants(self: Any, training: Any, paths: Any) -> Any:
         for name in names:
             both: Any = name if training == "own" else "+".join(sorted((training, name)))
-            yield Variant(InJax(name), both)
+            yield Variant(SETTINGS.get(name, InJax(name)), both)
         yield Variant(InJax("fails"), cast("Any", training))
 
     monkeypatch.setattr(update_causes.Search, "_variants", variants)
