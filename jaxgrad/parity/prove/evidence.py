@@ -125,7 +125,7 @@ def _runs(
     program = dataclasses.replace(port.program, numbers=drawn[0].run.numbers)
     port = port.of(program)
     with clock("trace"):
-        port, unmatched = inject(port, flow, drawn[0].draw, drawn[0].distance, called)
+        port, unmatched = inject(port, flow, drawn[0], called)
     jax_runs = [_watch(port, d.draw, side, clock) for d in drawn]
     checks.same_outputs(drawn[0].run.outputs, program, jax_runs[0].outputs)
     failed = not drawn[0].agrees(jax_runs[0].outputs)

@@ -259,7 +259,7 @@ def _judged(
         return [("forward", Judged(name, "fail", size, 0.0, size, (), list(x.shape), list(shape)))]
     if run.noise:
         draw = dataclasses.replace(draw, noise=tuple(run.noise))
-        port, _ = inject(port, Flow(program), draw, Drawn(draw, run, []).distance)
+        port, _ = inject(port, Flow(program), Drawn(draw, run, []))
     with side.idle():
         result = checks.guarded(lambda: port.gradients(draw), draw.inputs)
 

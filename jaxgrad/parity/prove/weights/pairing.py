@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Sequence
 
-import numpy as np
-
 from jaxgrad.parity.prove import checks
 from jaxgrad.parity.prove.record.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.record.jax_side.port import Draw, Port
@@ -17,8 +15,6 @@ from jaxgrad.parity.prove.weights.map import WeightMap
 
 
 RUNS = 200  # of the port, at most
-_MEAN = 6  # the position of the mean magnitude in a fingerprint
-_RTOL = 1e-9
 
 
 def settled(
@@ -48,14 +44,14 @@ def settled(
         return unchanged
     if not drawn[0].agrees(runs[0].outputs):
         return unchanged  # equal constants: a wrong pairing would not fail here
-    best, left, improves = _found(drawn[1], runs[1]), RUNS, True
+    best, left, improves = drawn[1].occurring(runs[1]), RUNS, True
     weights = _by_gradient(port, drawn[0].draw, side)
     if weights is not port.weights:
         other = port.replacing(weights=weights)
         rerun = watch(other, drawn[1].draw)
         if drawn[1].agrees(rerun.outputs):
             return other, [runs[0], rerun]
-        if (count := _found(drawn[1], rerun)) > best:
+        if (count := drawn[1].occurring(rerun)) > best:
             port, best = other, count
     pairs = exchangeable(port.weights)
     while improves and left:
@@ -66,7 +62,7 @@ def settled(
             rerun = watch(other, drawn[1].draw)
             if drawn[1].agrees(rerun.outputs):
                 return other, [runs[0], rerun]
-            if (count := _found(drawn[1], rerun)) > best:
+            if (count := drawn[1].occurring(rerun)) > best:
                 port, best, improves = other, count, True
     return unchanged
 
@@ -79,13 +75,3 @@ def _by_gradient(port: Port, draw: Draw, side: TorchSide) -> WeightMap:
     gradients = checks.guarded(lambda: port.gradients(draw))
     leaves = gradients.leaves[: len(port.weights.leaves)]
     return rematched(port.weights, side.run(draw).grads, leaves)
-
-
-def _found(drawn: Drawn, watched: Watched) -> int:
-    """Return how many of torch's values have the mean magnitude of a value of the port."""
-    rows = [np.reshape(x, (-1, np.shape(x)[-1]))[:, _MEAN] for x in watched.prints.values()]
-    means = np.sort(np.concatenate(rows))
-    wanted = np.array([value.print[_MEAN] for value in drawn.run.values])
-    first = np.searchsorted(means, wanted * (1 - _RTOL))
-    last = np.searchsorted(means, wanted * (1 + _RTOL), "right")
-    return int(np.sum((last > first) & (wanted > 0)))

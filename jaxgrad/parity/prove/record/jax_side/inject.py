@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-
-import numpy as np
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from jaxgrad._core.jaxpr import Path, abstract
 from jaxgrad.parity.prove.record.jax_side.flow import Flow, place
@@ -18,42 +18,44 @@ from jaxgrad.parity.prove.record.noise import KINDS
 from jaxgrad.parity.prove.users import ProofError
 
 
+if TYPE_CHECKING:
+    from jaxgrad.parity.prove.record.torch_side.side import Drawn
+
 _SAME = 1e-9  # the sum of the differences of outputs that agree
 _MOST = 3  # source lines that are tried one by one; with more, all or none are reflected
 
-Distance = Callable[[Sequence[np.ndarray]], float]
-
 
 def inject(
-    port: Port, flow: Flow, draw: Draw, distance: Distance, called: str = "the port"
+    port: Port, flow: Flow, drawn: Drawn, called: str = "the port"
 ) -> tuple[Port, list[str]]:
     """Give torch's random numbers of a draw to the port's calls of `jax.random`.
 
-    A port may keep what is below a threshold or what is above it: the choice with which its outputs
-    are nearest to torch's is kept.
+    A port may keep what is below a threshold or what is above it: the choice with which it has
+    torch's outputs is kept. If no choice gives these, another mistake decides which outputs are
+    nearest, and the choice is kept with which most of torch's values occur in the port.
 
     Args:
         port: The port.
         flow: Its data flow.
-        draw: A draw with torch's random numbers.
-        distance: Function that returns how far outputs of the port are from torch's.
+        drawn: A draw with torch's random numbers, and torch's run on it.
         called: What a note calls the JAX program.
 
     Returns:
         The port that draws these numbers, and notes about numbers without a counterpart.
     """
+    draw = drawn.draw
     listed = sites(port.program, _used(flow))
     if not draw.noise and not listed:
         return port, []
     injection = matched(port.program, listed, draw.noise)
     _check(port, injection, draw)
-    best, off = _nearest(port, injection, draw, distance)
+    best, off = _nearest(port, injection, drawn)
     if off >= _SAME and injection.extra:  # does the port draw numbers twice that torch draws once?
         twice = with_repeats(
             port.program, listed, draw.noise, Keys(port.program, port.leaves(draw))
         )
         if len(twice.extra) < len(injection.extra) and len(twice.unused) <= len(injection.unused):
-            again, off = _nearest(port, twice, draw, distance)
+            again, off = _nearest(port, twice, drawn)
             best = again if off < _SAME else best
     return port.replacing(injection=best), _notes(port, best, draw, called)
 
@@ -72,19 +74,24 @@ def retraced(port: Port, program: JaxProgram, draw: Draw) -> Port:
     return port.of(program, injection)
 
 
-def _nearest(
-    port: Port, injection: Injection, draw: Draw, distance: Distance
-) -> tuple[Injection, float]:
-    """Return the choice with which the port's outputs are nearest to torch's, and how far."""
-    best, least = injection, float("inf")
+def _nearest(port: Port, injection: Injection, drawn: Drawn) -> tuple[Injection, float]:
+    """Return the choice with which the port is nearest to torch, and how far its outputs are."""
+    tried: list[tuple[Injection, float]] = []
     for lines, swapped in _choices(injection):
-        tried = dataclasses.replace(injection, reflected=frozenset(lines), swapped=swapped)
-        off = distance(port.replacing(injection=tried).outputs(draw, {}))
-        if off < least:
-            best, least = tried, off
+        choice = dataclasses.replace(injection, reflected=frozenset(lines), swapped=swapped)
+        off = drawn.distance(port.replacing(injection=choice).outputs(drawn.draw, {}))
         if off < _SAME:
-            break
-    return best, least
+            return choice, off
+        tried.append((choice, off))
+    if len(tried) < 2:
+        return tried[0] if tried else (injection, math.inf)
+
+    def occurring(choice: Injection) -> int:
+        return drawn.occurring(port.replacing(injection=choice).watch(drawn.draw))
+
+    counts = [occurring(choice) for choice, _ in tried]
+    best = [pair for pair, n in zip(tried, counts, strict=True) if n == max(counts)]
+    return min(best, key=lambda pair: pair[1])
 
 
 def _choices(injection: Injection) -> Iterator[tuple[tuple[tuple[str, ...], ...], bool]]:

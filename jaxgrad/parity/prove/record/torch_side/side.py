@@ -10,13 +10,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from jaxgrad.parity.prove.align.fingerprint import MEAN
 from jaxgrad.parity.prove.judge import MAX_ROUNDING, MAX_TABLE_ROUNDING, Judged, judge
+from jaxgrad.parity.prove.record.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.torch_side.values import Mistakes, Native, TorchRun
 from jaxgrad.parity.prove.training import Training
 
 
 State = Mapping[str, np.ndarray]
+_RTOL = 1e-9  # of two mean magnitudes that are equal
 RERUNS = 2  # that measure rounding; the second is made only where the first leaves a doubt
 Gradients = Iterable[Mapping[str, np.ndarray | None]]  # of one step after the other
 
@@ -73,6 +76,15 @@ class Drawn:
         pairs = zip(self.run.outputs.values(), outputs, strict=False)
         off = [_distance(x, y.reshape(x.shape)) if x.size == y.size else np.inf for x, y in pairs]
         return float(np.nan_to_num(sum(off), nan=np.inf, posinf=np.inf))
+
+    def occurring(self, watched: Watched) -> int:
+        """Return how many of torch's values have the mean magnitude of a value of the port."""
+        rows = [np.reshape(x, (-1, np.shape(x)[-1]))[:, MEAN] for x in watched.prints.values()]
+        means = np.sort(np.concatenate(rows)) if rows else np.zeros(0)
+        wanted = np.array([value.print[MEAN] for value in self.run.values])
+        first = np.searchsorted(means, wanted * (1 - _RTOL))
+        last = np.searchsorted(means, wanted * (1 + _RTOL), "right")
+        return int(np.sum((last > first) & (wanted > 0)))
 
 
 def _distance(x: np.ndarray, y: np.ndarray) -> Any:

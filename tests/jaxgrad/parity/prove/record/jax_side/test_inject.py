@@ -131,6 +131,40 @@ def test_wrong_dropout_is_found(net):
         assert report.first.where == "2 (dropout)" and cause in report.first.cause
 
 
+class Residual(nn.Module):
+    """A block that adds its input behind dropout."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.drop, self.b = nn.Linear(6, 16), nn.Dropout(0.2), nn.Linear(16, 6)
+
+    def forward(self, x):
+        return torch.relu(x + self.b(self.drop(torch.relu(self.a(x)))))
+
+
+@pytest.mark.parametrize("keeps", ["below", "above"])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("joined", "cause"),
+    [(lambda x, h: x - h, "JAX subtracts, torch adds"),
+     (lambda x, h: h, "torch's add is missing")],
+)  # fmt: skip
+def test_a_mistake_behind_dropout_is_not_placed_at_the_dropout(keeps, seed, joined, cause):
+    """A wrong residual may be nearer to torch with the mask of the dropped elements."""
+
+    def fn(p: Any, x: Any) -> Any:
+        h = jax.nn.relu(x @ p["a.weight"].T + p["a.bias"])
+        h = dropped(h, 0.2, keeps=keeps) @ p["b.weight"].T + p["b.bias"]
+        return jax.nn.relu(joined(x, h))
+
+    torch.manual_seed(seed)
+    module = Residual()
+    finding = prove(module, fn, arrays(module), (draw(16, 6),)).first
+    assert finding is not None
+    assert (finding.op, finding.tested) == ("add", True), finding
+    assert cause in finding.cause
+
+
 def test_a_mask_of_another_probability_is_found(net):
     """A port that scales like torch but keeps elements with another probability fails."""
     drop = functools.partial(dropped, rate=0.2, scale=1 / 0.7)
@@ -397,13 +431,17 @@ def test_numbers_are_counted_in_notes(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("offs", "best", "runs"),
-    [([3.0, 1.0, 2.0, 2.0], ("a", False), 4), ([1.0, 1.0, 1.0, 1.0], ("", False), 4),
-     ([3.0, 1e-10], ("a", False), 2), ([1e-9, 1e-8, 1e-8, 1e-8], ("", False), 4),
-     ([2.0, 2.0, 2.0, 1.0], ("b", False), 4)],
+    ("offs", "occurring", "best", "runs"),
+    [([3.0, 1.0, 2.0, 2.0], [5, 5, 5, 5], ("a", False), 4),
+     ([1.0, 1.0, 1.0, 1.0], [5, 5, 5, 5], ("", False), 4),
+     ([3.0, 1e-10], [], ("a", False), 2),
+     ([1e-9, 1e-8, 1e-8, 1e-8], [5, 5, 5, 5], ("", False), 4),
+     ([2.0, 2.0, 2.0, 1.0], [5, 5, 5, 5], ("b", False), 4),
+     ([2.0, 2.0, 2.0, 1.0], [7, 5, 5, 6], ("", False), 4),
+     ([3.0, 2.0, 2.0, 1.0], [7, 7, 5, 6], ("a", False), 4)],
 )  # fmt: skip
-def test_the_nearest_choice_is_kept(offs, best, runs, monkeypatch):
-    """The first of equal choices is kept, and equal outputs end the search."""
+def test_the_nearest_choice_is_kept(offs, occurring, best, runs, monkeypatch):
+    """Equal outputs end the search; otherwise more values occur, or the outputs are nearer."""
     injection = Injection(sites=(site("a", 2), site("b", 2)))
     order = [("", False), ("ab", False), ("a", False), ("b", False)]
     if best[0] == "a":
@@ -415,13 +453,16 @@ def test_the_nearest_choice_is_kept(offs, best, runs, monkeypatch):
     def port_with(injection: Any) -> Any:
         made = SimpleNamespace(program=None, injection=injection)
         made.outputs = lambda draw, scales: seen.append(injection)
-        made.replacing = port_with
+        made.replacing, made.watch = port_with, lambda draw: injection
         return made
 
     flow: Any = SimpleNamespace(outputs=[], back=lambda ends, stop: [])
     given: Any = SimpleNamespace(noise=[noise("normal")])
-    left = iter(offs)
-    port, _ = inject_module.inject(port_with(None), flow, given, lambda outputs: next(left))
+    left, counts = iter(offs), iter(occurring)
+    drawn: Any = SimpleNamespace(
+        draw=given, distance=lambda outputs: next(left), occurring=lambda watched: next(counts)
+    )
+    port, _ = inject_module.inject(port_with(None), flow, drawn)
 
     def described(x: Injection) -> tuple[str, bool]:
         return "".join(sorted(line for (line,) in x.reflected)), x.swapped

@@ -1,5 +1,6 @@
 """A port is traced once more in the dtypes of its own params."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -183,7 +184,8 @@ def rounded(fun: Any, dtype: Any, noise: Any = ()) -> tuple[np.ndarray, np.ndarr
     with jax.enable_x64(True):
         port = Port(program, WeightMap((), (), {}, ()), False, False, 0)
         given = Draw({}, (NUMBERS,), noise=noise)
-        port, _ = inject(port, Flow(program), given, lambda _: 0.0)
+        drawn: Any = SimpleNamespace(draw=given, distance=lambda _: 0.0)
+        port, _ = inject(port, Flow(program), drawn)
         torch = Native(dtype, {}, True, [])
         own = retraced(port, native.retraced(program, dtype), given)
         (outputs,) = native.outputs(own, torch, [given])

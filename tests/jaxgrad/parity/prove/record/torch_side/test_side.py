@@ -2,11 +2,14 @@
 
 import dataclasses
 import math
+import types
 from typing import Any
 
 import numpy as np
 import pytest
 
+from jaxgrad.parity.prove.align.fingerprint import MEAN
+from jaxgrad.parity.prove.record.jax_side.evaluation import Watched
 from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.lazy import LazyList
 from jaxgrad.parity.prove.record.torch_side.side import Drawn, compared_steps
@@ -97,3 +100,19 @@ def test_gradients_are_rerun_only_if_they_are_asked_for():
     lazy = dataclasses.replace(plain, differentiate=lambda: calls.append(1) or [plain.run])
     assert lazy.gradient_reruns == lazy.gradient_reruns == [plain.run]
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("means", "count"),
+    [([1.0, 2.0, 3.0], 3), ([1.0, 1.0, 5.0], 1), ([1 + 0.9e-9, 2.0 - 1.8e-9, 9.0], 2),
+     ([1 + 3e-9, 2.0 - 5e-9, 9.0], 0)],
+)  # fmt: skip
+def test_values_are_counted_by_their_mean_magnitude(means, count):
+    """A value of torch counts once if a value of the port has its mean within 1e-9."""
+    values = [types.SimpleNamespace(print=np.full(10, float(n + 1))) for n in range(3)]
+    given: Any = types.SimpleNamespace(run=types.SimpleNamespace(values=values))
+    prints = np.zeros((1, 3, 10))
+    prints[0, :, MEAN] = means
+    assert Drawn.occurring(given, Watched([], {((0,), 0): prints})) == count
+    assert not Drawn.occurring(given, Watched([], {((0,), 0): prints * 0}))
+    assert not Drawn.occurring(given, Watched([], {}))
