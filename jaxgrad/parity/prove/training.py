@@ -42,6 +42,10 @@ class Training:
             which changes it in place, and the port's function `params -> params`. The weights that
             they change are compared like all others. The port's params are the tree that was
             passed to `prove`; those of an nnx module are a nested dict of arrays.
+        none_grads: Whether the port's gradient of a weight that no derivative path reaches is None,
+            as that of `jaxgrad.grad`, or zeros, as that of `jax.grad`. The default is None for the
+            transformations of `jaxgrad.optim`, which skip such a weight as torch does, and zeros
+            for all others.
 
     Example:
         >>> import optax, torch
@@ -79,6 +83,14 @@ class Training:
     accumulate: int = 1
     ema: tuple[Any, Any] | None = None
     after: tuple[Callable[..., Any], Callable[..., Any]] | None = None
+    none_grads: bool | None = None
+
+    @property
+    def gives_none(self) -> bool:
+        """Whether a weight that no derivative path reaches gets None for its gradient."""
+        if self.none_grads is not None:
+            return self.none_grads
+        return hasattr(self.optax, "step")  # which only jaxgrad's transformations have
 
 
 _PAIR = (
@@ -107,6 +119,11 @@ def as_training(optimizer: Any) -> Training:
     if optimizer.schedule is not None and optimizer.scheduler is None:
         raise ProofError(
             "Training(schedule=) needs scheduler= to compare with: a function of torch's optimizer"
+        )
+    if optimizer.none_grads not in (None, True, False):
+        raise ProofError(
+            "Training(none_grads=) needs True for the gradients of jaxgrad.grad, or False for "
+            f"those of jax.grad, got {shown(optimizer.none_grads)}"
         )
     for name in ("accumulate", "total"):
         value = getattr(optimizer, name)

@@ -251,8 +251,11 @@ def _observed(paths: Trajectories, name: str) -> Difference:
     """Describe the difference of a weight, if it is of a known kind."""
     before, expected, actual = paths.before[name], paths.torch, paths.jax
     if all(np.array_equal(weights[name], before) for weights in expected.values()):
-        text = "torch skips the weight, which has no gradient, but JAX's optimizer changes it"
-        return Mutual(text)
+        return Told(
+            "torch skips the weight, which has no gradient, but JAX's optimizer changes it; leave "
+            "it out of the transformation, or give jaxgrad.optim the None of jaxgrad.grad",
+            "torch skips the weight, which has no gradient, but JAX's optimizer changes it",
+        )
     if np.array_equal(actual[1][name], before) and not np.array_equal(expected[1][name], before):
         return Mutual("JAX's optimizer does not change the weight in step 1, torch's does")
     factor = proportion(expected[1][name] - before, actual[1][name] - before)

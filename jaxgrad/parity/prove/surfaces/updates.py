@@ -7,8 +7,9 @@ from jaxgrad.parity.prove.dtypes import single_precision
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.report import NO_OPTIMIZER, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.training import as_training
+from jaxgrad.parity.prove.training import Training, as_training
 from jaxgrad.parity.prove.training_steps import buffer_updates, later_calls, steps, update_precision
+from jaxgrad.parity.prove.wording import jax_program
 
 
 def surface(evidence: Evidence, request: Request) -> Judgement:
@@ -26,6 +27,7 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
         training = as_training(request.optimizer)
         count = 1 if request.steps is None else int(request.steps)
         surfaces += steps.surfaces(evidence, training, count)
+        notes += _none_grads(evidence, training)
         if all(s.verdict in ("pass", "inconclusive") for s in surfaces):
             surfaces.append(schedules.surface(evidence, training, count))
         if all(s.verdict == "pass" for s in surfaces):
@@ -47,4 +49,21 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
             "; ".join(s.control for s in surfaces if s.control),
         ),
         notes,
+    )
+
+
+def _none_grads(evidence: Evidence, training: Training) -> tuple[str, ...]:
+    """Return the note that the port's optimizer gets None for some weights by default."""
+    port, trained = evidence.port, evidence.trained
+    paths = port.program.param_paths
+    mask = trained or [True] * len(paths)
+    leaves = zip(paths, mask, port.reachable, strict=False)
+    names = [path for path, trains, reached in leaves if trains and not reached]
+    if training.none_grads is not None or not training.gives_none or not names:
+        return ()
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return (
+        f"the optimizer of {jax_program(evidence.reference)} was given None as the gradient of "
+        f"{', '.join(names[:3])}{more}, as from jaxgrad.grad; jax.grad gives zeros, which "
+        "Training(none_grads=False) compares",
     )

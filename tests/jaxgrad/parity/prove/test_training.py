@@ -30,6 +30,11 @@ def sgd(parameters: Any) -> Any:
         (dict(clip=0), "Training(clip=) needs a positive maximum norm"),
         (dict(clip="1"), "Training(clip=) needs a positive maximum norm"),
         (dict(accumulate=0), "Training(accumulate=) needs a positive integer, got 0"),
+        (
+            dict(none_grads="zeros"),
+            "Training(none_grads=) needs True for the gradients of "
+            "jaxgrad.grad, or False for those of jax.grad, got 'zeros'",
+        ),
         (dict(accumulate=True), "Training(accumulate=) needs a positive integer, got True"),
         (dict(total=1.5), "Training(total=) needs a positive integer, got 1.5"),
         (dict(ema=0.9), "Training(ema=) needs a pair (decay, function)"),

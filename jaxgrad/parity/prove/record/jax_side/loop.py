@@ -39,6 +39,7 @@ class Loop:
         if not hasattr(tx, "init") or not hasattr(tx, "update"):
             raise ProofError(f"optimizer=: {type(tx).__name__} is not an optax transformation")
         self.port, self.accumulate = port, training.accumulate
+        self._gives_none = training.gives_none
         self.params = [jnp.asarray(x) for x in port.weights.to_jax(draw.state)]
         mask = trainable or [True] * len(self.params)
         pairs = zip(mask, self.params, strict=True)
@@ -67,7 +68,7 @@ class Loop:
             if self.port.has_state and gradients.outputs:
                 self._store_state(gradients.outputs)
             pairs = zip(self.params, gradients.leaves, strict=False)
-            grads = [jnp.zeros_like(x) if g is None else jnp.conj(g) for x, g in pairs]
+            grads = [self._without_path(x) if g is None else jnp.conj(g) for x, g in pairs]
             params = self._tree(self.params)
             updates, self.state = self._update(self._tree(grads), self.state, params)
             new = iter(jax.tree.leaves(optax.apply_updates(params, updates)))
@@ -77,6 +78,10 @@ class Loop:
             self._change(self._after)
         if self._average is not None:
             self._average = self._average.after(self._tree(self.params))
+
+    def _without_path(self, x: jax.Array) -> jax.Array | None:
+        """Return the gradient of a leaf that no derivative path reaches."""
+        return None if self._gives_none else jnp.zeros_like(x)
 
     def _change(self, function: Callable[[Any], Any]) -> None:
         """Apply the user's function to all params, trained or not."""

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from jaxgrad import optim
 from jaxgrad.parity import Report, Training, prove
 from parity_tests.audits.optimizers import ELEMENTWISE, OPTIMIZERS
 from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
@@ -172,3 +173,42 @@ def test_a_change_is_not_blamed_for_a_difference_that_it_hides(arguments):
     assert report.verdict == "fail"
     right = "optax.clip_by_global_norm lacks the 1e-6 that torch adds to the norm"
     assert report.first.cause.startswith(right) or not report.first.cause, report
+
+
+class Unused(nn.Module):
+    """A parameter that no output depends on."""
+
+    def __init__(self):
+        super().__init__()
+        self.w, self.unused = nn.Parameter(torch.ones(3)), nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        return (x @ self.w).square().mean()
+
+
+NOTE = "was given None as the gradient of unused, as from jaxgrad.grad"
+
+
+@pytest.mark.parametrize(
+    ("tx", "none", "passes"),
+    [
+        (optim.adamw(lr=0.1), None, True),
+        (optim.adamw(lr=0.1), True, True),
+        (optim.adamw(lr=0.1), False, False),
+        (optax.chain(optax.clip_by_global_norm(1e9), optim.adamw(lr=0.1)), True, True),
+        (optax.adamw(0.1, weight_decay=0.01), None, False),
+    ],
+)
+def test_a_weight_without_a_gradient_gets_none_or_zeros(tx, none, passes):
+    """The default is what `jaxgrad.grad` gives `jaxgrad.optim`, and what `jax.grad` gives optax."""
+    training = Training(lambda params: torch.optim.AdamW(params, 0.1), tx, none_grads=none)
+    module = Unused()
+    report = prove(
+        module, lambda p, x: (x @ p["w"]).__pow__(2).mean(), arrays(module), (draw(4, 3),),
+        optimizer=training, steps=2,
+    )  # fmt: skip
+    assert (report.verdict == "pass") == passes, report
+    assert any(NOTE in note for note in report.notes) == (none is None and passes)
+    if not passes:
+        assert report.first is not None
+        assert "give jaxgrad.optim the None of jaxgrad.grad" in report.first.cause
