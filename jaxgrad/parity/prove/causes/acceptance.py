@@ -39,6 +39,9 @@ class Range(NamedTuple):
     size: int = 0  # the number of values
 
 
+# What a report adds to a change that explains a difference, if the search ended before the others.
+UNTRIED = "; not confirmed, because the time ended before all other changes were tried"
+
 UNKNOWN = Range(math.nan, math.nan)
 
 
@@ -138,8 +141,10 @@ def settled(
     different = list(dict.fromkeys(texts))
     many = "either of these changes" if len(different) == 2 else "any of these changes"
     change = change if len(different) == 1 else many
-    text = f"{either(texts)} ({tested.format(change)})" if texts else ""
-    return text, every and len(different) == 1
+    confirmed = every and len(different) == 1
+    rest = UNTRIED if len(different) == 1 and not every else ""
+    text = f"{either(texts)} ({tested.format(change)}{rest})" if texts else ""
+    return text, confirmed
 
 
 def either(texts: Sequence[str]) -> str:

@@ -19,6 +19,7 @@ from jaxgrad.parity.prove.causes import exchanges, trials
 from jaxgrad.parity.prove.causes.acceptance import (
     MARGIN,
     UNKNOWN,
+    UNTRIED,
     Compared,
     compared,
     confirms,
@@ -613,11 +614,12 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
     one = len(set(differences)) == 1
     alone = one and not search.cut
     tested = trial.tested if one else "rerunning torch with any of these changes"
+    rest = UNTRIED if one and complete and search.cut else ""
     return Guess(
         value,
         key,
         either(texts),
-        f"{tested} reproduces {result}",
+        f"{tested} reproduces {result}{rest}",
         trial.fix if alone and complete else ("", ""),
         tried,
         line,

@@ -256,6 +256,29 @@ def losses(call: TorchCall) -> Mistakes:
             yield call.replaced(text, reduction=other)
     if used == "mean" and call.op in ("cross_entropy", "nll_loss"):
         yield from _all_labels(call)
+    if call.op == "cross_entropy":
+        yield from _smoothed(call)
+
+
+def _smoothed(call: TorchCall) -> Mistakes:
+    """Smooth the labels by another number, or not at all, or spread it over other classes."""
+    used = call.bound.get("label_smoothing", 0.0)
+    for other in (0.0, *(x for x in call.numbers if 0 < x < 1)):
+        if other != used:
+            text = Setting("label_smoothing", f"{other:g}", f"{used:g}")
+            yield call.replaced(text, label_smoothing=other)
+    labels, logits = call.bound["target"], call.bound["input"]
+    if not used or labels.is_floating_point() or call.bound.get("weight") is not None:
+        return
+    count = logits.shape[1]
+    right = functional.one_hot(labels, count).movedim(-1, 1).to(logits.dtype)
+    others = {
+        "only the other classes": right * (1 - used) + (1 - right) * used / (count - 1),
+        "no class": right * (1 - used),
+    }
+    for what, targets in others.items():
+        text = Setting("the smoothing of labels", what, "all classes", "goes to", "gives it to")
+        yield call.replaced(text, label_smoothing=0.0, target=targets)
 
 
 def _all_labels(call: TorchCall) -> Mistakes:

@@ -310,7 +310,7 @@ def test_a_differing_step_is_a_learning_rate_or_an_update(monkeypatch, factor):
     monkeypatch.setattr(loop, "groups", lambda *_: {"v": 0, "w": 1})
     proof: Any = SimpleNamespace(
         jax_place=lambda name: f"leaf {name}",
-        locate=lambda find, otherwise: (find(), ()),
+        locate=lambda find, *otherwise: (find(), ()),
         torch_side=SimpleNamespace(module=None),
     )
     surface = schedules._replayed(proof, Training(sgd), 9)

@@ -40,7 +40,7 @@ def evidence(accept: Any = None, merged: Any = None) -> Any:
         jax_place=lambda name: f"leaf {name}",
         port=types.SimpleNamespace(weights=types.SimpleNamespace(not_one_to_one=merged or {})),
         runs=[types.SimpleNamespace(grads={})],
-        locate=lambda find, otherwise: (find(), ()),
+        locate=lambda find, *otherwise: (find(), ()),
     )
 
 

@@ -312,6 +312,30 @@ def test_only_square_masks_are_transposed(shape):
     assert "masked elements are -inf" in texts(calls)
 
 
+def test_the_smoothing_of_labels_is_changed():
+    """It may be missing, another number, or spread over other classes."""
+    logits, labels = draw(4, 3), torch.tensor([0, 2, 1, 1])
+    given = dict[str, Any](label_smoothing=0.3, reduction="sum")
+    calls = tried(general.losses, functional.cross_entropy, logits, labels, numbers=(0.2,), **given)
+    right = functional.one_hot(labels, 3).to(logits.dtype)
+    logs = logits.log_softmax(1)
+    check(
+        [call for call in calls if "smoothing" in call.difference.of_jax],
+        {
+            "label_smoothing is 0, torch uses 0.3": functional.cross_entropy(
+                logits, labels, reduction="sum"
+            ),
+            "label_smoothing is 0.2, torch uses 0.3": functional.cross_entropy(
+                logits, labels, reduction="sum", label_smoothing=0.2
+            ),
+            "the smoothing of labels goes to only the other classes, torch gives it to all classes":
+                -(logs * (0.7 * right + 0.15 * (1 - right))).sum(),
+            "the smoothing of labels goes to no class, torch gives it to all classes":
+                -(logs * 0.7 * right).sum(),
+        },
+    )  # fmt: skip
+
+
 def test_a_mask_that_is_added_or_multiplied_is_inverted():
     """Only an operand with two numbers is a mask."""
     mask = torch.tensor([[0.0, 0.0, -1e9, 0.0]])
