@@ -1,7 +1,8 @@
-"""Checks of a page in a browser: width, contrast, errors, and what the keyboard reaches."""
+"""Checks of a page in a browser: width, contrast, errors, the keyboard, and page breaks."""
 
 import functools
 import pathlib
+import re
 from typing import Any
 
 
@@ -84,6 +85,42 @@ _WATCH = """() => {
   window.missed = () => expected.filter((e) => !window.reached.has(e) && e.isConnected).map(name);
   return expected.length;
 }"""
+# Mark the beginning and the end of the text under each heading. Chromium writes the page of a mark
+# into a PDF only if a link leads to it.
+_MARK = """(heading) => {
+  const links = document.createElement("p");
+  const mark = (name) => {
+    const point = document.createElement("span");
+    point.id = name;
+    const link = document.createElement("a");
+    link.href = `#${name}`;
+    link.textContent = "x";
+    links.append(link, " ");
+    return point;
+  };
+  const names = [...document.querySelectorAll(heading)].map((first, n) => {
+    let last = first;
+    const ends = "h1, h2, h3, h4, section, [class^=break-]";
+    while (last.nextElementSibling && !last.nextElementSibling.matches(ends)) {
+      last = last.nextElementSibling;
+    }
+    first.prepend(mark(`first-${n}`));
+    last.after(mark(`last-${n}`));
+    return first.textContent;
+  });
+  document.body.append(links);
+  return names;
+}"""
+_MARKED = re.compile(rb"/(first|last)-(\d+) \[(\d+) 0 R /XYZ")
+
+
+def divided(tab: Any, heading: str) -> list[str]:
+    """Print a page; return the headings whose text does not end on the page where it begins."""
+    names = tab.evaluate(_MARK, heading)
+    found = _MARKED.findall(tab.pdf(prefer_css_page_size=True))
+    pages = {(end, int(number)): sheet for end, number, sheet in found}
+    assert len(pages) == 2 * len(names) > 0, "a mark is not in the PDF"
+    return [x for n, x in enumerate(names) if pages[b"first", n] != pages[b"last", n]]
 
 
 def wide(tab: Any, width: int) -> list[str]:

@@ -22,6 +22,8 @@ PAGES = {
     "assessment_key": (assessment.KEY, "key-to-the-assessment"),
 }
 PRINTED = re.compile(r"/\* The worksheet and the assessment: .*?(?=\n/\* Long names)", re.DOTALL)
+# A heading, with the page break before it.
+HEADING = re.compile(r'(?:<div class="break-\w+"></div>\s*)?<h([2-4])>')
 PAPER = re.compile(r"^@page \{.*\}$", re.MULTILINE)
 SCREEN = """\
 :root { --pst-color-text-muted: #555; }
@@ -47,6 +49,7 @@ def page(name: str) -> str:
     body = re.sub(r"<a href=[^>]*>(.*?)</a>", r"\1", body, flags=re.DOTALL)
     body = body.replace("<pre>", '<div class="highlight"><pre>').replace("</pre>", "</pre></div>")
     (title,) = re.findall(r"<h1>(.*?)</h1>", body)
+    body = sections(body)
     style = STYLE.read_text(encoding="utf-8")
     rules = "\n".join([SCREEN.strip(), *PAPER.findall(style)[:1], *PRINTED.findall(style)])
     return "\n".join(
@@ -59,6 +62,29 @@ def page(name: str) -> str:
             "</section></body></html>\n",
         ]
     )
+
+
+def sections(body: str) -> str:
+    """Return HTML with a `<section>` around each heading and its text, as on the site.
+
+    The print style keeps the innermost sections, which are questions and answers, undivided.
+
+    Example:
+        >>> print(sections("<h2>A</h2><p>a</p><h3>B</h3><h2>C</h2>"))
+        <section><h2>A</h2><p>a</p><section><h3>B</h3></section></section><section><h2>C</h2></section>
+    """
+    headings = list(HEADING.finditer(body))
+    ends = [*(match.start() for match in headings[1:]), len(body)]
+    parts = [body[: headings[0].start()] if headings else body]
+    open_levels: list[int] = []
+    for match, end in zip(headings, ends, strict=False):
+        level = int(match[1])
+        while open_levels and open_levels[-1] >= level:
+            open_levels.pop()
+            parts.append("</section>")
+        open_levels.append(level)
+        parts.append(f"<section>{body[match.start() : end]}")
+    return "".join([*parts, *("</section>" for _ in open_levels)])
 
 
 if __name__ == "__main__":

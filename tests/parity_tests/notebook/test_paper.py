@@ -5,6 +5,7 @@ import re
 import pytest
 
 from parity_tests.notebook import paper
+from tests._browser import divided
 
 
 A4 = (595, 842)
@@ -47,3 +48,39 @@ def test_a_page_is_printed_on_upright_pages(browser, name, count):
 
     assert [(round(float(w)), round(float(h))) for w, h in sizes] == [A4] * count
     assert notes == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "heading"), [("worksheet", "h3"), ("assessment", "h4"), ("assessment_key", "h4")]
+)
+def test_no_question_or_answer_is_divided(browser, name, heading):
+    """The text under each heading is printed on one page."""
+    tab = browser.new_page()
+    tab.goto((paper.FOLDER / f"{name}.html").as_uri())
+    cut = divided(tab, heading)
+    tab.close()
+
+    assert cut == []
+
+
+def test_a_divided_question_is_found(browser):
+    """The negative control: without the rule of the print style, questions are divided."""
+    tab = browser.new_page()
+    tab.goto((paper.FOLDER / "assessment.html").as_uri())
+    tab.add_style_tag(content="section { break-inside: auto !important; }")
+    cut = divided(tab, "h4")
+    tab.close()
+
+    assert cut and all(name.startswith("Question ") for name in cut)
+
+
+def test_sections_are_nested_as_their_headings():
+    """A page break belongs to the heading after it; text before all headings is in no section."""
+    body = '<p>x</p><h2>A</h2><h4>B</h4><div class="break-page"></div>\n<h3>C</h3><h2>D</h2>'
+
+    assert paper.sections(body) == (
+        "<p>x</p><section><h2>A</h2><section><h4>B</h4></section>"
+        '<section><div class="break-page"></div>\n<h3>C</h3></section></section>'
+        "<section><h2>D</h2></section>"
+    )
+    assert paper.sections("<p>x</p>") == "<p>x</p>"
