@@ -5,7 +5,7 @@ from parity_tests.site.cheat_sheet.row import Row, array
 
 BATCH = {"x": array(1.0, -2.0), "a": array(1.0, 2.0), "b": array(3.0, 4.0)}
 CUBE = """\
-class Cube{base}:
+class {name}:
     @staticmethod
     def forward(ctx, x):
         ctx.save_for_backward(x)
@@ -113,11 +113,11 @@ ROWS = (
         jax="cube = jax.custom_vjp(lambda x: x**3)\n"
         "cube.defvjp(lambda x: (x**3, x), lambda x, g: (2 * g * x**2,))\n"
         "cube(x)",
-        jaxgrad="jaxgrad.from_function(Cube)(x)  # the same class, without its base",
+        jaxgrad="jaxgrad.from_function(JaxCube)(x)  # Cube without its base",
         wrong="x**3",
         trap="Porting only the forward pass loses the custom gradient.",
-        torch_before=CUBE.format(base="(torch.autograd.Function)"),
-        jax_before=CUBE.format(base=""),
+        torch_before=CUBE.format(name="Cube(torch.autograd.Function)"),
+        jax_before=CUBE.format(name="JaxCube"),
     ),
     Row(
         name="write in place",

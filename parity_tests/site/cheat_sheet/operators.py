@@ -25,7 +25,8 @@ ROWS = (
         jaxgrad="functional.clamp(x, 0, 1)",
         since=BOUND_OF_CLAMP,
         wrong="jnp.clip(x, 0, 1)",
-        trap="`clip` gives half of the gradient at a bound, torch none (up to torch 2.13: all).",
+        trap="`clip` gives half of the gradient at a bound, torch none. Up to torch 2.13, torch "
+        'gives all of it: there, write `functional.at("2.13").clamp`.',
         given={"x": array(0.0, 0.5, 2.0)},
     ),
     Row(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from jaxgrad._core.torch_versions import NEWEST
 from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
 from parity_tests.site.api import table, toctree
@@ -45,7 +46,8 @@ INTRO = """\
 
 Porting mistakes that raise nothing. Each card has a torch module, a port that looks right and is
 not, the right port, and what [`prove`](../README.md#prove-your-own-port) and `lint` print about
-the wrong one. A test runs the cards: the wrong port must fail and the right one must pass.
+the wrong one. A test runs the cards with the installed version of torch: the wrong port must fail
+and the right one must pass. The pages print what torch {newest} prints.
 
 **How sure `prove` is.** It always names the first place that differs. On {causes} of the {cards}
 cards it adds a *likely cause*: it reran one of the models with the suspected mistake, or without
@@ -68,6 +70,8 @@ The two files of a card are `model.py` and `port.py`. With these imports
 
 ```python
 {IMPORTS}from jaxgrad.parity import Training, lint, prove
+
+functional = functional.at(torch.__version__)  # the gradients of your torch
 ```
 
 they can be pasted into a session and proved:
@@ -110,6 +114,7 @@ def index(symptoms: Mapping[str, str], counts: Mapping[str, int]) -> str:
     parts = [
         INTRO.strip().format(
             cards=len(symptoms),
+            newest=NEWEST,
             causes=counts["likely cause"],
             observations=counts["observation"],
             silent=counts[""],

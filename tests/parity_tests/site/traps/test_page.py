@@ -13,8 +13,9 @@ from tests._helpers import ALL, has_page_release
 
 TEXT = page.PATH.read_text()
 ROOMS = {room: (page.PATH.parent / page.path(room)).read_text() for room in page.ROOMS}
+BY_NAME = {card.name: card for card in page.CARDS}
 DRAWN = [card for card in page.CARDS if card.name in page.PICTURES]
-PLACE = re.compile(r",? (?:model\.py|port\.py|<string>):\d+")
+PLACE = re.compile(r",? (?:(?:model\.py|port\.py|<string>):\d+|\(no line\))")
 VERSIONS = re.compile(r'\b(torch|JAX) \d.*\n<text x="[\d.]+"|\bjaxgrad-[0-9a-f]{8}\b')
 
 
@@ -59,20 +60,60 @@ def test_the_index_counts_what_prove_says_about_causes():
     assert causes + observations + silent == len(page.CARDS)
 
 
-def test_a_card_can_be_pasted_into_a_session():
-    """The imports, the blocks of a card and the call, as the page shows them, print the report."""
-    imports, call, _ = re.findall(r"```python\n(.*?)```", TEXT.partition("## Run a card")[2], re.S)
-    room = ROOMS["Hooks and custom gradients"]
-    (section,) = re.findall(r"^## two hooks in.*?(?=^##)", room, re.MULTILINE | re.DOTALL)
-    model, wrong, right = re.findall(r"```python\n(.*?)```", section, re.DOTALL)
+def _blocks(text):
+    return re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+
+def _section(card):
+    """Return the section of a card, of the page of its room."""
+    (room,) = (ROOMS[room] for room, cards in page.ROOMS.items() if card in cards)
+    pattern = rf"^## {re.escape(card.name)}$.*?(?=^## |\Z)"
+    return re.findall(pattern, room, re.MULTILINE | re.DOTALL)[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["two hooks in the wrong order", "`autograd.Function`", "`clamp` at a bound"]
+)
+def test_a_card_can_be_pasted_into_a_session(name):
+    """The imports, the blocks of a card and the call, as the page shows them, print the report.
+
+    The right port passes on each version of torch, and in the session of the wrong port.
+    """
+    imports, call, _ = _blocks(TEXT.partition("## Run a card")[2])
+    section = _section(BY_NAME[name])
+    model, wrong, right = _blocks(section)
     reports = []
+    session = {"print": reports.append}
+    exec(imports + model, session)
     for port in (wrong, right):
-        exec(imports + model + port + call, {"print": reports.append})
+        exec(port + call, session)
 
     assert [report.verdict for report in reports[::2]] == ["fail", "pass"]
     quoted = re.findall(r"```text\n(.*?)\n```", section, re.DOTALL)[0]
     lines = [PLACE.sub("", text).splitlines()[1:3] for text in (quoted, str(reports[0].first))]
     assert lines[0] == lines[1]
+
+
+@pytest.mark.parametrize("card", page.CARDS, ids=lambda card: card.name)
+def test_a_port_replaces_no_name_of_the_torch_side(card):
+    """In one session, the ports of a card leave the names of its torch side as they are."""
+    imports, _, simple = _blocks(TEXT.partition("## Run a card")[2])
+    model, *ports = _blocks(_section(card))
+    session = {}
+    exec(imports + simple + model, session)
+    of_torch = {name: value for name, value in session.items() if name != "port"}
+    for port in ports:
+        exec(port, session)
+        replaced = [name for name, value in of_torch.items() if session[name] is not value]
+
+        assert replaced == []
+
+
+def test_the_card_on_clamp_says_what_an_older_torch_needs():
+    """The card prints torch 2.15, and says what to write where torch has the older gradient."""
+    text = 'Up to torch 2.13, torch gives all of it: there, write `functional.at("2.13").clamp`.'
+
+    assert text in _section(BY_NAME["`clamp` at a bound"]) and text in TEXT
 
 
 def test_links_lead_to_behaviours_on_the_site():
