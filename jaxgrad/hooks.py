@@ -254,7 +254,7 @@ def _checked(new: Any, old: Any, name: str) -> Any:
 
 
 def _count(answer: Any) -> str:
-    return str(len(answer)) if isinstance(answer, (tuple, list)) else f"a {type(answer).__name__}"
+    return str(len(answer)) if isinstance(answer, (tuple, list)) else refusals.type_of(answer)
 
 
 def _name(fn: Any) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,20 @@ import jax
 import jax.numpy as jnp
 
 from jaxgrad._core import paths
+
+
+def type_of(value: Any) -> str:
+    """Return the type of a value with its article.
+
+    Example:
+        >>> type_of(1), type_of(1.5), type_of([]), type_of(None)
+        ('an int', 'a float', 'a list', 'None')
+    """
+    name = type(value).__name__
+    return "None" if value is None else f"a{'n' * bool(_VOWEL.match(name))} {name}"
+
+
+_VOWEL = re.compile("[aeioAEIO]|ndarray$")
 
 
 def torch_values(what: str, tree: Any) -> None:
@@ -36,8 +51,7 @@ def non_function(where: str, name: str, value: Any) -> None:
 def non_number(where: str, name: str, value: Any) -> None:
     """Raise a TypeError if the argument `name` is None or a container, such as the gradients."""
     if value is None or not jax.tree_util.all_leaves([value]):
-        kind = "None" if value is None else f"a {type(value).__name__}"
-        raise TypeError(f"{where}: {name} must be a number, but got {kind}")
+        raise TypeError(f"{where}: {name} must be a number, but got {type_of(value)}")
 
 
 def torch_function(what: str, fun: Callable[..., Any]) -> None:

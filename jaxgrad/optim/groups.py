@@ -221,8 +221,8 @@ def _assign(labels: Any, groups: Mapping[Hashable, Any], params: PyTree) -> tupl
     for path, label in zip(names, chosen, strict=True):
         if not isinstance(label, Hashable):
             raise TypeError(
-                f"labels= gave a {type(label).__name__} for the parameter {path!r}, but a label is "
-                "the name of a group: pass the tree of labels, or a function of one parameter's "
+                f"labels= gave {refusals.type_of(label)} for the parameter {path!r}, but a label "
+                "is the name of a group: pass the tree of labels, or a function of one parameter's "
                 "path (not of the tree of parameters, as in optax)"
             )
         if label not in groups and label != FROZEN:

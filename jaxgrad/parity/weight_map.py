@@ -13,7 +13,7 @@ from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove.record.adapters import float64_on_cpu
 from jaxgrad.parity.prove.record.jax_side.port import names_of, state_of
 from jaxgrad.parity.prove.record.jax_side.program import widened
-from jaxgrad.parity.prove.users import ProofError, kind_of
+from jaxgrad.parity.prove.users import ProofError, not_a_module
 from jaxgrad.parity.prove.weights import resolve
 from jaxgrad.parity.prove.weights.blocks import Block, blocks_of
 from jaxgrad.parity.prove.weights.by_name import exchangeable
@@ -111,7 +111,7 @@ class _Weights:
 
     def __init__(self, module: nn.Module):
         if isinstance(module, type) or not hasattr(module, "named_parameters"):
-            raise ProofError(f"the first argument is {kind_of(module)}, not a torch.nn.Module")
+            raise ProofError(not_a_module(module, "weight_map(module, params)"))
         self.state = {name: widened(x) for name, x in state_of(module).items()}
         self.flags = {name: p.requires_grad for name, p in module.named_parameters()}
         self.names = names_of(module)

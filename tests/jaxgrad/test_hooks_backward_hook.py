@@ -297,6 +297,14 @@ def test_wrong_number_of_grad_inputs(count):
         jaxgrad.backward_hook(lambda a, b: a * b, answer)(to_jax(V), to_jax(W))
 
 
+def test_a_number_in_place_of_grad_inputs_is_named():
+    """The error says what the hook returned, with its article."""
+    hooked = jaxgrad.backward_hook(lambda a, b: a * b, lambda gi, go: 1)
+
+    with pytest.raises(ValueError, match="number of grad_input, got an int, but expected 2"):
+        hooked(to_jax(V), to_jax(W))
+
+
 def test_wrong_replacement_by_a_backward_hook():
     """Wrong shapes, dtypes or structures in a backward hook's result raise errors."""
     fun, x = (lambda a: a * 2.0), to_jax(V)

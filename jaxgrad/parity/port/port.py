@@ -46,7 +46,7 @@ from jaxgrad.parity.port.values.static_inputs import (
     require_tuple,
     settled,
 )
-from jaxgrad.parity.prove.users import kind_of
+from jaxgrad.parity.prove.users import kind_of, not_a_module
 
 
 def port(
@@ -125,7 +125,7 @@ def port(
     if scan and style == "nnx":
         raise PortError('style="nnx" writes no lax.scan; leave out scan=')
     if not isinstance(module, nn.Module):
-        raise PortError(f"port writes a torch.nn.Module; the first argument is {kind_of(module)}")
+        raise PortError(not_a_module(module, "port(module, inputs)"))
     require_tuple("inputs=", inputs)
     if not isinstance(also, list | tuple):
         raise PortError(f"also= needs a list of inputs, as in also=[(x,)], got {kind_of(also)}")

@@ -264,6 +264,21 @@ def same_outputs(
         if x.shape != y.shape and not (name == "loss" and x.size == y.size):
             raise ProofError(
                 f"output {name or path or 0}: torch returns shape {x.shape}, JAX returns "
-                f"{y.shape}; if one is a transpose of the other, transpose it with "
-                "outputs=(torch_pick, jax_pick)"
+                f"{y.shape}; {_remedy(x.shape, y.shape)}outputs=(torch_pick, jax_pick)"
             )
+
+
+def _remedy(of_torch: tuple[int, ...], of_jax: tuple[int, ...]) -> str:
+    """Say what to do about two outputs of different shapes, up to the name of the argument."""
+    if sorted(of_torch) == sorted(of_jax):
+        return "if one is a transpose of the other, transpose it with "
+    if [n for n in of_torch if n != 1] != [n for n in of_jax if n != 1]:
+        return "return the same values from both, or select them with "
+    count = len(of_torch) - len(of_jax)
+    axes, them = ("an axis", "it") if abs(count) == 1 else (f"{abs(count)} axes", "them")
+    if count < 0:
+        return f"JAX's output has {axes} of size 1 more: drop {them} in fn, or reshape it with "
+    return (
+        f"JAX's output lacks {axes} of size 1, which a squeeze or an index such as [:, 0] drops: "
+        f"keep {them} in fn, or reshape it with "
+    )

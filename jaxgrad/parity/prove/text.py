@@ -16,6 +16,16 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def differing(count: int, of: int, noun: str) -> str:
+    """Say how many of some values differ.
+
+    Example:
+        >>> differing(1, 1, "gradient"), differing(1, 2, "gradient")
+        ('1 of 1 gradient differs', '1 of 2 gradients differ')
+    """
+    return f"{count} of {counted(of, noun)} differ{'s' * (of == 1)}"
+
+
 def passed_and_failed(passed: int, failed: int, errors: int) -> str:
     """Return `N passed, M failed`, with the errors among the failed ones if there are any."""
     among = f" ({errors} with an error)" if errors else ""

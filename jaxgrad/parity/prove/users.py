@@ -8,6 +8,8 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
+from jaxgrad._core.refusals import type_of
+
 
 _OWN = str(pathlib.Path(__file__).parents[2])  # frames below this are not the user's
 
@@ -63,6 +65,23 @@ def shown(value: Any) -> str:
 def kind_of(value: Any) -> str:
     """Return the type of a value, or which class it is: `the class Linear`."""
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__
+
+
+def not_a_module(value: Any, call: str) -> str:
+    """Say that the first argument is not a torch module, and what to pass instead.
+
+    Args:
+        value: The first argument.
+        call: The right order of arguments, as in `prove(module, fn, params, inputs)`.
+    """
+    if isinstance(value, type):
+        remedy = f"; create one: {value.__name__}(...)"
+    elif callable(value):
+        remedy = f"; call {call}"
+    else:
+        remedy = ""
+    kind = kind_of(value) if isinstance(value, type) else type_of(value)
+    return f"the first argument is {kind}, not a torch.nn.Module{remedy}"
 
 
 def bug(error: BaseException) -> str:

@@ -4,11 +4,13 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 import torch
 
 import jaxgrad
 from jaxgrad import functional, optim
+from jaxgrad._core import refusals
 
 
 REMEDY = " cannot be a torch tensor; pass a JAX array, as in jnp.asarray(x.detach().numpy())"
@@ -203,6 +205,17 @@ def test_a_wrong_option_or_tree_is_named(call, text):
     with pytest.raises(ValueError) as error:  # noqa: PT011  # the whole text is compared
         call()
     assert str(error.value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1, "an int"), (1.5, "a float"), (np.ones(1), "an ndarray"), (jnp.ones(1), "an ArrayImpl"),
+     ({}, "a dict"), (None, "None")],
+    ids=str,
+)  # fmt: skip
+def test_a_type_has_its_article(value, text):
+    """The article follows the sound of the type's name."""
+    assert refusals.type_of(value) == text
 
 
 def test_arrays_and_tracers_are_not_refused():

@@ -173,10 +173,12 @@ def test_leaves_without_a_tensor_are_an_error():
     """Params with other values have no map."""
     with pytest.raises(ProofError, match="could not be matched"):
         weight_map(nn.Linear(2, 2), {"kernel": np.ones((2, 2)) * 3.5})
-    with pytest.raises(ProofError, match="the first argument is int, not a torch.nn.Module"):
+    with pytest.raises(ProofError, match="the first argument is an int, not a torch.nn.Module"):
         weight_map(3, {"kernel": np.ones(2)})  # pyright: ignore[reportArgumentType]
     with pytest.raises(ProofError, match="the first argument is the class Net, not a torch.nn"):
         weight_map(Net, {})  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ProofError, match=r"; call weight_map\(module, params\)$"):
+        weight_map(params_of, {})  # pyright: ignore[reportArgumentType]
 
 
 def test_equal_constants_are_warned_about():

@@ -17,6 +17,7 @@ from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.jax_side.flow import place
 from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
+from jaxgrad.parity.prove.text import counted, differing
 
 
 def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
@@ -28,7 +29,8 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     """
     count, draw = len(evidence.spots()), evidence.failed_gradient_draw
     if draw is None:
-        text = f"{count} intermediate cotangents not compared, because no gradient differs"
+        cotangents = counted(count, "intermediate cotangent")
+        text = f"{cotangents} not compared, because no gradient differs"
         return Judgement(Surface("backward", "not judged", text, control=_control(evidence)))
     wrong = _wrong(evidence, draw, evidence.jax_gradients[draw].cotangents)
     read = {k for value in evidence.runs[draw].values for k in value.inputs}
@@ -43,7 +45,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     inside = [i for i in inside if _not_finite(evidence, draw, i, cotangents)] or inside
     rows = _rows(evidence, draw, set(wrong), set(inside))
     if not inside:
-        text = f"{count} intermediate cotangents agree"
+        text = f"{counted(count, 'intermediate cotangent')} agree{'s' * (count == 1)}"
         return Judgement(Surface("backward", "pass", text, rows, control=_control(evidence)))
     run = evidence.runs[draw]
     value = run.values[inside[-1]]
@@ -53,7 +55,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     finding, notes = evidence.locate(
         lambda: wrong_cotangent.locate(evidence, draw, inside[-1], last), plain
     )
-    text = f"{len(inside)} of {count} intermediate cotangents differ"
+    text = differing(len(inside), count, "intermediate cotangent")
     return Judgement(Surface("backward", "fail", text, rows, (finding,)), notes)
 
 

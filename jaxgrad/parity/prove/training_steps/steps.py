@@ -18,7 +18,7 @@ from jaxgrad.parity.prove.judge import CONTROL_SIZE, Judged, judge, max_differen
 from jaxgrad.parity.prove.record.lazy import LazyList
 from jaxgrad.parity.prove.record.torch_side.side import State
 from jaxgrad.parity.prove.report import Finding, Surface
-from jaxgrad.parity.prove.text import counted
+from jaxgrad.parity.prove.text import counted, differing
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.training_steps import moments, trajectories
 from jaxgrad.parity.prove.training_steps.trajectories import Trajectories
@@ -130,7 +130,7 @@ def _weights(trained: Trained) -> Surface:
         )
         first = {change.name for change in wrong if change.step == step}
         total = {c.name for c in changes if c.judged.verdict != "zero"}
-        text = f"{len(first)} of {len(total)} weights differ after step {step}"
+        text = f"{differing(len(first), len(total), 'weight')} after step {step}"
         return Surface("updates", "fail", text, rows, (_explained(trained, finding, step),))
     equal = [change for change in changes if change.judged.verdict == "pass"]
     if not equal and all(change.judged.verdict != "accepted" for change in changes):
@@ -170,7 +170,7 @@ def _moments(trained: Trained) -> list[Surface]:
             "(relative to its scale), which changes later steps",
             **judged.worst,
         )
-        text = f"{len(wrong)} of {len(compared)} optimizer moments differ"
+        text = differing(len(wrong), len(compared), "optimizer moment")
         finding = _explained(trained, finding, max(paths.torch), with_moments=True)
         return [Surface("updates", "fail", text, rows, (finding,))]
     noisy = [m.judged for m in compared if m.judged.verdict == "inconclusive"]
@@ -181,7 +181,8 @@ def _moments(trained: Trained) -> list[Surface]:
     if compared:
         shares = [m.judged.share for m in compared if m.judged.verdict != "accepted"]
         off = max(shares, default=0.0)
-        text = f"{len(shares)} optimizer moments {numbers.agreement(off)}"
+        agree = numbers.agreement(off, count=len(shares))
+        text = f"{counted(len(shares), 'optimizer moment')} {agree}"
         return [Surface("updates", "pass", text, rows)]
     text = "the optimizer moments are not compared, because their names differ"
     return [Surface("updates", "pass", text)] if moments.count(paths.moments) else []

@@ -1,6 +1,7 @@
 """`port` writes readable JAX source for a torch module, whose gradients `prove` finds equal."""
 
 import math
+import re
 import subprocess
 import sys
 from typing import Any
@@ -285,11 +286,14 @@ def _wrong(dotted: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("module", "kind"),
-    [(nn.Linear, "the class Linear"), (torch.relu, "builtin_function_or_method")],
+    [
+        (nn.Linear, "the class Linear, not a torch.nn.Module; create one: Linear(...)"),
+        (lambda x: x, "a function, not a torch.nn.Module; call port(module, inputs)"),
+    ],
 )
 def test_what_is_no_module_is_refused(module, kind):
-    """The error says what was passed in place of a module."""
-    words = f"port writes a torch.nn.Module; the first argument is {kind}"
+    """The error says what was passed in place of a module, and what to pass."""
+    words = re.escape(f"the first argument is {kind}")
     with pytest.raises(PortError, match=words):
         port(module, (np.ones(3, np.float32),))
 

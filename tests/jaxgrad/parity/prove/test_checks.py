@@ -70,6 +70,31 @@ def test_outputs_must_have_equal_shapes():
 
 
 @pytest.mark.parametrize(
+    ("of_torch", "of_jax", "advice"),
+    [
+        ((2, 3), (3, 2), "if one is a transpose of the other, transpose it with "),
+        ((5, 1), (1, 5), "if one is a transpose of the other, transpose it with "),
+        ((5, 1), (5,), "JAX's output lacks an axis of size 1, which a squeeze or an index such as "
+         "[:, 0] drops: keep it in fn, or reshape it with "),
+        ((1, 5, 1), (5,), "JAX's output lacks 2 axes of size 1, which a squeeze or an index such "
+         "as [:, 0] drops: keep them in fn, or reshape it with "),
+        ((5,), (5, 1), "JAX's output has an axis of size 1 more: drop it in fn, or reshape it "
+         "with "),
+        ((5, 1), (5, 5), "return the same values from both, or select them with "),
+        ((2, 3), (6,), "return the same values from both, or select them with "),
+    ],
+)  # fmt: skip
+def test_a_wrong_shape_has_a_remedy_of_its_own(of_torch, of_jax, advice):
+    """A dropped axis, a transpose and a different number of values are different mistakes."""
+    program: Any = types.SimpleNamespace(out_paths=[""])
+    with pytest.raises(ProofError) as error:
+        checks.same_outputs({"": np.ones(of_torch)}, program, [np.ones(of_jax)])
+
+    shapes = f"output 0: torch returns shape {of_torch}, JAX returns {of_jax}"
+    assert str(error.value) == f"{shapes}; {advice}outputs=(torch_pick, jax_pick)"
+
+
+@pytest.mark.parametrize(
     ("out_paths", "state_paths", "count", "advised"),
     [
         (["0", "1/0", "1/1/0"], [], 1, True),

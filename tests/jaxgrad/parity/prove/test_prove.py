@@ -208,7 +208,11 @@ BAD = {
     ),
     "a class instead of a module": (
         lambda g: dict(module=Net),
-        "the first argument is the class Net, not a torch.nn.Module",
+        "the first argument is the class Net, not a torch.nn.Module; create one: Net(...)",
+    ),
+    "the port in place of the module": (
+        lambda g: dict(module=g["fn"], fn=g["module"]),
+        "the first argument is a function, not a torch.nn.Module; call prove(module, fn,",
     ),
     "the path of no dump": (lambda g: dict(module="nowhere"), "the dump 'nowhere' does not exist"),
     "text as inputs": (lambda g: dict(inputs="abc"), "inputs= needs a tuple of numpy arrays"),

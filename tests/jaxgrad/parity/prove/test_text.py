@@ -40,3 +40,16 @@ def test_numbers_are_formatted(x, short, full):
 def test_two_numbers_have_the_digits_that_distinguish_them(x, y, short):
     """A number has four digits, or as many as its partner needs to look different."""
     assert text.distinct(x, y) == short
+
+
+@pytest.mark.parametrize(
+    ("count", "of", "sentence"),
+    [
+        (1, 1, "1 of 1 gradient differs"),
+        (1, 2, "1 of 2 gradients differ"),
+        (2, 2, "2 of 2 gradients differ"),
+    ],
+)
+def test_the_verb_agrees_with_the_number_of_values(count, of, sentence):
+    """One value differs, and several values differ."""
+    assert text.differing(count, of, "gradient") == sentence

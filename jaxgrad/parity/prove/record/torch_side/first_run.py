@@ -14,13 +14,13 @@ from jaxgrad.parity.prove.record.torch_side import run as torch_run
 from jaxgrad.parity.prove.record.torch_side.values import TorchRun
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.text import counted
-from jaxgrad.parity.prove.users import ProofError, described, kind_of
+from jaxgrad.parity.prove.users import ProofError, described, not_a_module
 
 
 def check_module(module: Any) -> None:
     """Check that the first argument is a module with finite parameters."""
     if not isinstance(module, nn.Module):
-        raise ProofError(f"the first argument is {kind_of(module)}, not a torch.nn.Module")
+        raise ProofError(not_a_module(module, "prove(module, fn, params, inputs)"))
     for name, x in [*module.named_parameters(), *module.named_buffers()]:
         if nn.parameter.is_lazy(x):
             raise ProofError(

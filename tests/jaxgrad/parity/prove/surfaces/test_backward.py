@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 
+from jaxgrad.parity import prove
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.causes.case import Explanation
 from jaxgrad.parity.prove.clock import Clock
@@ -149,6 +150,27 @@ def test_a_right_port_has_a_negative_control(evidence):
     assert surface.verdict == "not judged"
     assert surface.text == "5 intermediate cotangents not compared, because no gradient differs"
     assert surface.control.startswith("an error of 1e-09 injected into the cotangent at _helpers")
+
+
+def test_one_cotangent_is_written_in_the_singular():
+    """A loss of one operation has one intermediate cotangent, and one gradient."""
+
+    class Summed(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.x = torch.nn.Parameter(torch.tensor([0.0, 0.5, 2.0]))
+
+        def forward(self) -> torch.Tensor:
+            return torch.nn.functional.relu(self.x).sum()
+
+    params = {"x": np.float32([0.0, 0.5, 2.0])}
+    right, wrong = (
+        prove(Summed(), lambda p, act=act: act(p["x"]).sum(), params, ())
+        for act in (jax.nn.relu, lambda x: jax.numpy.maximum(x, 0))
+    )
+    compared = "1 intermediate cotangent not compared, because no gradient differs"
+    assert right.surfaces["backward"].text == compared, str(right)
+    assert wrong.surfaces["backward"].text == "1 intermediate cotangent agrees", str(wrong)
 
 
 def value(op: str = "add", *inputs: int, weights: Any = (), cotangent: Any = X) -> Value:

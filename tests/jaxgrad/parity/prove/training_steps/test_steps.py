@@ -304,7 +304,7 @@ def test_accepted_moments_are_not_counted(monkeypatch):
     monkeypatch.setattr(moments, "compare", lambda *_: [moment("a", "fail"), moment("b", "pass")])
     accept = {"updates": {"a": "known"}}
     (surface,) = steps._moments(trained(paths(), accept=accept))
-    assert surface.text == "1 optimizer moments are bit-identical"
+    assert surface.text == "1 optimizer moment is bit-identical"
 
     monkeypatch.setattr(moments, "compare", lambda *_: [])
     assert steps._moments(trained(paths())) == []

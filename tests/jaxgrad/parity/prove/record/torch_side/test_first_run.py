@@ -40,15 +40,20 @@ class Sparse(nn.Module):
 @pytest.mark.parametrize(
     ("module", "text"),
     [
-        (nn.Linear, "the first argument is the class Linear, not a torch.nn.Module"),
-        (3, "the first argument is int, not a torch.nn.Module"),
+        (nn.Linear, r"is the class Linear, not a torch.nn.Module; create one: Linear\(...\)$"),
+        (3, "the first argument is an int, not a torch.nn.Module$"),
+        (
+            lambda p, x: x,
+            "the first argument is a function, not a torch.nn.Module; "
+            r"call prove\(module, fn, params, inputs\)$",
+        ),
         (nn.LazyLinear(2), "the module is lazy: 'weight' has no shape yet"),
         (nn.Linear(2, 2, device="meta"), "'weight' is on the meta device and has no values"),
         (Sparse(), r"'mask' is a sparse tensor \(torch.sparse_coo\), which prove does not read"),
         (filled(float("nan")), r"'weight' of shape \(2, 3\) contains 2 NaN or infinities"),
         (filled(float("inf")), r"'weight' of shape \(2, 3\) contains 2 NaN or infinities"),
     ],
-    ids=["class", "number", "lazy", "meta", "sparse", "nan", "inf"],
+    ids=["class", "number", "function", "lazy", "meta", "sparse", "nan", "inf"],
 )
 def test_a_module_without_finite_weights_is_refused(module, text):
     """The sentence says what the argument is, or which weight is wrong."""
