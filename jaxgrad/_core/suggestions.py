@@ -6,6 +6,21 @@ import difflib
 from collections.abc import Iterable
 
 
+# torch's names for the backward pass whose counterparts have another name.
+IN_JAX = {
+    "detach": "jax.lax.stop_gradient",
+    "detach_": "jax.lax.stop_gradient",
+    "stop_gradient": "jax.lax.stop_gradient",
+    "register_hook": "jaxgrad.hook",
+    "register_full_backward_hook": "jaxgrad.backward_hook",
+    "requires_grad_": "jaxgrad.partition",
+    "Function": "jaxgrad.from_function",
+    "checkpoint": "jax.checkpoint",
+    "inference_mode": "jaxgrad.no_grad",
+    "set_grad_enabled": "jaxgrad.no_grad",
+}
+
+
 def near(name: str, known: Iterable[str]) -> str:
     """Return "; did you mean 'clamp'?" with at most three similar names, or "" if none is near."""
     names = sorted({other for other in known if not other.startswith("_")})
@@ -15,5 +30,6 @@ def near(name: str, known: Iterable[str]) -> str:
 
 def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:
     """Return the error for a module that has no attribute `name`, with the similar names."""
-    text = f"module {module!r} has no attribute {name!r}{near(name, known)}"
+    instead = f"; use {IN_JAX[name]}" if name in IN_JAX else near(name, known)
+    text = f"module {module!r} has no attribute {name!r}{instead}"
     return AttributeError(text, name=name)  # without `obj`, Python adds no second suggestion

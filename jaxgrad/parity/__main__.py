@@ -23,6 +23,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 
+from jaxgrad._core.suggestions import near
 from jaxgrad.parity import files, interrupts
 from jaxgrad.parity.port.command import COMMANDS
 from jaxgrad.parity.port.source.refusals import PortError
@@ -34,6 +35,10 @@ from jaxgrad.parity.prove.text import passed_and_failed
 OK, FAILED, USAGE, INTERNAL, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 SLOW = 10  # seconds after which a log gets another line
 STEPS = ("torch", "weights", "trace", "jax forward", "align", "jax backward", "updates")
+_IN_PYTHON = {
+    "prove": "; prove the pairs of a file with: python -m jaxgrad.parity pair.py",
+    "lint": "; call jaxgrad.parity.lint(fn, *args) in Python",
+}
 PORT_STEPS = ("write", *(f"{mode}: {step}" for mode in ("train", "eval") for step in STEPS), "save")
 
 
@@ -42,6 +47,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
         command = bool(argv) and argv[0] in COMMANDS
+        if argv and not command:
+            _refuse_other_commands(argv[0])
         status = _command(argv[0], argv[1:]) if command else _run(_parser().parse_args(argv))
         sys.stdout.flush()
         return status
@@ -60,6 +67,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             traceback.print_exc()
         return INTERNAL
+
+
+def _refuse_other_commands(word: str) -> None:
+    """Refuse a first argument that is neither an option nor a file, if it resembles a command.
+
+    Raises:
+        UsageError: The message says what to run.
+    """
+    if not word.isidentifier() or pathlib.Path(word).exists():
+        return
+    remedy = _IN_PYTHON.get(word) or near(word, COMMANDS)
+    if remedy:
+        raise UsageError(f"there is no command and no file {word!r}{remedy}")
 
 
 def _run(options: argparse.Namespace) -> int:

@@ -23,6 +23,10 @@ FACTS = 4  # facts of a right answer that are listed
 UNFINISHED = "Not yet: replace each `...` in the cell above, run it, and run this cell again."
 
 
+class Advice(Exception):
+    """An answer cannot be compared with torch; the message tells the reader what to do."""
+
+
 def check(name: str, *answers: Any) -> None:
     """Print whether an answer is right, or how it differs from torch.
 
@@ -46,6 +50,8 @@ def verdict(rule: Callable[..., Rows], answers: Iterable[Any]) -> str:
     except Exception as error:  # the reader's code may raise anything
         if any(word in str(error) for word in ("llipsis", "'...'")):
             return UNFINISHED
+        if isinstance(error, Advice):
+            return f"Not yet: {error}."
         reason = str(error).strip().partition("\n")[0]
         return f"Not yet: your code raises {type(error).__name__}: {reason}"
     more = f", and {len(facts) - FACTS} more" if len(facts) > FACTS + 1 else ""
@@ -68,6 +74,18 @@ def _fault(what: str, found: Any, wanted: Any, hint: str = "") -> str:
 def holds(condition: Any, otherwise: str) -> bool | str:
     """Return True if a condition holds, and otherwise the sentence that says what is wrong."""
     return bool(condition) or otherwise
+
+
+def number(name: str, answer: Any) -> float:
+    """Return an answer as a number.
+
+    Raises:
+        Advice: The answer is not a number.
+    """
+    try:
+        return float(answer)
+    except (TypeError, ValueError):
+        raise Advice(f"`{name}` is {answer!r}; give a number, such as 1 or -0.5") from None
 
 
 def names_in(function: Any) -> set[str]:

@@ -299,7 +299,8 @@ def test_wrong_number_of_grad_inputs(count):
 
 def test_a_number_in_place_of_grad_inputs_is_named():
     """The error says what the hook returned, with its article."""
-    hooked = jaxgrad.backward_hook(lambda a, b: a * b, lambda gi, go: 1)
+    answer: Any = 1
+    hooked = jaxgrad.backward_hook(lambda a, b: a * b, lambda gi, go: answer)
 
     with pytest.raises(ValueError, match="number of grad_input, got an int, but expected 2"):
         hooked(to_jax(V), to_jax(W))

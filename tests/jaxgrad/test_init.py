@@ -86,6 +86,23 @@ for use in ("jaxgrad.nnx", "__import__('jaxgrad.nnx')"):
     assert run(program) == ["jaxgrad.nnx needs flax: pip install flax"] * 2
 
 
+def test_the_porter_needs_torch():
+    """Without torch, the error of `jaxgrad.port` says what to install."""
+    program = """
+import sys
+sys.modules["torch"] = None
+import jaxgrad
+names = []
+for use in ("jaxgrad.port", "__import__('jaxgrad.parity.port.port')"):
+    try:
+        eval(use)
+    except ModuleNotFoundError as error:
+        names.append(str(error))
+"""
+    text = "jaxgrad.port runs the torch module, and torch is not installed; run: pip install torch"
+    assert run(program) == [text] * 2
+
+
 def test_namespaces_may_load_while_a_function_is_traced():
     """Loading a namespace inside `jax.jit` leaves no tracer in a module's globals."""
     use = "; ".join(f"jaxgrad.{name}" for name in LAZY)
@@ -110,6 +127,9 @@ names = [
     [
         (jaxgrad, "retain_gard", "; did you mean 'retain_grad'?"),
         (jaxgrad, "xyz", ""),
+        (jaxgrad, "detach", "; use jax.lax.stop_gradient"),
+        (jaxgrad, "Function", "; use jaxgrad.from_function"),
+        (jaxgrad.functional, "detach", "; use jax.lax.stop_gradient"),
         (jaxgrad.functional, "clmap", "; did you mean 'clamp' or "),
         (jaxgrad.optim, "admw", "; did you mean 'adamw' or "),
         (jaxgrad.nnx, "BatchNrom1d", "; did you mean 'BatchNorm1d' or "),
@@ -118,7 +138,10 @@ names = [
     ],
 )
 def test_an_unknown_attribute_raises_an_error_with_the_names_spelt_alike(module, name, tail):
-    """The error for a misspelt name is Python's, followed by the similar names."""
+    """The error for a misspelt name is Python's, followed by the similar names.
+
+    A name of torch has a counterpart of another name in its place.
+    """
     with pytest.raises(AttributeError) as error:
         getattr(module, name)
     text = f"module {module.__name__!r} has no attribute {name!r}"

@@ -22,6 +22,7 @@ _HOLES = (
     "write a function to be completed by hand for each refused statement; a mode that calls one "
     "is not proved yet, so the exit status is 1"
 )
+_FORCE = "replace FILE even if it was edited, or if `port` has not written it"
 _STATUS = (
     "Exit status: 0 pass, 1 refused, fail or error, 2 usage, 3 internal error or torch missing, "
     "4 inconclusive, 130 interrupted."
@@ -56,6 +57,7 @@ def _port_parser() -> argparse.ArgumentParser:
         help="functions, or flax nnx classes",
     )
     add("--holes", action="store_true", help=_HOLES)
+    add("--force", action="store_true", help=_FORCE)
     add("--scan", action="store_true", help="write loops over equal layers as lax.scan")
     return parser
 
@@ -64,7 +66,8 @@ def _check_port(options: argparse.Namespace) -> None:
     """Check the arguments of `port` before anything is imported.
 
     Raises:
-        UsageError: No function is named, or a file of the port cannot be written.
+        UsageError: No function is named, a file of the port cannot be written, or an edited file
+            would be lost.
     """
     file, _, name = options.target.partition("::")
     if not name:
@@ -74,6 +77,10 @@ def _check_port(options: argparse.Namespace) -> None:
         raise UsageError(f"-o {output}: is the file of the module; give another name")
     if reason := files.refusal(("-o", path) for path in verifying.Files(output).all):
         raise UsageError(reason)
+    if not options.force and (reason := verifying.lost(verifying.Files(output))):
+        raise UsageError(
+            f"-o {output}: {reason}; give another name, or pass --force to replace the file"
+        )
 
 
 def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
@@ -95,7 +102,7 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
     try:
         ported.write(output)
     except KeyboardInterrupt:
-        words = "and the files beside it are incomplete; run the command again"
+        words = "and the files beside it are incomplete; run the command again with --force"
         raise KeyboardInterrupt(f"{output} {words}") from None
     print(f"{output}: {ported.usage}, {len(ported.source.splitlines())} lines")
     beside = verifying.Files(output).beside(ported.reports)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+
+try:
+    import torch
+except ModuleNotFoundError as _error:
+    _text = "jaxgrad.port runs the torch module, and torch is not installed; run: pip install torch"
+    raise ModuleNotFoundError(_text, name="torch") from _error
+
 import dataclasses
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 from torch import nn
 
 from jaxgrad._core.typing import PyTree

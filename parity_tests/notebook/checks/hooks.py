@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from parity_tests.notebook.check import holds
+from parity_tests.notebook.check import holds, number
 from parity_tests.notebook.live_torch import leaf
 
 
@@ -35,4 +35,4 @@ def once_or_per_use(once, per_use):
         (3 * uses[0] - 5 * uses[1]).backward()
         wanted = x.grad.item() if x.grad is not None else None
         fault = f"`{name}` = {answer} is not torch's gradient of x. {HINTS[name]}"
-        yield f"`{name}` is torch's gradient", holds(float(answer) == wanted, fault), True
+        yield f"`{name}` is torch's gradient", holds(number(name, answer) == wanted, fault), True

@@ -1,16 +1,20 @@
 """Checks of the exercises in the notebook none_or_zero."""
 
+import contextlib
+from collections.abc import Iterator
+
 import jax.numpy as jnp
 import torch
 
 import jaxgrad
-from parity_tests.notebook.check import holds
+from parity_tests.notebook.check import Advice, holds
 from parity_tests.notebook.live_torch import leaf
 
 
 def one_of_each(loss):
     tensors = {name: leaf(2.0) for name in "abc"}
-    loss(tensors).backward()
+    with _both_frameworks():
+        loss(tensors).backward()
     grads = {name: tensor.grad for name, tensor in tensors.items()}
     values = {name: None if grad is None else grad.item() for name, grad in grads.items()}
     for name, right, aim in (
@@ -20,8 +24,23 @@ def one_of_each(loss):
     ):
         fault = f"torch's gradient of `{name}` is {values[name]}; it should be {aim}"
         yield f"torch's gradient of `{name}` is {aim}", holds(right, fault), True
-    found = jaxgrad.grad(loss)({name: jnp.array(2.0) for name in "abc"})
+    with _both_frameworks():
+        found = jaxgrad.grad(loss)({name: jnp.array(2.0) for name in "abc"})
     yield "what `jaxgrad.grad` returns", found, grads
+
+
+@contextlib.contextmanager
+def _both_frameworks() -> Iterator[None]:
+    """Say that a loss runs in both frameworks if a function of one gets values of the other."""
+    try:
+        yield
+    except TypeError as error:
+        if not any(words in str(error) for words in ("valid JAX type", "must be Tensor, not")):
+            raise
+        raise Advice(
+            "`loss` is called with tensors of torch and with arrays of JAX; use operators that both "
+            "have, such as `+`, `*` and `**`, and no function of one framework"
+        ) from error
 
 
 def decay_that_skips_none(step):

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import torch
 
+from jaxgrad._core.refusals import type_of
 from parity_tests.notebook.check import holds
 from parity_tests.notebook.live_torch import grads_of, leaf
 
@@ -12,8 +13,7 @@ def two_batches(total):
     w = leaf([1.0, 2.0])
     for x in ([1.0, 1.0], [0.0, 3.0]):
         ((w * torch.tensor(x)).sum() ** 2).backward()
-    kind = type(total).__name__
-    fault = f"`total` is a {kind} and not a JAX array: compute it with `jax.grad`"
+    fault = f"`total` is {type_of(total)} and not a JAX array: compute it with `jax.grad`"
     if total is not ...:
         yield "`total` is a JAX array", holds(isinstance(total, jax.Array), fault), True
     yield "the accumulated gradient", total, w.grad

@@ -1,5 +1,11 @@
 """The suggestion of names that are spelt alike."""
 
+import operator
+
+import jax
+import pytest
+
+import jaxgrad
 from jaxgrad._core import suggestions
 
 
@@ -9,3 +15,12 @@ def test_near_names_are_suggested_and_private_names_are_not():
     assert suggestions.near("clmap", known) == "; did you mean 'clamp'?"
     assert suggestions.near("xyz", known) == ""
     assert suggestions.near("_clamp", known) == ""
+
+
+@pytest.mark.parametrize(("name", "counterpart"), suggestions.IN_JAX.items())
+def test_a_counterpart_exists_and_jaxgrad_has_no_name_of_torch(name, counterpart):
+    """The names of torch that lead to a counterpart are free, and the counterpart can be called."""
+    package, _, path = counterpart.partition(".")
+    found = operator.attrgetter(path)({"jax": jax, "jaxgrad": jaxgrad}[package])
+
+    assert callable(found) and name not in dir(jaxgrad)

@@ -252,3 +252,39 @@ def test_a_full_disk_costs_no_other_file(proofs, tmp_path, capsys, monkeypatch):
     assert main(["a.py", "--json", str(document), "--html", str(page)]) == 3
     assert f"--json {document}: not written: [Errno 28]" in capsys.readouterr().err
     assert "pass" in page.read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (["prot", "x"], "there is no command and no file 'prot'; did you mean 'port'?"),
+        (["verfy", "x.py"], "there is no command and no file 'verfy'; did you mean 'verify'?"),
+        (
+            ["lint", "--help"],
+            "there is no command and no file 'lint'; call jaxgrad.parity.lint(fn, *args) in Python",
+        ),
+        (
+            ["prove", "--help"],
+            "there is no command and no file 'prove'; prove the pairs of a file with: "
+            "python -m jaxgrad.parity pair.py",
+        ),
+        (["other"], "the file 'other' does not exist; pass pair.py or pair.py::name"),
+    ],
+)
+def test_a_word_that_is_not_a_command_says_what_to_run(
+    arguments, text, tmp_path, monkeypatch, capsys
+):
+    """A misspelt command, or a function of Python, is not taken for a file of pairs."""
+    monkeypatch.chdir(tmp_path)
+
+    assert main(arguments) == 2
+    assert capsys.readouterr() == ("", f"{text}\n")
+
+
+def test_a_file_may_have_the_name_of_a_misspelt_command(tmp_path, monkeypatch, proofs, capsys):
+    """A file that exists is proved, whatever its name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "prot").write_text("")
+    proofs("pass")
+
+    assert main(["prot"]) == 0, capsys.readouterr().err

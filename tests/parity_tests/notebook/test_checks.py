@@ -72,9 +72,13 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
     """The right numbers in a list or a tensor are refused, since they were not computed in JAX."""
     name = "ten_minutes/two_batches"
 
-    for answer, kind in (("total = [6.0, 42.0]", "list"), ("total = w.grad", "Tensor")):
+    for answer, kind in (
+        ("total = [6.0, 42.0]", "a list"),
+        ("total = w.grad", "a Tensor"),
+        ("total = 6", "an int"),
+    ):
         assert verdict(name, answer) == (
-            f"Not yet: `total` is a {kind} and not a JAX array: compute it with `jax.grad`."
+            f"Not yet: `total` is {kind} and not a JAX array: compute it with `jax.grad`."
         )
     assert verdict(name, "total = jax.grad(lambda w: 6 * w[0] + 42 * w[1])(jnp.ones(2))") == (
         "Right: `total` is a JAX array, the accumulated gradient is [6, 42]."
@@ -98,6 +102,23 @@ def test_the_sum_of_two_batches_is_an_array_of_jax():
             "once, per_use = -2, -2",
             "`per_use` = -2 is not torch's gradient of x. Clamp the gradient of each use of `h` "
             "first, add them, and multiply by dh/dx.",
+        ),
+        (
+            "hooks/once_or_per_use",
+            'once, per_use = "minus two", 0',
+            "`once` is 'minus two'; give a number, such as 1 or -0.5.",
+        ),
+        (
+            "none_or_zero/one_of_each",
+            'def loss(p): return p["a"] ** 2 + 0 * p["b"] + jax.lax.stop_gradient(p["c"])',
+            "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
+            "both have, such as `+`, `*` and `**`, and no function of one framework.",
+        ),
+        (
+            "none_or_zero/one_of_each",
+            'def loss(p): return torch.square(p["a"]) + 0 * p["b"]',
+            "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
+            "both have, such as `+`, `*` and `**`, and no function of one framework.",
         ),
         (
             "hooks/unit_gradient",

@@ -214,7 +214,7 @@ class Ported:
 
         For `my_model.py` these are `my_model.proof.json` with the reports, the versions and a
         digest of the source, `my_model.params.npz`, and torch's runs in each mode as
-        `my_model.eval.npz` and `my_model.train.npz`.
+        `my_model.eval.npz` and `my_model.train.npz`. Existing files are replaced.
         """
         self._write_source(path)
         if self.reports:

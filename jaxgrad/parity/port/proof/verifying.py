@@ -135,6 +135,17 @@ def has_changed(files: Files) -> bool:
     return read(files)["source_sha256"] != digest(files.source.read_text(encoding="utf-8"))
 
 
+def lost(files: Files) -> str:
+    """Return why the source must not be replaced, or "" if nothing written by hand is lost."""
+    if not files.source.exists():
+        return ""
+    try:
+        changed = has_changed(files)
+    except (NoProof, ValueError, KeyError):
+        return "exists, and no proof beside it shows that `port` has written it"
+    return "has changed since it was written" if changed else ""
+
+
 def digest(source: str) -> str:
     return hashlib.sha256(source.encode()).hexdigest()
 

@@ -135,6 +135,33 @@ def test_files_that_cannot_be_written_are_refused_before_the_module_is_made(
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.mark.parametrize("edit", ["source", "proof", "format", "text"])
+def test_an_edited_port_is_replaced_only_with_force(model, tmp_path, capsys, edit):
+    """Written again, an edited port is refused before the module is made, and `--force` works."""
+    target = tmp_path / "out.py"
+    arguments = ["port", f"{model}::make_model", "-o", str(target)]
+    assert main(arguments) == main(arguments) == 0  # nothing is lost
+    written, proof = target.read_text(), tmp_path / "out.proof.json"
+    if edit == "source":
+        target.write_text(f"{written}# my edit\n")
+    elif edit == "proof":
+        proof.unlink()
+    else:
+        proof.write_text("{}" if edit == "format" else "text")
+    before = target.read_text()
+    capsys.readouterr()
+
+    assert main(["port", f"{model}::missing", *arguments[2:]]) == 2
+    unknown = "exists, and no proof beside it shows that `port` has written it"
+    reason = "has changed since it was written" if edit == "source" else unknown
+    assert capsys.readouterr().err == (
+        f"-o {target}: {reason}; give another name, or pass --force to replace the file\n"
+    )
+    assert target.read_text() == before
+    assert main([*arguments, "--force"]) == 0
+    assert target.read_text() == written
+
+
 def test_an_interrupted_port_is_not_written(model, tmp_path, monkeypatch, capsys):
     """Ctrl-C during the proof has a message and the status 130."""
 

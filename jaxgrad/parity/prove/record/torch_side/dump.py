@@ -107,7 +107,11 @@ def dump(
     Torch: `torch.save` stores the weights alone; a dump also stores values and gradients.
     """
     check_steps(steps, optimizer)
-    import torch
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        text = "dump runs the torch module, and torch is not installed; run: pip install torch"
+        raise ModuleNotFoundError(text, name="torch") from error
 
     from jaxgrad.parity.prove.record.torch_side.live import Live
 

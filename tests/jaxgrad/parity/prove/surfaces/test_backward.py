@@ -163,7 +163,7 @@ def test_one_cotangent_is_written_in_the_singular():
         def forward(self) -> torch.Tensor:
             return torch.nn.functional.relu(self.x).sum()
 
-    params = {"x": np.float32([0.0, 0.5, 2.0])}
+    params = {"x": np.array([0.0, 0.5, 2.0], np.float32)}
     right, wrong = (
         prove(Summed(), lambda p, act=act: act(p["x"]).sum(), params, ())
         for act in (jax.nn.relu, lambda x: jax.numpy.maximum(x, 0))

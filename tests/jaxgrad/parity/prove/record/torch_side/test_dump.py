@@ -171,14 +171,23 @@ print(json.dumps([report.to_dict() for report in reports]))
         assert words in report["text"], f"no {words!r} in {report['text']!r}"
 
 
-def test_a_module_needs_torch():
-    """Without torch, proving a module raises an error that says what to install."""
-    code = (
-        "import sys; sys.modules['torch'] = None; from jaxgrad.parity import prove; prove(3, abs)"
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        ("prove(3, abs)", "prove runs the torch module, and torch is not installed; run: pip "
+         "install torch. Or write a dump"),
+        ("dump(3, (), 'x')", "dump runs the torch module, and torch is not installed; run: pip "
+         "install torch"),
+    ],
+)  # fmt: skip
+def test_a_module_needs_torch(call, error):
+    """Without torch, running a module raises an error that says what to install."""
+    name = call.partition("(")[0]
+    done = python(
+        f"import sys; sys.modules['torch'] = None; from jaxgrad.parity import {name}; {call}"
     )
-    done = python(code)
 
-    assert "torch is not installed; run: pip install torch. Or write a dump" in done.stderr
+    assert f"ModuleNotFoundError: {error}" in done.stderr
 
 
 def test_a_dump_holds_two_draws_and_the_steps_that_were_asked_for(dumped):
