@@ -172,6 +172,9 @@ print(*jax.value_and_grad(y)(1.0))
 # The program stores an intermediate outside the function. In torch it is an ordinary tensor. In
 # JAX, inside a transformation, it is a tracer and becomes invalid when the transformation ends;
 # return it with `has_aux=True` instead.
+#
+# The last column of the table calls the function without `value_and_grad`. Nothing leaks there, and
+# its row `w` has the parameter itself, not a gradient.
 
 # %%
 show("mutation/leaked_activation")

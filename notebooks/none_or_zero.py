@@ -163,7 +163,9 @@ show("none_or_zero/rule_returns_none", claim=False)
 # `jax.random.bernoulli(key, p)` or `jax.random.poisson(key, p)` to `p`, because the results are
 # booleans and integers, so `jaxgrad.grad` returns `None`. A sum with a draw does have a path:
 # `p + torch.randn(())` and `p + jax.random.normal(key)` give `p` the gradient 1. To port
-# `torch.normal(p, 1)`, write `lax.stop_gradient(p) + jax.random.normal(key)`.
+# `torch.normal(p, 1)`, write `lax.stop_gradient(p) + jax.random.normal(key)`; for this line too,
+# `jaxgrad.grad` returns `None` and `jax.grad` returns zeros. Where torch's zeros matter, as with
+# weight decay, add `0 * p`: then there is a path, and `jaxgrad.grad` returns zeros as well.
 
 # %% [markdown]
 # ## What an optimizer does with each

@@ -12,6 +12,7 @@ import torch
 import jaxgrad
 from benchmarks import growth, networks
 from parity_tests.audits import memory_growth
+from parity_tests.case import load
 from parity_tests.runner.settings import ROOT
 
 
@@ -198,8 +199,26 @@ def sums_with_a_draw(w):
     assert w.grad.tolist() == [1, 1]
     key = jax.random.key(0)
     assert jaxgrad.grad(lambda p: p + jax.random.normal(key))(0.5) == 1
-    stopped = jaxgrad.grad(lambda p: jax.lax.stop_gradient(p) + jax.random.normal(key))
-    assert stopped(0.5) is None
+
+
+def untransformed(w):
+    leaked = load()["mutation/leaked_activation"]
+    x = jnp.asarray(w.detach().numpy())[:, None]
+    shown = leaked.fun(w=x, x=x.T, **leaked.control)
+    assert shown["w"] is x and shown["twice"].shape == (1, 1)
+
+
+def a_port_of_normal(w):
+    key = jax.random.key(0)
+
+    def port(p):
+        return jax.lax.stop_gradient(p) + jax.random.normal(key)
+
+    assert jaxgrad.grad(port)(0.5) is None and jax.grad(port)(0.5) == 0
+    with_a_path = jaxgrad.grad(lambda p: 0 * p + port(p))(0.5)
+    assert with_a_path is not None and with_a_path == 0
+    torch.normal(w, 1.0).sum().backward()
+    assert w.grad.tolist() == [0, 0]
 
 
 def clipped_in_float32(w):
@@ -316,6 +335,7 @@ def means_of_micro_batches(w):
         ("optim", "must not be changed in place, and torch raises", changed_in_place),
         ("freezing", "leaves the last gradient there", frozen_with_a_gradient),
         ("mutation", "A graph that has saved nothing", nothing_saved),
+        ("mutation", "its row `w` has the parameter itself, not a gradient", untransformed),
         ("mutation", "Two losses that share a trunk", shared_trunk),
         ("backward", "On a detached value torch's `retain_grad()` raises", detached),
         ("clipping", "`optax.clip_by_global_norm` gives the same values", infinite_gradient),
@@ -332,6 +352,11 @@ def means_of_micro_batches(w):
         ("grad_modes", "is no substitute for it. Under `jit` all of them raise", conversions),
         ("none_or_zero", "because the results are booleans and integers", random_draws),
         ("none_or_zero", "A sum with a draw does have a path", sums_with_a_draw),
+        (
+            "none_or_zero",
+            "for this line too, `jaxgrad.grad` returns `None` and `jax.grad` returns zeros",
+            a_port_of_normal,
+        ),
         (
             "clipping",
             "so a gradient with the norm 40 at the bound 40 is not shortened (nor is 31",

@@ -47,6 +47,26 @@ def test_the_cpu_build_of_torch_is_named_under_install():
     assert "# one of these five" in commands[1] and len(commands) == 6
 
 
+def test_the_notebooks_are_installed_with_a_program_that_opens_them():
+    """The extra has no notebook program; the README and the course install and start the same."""
+    install = README.partition("\n## Install\n")[2].partition("\n## ")[0]
+    course = (ROOT / "docs" / "course.md").read_text()
+    command = 'pip install ".[notebooks]" jupyterlab'
+
+    assert command in install and command in course
+    assert "cd notebooks && jupyter lab" in install and "cd notebooks && jupyter lab" in course
+
+
+def test_the_picture_is_drawn_with_the_pinned_torch():
+    """The README says which torch drew its picture, and the picture has that version on it."""
+    (pin,) = re.findall(r"^torch==(\S+)", (ROOT / "constraints.txt").read_text(), re.MULTILINE)
+    minor = pin.rpartition(".")[0]
+    picture = (ROOT / "docs" / "_static" / "critic.svg").read_text()
+
+    assert f"({minor}, which ran the notebooks and drew the picture above)" in README
+    assert f"torch {pin}" in picture
+
+
 def test_the_first_example_says_what_it_needs():
     """A reader learns before the first program that it needs torch."""
     assert "install `.[torch]`, as below" in README.partition("```python\n")[0]

@@ -38,8 +38,8 @@ def _both_frameworks() -> Iterator[None]:
         if not any(words in str(error) for words in ("valid JAX type", "must be Tensor, not")):
             raise
         raise Advice(
-            "`loss` is called with tensors of torch and with arrays of JAX; use operators that both "
-            "have, such as `+`, `*` and `**`, and no function of one framework"
+            "`loss` is called with tensors of torch and with arrays of JAX; use operators that "
+            "both have, such as `+`, `*` and `**`, and no function of one framework"
         ) from error
 
 
