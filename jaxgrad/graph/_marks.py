@@ -13,6 +13,7 @@ from jaxgrad.graph._routes import Point
 CHAR, LINE_H = 8.0, 13.0  # of a bold word of 12 pixels
 _FAR = 120  # from a mark to its word
 _BEHIND = 60.0  # an edge between a mark and its word is as bad as so many pixels
+_OUTSIDE = 30.0  # a word that sticks out to the left of all boxes is as bad as so many pixels
 _OWN = 6.0  # the marked edge itself runs at the height of its mark
 
 
@@ -22,6 +23,7 @@ class Marks:
     def __init__(self, bounds: Rect, taken: Iterable[Rect]):
         self.bounds = bounds
         self.taken = list(taken)
+        self.left = min((rect.x for rect in self.taken), default=bounds.x)
         self.points: list[Point] = []
         self.strong: list[Point] = []  # those of the edges that are no outlines
 
@@ -37,6 +39,7 @@ class Marks:
             far = math.hypot(max(0.0, abs(right) - width / 2), max(0.0, abs(down) - LINE_H / 2))
             if (best is None or far < best[0]) and far >= 3 and self.free(spot):
                 far += _BEHIND if self.behind_an_edge((x, y), spot) else 0.0
+                far += _OUTSIDE if spot.x < self.left else 0.0
                 best = (far, spot) if best is None or far < best[0] else best
         if best is None:
             return None

@@ -49,3 +49,13 @@ def test_a_word_is_not_placed_behind_another_edge():
     assert spot is not None and not marks.behind_an_edge(anchor, spot)
     marks.strong = []  # an outline may be between them
     assert not marks.behind_an_edge(anchor, under)
+
+
+def test_a_word_does_not_stick_out_to_the_left_of_the_boxes():
+    """A place that begins at the left edge of the first box is taken before a nearer one."""
+    anchor, boxes = (60.0, 50.0), [Rect(40, 20, 40, 20)]
+    spot = Marks(BOUNDS, boxes).place([anchor], "stop_gradient")
+    further = Marks(BOUNDS, [boxes[0]._replace(x=0), boxes[0]]).place([anchor], "stop_gradient")
+
+    assert spot is not None and spot.x >= 40
+    assert further is not None and further.x < 40, "the negative control: the nearer place"
