@@ -204,7 +204,7 @@ def sums_with_a_draw(w):
 def untransformed(w):
     leaked = load()["mutation/leaked_activation"]
     x = jnp.asarray(w.detach().numpy())[:, None]
-    shown = leaked.fun(w=x, x=x.T, **leaked.control)
+    shown = leaked.fun(w=x, x=x.T, **(leaked.control or {}))
     assert shown["w"] is x and shown["twice"].shape == (1, 1)
 
 
