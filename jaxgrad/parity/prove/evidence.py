@@ -79,7 +79,7 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
     with clock("align"):
         alignments = aligned(drawn, jax_runs)
     notes = (*side.notes, *notes, *unmatched, *tables.notes(replaced, port.program, called))
-    notes += tuple(misnamed(port.weights)) + _own_state(model, port, called)
+    notes += tuple(misnamed(port.weights)) + _own_leaves(model, port, flow, called)
     waivers = as_waivers(request.accept)
     return Evidence(
         side, model, port, flow, trainable, drawn, jax_runs, alignments, notes, clock, waivers,
@@ -141,36 +141,55 @@ def _runs(
 
 
 def _returned(side: TorchSide, request: Request, params: Any) -> Returned:
-    """Return the leaves of params that the port returns as its new state."""
+    """Return the leaves of params that the port returns as its new state, or never reads."""
     try:
         program, _ = traced(as_function(request.fn, params), side, request)
     except ProofError:  # the trace after the weights are known raises it again
         return Returned()
     paths = program.param_paths
-    held = {paths[i] for path in program.state_paths for i in leaves_of(path, paths)}
+    unread = [path for i, path in enumerate(paths) if i not in _read(Flow(program))]
     if checks.may_return_state(len(side.outputs), program):
-        return Returned(
-            hint=". fn returns a pair: if it is (outputs, new_state), pass has_state=True"
-        )
-    return Returned(held)
+        hint = ". fn returns a pair: if it is (outputs, new_state), pass has_state=True"
+        return Returned(hint=hint, unread=unread)
+    held = {paths[i] for path in program.state_paths for i in leaves_of(path, paths)}
+    return Returned(held, unread=unread)
 
 
-def _own_state(model: JaxFunction, port: Port, called: str = "the port") -> tuple[str, ...]:
-    """Return the note on constant leaves of the port's state that hold no torch tensor."""
-    weights = port.weights
+def _read(flow: Flow) -> set[int | None]:
+    """Return the leaves on which an output depends."""
+    return {leaf_of(key) for key in flow.back((k for keys in flow.outputs for k in keys), set())}
+
+
+def _own_leaves(
+    model: JaxFunction, port: Port, flow: Flow, called: str = "the port"
+) -> tuple[str, ...]:
+    """Return the notes on leaves of the port that hold no torch tensor: its state, or unread."""
+    weights, read = port.weights, _read(flow)
     held = {i for i in range(len(weights.leaves)) if weights.names_of(i)}
-    names = [
-        path
-        for i, path in enumerate(weights.paths)
+    free = [
+        i
+        for i in range(len(weights.paths))
         if i not in held and np.issubdtype(weights.leaves[i].dtype, np.inexact)
     ]
-    if not names or not (model.trained or port.has_state):
-        return ()
-    more = f" and {len(names) - 4} more" if len(names) > 4 else ""
-    return (
-        f"{called}'s state {', '.join(names[:4])}{more} holds none of torch's tensors: it starts "
-        "with its own constant values",
-    )
+
+    def listed(leaves: Sequence[int]) -> str:
+        more = f" and {len(leaves) - 4} more" if len(leaves) > 4 else ""
+        return ", ".join(weights.paths[i] for i in leaves[:4]) + more
+
+    notes = []
+    state = [i for i in free if i in read] if model.trained or port.has_state else []
+    if state:
+        notes.append(
+            f"{called}'s state {listed(state)} holds none of torch's tensors: it starts with its "
+            "own constant values"
+        )
+    unread = [i for i in free if i not in read]
+    if unread:
+        notes.append(
+            f"{called}'s params hold {listed(unread)}, which torch does not have and on which no "
+            "output depends"
+        )
+    return tuple(notes)
 
 
 def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
@@ -178,8 +197,7 @@ def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
 
     Constants that are in the params but that the port recomputes (position tables) are excluded.
     """
-    ends = {key for keys in flow.outputs for key in keys}
-    used = {leaf_of(key) for key in flow.back(ends, set())}
+    used = _read(flow)
     return [
         name
         for name in port.weights.tensors

@@ -38,6 +38,7 @@ from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals
 from jaxgrad.parity.prove.record.lazy import replaced
+from jaxgrad.parity.prove.record.noise import sharing
 from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, Mistakes, TorchRun, Value
 from jaxgrad.parity.prove.wording import Difference
 
@@ -213,8 +214,10 @@ class Search:
             draws = self.evidence.draws
             copies = [self.evidence.port.values(draw, spots) for draw in draws] if spots else []
             xs = [np.asarray(run.values[k].data) for run in self._kept]
-            for spot, ys in zip(spots, zip(*copies, strict=True), strict=bool(copies)):
-                indices = reordering(xs, ys)
+            orders = [reordering(xs, ys) for ys in zip(*copies, strict=True)]
+            if value.op not in MOVES and None not in orders:
+                continue  # no call moves the elements: another computation gives them
+            for spot, indices in zip(spots, orders, strict=True):
                 if indices is not None:
                     yield trials.shuffled(self.run, k, indices, spot.key)
 
@@ -228,6 +231,22 @@ class Search:
             self.run if draw == self.draw else evidence.torch_side.run(given, **options)
             for draw, given in enumerate(evidence.draws)
         ]
+
+    def shared_masks(self) -> Iterator[Trial]:
+        """Yield the random masks of which the port draws one for several of torch's."""
+        injection = self.evidence.port.injection
+        noise = self.evidence.draws[self.draw].noise
+        shared = {
+            int(number): site.shape
+            for site, sources in zip(injection.sites, injection.sources, strict=True)
+            for number in sources.ravel()
+            if math.prod(site.shape) < noise[int(number)].drawn.size
+        }
+        calls = {noise[number].call for number in shared}
+        values = [i for i, value in enumerate(self.run.values) if value.call_number in calls]
+        if values:
+            number, shape = next(iter(shared.items()))
+            yield trials.shared_masks(values[0], noise[number], shape, tuple(shared.items()))
 
     def exchanged(self, starts: Sequence[int]) -> Iterator[Trial]:
         """Yield the exchanges of weights that calls around `starts` read."""
@@ -335,7 +354,7 @@ class Search:
         given = evidence.draws[draw] if isinstance(draw, int) else draw
         earlier = _joined(evidence.mistakes) if earlier is None else earlier
         if trial is not None:
-            given = _with_weights(given, trial)
+            given = _given(given, trial)
         options: dict[str, Any] = dict(forward=True, opened=evidence.opened)
         try:
             return evidence.torch_side.run(given, changes=(*earlier, *changes), **options)
@@ -513,7 +532,9 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     shuffled, swaps = search.shuffled(starts), search.exchanged(starts)
     first, then = map(search.all_trials, (starts, later))
     for trial in search.in_time(
-        itertools.chain(orders, tables, swaps, first, shuffled, then, operands)
+        itertools.chain(
+            search.shared_masks(), orders, tables, swaps, first, shuffled, then, operands
+        )
     ):
         tested = search.tested(trial)
         if tested is not None:
@@ -582,10 +603,12 @@ def _alike(one: Trial, other: Trial) -> bool:
     return (one.value, one.changed, one.row) == (other.value, other.changed, other.row)
 
 
-def _with_weights(draw: Draw, trial: Trial) -> Draw:
-    """Return a draw in which weights take each other's place, or are multiplied by a number."""
-    if not (trial.exchanged or trial.factors):
-        return draw
+def _given(draw: Draw, trial: Trial) -> Draw:
+    """Return a draw in which weights or random numbers are those of a mistake."""
+    noise = list(draw.noise)
+    for number, shape in trial.shared:
+        noise[number] = sharing(noise[number], shape)
+    draw = dataclasses.replace(draw, noise=noise)
     state = dict(draw.state)
     for a, b in trial.exchanged:
         state[a], state[b] = draw.state[b], draw.state[a]

@@ -269,16 +269,19 @@ _CHANGES = {"detach": _identity, "data": _identity, "embedding": _without_paddin
 
 
 def _ties(case: Case) -> Explanation | None:
-    """Give ties in `max` and `min` none of the gradient, or the whole gradient."""
+    """Give ties in `max`, `min` and `abs` none of the gradient, or the whole gradient."""
     for number, torchs in ((0.0, "none"), (2.0, "all")):
         kept, fixed = case.best([(gate,) for gate in case.ties], number)
         if kept:
             key = kept[0][0].path, 0
             name = case.evidence.port.program.equations[key[0]].primitive.name
             version = convention(case.evidence.torch_side.versions["torch"])
+            passes = f"torch {version} passes {torchs} of it"
             what = wording.Mutual(
-                f"the operands of {name}imum are equal in some elements: JAX passes half of the "
-                f"gradient to each, torch {version} passes {torchs} of it here"
+                f"the operand of abs is 0 in some elements: JAX passes the gradient there, {passes}"
+                if name == "abs"
+                else f"the operands of {name}imum are equal in some elements: JAX passes half of "
+                f"the gradient to each, {passes} here"
             )
             remedy = f'; `jaxgrad.parity.lint(..., torch="{version}")` names the remedy'
             tested = f"rerunning JAX with this change, {case.names(fixed)}"

@@ -16,6 +16,7 @@ from jaxgrad.parity.prove.causes.mistakes.table import results, variants
 from jaxgrad.parity.prove.causes.numbers import SAME, as_written
 from jaxgrad.parity.prove.edits import InTorch
 from jaxgrad.parity.prove.record.jax_side.program import Key
+from jaxgrad.parity.prove.record.noise import Noise
 from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, TorchRun, Value
 from jaxgrad.parity.prove.wording import TORCH, Difference, Multiple, Told
 
@@ -40,6 +41,8 @@ class Trial(NamedTuple):
     exchanged: tuple[tuple[str, str], ...] = ()  # weights that take each other's place
     general: int = 0  # as in `TorchCall`
     factors: tuple[tuple[str, float], ...] = ()  # of weights that are multiplied by a number
+    # Positions of random numbers that one mask of JAX holds for several -> the shape of the mask.
+    shared: tuple[tuple[int, tuple[int, ...]], ...] = ()
     changed: int = -1  # the value that the changed call computes, if this is not `value`
     key: Key | None = None  # the JAX value that the changed call then computes
     operand: bool = False  # whether the result is an operand of the call, which JAX has anyway
@@ -120,6 +123,26 @@ def scaled_weight(i: int, name: str, row: int, factor: float) -> Trial:
     )
     tested = "multiplying it in torch"
     return Trial(i, text, (), tested=tested, row=row, factors=((name, factor),))
+
+
+def shared_masks(
+    i: int, noise: Noise, shape: tuple[int, ...], shared: tuple[tuple[int, tuple[int, ...]], ...]
+) -> Trial:
+    """Return the trial in which torch draws one mask where JAX does.
+
+    Args:
+        i: The value that reads the first of these masks.
+        noise: torch's numbers.
+        shape: The shape of JAX's mask.
+        shared: The positions of all such numbers, and the shapes of JAX's masks.
+    """
+    one, each = list(shape), list(noise.drawn.shape)
+    mask = "the mask" if len(shared) == 1 else f"the first of {len(shared)} shared masks"
+    text = Told(
+        f"{mask} has the shape {one}, torch's has {each}",
+        f"{mask} has the shape {each}, JAX's has {one}",
+    )
+    return Trial(i, text, (), tested="rerunning torch with this change", shared=shared)
 
 
 def shuffled(run: TorchRun, i: int, indices: np.ndarray, key: Key) -> Trial:

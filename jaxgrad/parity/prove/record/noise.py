@@ -113,3 +113,15 @@ def shared(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
             first = x.reshape(own)[tuple(slice(m) for m in other)]
             return np.broadcast_to(first, other).reshape(shape)
     return None
+
+
+def sharing(noise: Noise, shape: tuple[int, ...]) -> Noise:
+    """Return the noise in which the numbers that an array of this shape holds stand for all."""
+
+    def repeated(x: np.ndarray) -> np.ndarray:
+        held = shared(x, shape)
+        return x if held is None else np.array(shared(held, x.shape))
+
+    return dataclasses.replace(
+        noise, drawn=repeated(noise.drawn), standard=repeated(noise.standard)
+    )

@@ -22,6 +22,7 @@ from jaxgrad.parity.prove.record.jax_side import lifting
 from jaxgrad.parity.prove.record.jax_side.port import is_rounded
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.record.torch_side.values import TorchRun
+from jaxgrad.parity.prove.text import counted
 
 
 _NEAR = 4 * float(np.finfo(np.float32).eps)  # relative to a table's largest number, in row 0
@@ -73,7 +74,7 @@ def notes(
     off = {name: x for name, x in replaced.items() if x[1]}
     if off:
         name, (table, most) = max(off.items(), key=lambda item: item[1][1])
-        others = f" and {len(off) - 1} more tables" if len(off) > 1 else ""
+        others = f" and {counted(len(off) - 1, 'more table')}" if len(off) > 1 else ""
         yield (
             f"torch holds {name}{others} in {_dtype(table)}, off by up to {most:.1g} from "
             f"{called}'s numbers; torch was given {called}'s numbers"

@@ -39,7 +39,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         wrong = [j for j in judged if j.verdict == "fail"]
         text = f"{len(wrong)} of {counted(len(judged), 'gradient')} differ"
         if draw:
-            text += " with redrawn weights, but not with the given ones"
+            text += " with redrawn weights and inputs, but not with the given ones"
         names = {j.name for j in wrong}
         causes = [x for x in ((why, *why.rest) if why is not None else ()) if x.fixed & names]
         findings = tuple(_finding(evidence, draw, wrong, cause) for cause in causes or [None])
@@ -50,7 +50,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     )  # fmt: skip
     if noisy is not None:
         text = f"{noisy[1].name}: rounding alone changes its gradient too much to compare"
-        text += " with redrawn weights" if noisy[0] else ""
+        text += " with redrawn weights and inputs" if noisy[0] else ""
         text += f" ({noisy[1].doubt}{evidence.amplified(noisy[0])})"
         return Judgement(Surface("gradients", "inconclusive", text, rows))
     largest = max((j.share for j in judged if j.verdict == "pass"), default=0.0)

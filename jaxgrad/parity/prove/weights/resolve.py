@@ -33,15 +33,15 @@ def weight_map(
     """Return the JAX params and the map from torch's weights to them.
 
     A constant leaf that holds state may be without a tensor: the port may start its state from
-    zeros where torch starts from ones.
+    zeros where torch starts from ones. So may a leaf that the port never reads.
 
     Args:
         side: The torch model.
         fn: The JAX model, as the user gave it.
         params: Its params.
         weights: The argument `weights=`.
-        returned: Function from params to the leaves that `fn` returns as its new state. It is
-            called if leaves are without a tensor.
+        returned: Function from params to what `fn` does with them. It is called if leaves are
+            without a tensor.
     """
     names = [name for name, x in side.state.items() if _is_floating(x)]
     tensors = Lazy(names, lambda name: np.asarray(side.state[name]))
@@ -60,12 +60,14 @@ def weight_map(
     else:
         mapped, missing, extra = infer(tensors, leaves, paths, side.names)
     fresh = [path for path in extra if not varies(leaves[paths.index(path)])]
-    found = Returned()
-    if fresh and model.trained is not None:
-        found = Returned(model.trained.state_of(paths))
-    elif fresh and returned is not None:
-        found = returned(params)
-    extra = [path for path in extra if path not in fresh or path not in found.paths]
+    found = returned(params) if extra and returned is not None else Returned()
+    if model.trained is not None:
+        found = found._replace(paths=model.trained.state_of(paths))
+    extra = [
+        path
+        for path in extra
+        if path not in found.unread and not (path in fresh and path in found.paths)
+    ]
     if extra:  # a weight that torch itself does not use needs no leaf
         trained = [n for n in missing if n in side.flags and not mapped.copy_of(n)]
         raise ProofError(_unmapped(mapped, missing, extra, sorted(trained)) + found.hint)
@@ -73,10 +75,11 @@ def weight_map(
 
 
 class Returned(NamedTuple):
-    """The leaves of params that the port returns as its new state, and advice to return them."""
+    """What the port does with its params: the leaves that it returns, and those it never reads."""
 
-    paths: Collection[str] = ()
-    hint: str = ""
+    paths: Collection[str] = ()  # of the leaves that it returns as its new state
+    hint: str = ""  # how to return them
+    unread: Collection[str] = ()  # of the leaves on which no output and no state depends
 
 
 def _by_converter(converter: Converter, tensors: Tensors) -> tuple[Any, WeightMap]:
@@ -112,7 +115,8 @@ def _by_converter(converter: Converter, tensors: Tensors) -> tuple[Any, WeightMa
         linear = [i for i in wrong if i not in error.leaves]
         kept += _linear(converter, linear, tensors) if linear else []
         rule = converter.rule(error.leaves, paths, others)
-    narrow = {i for i in wrong if actual[i].dtype not in (np.float64, np.complex128)}
+    computed = [i for i in wrong if not np.array_equal(leaves[i], actual[i])]
+    narrow = {i for i in computed if actual[i].dtype not in (np.float64, np.complex128)}
     exact = {p.leaf for p in kept if _is_dyadic(p.scale)} - set(rule.names if rule else ())
     if narrow - exact:
         raise ProofError(

@@ -68,7 +68,8 @@ def test_a_gradient_that_differs_on_the_second_draw_alone_is_judged_with_its_rou
     report = prove(NET, stopped_elsewhere, PARAMS, (X,))
 
     assert report.surfaces["forward"].verdict == "pass"
-    assert "with redrawn weights, but not with the given ones" in report.surfaces["gradients"].text
+    text = "with redrawn weights and inputs, but not with the given ones"
+    assert text in report.surfaces["gradients"].text
     assert (1, False, True) in runs
 
 
@@ -278,7 +279,7 @@ def test_a_port_that_differs_gets_torchs_exact_tables(monkeypatch, agrees, rerun
     kept = WeightMap((), (), {}, ())
     for name, result in {
         "weight_map": (None, kept), "as_function": "model", "traced": (program, ["traced"]),
-        "trainable_mask": None, "Flow": None, "_mapped": ["w"],
+        "trainable_mask": None, "Flow": None, "_own_leaves": (), "_mapped": ["w"],
         "aligned": (), "misnamed": ["swapped"],
     }.items():  # fmt: skip
         monkeypatch.setattr(evidences, name, note(name, result))
@@ -299,7 +300,7 @@ def test_a_port_that_differs_gets_torchs_exact_tables(monkeypatch, agrees, rerun
 
     assert calls["watch"] == runs and [run.outputs for run in found.jax_runs] == [["d0"], ["d1"]]
     assert calls["drawn"] == [(["w"], ("x",))] and found.port.program.numbers == [0.0]
-    assert calls["inject"][0][1:] == ("d0", "distance 0", "the port")
+    assert calls["inject"][0][1:] == (drawn[0], "the port")
     numbered = dataclasses.replace(program, numbers=[0.0])
     assert calls["same_outputs"] == [("o0", numbered, ["d0"])]
     assert calls["replace"][0][0]["t"] is ONES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Iterator
 from typing import Any, TypeGuard
 
 import torch
@@ -12,7 +13,7 @@ from torch.nn import functional
 
 from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE, NUMBER, Mistakes, TorchCall, tensors
 from jaxgrad.parity.prove.edits import InTorch
-from jaxgrad.parity.prove.wording import InJax, Missing, Multiple, Mutual, Setting, Told
+from jaxgrad.parity.prove.wording import Difference, InJax, Missing, Multiple, Mutual, Setting, Told
 
 
 ACTIVATIONS = (
@@ -187,6 +188,25 @@ def masked(call: TorchCall) -> Mistakes:
             shifted = mask.clone()
             shifted[..., :-1] = mask[..., 1:]
             yield call.called(InJax("the mask is shifted by one key"), x, shifted, *value)
+        for text, other in _tiled(mask):
+            yield call.called(text, x, other, *value)
+
+
+def _tiled(mask: Tensor) -> Iterator[tuple[Difference, Tensor]]:
+    """Yield a mask that is tiled along an axis where its elements are repeated, or the reverse."""
+    for axis, n in enumerate(mask.shape):
+        for count in range(2, n // 2 + 1):
+            if n % count or (mask == mask.narrow(axis, 0, 1)).all():
+                continue
+            split = mask.unflatten(axis, (count, n // count))
+            other = split.transpose(axis, axis + 1).flatten(axis, axis + 1)
+            texts = (
+                f"the mask is tiled along axis {axis}, {{}} repeats each element",
+                f"each element of the mask is repeated along axis {axis}, {{}} tiles them",
+            )
+            for constant, (own, theirs) in ((axis + 1, texts), (axis, texts[::-1])):
+                if (split == split.narrow(constant, 0, 1)).all():
+                    yield Told(own.format("torch"), theirs.format("JAX")), other
 
 
 def chosen(call: TorchCall) -> Mistakes:
@@ -300,7 +320,7 @@ def inverted(call: TorchCall) -> Mistakes:
         if len(numbers) == 2:
             turned = torch.where(mask == numbers[0], *numbers.flip(0))
             args = [turned if k == n else x for k, x in enumerate(call.args)]
-            yield call.called(Mutual(f"the mask in {call.op} is inverted"), *args, **call.kwargs)
+            yield call.called(Mutual("the mask is inverted"), *args, **call.kwargs)
 
 
 def left_out(call: TorchCall) -> Mistakes:

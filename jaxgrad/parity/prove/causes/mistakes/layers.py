@@ -222,7 +222,6 @@ def dropout(call: TorchCall) -> Mistakes:
             f"values that are kept are divided by 1 - {rate:g}, JAX does not divide them",
         )
         yield call.then(text, lambda y: y * (1 - rate))
-        yield from _shared_masks(call)
 
 
 def _rates(numbers: Sequence[float]) -> list[float]:
@@ -233,26 +232,6 @@ def _rates(numbers: Sequence[float]) -> list[float]:
     shares = [1 / x if x > 1 else x for x in numbers if x > 0]
     rates = [round(p, 12) for share in shares for p in (share, 1 - share)]
     return [p for p in dict.fromkeys(rates) if 0 < p < 1]
-
-
-def _shared_masks(call: TorchCall) -> Mistakes:
-    """Draw a mask once for all elements of one axis, or of all axes but the first."""
-    x, *rest = call.args
-    axes = range(x.ndim)
-    for shared in dict.fromkeys([*((axis,) for axis in axes), tuple(axes[1:])]):
-        shape = [1 if axis in shared else n for axis, n in enumerate(x.shape)]
-
-        def mask(y: Tensor, *args: Any, shape: list[int] = shape, **kwargs: Any) -> Tensor:
-            whole = call.func(torch.ones_like(y), *args, **kwargs)
-            return y * whole[tuple(slice(n) for n in shape)]
-
-        if shape != list(x.shape):
-            own = list(x.shape)
-            text = Told(
-                f"the mask has the shape {shape}, torch's has {own}",
-                f"the mask has the shape {own}, JAX's has {shape}",
-            )
-            yield call.by(text, mask, x, *rest)._replace(kwargs=call.kwargs)
 
 
 def bag(call: TorchCall) -> Mistakes:

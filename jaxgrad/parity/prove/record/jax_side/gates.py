@@ -53,11 +53,14 @@ def stops(flow: Flow) -> list[Gate]:
 
 
 def ties(flow: Flow) -> list[Gate]:
-    """Return the operands of `max` and `min`, whose gradients at a tie are a convention."""
+    """Return the operands of `max`, `min` and `abs`, whose gradients at a tie are a convention.
+
+    That of `abs` is at 0, where its operand is equal to its negative.
+    """
     return [
         Gate(path, k, "tie")
         for path, eqn in flow.program.equations.items()
-        if eqn.primitive.name in ("max", "min") and path not in flow.program.closed
+        if eqn.primitive.name in ("max", "min", "abs") and path not in flow.program.closed
         for k, operand in enumerate(eqn.invars)
         if is_inexact(operand) and abstract(operand).shape == abstract(eqn.outvars[0]).shape
     ]
@@ -264,7 +267,8 @@ def _openable(port: Port, draw: Draw, gates: Sequence[Gate]) -> list[Gate]:
 def _scale(gate: Gate, ins: Sequence[Any], number: Any) -> Any:
     if gate.kind == "use":
         return number
-    x, y = ins[gate.operand], ins[1 - gate.operand]
+    x = ins[gate.operand]
+    y = ins[1 - gate.operand] if len(ins) > 1 else -x
     return jnp.where(x == y, number, 1.0)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jaxgrad.parity.prove.record.torch_side.side import Drawn
 
 _SAME = 1e-9  # the sum of the differences of outputs that agree
+_CLEARLY = 2.0  # times as far are outputs that are clearly not as near
 _MOST = 3  # source lines that are tried one by one; with more, all or none are reflected
 
 
@@ -91,7 +92,8 @@ def _nearest(port: Port, injection: Injection, drawn: Drawn) -> tuple[Injection,
 
     counts = [occurring(choice) for choice, _ in tried]
     best = [pair for pair, n in zip(tried, counts, strict=True) if n == max(counts)]
-    return min(best, key=lambda pair: pair[1])
+    nearest = min(best, key=lambda pair: pair[1])
+    return nearest if _CLEARLY * nearest[1] < best[0][1] else best[0]  # the most usual one
 
 
 def _choices(injection: Injection) -> Iterator[tuple[tuple[tuple[str, ...], ...], bool]]:

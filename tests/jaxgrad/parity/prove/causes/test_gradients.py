@@ -206,6 +206,32 @@ def test_the_gradient_at_a_tie_is_named():
     assert cause in first.cause and f'lint(..., torch="{version}")` names the remedy' in first.cause
 
 
+def test_the_slope_of_abs_at_zero_is_named():
+    """JAX's abs has the slope 1 at 0 and torch's 0, also where torch computes its operand twice."""
+
+    class Sparse(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.head = nn.Linear(3, 4), nn.Linear(4, 1)
+            nn.init.zeros_(self.head.weight)
+            nn.init.zeros_(self.head.bias)
+
+        def forward(self, x):
+            h = torch.tanh(self.a(x))
+            return (self.head(h) - 1).square().mean() + 0.1 * self.head(h).abs().mean()
+
+    def port(p: Any, x: Any) -> Any:
+        h = jnp.tanh(x @ p["a.weight"].T + p["a.bias"])
+        y = h @ p["head.weight"].T + p["head.bias"]
+        return ((y - 1) ** 2).mean() + 0.1 * jnp.abs(y).mean()
+
+    module = Sparse()
+    first = prove(module, port, arrays(module), (draw(5, 3),)).first
+    assert first is not None and first.tested
+    assert "(abs)" in first.jax
+    assert f"torch {convention()} passes none of it" in first.cause
+
+
 def test_the_padding_of_an_embedding_is_named():
     """Torch gives `padding_idx` no gradient; the port gives it one."""
     torch.manual_seed(0)

@@ -186,7 +186,7 @@ def test_gradients_that_differ_are_counted_on_their_draw(draw):
     result = judge(*(wrong if draw == 0 else [judged("v")]), second=wrong, draw=draw)
     (finding,) = result.surface.findings
 
-    elsewhere = " with redrawn weights, but not with the given ones" if draw else ""
+    elsewhere = " with redrawn weights and inputs, but not with the given ones" if draw else ""
     assert result.surface.text == f"1 of 3 gradients differ{elsewhere}"
     assert (finding.torch, finding.jax) == ("w", "leaf w")
     assert finding.text == "the gradient is off by 0.25 (relative to its scale)"
@@ -198,7 +198,7 @@ def test_a_gradient_that_rounding_changes_is_inconclusive():
     assert result.surface.verdict == "inconclusive"
     second = judge(judged("v"), second=[judged("v", "inconclusive")])
     assert second.surface.verdict == "inconclusive"
-    assert "too much to compare with redrawn weights (by up to" in second.surface.text
+    assert "too much to compare with redrawn weights and inputs (by up to" in second.surface.text
     assert second.surface.text.endswith("; on draw 1)")
     doubt = judged("w", "inconclusive").doubt
     assert result.surface.text == (

@@ -286,4 +286,28 @@ def test_a_constant_leaf_of_the_state_needs_no_tensor():
     params["sum"] = np.arange(4.0)
     with pytest.raises(ProofError, match="'sum'"):
         weight_map(side, lambda params, x: x, params, None, returned)
-    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("leaf", [np.zeros(3, np.float32), np.arange(3, dtype=np.float32)])
+@pytest.mark.parametrize("converted", [False, True])
+def test_a_leaf_that_the_port_never_reads_needs_no_tensor(leaf, converted):
+    """A flax module may declare a parameter that torch creates only if it is used."""
+    module = nn.Linear(4, 3)
+    own = {name: x.detach().numpy() for name, x in module.state_dict().items()}
+
+    def port(p: Any, x: Any) -> Any:
+        return x @ p["weight"].T + p["bias"]
+
+    params: Any = None if converted else own | {"mask": leaf}
+    weights = (lambda state: dict(state) | {"mask": leaf}) if converted else None
+    report = prove(module, port, params, (np.ones((2, 4), np.float32),), weights=weights)
+    assert report.verdict == "pass", report
+    text = "the port's params hold mask, which torch does not have and on which no output depends"
+    assert text in report.notes
+
+    def reads(p: Any, x: Any) -> Any:
+        return port(p, x) + p["mask"]
+
+    read = prove(module, reads, params, (np.ones((2, 4), np.float32),), weights=weights)
+    assert text not in read.notes
+    assert (read.verdict == "pass") == (converted and not leaf.any()), read

@@ -342,10 +342,22 @@ def test_a_mask_that_is_added_or_multiplied_is_inverted():
     kept = torch.tensor([[-1e9, -1e9, 0.0, -1e9]])
     check(
         tried(general.inverted, torch.add, SQUARE, mask),
-        {"the mask in add is inverted": SQUARE + kept},
+        {"the mask is inverted": SQUARE + kept},
     )
     assert not tried(general.inverted, torch.add, SQUARE, SQUARE)
     assert not tried(general.inverted, torch.mul, SQUARE, 2.0)
+
+
+def test_the_blocks_of_a_mask_take_turns():
+    """A tiled mask stands for a repeated one, along an axis whose length is a product."""
+    mask = torch.tensor([[True, False]]).repeat_interleave(2, 1)
+    x = draw(3, 4)
+    named = {
+        call.difference.of_jax: call
+        for call in tried(general.masked, torch.masked_fill, x, mask, 0.0)
+    }
+    call = named["the mask is tiled along axis 1, torch repeats each element"]
+    check([call], {call.difference.of_jax: x.masked_fill(mask[:, [0, 2, 1, 3]], 0.0)})
 
 
 def test_the_mask_of_masked_elements_is_a_tensor():
