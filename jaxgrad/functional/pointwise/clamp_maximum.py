@@ -333,3 +333,14 @@ def _first_fmin(x: Array, y: Array) -> Array:
 def passing_floor(x: Array, *, eps: float) -> Array:
     """Return `maximum(x, eps)`, with the gradient of the identity."""
     return jnp.maximum(x, eps)
+
+
+# A change of torch, and kernels with equal values that have the gradients since it and before it.
+KERNELS = (
+    (BOUND_OF_CLAMP, _clamp, _full_clamp),
+    (BOUND_OF_CLAMP, _clamp_by_arrays, _full_clamp),
+    (BOUND_OF_CLAMP, _clamp_min, _full_clamp_min),
+    (BOUND_OF_CLAMP, _clamp_max, _full_clamp_max),
+    (TIES_OF_FMAX, _fmax, _first_fmax),
+    (TIES_OF_FMAX, _fmin, _first_fmin),
+)

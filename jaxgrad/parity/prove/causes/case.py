@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from jaxgrad._core.torch_versions import convention
 from jaxgrad.parity.prove.causes import numbers, straight_through
 from jaxgrad.parity.prove.causes.acceptance import Compared, compared, range_of, refusal
 from jaxgrad.parity.prove.causes.straight_through import STOPS
@@ -111,12 +112,15 @@ class Case:
         self.stops = gates.stops(flow)[:MOST]
         self.uses = gates.uses(flow, [*leaves, *values])[: 2 * MOST]
         self.ties = gates.ties(flow)[:MOST]
+        self.version = convention(evidence.torch_side.versions["torch"])
+        self.versions = gates.versions(flow, self.version)[:MOST]
         self.repeated = gates.repeated(flow)[:MOST]
         self.straight = self._straight()
         self.unbounded = gates.unbounded(flow)[: 2 * MOST] if self.not_finite else []
         merged = [gate for group in self.repeated for gate in group]
         passing = [gate for group in self.straight.values() for gate in group]
-        chosen = [*self.stops, *self.uses, *self.ties, *merged, *passing, *self.unbounded]
+        chosen = [*self.stops, *self.uses, *self.ties, *self.versions, *merged, *passing]
+        chosen += self.unbounded
         slots = evidence.slots
         self.gated = Gated(port, chosen, slots).differentiable(evidence.draws[draw])
         self.stops = [gate for gate in self.stops if gate in self.gated.gates]

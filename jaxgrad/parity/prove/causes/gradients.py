@@ -1,8 +1,9 @@
 """Explain wrong gradients: rerun JAX or torch with one part of the backward pass changed.
 
 A hypothesis is a stop_gradient that JAX has and torch does not, a use through which torch stops the
-gradient and JAX does not, a `detach` of torch, a convention at ties, or one of `hook_causes`. It is
-reported only if the gradients agree after the change, on every draw.
+gradient and JAX does not, a `detach` of torch, a convention at ties, an operator that follows
+another version of torch, or one of `hook_causes`. It is reported only if the gradients agree after
+the change, on every draw.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from jaxgrad.parity.prove.causes import hooks as hook_causes
 from jaxgrad.parity.prove.causes import infinite_derivatives, straight_through
 from jaxgrad.parity.prove.causes.case import Case, Explanation
 from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.record.jax_side import gates
 from jaxgrad.parity.prove.record.jax_side.gates import Gate
 from jaxgrad.parity.prove.record.torch_side.values import Change, Value
 from jaxgrad.parity.prove.wording import TORCH
@@ -64,12 +66,12 @@ def _chosen(case: Case) -> Explanation | None:
     hook = hook_causes.repeated(case)
     if hook is not None and hook.complete:
         return hook
-    use, tie = _missing_stops(case), _ties(case)
+    use, tie, version = _missing_stops(case), _ties(case), _versions(case)
     detach = _straight(case) or (_in_torch(case) if case.evidence.rerunnable else None)
     if detach is not None and use is not None and detach.fixed >= use.fixed:
         use = _paired(detach, use, case.evidence.reference)
     hooks = hook_causes.in_torch(case) if case.evidence.rerunnable else []
-    found = [x for x in (stop, hook, *hooks, use or detach, tie) if x is not None]
+    found = [x for x in (stop, hook, *hooks, use or detach, tie, version) if x is not None]
     return max(found, key=lambda x: (x.complete, len(x.fixed)), default=None)
 
 
@@ -290,3 +292,27 @@ def _ties(case: Case) -> Explanation | None:
             settings = dict.fromkeys(gates_, number)
             return Explanation(text, fixed, fixed == case.wrong, key, settings=settings)
     return None
+
+
+def _versions(case: Case) -> Explanation | None:
+    """Give operators of `jaxgrad.functional` the gradients of the version of torch that ran."""
+    kept, fixed = case.best([(gate,) for gate in case.versions], 1.0)
+    if not kept:
+        return None
+    operators = [gate for group in kept for gate in group]
+    paths = [gate.path for gate in operators]
+    equations = case.evidence.port.program.equations
+    known = [x for x in (gates.changed(equations[path]) for path in paths) if x is not None]
+    lines = list(dict.fromkeys(source.short_line(equations[path]) for path in paths))
+    change, newer, _ = known[0]
+    since = f"since torch {change.since}, {change.now}"
+    then = f"before torch {change.since}, {change.before}" if newer else since
+    what = wording.Mutual(
+        f"jaxgrad.functional follows {'a newer' if newer else 'an older'} torch at "
+        f"{' and '.join(lines[:3])} than torch {case.version}, which ran the module: {then}"
+    )
+    tested = f"rerunning JAX with the gradients of torch {case.version}, {case.names(fixed)}"
+    remedy = f'; write `jaxgrad.functional.at("{case.version}")` there'
+    text = wording.Rerun(what, tested, remedy).says(case.evidence.reference)
+    settings = dict.fromkeys(operators, 1.0)
+    return Explanation(text, fixed, fixed == case.wrong, (paths[0], 0), settings=settings)

@@ -15,7 +15,7 @@ from jaxgrad.parity.prove.locate import quotes
 from jaxgrad.parity.prove.record.adapters import ProofError
 from jaxgrad.parity.prove.record.jax_side.flow import place
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
-from jaxgrad.parity.prove.text import counted
+from jaxgrad.parity.prove.text import counted, differing
 
 
 def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
@@ -37,7 +37,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         )
     if draw is not None:
         wrong = [j for j in judged if j.verdict == "fail"]
-        text = f"{len(wrong)} of {counted(len(judged), 'gradient')} differ"
+        text = differing(len(wrong), len(judged), "gradient")
         if draw:
             text += " with redrawn weights and inputs, but not with the given ones"
         names = {j.name for j in wrong}

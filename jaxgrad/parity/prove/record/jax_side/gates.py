@@ -15,7 +15,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from jaxgrad._core import source
 from jaxgrad._core.jaxpr import Path, abstract, is_inexact
+from jaxgrad._core.torch_versions import Change
+from jaxgrad.functional.pointwise.clamp_maximum import KERNELS
 from jaxgrad.parity import maxima
 from jaxgrad.parity.compiling import quick_jit
 from jaxgrad.parity.prove.record.jax_side import evaluation, lifting
@@ -34,7 +37,8 @@ class Gate(NamedTuple):
     # "tie": scale the cotangent of an operand where it equals the other operand; "finite": drop the
     # elements of an operand's cotangent that are NaN or infinite; "merge": use the result of
     # `first`, the same hook or custom rule on the same value; "straight": give the cotangent of the
-    # equation's result to the result `operand` of `first`, or to a leaf, instead of its operands
+    # equation's result to the result `operand` of `first`, or to a leaf, instead of its operands;
+    # "version": use the gradient of the other versions of torch
     first: Path = ()
 
 
@@ -64,6 +68,34 @@ def ties(flow: Flow) -> list[Gate]:
         for k, operand in enumerate(eqn.invars)
         if is_inexact(operand) and abstract(operand).shape == abstract(eqn.outvars[0]).shape
     ]
+
+
+def versions(flow: Flow, torch: str) -> list[Gate]:
+    """Return the operators of `jaxgrad.functional` with a gradient of other versions of torch."""
+    found = []
+    for path, eqn in flow.program.equations.items():
+        known = None if path in flow.program.closed else changed(eqn)
+        if known is not None and known.newer != known.change.holds(torch):
+            found.append(Gate(path, 0, "version"))
+    return found
+
+
+class Changed(NamedTuple):
+    """An operator of `jaxgrad.functional` whose gradient depends on the version of torch."""
+
+    change: Change
+    newer: bool  # whether it has the gradient since the change
+    other: Callable[..., Any]  # the operator with the other gradient
+
+
+def changed(eqn: Any) -> Changed | None:
+    """Return what is known of an equation that is such an operator, else None."""
+    name = source.own_operator(eqn) if eqn.primitive.name == "custom_jvp_call" else ""
+    for change, since, before in KERNELS:
+        if name in (since.__name__, before.__name__):
+            newer = name == since.__name__
+            return Changed(change, newer, before if newer else since)
+    return None
 
 
 def unbounded(flow: Flow) -> list[Gate]:
@@ -137,7 +169,7 @@ class Gated:
         Args:
             draw: Random weights and inputs.
             settings: 0 closes a use. 1 opens a stop_gradient, drops the elements that are not
-                finite, merges hooks, or passes a gradient straight through.
+                finite, merges hooks, passes a gradient straight through, or changes the version.
             slots: Values whose cotangents are returned too; by default those of this object.
         """
         differentiate = self._opened if self._shows_maximum(settings) else self._differentiate
@@ -229,6 +261,8 @@ class Gated:
                 for n, gate in placed.get(path, ()):
                     if gate.kind == "stop":
                         outs = [jnp.where(numbers[n] > 0, ins[0], outs[0])]
+                    elif gate.kind == "version" and (known := changed(eqn)) is not None:
+                        outs = [jnp.where(numbers[n] > 0, known.other(*gated), outs[0])]
                     elif gate.kind == "merge":
                         pairs = zip(shared[gate.first], outs, strict=True)
                         outs = [jnp.where(numbers[n] > 0, x, y) for x, y in pairs]

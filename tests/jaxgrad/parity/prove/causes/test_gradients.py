@@ -12,7 +12,7 @@ from torch import nn
 from torch.nn import functional
 
 import jaxgrad.functional
-from jaxgrad._core.torch_versions import convention
+from jaxgrad._core.torch_versions import BOUND_OF_CLAMP, NEWEST, convention
 from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove.causes import gradients as gradient_causes
 from parity_tests.case import identity
@@ -460,6 +460,47 @@ def test_ties_get_all_of_the_gradient(largest):
     assert (
         f"torch {version} passes all of it here (rerunning JAX with this change, all gradients"
         in first.cause
+    )
+
+
+@pytest.mark.parametrize("name", ["clamp", "clamp_by_arrays", "hinge_embedding_loss", "fmin"])
+def test_an_operator_of_another_version_of_torch_is_named(name):
+    """A port that follows another version than the installed one: the report says which to use."""
+
+    def loss(operators: Any, x: Any, ones: Any) -> Any:
+        if name == "clamp":
+            return (operators.clamp(x, -1.0, 0.0) * 2).sum()
+        if name == "clamp_by_arrays":
+            return (operators.clamp(x, -ones, 0 * ones) * 2).sum()
+        if name == "fmin":
+            return (operators.fmin(x, 0 * ones) * 2).sum()
+        return operators.hinge_embedding_loss(x + 1, -ones)
+
+    class Module(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.x = nn.Parameter(torch.tensor([0.0, -0.5, -2.0, 3.0]))
+
+        def forward(self):
+            operators = functional if "loss" in name else torch
+            return loss(operators, self.x, torch.ones(4))
+
+    version = convention()
+    newer = not BOUND_OF_CLAMP.holds(version)
+    wrong = jaxgrad.functional.at(NEWEST if newer else "2.13")
+    right = jaxgrad.functional.at(version)
+    module = Module()
+    prove(module, lambda p: loss(right, p["x"], jnp.ones(4)), arrays(module), ()).check()
+    report = prove(module, lambda p: loss(wrong, p["x"], jnp.ones(4)), arrays(module), ())
+
+    first = report.first
+    assert first is not None and first.tested, str(report)
+    follows = f"jaxgrad.functional follows {'a newer' if newer else 'an older'} torch at "
+    assert first.cause.startswith(f"{follows}test_gradients.py:"), str(report)
+    assert f" than torch {version}, which ran the module: " in first.cause
+    assert (
+        f"(rerunning JAX with the gradients of torch {version}, all gradients agree); write "
+        f'`jaxgrad.functional.at("{version}")` there' in first.cause
     )
 
 

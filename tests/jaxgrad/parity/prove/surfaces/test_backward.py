@@ -171,6 +171,7 @@ def test_one_cotangent_is_written_in_the_singular():
     compared = "1 intermediate cotangent not compared, because no gradient differs"
     assert right.surfaces["backward"].text == compared, str(right)
     assert wrong.surfaces["backward"].text == "1 intermediate cotangent agrees", str(wrong)
+    assert wrong.surfaces["gradients"].text == "1 of 1 gradient differs"
 
 
 def value(op: str = "add", *inputs: int, weights: Any = (), cotangent: Any = X) -> Value:

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 from jax import lax
 
+from jaxgrad import functional
+from jaxgrad.functional.pointwise.clamp_maximum import KERNELS
+from jaxgrad.parity.lint.rules import RULES
 from jaxgrad.parity.prove.record.jax_side import gates
 from jaxgrad.parity.prove.record.jax_side import program as jax_program
 from jaxgrad.parity.prove.record.jax_side.flow import Flow, leaf_key
@@ -57,6 +60,30 @@ def test_a_stop_gradient_can_be_opened(wrap):
     assert len(chosen) == 1
     np.testing.assert_allclose(gradient(port, chosen, {}), X)
     np.testing.assert_allclose(gradient(port, chosen, {chosen[0]: 1.0}), 2 * X)
+
+
+@pytest.mark.parametrize(("written", "torch"), [("2.13", "2.15"), ("2.15", "2.13")])
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit], ids=["eager", "jit"])
+def test_an_operator_can_follow_another_version_of_torch(wrap, written, torch):
+    """An operator gets the gradient that it has in the other version, and keeps its value."""
+    port = OneLeaf(wrap(lambda x: functional.at(written).clamp(x, 0.0, 1.0)))
+    chosen = gates.versions(port.flow, torch)
+    jacobians = [jax.jacobian(lambda x, v=v: functional.at(v).clamp(x, 0.0, 1.0))(X).sum(0)
+                 for v in (written, torch)]  # fmt: skip
+
+    assert gates.versions(port.flow, written) == []
+    assert [gate.kind for gate in chosen] == ["version"]
+    np.testing.assert_array_equal(gradient(port, chosen, {}), jacobians[0])
+    np.testing.assert_array_equal(gradient(port, chosen, {chosen[0]: 1.0}), jacobians[1])
+    assert np.any(jacobians[0] != jacobians[1])
+
+
+def test_every_kernel_that_lint_knows_in_two_versions_has_a_gate():
+    """`lint` and `prove` recognize the same operators of other versions, by kernel."""
+    kernels = {f.__name__ for _, since, before in KERNELS for f in (since, before)}
+    of_lint = {name.partition(".")[2] for name in RULES if name.startswith("functional._")}
+
+    assert of_lint | {"_clamp_by_arrays"} == kernels
 
 
 def test_a_stop_gradient_that_hides_a_value_without_derivative_stays_closed():
