@@ -137,6 +137,8 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
         return Folded(None) if found is None else child(value, name)
     static = inspect.getattr_static(kind, name, None)
     if isinstance(static, property):
+        if name in getattr(module, "parametrizations", ()) and _is_layer(value, scope):
+            return _computed(value, name, scope)
         if static.fget is None:
             raise scope.refuse(f"the property {name!r} cannot be read", node)
         return scope.run.call(Method(static.fget, None, value), [], {}, scope, node)
@@ -148,6 +150,18 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
         return _own(value, name, found, scope)
     is_set = scope.run.settings.was_set(module, name)  # by the forward pass itself
     return constant_value(found, name, scope, value, "" if is_set else _source(module, scope))
+
+
+def _is_layer(value: Module, scope: Scope) -> bool:
+    classes = scope.run.classes
+    return classes is not None and value.path != "" and classes.is_layer(value.real)
+
+
+def _computed(value: Module, name: str, scope: Scope) -> Tensor:
+    """Return the parameter that a layer of `jaxgrad.nnx` computes at each use, as torch's does."""
+    module: nn.Module = value.real
+    scope.run.used |= {f"{value.path}.{path}" for path, _ in module.named_parameters()}
+    return Tensor(getattr(module, name), syntax.attribute(code_of(value), name))
 
 
 def _note_read(owner: Any, name: str, scope: Scope) -> None:

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from flax import nnx
 from torch import nn
+from torch.nn.utils import parametrize
+from torch.nn.utils.parametrizations import _WeightNorm
 
 import jaxgrad.nnx
 from jaxgrad.nnx.loading import named_variables
@@ -37,9 +39,11 @@ def is_layer(module: nn.Module) -> bool:
 
     Layers without parameters, buffers and draws are written as functions, which is shorter.
     """
-    kind = type(module)
+    kind = _class_of(module)
     if getattr(nn, kind.__name__, None) is not kind or getattr(module, "inplace", False):
         return False
+    if is_weight_normed(module):
+        return True
     if not hasattr(jaxgrad.nnx, kind.__name__) or _AS_FUNCTIONS.fullmatch(kind.__name__):
         return False
     made = _made(kind.__name__, _key(module))
@@ -53,9 +57,53 @@ def is_layer(module: nn.Module) -> bool:
     return own == {name: tuple(x.shape) for name, x in module.state_dict().items()}
 
 
+def is_weight_normed(module: nn.Module) -> bool:
+    """Return whether a layer of torch's has `weight_norm` of its parameters and nothing else."""
+    normed = _weight_norms(module)
+    kind = _class_of(module)
+    if not normed or getattr(nn, kind.__name__, None) is not kind:
+        return False
+    if not hasattr(jaxgrad.nnx, kind.__name__) or kind.__name__ in _TRANSFORMERS:
+        return False
+    made = _made(kind.__name__, _key(module))
+    own = {name for name, _ in named_variables(made)} if made is not None else set()
+    plain = {name for name, _ in module.named_parameters() if "." not in name}
+    return own == plain | set(normed) and not list(module.buffers())
+
+
+def _weight_norms(module: nn.Module) -> dict[str, int | None]:
+    """Return the dim of the `weight_norm` of each parameter; {} if another change is among them.
+
+    torch stores a dim of None, the norm of the whole tensor, as -1.
+    """
+    if not parametrize.is_parametrized(module):
+        return {}
+    lists: Any = module.parametrizations
+    norms = {name: list(items) for name, items in lists.items()}
+    if not all([type(x) for x in items] == [_WeightNorm] for items in norms.values()):
+        return {}
+    dims = {name: items[0].dim for name, items in norms.items()}
+    return {name: None if dim == -1 else dim for name, dim in dims.items()}
+
+
+def _class_of(module: nn.Module) -> type[nn.Module]:
+    """Return torch's class of a module, which `weight_norm` replaces with a subclass."""
+    return type(module).__mro__[1] if _weight_norms(module) else type(module)
+
+
 def construction(module: nn.Module) -> ast.Call:
     """Return the call that makes the layer, with every setting; see `shortened`."""
-    kind = type(module).__name__
+    call = _plain_construction(module)
+    for name, dim in _weight_norms(module).items():
+        settings = {"module": call, "name": syntax.constant(name), "dim": syntax.literal(dim)}
+        call = syntax.call("weight_norm")
+        call.keywords = [ast.keyword(argument, code) for argument, code in settings.items()]
+        call.__dict__["layer"] = "weight_norm"
+    return call
+
+
+def _plain_construction(module: nn.Module) -> ast.Call:
+    kind = _class_of(module).__name__
     call = syntax.call(kind)
     for name, value in _settings(module).items():
         code = syntax.literal(_short(name, value))
@@ -73,7 +121,7 @@ def construction(module: nn.Module) -> ast.Call:
 
 def draws(module: nn.Module) -> bool:
     """Return whether a layer draws numbers when it is called in train mode."""
-    made = _made(type(module).__name__, _key(module))
+    made = _made(_class_of(module).__name__, _key(module))
     return made is not None and any(hasattr(m, "rngs") for _, m in nnx.iter_modules(made))
 
 
@@ -124,7 +172,7 @@ def _made(kind: str, settings: tuple[tuple[str, Any], ...], *, keys: bool = True
 
 def _settings(module: nn.Module) -> dict[str, Any]:
     """Return the arguments of the layer, from torch's attributes of the same names."""
-    name = type(module).__name__
+    name = _class_of(module).__name__
     if name in _TRANSFORMERS:
         return _TRANSFORMERS[name](module)
     found: dict[str, Any] = {}
@@ -203,8 +251,10 @@ def _alike(one: nn.Module, other: nn.Module) -> bool:
 
 
 def _parameters(kind: str) -> dict[str, inspect.Parameter]:
-    """Return the arguments of a layer's constructor."""
-    parameters = inspect.signature(getattr(jaxgrad.nnx, kind).__init__).parameters
+    """Return the arguments of a layer's constructor, or of a function such as `weight_norm`."""
+    made = getattr(jaxgrad.nnx, kind)
+    function = made.__init__ if isinstance(made, type) else made
+    parameters = inspect.signature(function).parameters
     return {name: p for name, p in parameters.items() if name != "self"}
 
 
@@ -218,4 +268,4 @@ def _short(name: str, value: Any) -> Any:
 
 def _takes_rngs(module: nn.Module) -> bool:
     """Return whether a layer needs keys, for its parameters or for dropout."""
-    return draws(module) or _made(type(module).__name__, _key(module), keys=False) is None
+    return draws(module) or _made(_class_of(module).__name__, _key(module), keys=False) is None

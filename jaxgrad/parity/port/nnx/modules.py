@@ -74,6 +74,8 @@ class Modules:
     def is_class(self, path: str) -> bool:
         """Return whether a module, which may be reached by another path too, is of a class."""
         module = self.root.get_submodule(path)
+        if id(module) not in self.first:  # a part of a layer
+            return not places.is_list(module)
         return self.kind(self.first[id(module)]) == "class"
 
     def _has_content(self, path: str) -> bool:

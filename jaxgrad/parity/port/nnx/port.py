@@ -75,7 +75,7 @@ def port_to_nnx(
         notes.append(EMPTY)
     layout = Layout(module, program.used, program.constants)
     if complex_parameters := layout.complex_parameters():
-        notes.append(conjugates(complex_parameters))
+        notes.append(conjugates(complex_parameters, layout.paths()))
     ported = PortedModel(
         source(notes), model.parts[0].name, program.assumptions, layout,
         takes_mode=len(program.modes) == 2 and model.takes_mode, modes=program.modes,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import inspect
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,13 +12,13 @@ import torch
 from flax import nnx
 from torch import nn
 
-from jaxgrad._core.source import short_name
 from jaxgrad.parity.port.nnx import constructors, layers
 from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, Bodies
 from jaxgrad.parity.port.nnx.classes import Instance, alike, merged
 from jaxgrad.parity.port.nnx.iteration import iterated, iteration
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.naming import class_docstring
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
@@ -133,7 +132,7 @@ def _classes(modules: Modules, bodies: Bodies, loops: set[str]) -> list[Written]
                 nn.Module.forward,
                 node,
                 type(first.module),
-                _doc(first),  # pyright: ignore[reportArgumentType]
+                class_docstring(type(first.module), [x.path for x in group], modules.root),
             )
     return [classes[p] for p in modules.by_path if p in classes]
 
@@ -184,15 +183,6 @@ def _class_name(instance: Instance) -> str:
     if kind is nn.Sequential and label.isidentifier():
         return "".join(part.capitalize() for part in label.split("_"))
     return kind.__name__
-
-
-def _doc(instance: Instance) -> str:
-    """Return the docstring of a class, which says where its torch source is."""
-    kind = type(instance.module)
-    has_forward = kind.forward is not nn.Module.forward
-    code = inspect.unwrap(kind.forward if has_forward else kind.__init__).__code__
-    where = short_name(code.co_filename, folders=1)
-    return f"{kind.__name__} ({where}:{code.co_firstlineno})."
 
 
 def _check(written: Written) -> None:

@@ -108,6 +108,23 @@ def docstring(written: Written, module: nn.Module) -> str:
     return f"{about}\n\n{label} ({place})." if about else f"{label} ({place})."
 
 
+def class_docstring(kind: type[nn.Module], paths: Collection[str], module: nn.Module) -> str:
+    """Return the docstring of a class: the author's summary, and where the user's source is.
+
+    Args:
+        kind: torch's class.
+        paths: The paths of the modules that have it.
+        module: The module that is ported.
+    """
+    if is_torch(kind):
+        held = _of_sequence(paths, module) if is_sequence(kind) else ""
+        return held or f"{_public_package(kind)}.{kind.__name__}."
+    methods = [inspect.unwrap(x) for x in (kind.forward, kind.__init__) if not is_torch(x)]
+    place = f"{kind.__name__} ({_place(methods[0] if methods else kind)})."
+    about = summary(kind)
+    return f"{about}\n\n{place}" if about else place
+
+
 def summary(source: Any) -> str:
     """Return the first sentence of the author's own docstring."""
     text = vars(source).get("__doc__") if isinstance(source, type) else source.__doc__

@@ -1,5 +1,6 @@
 """`port(style="nnx")` writes one flax class for each torch class, with torch's gradients."""
 
+import re
 from typing import Any
 
 import jax
@@ -9,6 +10,7 @@ import torch
 import torch.nn.functional as tf
 from flax import nnx
 from torch import nn
+from torch.nn.utils import parametrizations, parametrize
 from torch.utils.checkpoint import checkpoint
 
 import jaxgrad.nnx
@@ -472,3 +474,64 @@ def test_a_mode_that_the_user_asks_for_is_restored():
         written(module)
         assert module.training
     assert not module.training
+
+
+class Documented(nn.Module):
+    """Adds a residual. The rest is not quoted."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return x + self.fc(x)
+
+
+def test_a_class_keeps_the_summary_of_its_docstring():
+    """The author's first sentence is above the place of the source, as in the functions style."""
+    text = port(Documented(), (X,), style="nnx", prove=False).source
+    assert re.search(
+        r'class Documented\(nnx.Module\):\n    """Adds a residual.\n\n'
+        r'    Documented \(nnx/test_port.py:\d+\).\n    """\n',
+        text,
+    ), text
+
+
+class Normed(nn.Module):
+    """weight_norm of two layers, the weight of one of which is read by other code."""
+
+    def __init__(self, deep=False):
+        super().__init__()
+        self.a: Any = parametrizations.weight_norm(nn.Linear(3, 4))
+        dim: Any = None if deep else 1
+        self.b: Any = parametrizations.weight_norm(nn.Linear(4, 2, bias=False), dim=dim)
+        self.deep = deep
+
+    def forward(self, x):
+        inner = self.a.parametrizations.weight.original0 if self.deep else self.a.weight
+        return self.b(torch.tanh(self.a(x))) + inner.sum()
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_weight_norm_is_that_of_the_layers(deep):
+    """The port has torch's gradients without a class for torch's private modules."""
+    ported = port(Normed(deep), (X,), style="nnx")
+    assert ported.report is not None and ported.report.verdict == "pass", ported.report
+    assert "self.a = weight_norm(Linear(3, 4, rngs=rngs))" in ported.source
+    dim = None if deep else 1
+    assert f"weight_norm(Linear(4, 2, bias=False, rngs=rngs), dim={dim})" in ported.source
+    assert "import Linear, weight_norm" in ported.source and "Parametriz" not in ported.source
+
+
+def test_a_class_of_torch_is_named_by_its_package():
+    """A file of torch's, shortened to `utils/parametrize.py`, would look like one of the user's."""
+
+    class Doubled(nn.Module):
+        def forward(self, weight):
+            return weight * 2
+
+    layer = nn.Linear(3, 3)
+    parametrize.register_parametrization(layer, "weight", Doubled())
+    text = port(nn.Sequential(layer, nn.Tanh()), (X,), style="nnx", prove=False).source
+    assert '"""torch.nn.utils.parametrize.ParametrizationList."""' in text
+    assert not re.search(r"(linear|parametrize|container)\.py", text), text
