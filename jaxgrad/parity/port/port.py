@@ -202,8 +202,8 @@ def _written(
     options = zip(entry.node.args.kwonlyargs, entry.node.args.kw_defaults, strict=True)
     draws_in_eval = draws.RNG in [a.arg for a, default in options if default is None]
     shared = conventions(
-        own, stateful=run.stateful, draws_in_eval=draws_in_eval, buffers=layout.buffers(),
-        complex_parameters=layout.complex_parameters(),
+        own, stateful=run.stateful, draws_in_eval=draws_in_eval, paths=layout.paths(),
+        buffers=layout.buffers(), complex_parameters=layout.complex_parameters(),
     )  # fmt: skip
 
     def source(sizes: str = "") -> str:

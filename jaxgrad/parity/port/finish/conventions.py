@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 from collections.abc import Sequence
 
 import torch
@@ -40,6 +41,7 @@ def conventions(
     *,
     stateful: bool,
     draws_in_eval: bool,
+    paths: Sequence[str] = (),
     buffers: Sequence[str] = (),
     complex_parameters: Sequence[str] = (),
 ) -> str:
@@ -49,14 +51,14 @@ def conventions(
         functions: The functions of the port.
         stateful: Whether the entry returns its params too.
         draws_in_eval: Whether the entry needs a key in eval mode.
+        paths: The paths of all leaves of the params.
         buffers: The paths of what is in the params but is no parameter of torch's.
         complex_parameters: The paths of the complex parameters.
     """
     names = {name for w in functions for name in syntax.names_in(w.node)}
     nodes = [w.node for w in functions if isinstance(w.node, ast.FunctionDef)]
     parameters = {a.arg for x in nodes for a in (*x.args.args, *x.args.kwonlyargs)}
-    names_of_buffers = ", ".join(dict.fromkeys(map(_short, buffers)))
-    params = PARAMS_AND_BUFFERS.format(names_of_buffers) if buffers else PARAMS
+    params = PARAMS_AND_BUFFERS.format(_listed(buffers, paths)) if buffers else PARAMS
     lines = [params] if "p" in parameters else []
     if stateful:
         lines.append(STATE)
@@ -65,20 +67,38 @@ def conventions(
     if "F" in names:
         lines.append(OPERATORS.format(convention(torch.__version__)))
     if complex_parameters:
-        lines.append(conjugates(complex_parameters))
+        lines.append(conjugates(complex_parameters, paths))
     return "\n".join(lines)
 
 
-def conjugates(names: Sequence[str]) -> str:
-    """Return what the file says about the gradients of complex parameters."""
-    return CONJUGATE.format(", ".join(dict.fromkeys(map(_short, names))))
+def conjugates(names: Sequence[str], paths: Sequence[str]) -> str:
+    """Return what the file says about the gradients of complex parameters.
 
-
-def _short(path: str) -> str:
-    """Return `running_mean` for `norm.running_mean`, but `attn.bias` for `0.attn.bias`.
-
-    A name that layers give their parameters is ambiguous without that of its module.
+    Args:
+        names: The paths of the complex parameters.
+        paths: The paths of all leaves of the params.
     """
-    *owners, name = path.split(".")
-    owners = [owner for owner in owners if not owner.isdigit()]
-    return ".".join([*owners[-1:], name]) if name in ("weight", "bias") else name
+    return CONJUGATE.format(_listed(names, paths))
+
+
+def _listed(names: Sequence[str], paths: Sequence[str]) -> str:
+    """Return patterns that match these paths and no other ones, as in `*/running_mean, scale`."""
+    others = [_path(path) for path in paths if path not in names]
+    own = [_path(name) for name in names]
+    return ", ".join(dict.fromkeys(_pattern(path, own, others) for path in own))
+
+
+def _pattern(path: str, own: Sequence[str], others: Sequence[str]) -> str:
+    """Return the shortest pattern that several paths have and no other one, or the path itself."""
+    parts = path.split("/")
+    numbered = "/".join("*" if part.isdigit() else part for part in parts)
+    for pattern in (f"*/{parts[-1]}", numbered):
+        several = len(fnmatch.filter(own, pattern)) > 1 and fnmatch.fnmatch(path, pattern)
+        if several and not fnmatch.filter(others, pattern):
+            return pattern
+    return path
+
+
+def _path(name: str) -> str:
+    """Return the path in the params of a torch name."""
+    return name.replace(".", "/")

@@ -86,23 +86,44 @@ def _squeeze(op: Operation) -> ast.expr:
 
 def _flatten(op: Operation) -> ast.expr:
     assert op.shape is not None
-    start, end = op.axis(op.get(1, "start_dim", 0)), op.axis(op.get(2, "end_dim", -1))
+    first, last = op.get(1, "start_dim", 0), op.get(2, "end_dim", -1)
+    start, end = op.axis(first), op.axis(last)
     if start == end:
         return op.input
     source = op.input if end - start + 1 == len(op.shape) else op.once()
-    shape = syntax.attribute(source, "shape")
-    front = [syntax.item(shape, n) for n in range(start)]
-    back = [syntax.item(shape, n) for n in range(end + 1, len(op.shape))]
+    front, back = _around(source, len(op.shape), (start, end), from_end=(first < 0, last < 0))
     return syntax.call(syntax.attribute(source, "reshape"), *front, syntax.literal(-1), *back)
 
 
 def _unflatten(op: Operation) -> ast.expr:
     assert op.shape is not None
-    dim, source = op.axis(op.get(1, "dim")), op.once()
-    shape = syntax.attribute(source, "shape")
-    front = [syntax.item(shape, n) for n in range(dim)]
-    back = [syntax.item(shape, n) for n in range(dim + 1, len(op.shape))]
+    given, source = op.get(1, "dim"), op.once()
+    dim = op.axis(given)
+    front, back = _around(source, len(op.shape), (dim, dim), from_end=(given < 0, given < 0))
     return syntax.call(syntax.attribute(source, "reshape"), *front, *op.parts(2, "sizes"), *back)
+
+
+def _around(
+    source: ast.expr, rank: int, dims: tuple[int, int], *, from_end: tuple[bool, bool]
+) -> tuple[list[ast.expr], list[ast.expr]]:
+    """Return the sizes before and after some dims: `x.shape[0]`, or `*x.shape[:-2]` for several.
+
+    Args:
+        source: The array.
+        rank: The number of its dims.
+        dims: The first and the last of the dims.
+        from_end: Whether torch's call counts the first and the last of them from the end.
+    """
+    shape, (start, end) = syntax.attribute(source, "shape"), dims
+    front: list[ast.expr] = [syntax.item(shape, n) for n in range(start)]
+    back: list[ast.expr] = [syntax.item(shape, n) for n in range(end + 1, rank)]
+    if len(front) > 1:
+        stop = syntax.literal(start - rank if from_end[0] else start)
+        front = [ast.Starred(ast.Subscript(shape, ast.Slice(None, stop), ast.Load()), ast.Load())]
+    if len(back) > 1:
+        first = end + 1 - rank if from_end[1] else end + 1
+        back = [ast.Starred(_from(shape, first), ast.Load())]
+    return front, back
 
 
 def _expand(op: Operation) -> ast.expr:
@@ -131,7 +152,7 @@ def _from(shape: ast.expr, first: int) -> ast.expr:
     """Return the sizes of a shape from one of its dims on."""
     if first == 0:
         return shape
-    return ast.Subscript(shape, ast.Slice(syntax.constant(first)), ast.Load())
+    return ast.Subscript(shape, ast.Slice(syntax.literal(first)), ast.Load())
 
 
 def _repeat(op: Operation) -> ast.expr:

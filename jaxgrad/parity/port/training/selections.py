@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 from collections.abc import Sequence
 
 from jaxgrad.parity.port.source import syntax
@@ -11,16 +12,20 @@ from jaxgrad.parity.port.source import syntax
 def selection(names: Sequence[str], others: Sequence[str]) -> str:
     """Return an expression of `name` that is true for these paths and false for the others.
 
+    A test is on the last part or on a prefix only if several of the paths have it.
+
     >>> selection(["a/bias", "b/bias"], ["a/weight"])
     'name.split("/")[-1] == "bias"'
     >>> selection(["trunk/0/bias", "trunk/0/weight"], ["head/bias", "head/weight"])
     'name.startswith("trunk/")'
     """
     elsewhere = {_last(name) for name in others}
-    lasts = list(dict.fromkeys(_last(n) for n in names if _last(n) not in elsewhere))
+    counts = collections.Counter(map(_last, names))
+    lasts = [last for last, count in counts.items() if last not in elsewhere and count > 1]
     rest = [n for n in names if _last(n) not in lasts]
-    prefixes = list(dict.fromkeys(p for n in rest if (p := _prefix(n, others))))
-    exact = [n for n in rest if not _prefix(n, others)]
+    starts = collections.Counter(p for n in rest if (p := _prefix(n, others)))
+    prefixes = [prefix for prefix, count in starts.items() if count > 1]
+    exact = [n for n in rest if _prefix(n, others) not in prefixes]
     tests = [
         _one_of('name.split("/")[-1] == {}', 'name.split("/")[-1] in {}', lasts),
         _one_of("name.startswith({})", "name.startswith({})", prefixes),

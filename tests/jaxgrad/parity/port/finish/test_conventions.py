@@ -30,12 +30,15 @@ def test_buffers_are_named():
     assert "`p` is the tree of parameters, with" in plain and "Buffers" not in plain
     module = nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 3), nn.BatchNorm1d(3))
     text = " ".join(source(module, X).split())
-    named = "in torch: running_mean, running_var, num_batches_tracked. Split them from `p`"
+    named = "in torch: */running_mean, */running_var, */num_batches_tracked. Split them from `p`"
     assert named in text and "jaxgrad.partition" in text
 
 
 def test_a_buffer_that_is_called_like_a_parameter_is_named_with_its_module():
-    """GPT-2's causal mask is a buffer called `bias`, as are parameters of most layers."""
+    """GPT-2's causal mask is a buffer called `bias`, as are parameters of most layers.
+
+    Several masks have one pattern, which no parameter matches.
+    """
 
     class Attention(nn.Module):
         def __init__(self):
@@ -47,7 +50,12 @@ def test_a_buffer_that_is_called_like_a_parameter_is_named_with_its_module():
             return self.fc(x) * self.bias
 
     module = nn.Sequential(OrderedDict(attn=Attention()))
-    assert "no gradient in torch: attn.bias." in source(module, X)
+    assert "no gradient in torch: attn/bias." in source(module, X)
+    module = nn.Sequential(*(nn.Sequential(OrderedDict(attn=Attention())) for _ in range(2)))
+    assert "no gradient in torch: */attn/bias." in source(module, X)
+    module = nn.Sequential(nn.BatchNorm1d(3), nn.Linear(3, 3))
+    text = " ".join(source(module, X).split())
+    assert "in torch: 0/running_mean, 0/running_var, 0/num_batches_tracked. Split" in text
 
 
 def test_the_parameters_are_differentiated_as_the_docstring_says():

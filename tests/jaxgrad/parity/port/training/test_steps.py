@@ -252,12 +252,41 @@ def test_the_state_of_another_optimizer():
         ported.opt_state(one)
 
 
-def test_names_are_selected_by_a_short_test():
-    """Last parts, prefixes and whole names are used in this order."""
-    names, others = ["a/bias", "b/0/weight", "c/weight"], ["b/1/weight", "d/weight", "c/x/weight"]
+@pytest.mark.parametrize(
+    ("names", "others", "expected"),
+    [
+        (["a/bias", "b/0/bias"], ["b/1/weight"], 'name.split("/")[-1] == "bias"'),
+        (["a/x", "a/y", "c"], ["b/x", "b/y"], 'name.startswith("a/") or name == "c"'),
+        (["a/freq"], ["a/weight", "b/weight"], 'name == "a/freq"'),
+        (["a/freq", "c/freq"], ["b/freq", "a/w"], 'name in ("a/freq", "c/freq")'),
+    ],
+)
+def test_names_are_selected_by_a_short_test(names, others, expected):
+    """Only a last part or a prefix that several names have stands for them, and no other name."""
     test = selection(names, others)
-    assert [bool(eval(test, {"name": n})) for n in (*names, *others)] == [True] * 3 + [False] * 3
-    assert 'name.split("/")[-1] == "bias"' in test and 'name == "c/weight"' in test
+    assert test == expected
+    assert [bool(eval(test, {"name": n})) for n in names] == [True] * len(names)
+    assert [bool(eval(test, {"name": n})) for n in others] == [False] * len(others)
+
+
+class Twice(nn.Module):
+    """A trained and an untrained leaf with the same last name."""
+
+    def __init__(self):
+        super().__init__()
+        self.freq = nn.Parameter(torch.ones(3))
+        self.inner = nn.Linear(3, 2)
+        self.inner.register_buffer("freq", torch.full((2,), 0.5))
+
+    def forward(self, x):
+        return self.inner(x * self.freq) * self.inner.freq
+
+
+def test_a_buffer_with_the_last_name_of_a_parameter_is_not_trained():
+    optimizer = lambda params: torch.optim.SGD(params, 0.1)  # noqa: E731
+    ported = port(Twice(), (X,), optimizer=optimizer, loss=lambda y: y.square().mean())
+    assert ported.report is not None and ported.report.verdict == "pass", ported.report
+    assert 'return not name == "inner/freq"' in ported.source, ported.source[-1500:]
 
 
 class Complex(nn.Module):
