@@ -16,6 +16,7 @@ import contextlib
 import gc
 import importlib.util
 import json
+import math
 import os
 import pathlib
 import sys
@@ -97,7 +98,8 @@ def _run(options: argparse.Namespace) -> int:
             for number, pair in enumerate(pairs, 1):
                 check()
                 with _bar(f"[{number}/{len(pairs)}] {pair.name}") as show:
-                    reports.append(run(pair, options.seed, _checked(show, check)))
+                    progress = _checked(show, check)
+                    reports.append(run(pair, options.seed, progress, options.time_limit))
                 print(f"{reports[-1]}\n", flush=True)
     except BaseException as error:
         finished = f"{len(reports)} of {len(pairs)} proofs"
@@ -237,7 +239,24 @@ def _parser() -> argparse.ArgumentParser:
     add("--html", metavar="FILE", help="write one offline page of all proofs")
     add("--json", metavar="FILE", help="write all proofs as JSON")
     add("--seed", type=int, metavar="N", help="seed of the cotangents and of the second inputs")
+    add(
+        "--time-limit",
+        type=_seconds,
+        metavar="SECONDS",
+        help="end each proof after this time; what is not judged by then is inconclusive",
+    )
     return parser
+
+
+def _seconds(text: str) -> float:
+    """Convert the argument of `--time-limit`."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not 0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number of seconds")
+    return value
 
 
 if __name__ == "__main__":

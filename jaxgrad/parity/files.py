@@ -47,6 +47,19 @@ def unwritable(name: str | os.PathLike[str]) -> str:
         return _reason(error)
 
 
+def require_writable(name: str | os.PathLike[str]) -> None:
+    """Raise if a file cannot be written.
+
+    Raises:
+        FileNotFoundError: Its folder does not exist.
+        OSError: It cannot be written for another reason.
+    """
+    if reason := unwritable(name):
+        is_missing = bool(os.fspath(name)) and not pathlib.Path(name).resolve().parent.exists()
+        kind = FileNotFoundError if is_missing else OSError
+        raise kind(f"{os.fspath(name)} cannot be written: {reason}")
+
+
 def unreadable(name: str | os.PathLike[str]) -> str:
     """Return why a file cannot be read, or "" if it can."""
     path = pathlib.Path(name)
@@ -67,6 +80,8 @@ def _creation_error(path: pathlib.Path) -> str:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     except FileExistsError:  # another process has just created it
         return ""
+    except FileNotFoundError:  # as in /proc
+        return f"no file can be created in the folder {path.parent}"
     except PermissionError:
         return f"permission denied in the folder {path.parent}"
     try:

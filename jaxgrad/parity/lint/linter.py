@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -44,7 +45,7 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
 
     Raises:
         TypeError: `lint` was called under `jit`, `grad` or `vmap`, where arguments have no values,
-            on a torch tensor, or with a function that calls torch.
+            on a torch tensor, with a function that calls torch, or without an argument of `fn`.
         NotImplementedError: `fn` contains a primitive that runs a program jaxgrad does not know.
         ValueError: `torch` is not a version that jaxgrad knows.
 
@@ -63,6 +64,7 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
     refusals.non_function("lint", "fn", fn)
     version = supported(torch) if torch else convention()
     newer = "" if torch else newer_than_known()
+    _check_arguments(fn, args)
     leaves, treedef = jax.tree.flatten(args)
     if any(compat.is_traced(x) for x in leaves):
         raise TypeError(
@@ -88,6 +90,23 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
     names = [paths.of_argument(i, name) for i, x in enumerate(args) for name, _ in paths.named(x)]
     conjugates = _conjugates(traced, [names[i] for i in arrays], values)
     return LintReport((*conjugates, *watch.findings()), watch.count, version, newer)
+
+
+def _check_arguments(fn: Callable[..., PyTree], args: Sequence[PyTree]) -> None:
+    """Raise if `fn` cannot be called with these arguments, such as params without the inputs."""
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):  # some functions that are written in C have none
+        return
+    try:
+        signature.bind(*args)
+    except TypeError as error:
+        name = getattr(fn, "__name__", type(fn).__name__)
+        given = "1 argument" if len(args) == 1 else f"{len(args)} arguments"
+        raise TypeError(
+            f"lint: {name}{signature} cannot be called with the {given} after it: {error}; pass "
+            f"what {name} takes, as in lint({name}, params, x)"
+        ) from None
 
 
 def _reject_tensors(leaves: Sequence[Any]) -> None:

@@ -18,6 +18,7 @@ from jaxgrad.parity.prove.report import Report
 
 Show = Callable[[str], None]
 _OUTPUT = "the Python file to write; its proof goes beside it, for `verify`, in up to four files"
+_USAGE = "the file of a function that returns the module, as in model.py::make_model"
 _HOLES = (
     "write a function to be completed by hand for each refused statement; a mode that calls one "
     "is not proved yet, so the exit status is 1"
@@ -114,12 +115,12 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
 
 def _built(target: str, file: str, inputs: str | None) -> tuple[Any, Any]:
     """Return the module and its inputs."""
-    made = load(target)[0].build()
+    made = load(target, _USAGE)[0].build()
     if isinstance(made, Mapping):
         made = made.get("module"), made.get("inputs")
     if inputs is not None:
         module = made[0] if isinstance(made, tuple) else made
-        return module, load(f"{file}::{inputs}")[0].build()
+        return module, load(f"{file}::{inputs}", _USAGE)[0].build()
     if not isinstance(made, tuple) or len(made) != 2 or made[1] is None:
         raise UsageError(
             f"{target} returns {type(made).__name__}; return (module, inputs), or pass "

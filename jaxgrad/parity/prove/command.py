@@ -32,16 +32,17 @@ class PortPair:
     build: Callable[[], Any]
 
 
-def load(target: str) -> list[PortPair]:
+def load(target: str, usage: str = "pair.py or pair.py::name") -> list[PortPair]:
     """Return the pairs that a target names.
 
     Args:
         target: `file.py::name`, or `file.py` for all functions whose names start with `pair`.
+        usage: What the error about a missing file advises to pass.
     """
     file, _, name = target.partition("::")
     path = pathlib.Path(file)
     if not path.is_file():
-        raise UsageError(f"the file {file!r} does not exist; pass pair.py or pair.py::name")
+        raise UsageError(f"the file {file!r} does not exist; pass {usage}")
     functions = {
         key: value
         for key, value in vars(_imported(path)).items()
@@ -61,9 +62,19 @@ def load(target: str) -> list[PortPair]:
 
 
 def run(
-    pair: PortPair, seed: int | None = None, progress: Callable[[str], None] | None = None
+    pair: PortPair,
+    seed: int | None = None,
+    progress: Callable[[str], None] | None = None,
+    time_limit: float | None = None,
 ) -> Report:
-    """Prove a pair, and report an exception or a wrong return value of its function as an error."""
+    """Prove a pair, and report an exception or a wrong return value of its function as an error.
+
+    Args:
+        pair: The pair.
+        seed: The seed of the proof, unless it is None.
+        progress: A function that gets the names of the steps.
+        time_limit: Seconds after which the proof ends, unless it is None.
+    """
     try:
         result = pair.build()
     except (Exception, SystemExit) as error:  # `sys.exit()` would end the other proofs silently
@@ -85,6 +96,8 @@ def run(
         arguments: dict[str, Any] = {"progress": progress, **result}
         if seed is not None:
             arguments["seed"] = seed
+        if time_limit is not None:
+            arguments["time_limit"] = time_limit
         result = prove(**arguments)
     if not isinstance(result, Report):
         return Report.error(

@@ -7,11 +7,13 @@ import json
 import math
 import pathlib
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from jaxgrad._core import source
+from jaxgrad._core.suggestions import near
+from jaxgrad.parity import files
 from jaxgrad.parity.prove.edits import Edit
 from jaxgrad.parity.prove.listings import Listing
 from jaxgrad.parity.prove.record.torch_side.values import Mistakes
@@ -117,7 +119,24 @@ class Judgement(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Report:
-    """The result of `prove`: print it, `check()` it in a test, or write it with `to_html`."""
+    """The result of `prove`: print it, `check()` it in a test, or write it with `to_html`.
+
+    Attributes:
+        verdict: `"pass"`, `"fail"`, `"inconclusive"` or `"error"`.
+        surfaces: The six surfaces by name, each with its verdict, text, rows and findings.
+        first: The first place where the programs differ, or None.
+        text: The message of an error, or that the time limit ended the proof.
+        name: The names of both models.
+        notes: Further statements about the proof.
+        not_visible: The torch modules without a matching JAX value.
+        matched: The torch modules with a matching JAX value before a forward divergence.
+        objective: What the gradients are gradients of.
+        seconds: The seconds that each step took.
+        versions: The versions of the packages.
+        listings: The lines of both programs by framework.
+        reference: The framework of the original: `"torch"`, or `"jax"`.
+        weights: The `WeightMap` of the proof, to convert checkpoints; it is not written to JSON.
+    """
 
     verdict: str  # pass | fail | inconclusive | error
     surfaces: Mapping[str, Surface]
@@ -160,8 +179,18 @@ class Report:
         known = self.first.cause if self.first is not None else ""
         return tuple(finding for cause, finding in found.items() if cause != known)
 
+    if not TYPE_CHECKING:  # a type checker would take every attribute for one of these
+
+        def __getattr__(self, name: str) -> Any:
+            """Suggest the similar names of an attribute that a report does not have."""
+            text = f"a Report has no attribute {name!r}{_similar(name, dir(type(self)))}"
+            raise AttributeError(text, name=name)  # without `obj`, Python adds no suggestion
+
     def check(self) -> Report:
         """Return the report itself if the proof holds.
+
+        Returns:
+            The report.
 
         Raises:
             AssertionError: The verdict is not "pass"; the message is the whole report.
@@ -172,14 +201,26 @@ class Report:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain lists, dicts, strings and numbers."""
+        """Return the report as plain lists, dicts, strings and numbers.
+
+        Returns:
+            A dict that `from_dict` reads and `jaxgrad.parity.REPORT_SCHEMA` describes. It has no
+            `weights`.
+        """
         fields = dataclasses.asdict(dataclasses.replace(self, weights=None))
         del fields["weights"]
         return _plain(fields)
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Report:
-        """Rebuild a report from the result of `to_dict`."""
+        """Rebuild a report from the result of `to_dict`.
+
+        Args:
+            fields: The result of `to_dict`, which may have been JSON.
+
+        Returns:
+            The report, without `weights`.
+        """
 
         def finding(fields: Mapping[str, Any]) -> Finding:
             edit = fields.get("edit")
@@ -205,15 +246,34 @@ class Report:
     def to_json(self, path: str | pathlib.Path | None = None) -> str:
         """Return the report as JSON, and write it to `path` if one is given.
 
-        `jaxgrad.parity.REPORT_SCHEMA` is its schema.
+        Args:
+            path: The file to write, or None.
+
+        Returns:
+            The text, which `jaxgrad.parity.REPORT_SCHEMA` describes.
+
+        Raises:
+            FileNotFoundError: The folder of `path` does not exist.
+            OSError: The file cannot be written for another reason.
         """
         text = json.dumps(self.to_dict(), indent=1)
         if path is not None:
+            files.require_writable(path)
             pathlib.Path(path).write_text(text)
         return text
 
     def to_html(self, path: str | pathlib.Path) -> None:
-        """Write the report as one offline page."""
+        """Write the report as one HTML page, which needs no network and no script.
+
+        Args:
+            path: The file to write, such as `"proof.html"`.
+
+        Raises:
+            ModuleNotFoundError: jinja2 is not installed.
+            FileNotFoundError: The folder of `path` does not exist.
+            OSError: The file cannot be written for another reason.
+        """
+        files.require_writable(path)
         pathlib.Path(path).write_text(render([self]), encoding="utf-8")
 
     def __str__(self) -> str:
@@ -240,6 +300,17 @@ class Report:
             steps = ", ".join(f"{name} {s:.1f}" for name, s in self.seconds.items() if s >= 0.05)
             lines.append(f"{total:.1f} s" + (f": {steps}" if steps else ""))
         return "\n".join(lines)
+
+
+_RENAMED = {"html": "to_html", "json": "to_json", "page": "to_html", "dict": "to_dict"}
+
+
+def _similar(name: str, known: Sequence[str]) -> str:
+    """Return "; did you mean 'to_html'?" for a name that is spelt alike, or ends in `html`."""
+    method = _RENAMED.get(name.lower().rpartition("_")[2])
+    if method is not None and not name.startswith("_"):
+        return f"; did you mean {method!r}?"
+    return near(name, [*known, *(f.name for f in dataclasses.fields(Report))])
 
 
 def overall_verdict(surfaces: Mapping[str, Surface]) -> str:

@@ -2,6 +2,8 @@
 
 import errno
 import os
+import pathlib
+import re
 import stat
 
 import pytest
@@ -36,6 +38,25 @@ def test_a_path_that_cannot_be_written_has_a_reason(tmp_path, name, reason):
     (tmp_path / "file").write_text("")
     assert files.unwritable(name.format(tmp_path)) == reason.format(tmp_path)
     assert "null" in files.unwritable("a\0.json")
+
+
+@pytest.mark.skipif(not pathlib.Path("/proc/self").is_dir(), reason="there is no /proc to write to")
+def test_a_folder_that_takes_no_file_is_not_said_to_be_missing():
+    assert files.unwritable("/proc/x.html") in (
+        "no file can be created in the folder /proc",
+        "permission denied in the folder /proc",
+    )
+
+
+def test_a_method_that_writes_says_what_is_wrong(tmp_path):
+    """A missing folder is a FileNotFoundError with the words of the command line."""
+    path = tmp_path / "absent" / "a.json"
+    text = f"{path} cannot be written: there is no folder {path.parent}"
+    with pytest.raises(FileNotFoundError, match=re.escape(text)):
+        files.require_writable(path)
+    with pytest.raises(OSError, match="cannot be written: it is a folder"):
+        files.require_writable(tmp_path)
+    files.require_writable(tmp_path / "a.json")
 
 
 @pytest.mark.parametrize("existing", [False, True])

@@ -27,7 +27,8 @@ def proofs(monkeypatch) -> Any:
             SimpleNamespace(name=f"pair{n}", verdict=verdict) for n, verdict in enumerate(verdicts)
         ]
 
-        def run(pair: Any, seed: Any, step: Any) -> Report:
+        def run(pair: Any, seed: Any, step: Any, time_limit: Any) -> Report:
+            del time_limit
             if isinstance(pair.verdict, BaseException):
                 raise pair.verdict
             for name in ("torch", "trace", "trace", "reruns", "torch"):
@@ -212,7 +213,8 @@ def test_an_interruption_that_a_proof_loses_ends_the_run(proofs, monkeypatch, ca
         def __del__(self) -> None:
             signal.raise_signal(signal.SIGINT)
 
-    def run(pair: Any, seed: Any, step: Any) -> Report:
+    def run(pair: Any, seed: Any, step: Any, time_limit: Any) -> Report:
+        del time_limit
         step("torch")
         Finalized()
         if pair.name == "pair1":

@@ -15,6 +15,7 @@ import jax
 from jaxgrad._core.typing import PyTree
 from jaxgrad.grad_modes import partition
 from jaxgrad.optim import state_from_torch
+from jaxgrad.parity import files
 from jaxgrad.parity.port.leftovers.left_behind import LeftBehind
 from jaxgrad.parity.port.leftovers.updated import updated
 from jaxgrad.parity.port.proof.proof_files import write_proof
@@ -215,6 +216,10 @@ class Ported:
         For `my_model.py` these are `my_model.proof.json` with the reports, the versions and a
         digest of the source, `my_model.params.npz`, and torch's runs in each mode as
         `my_model.eval.npz` and `my_model.train.npz`. Existing files are replaced.
+
+        Raises:
+            FileNotFoundError: The folder does not exist.
+            OSError: The file cannot be written for another reason.
         """
         self._write_source(path)
         if self.reports:
@@ -227,4 +232,5 @@ class Ported:
             )  # fmt: skip
 
     def _write_source(self, path: str | os.PathLike[str]) -> None:
+        files.require_writable(path)
         pathlib.Path(path).write_text(self.source, encoding="utf-8")

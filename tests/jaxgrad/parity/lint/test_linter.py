@@ -67,6 +67,20 @@ def test_what_is_no_function_is_refused():
         lint(3, jnp.ones(2))  # pyright: ignore[reportArgumentType]
 
 
+def test_an_argument_that_was_forgotten_is_named():
+    """The error names the function, its arguments and what was given."""
+
+    def loss(params, x):
+        return (params * x).sum()
+
+    text = (
+        "lint: loss(params, x) cannot be called with the 1 argument after it: missing a required "
+        "argument: 'x'; pass what loss takes, as in lint(loss, params, x)"
+    )
+    with pytest.raises(TypeError, match=re.escape(text)):
+        lint(loss, jnp.ones(2))
+
+
 def test_a_function_of_torch_is_refused():
     """torch's own function is named, and for a user's function the line that calls torch."""
     with pytest.raises(TypeError) as error:

@@ -2,7 +2,9 @@
 
 import sys
 
+import numpy as np
 import pytest
+import torch
 
 import jaxgrad
 from jaxgrad.parity import Report, __main__
@@ -99,6 +101,23 @@ def test_a_port_with_holes_has_status_1(model, tmp_path, capsys):
         main(["port", "--help"])
     printed = " ".join(capsys.readouterr().out.split())
     assert "a mode that calls one is not proved yet, so the exit status is 1" in printed
+
+
+def test_a_missing_file_has_the_advice_of_this_command(tmp_path, capsys):
+    """`port` needs a function that returns a module, not a pair."""
+    assert main(["port", f"{tmp_path}/nofile.py::f", "-o", f"{tmp_path}/out.py"]) == 2
+    assert capsys.readouterr().err.endswith(
+        "nofile.py' does not exist; pass the file of a function that returns the module, as in "
+        "model.py::make_model\n"
+    )
+
+
+def test_a_port_is_not_written_to_a_missing_folder(tmp_path):
+    """The method says what the command line says."""
+    ported = jaxgrad.port(torch.nn.Linear(3, 2), (np.ones((4, 3), np.float32),), prove=False)
+    path = tmp_path / "absent" / "x.py"
+    with pytest.raises(FileNotFoundError, match="x.py cannot be written: there is no folder"):
+        ported.write(path)
 
 
 @pytest.mark.parametrize("command", ["port", "verify"])

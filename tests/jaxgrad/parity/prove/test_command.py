@@ -8,6 +8,7 @@ import textwrap
 import pytest
 
 from jaxgrad.parity.__main__ import main
+from jaxgrad.parity.prove import command
 from tests.jaxgrad.parity.prove._helpers import PAIRS, python
 
 
@@ -105,6 +106,22 @@ def test_a_wrong_target_is_a_usage_error(pairs, tmp_path, capsys):
     assert "no function whose name starts with 'pair'; it has port; select one with" in messages[2]
     assert "cannot be imported: it raised AttributeError at broken.py:2:" in messages[3]
     assert "cannot be written: there is no folder" in messages[4]
+
+
+def test_a_time_limit_of_the_command_line_ends_each_proof(pairs, capsys, monkeypatch):
+    """`--time-limit` is passed to prove, and a wrong one is a usage error."""
+    limits = []
+    real = command.prove
+    monkeypatch.setattr(
+        command, "prove", lambda **kw: (limits.append(kw.get("time_limit")), real(**kw))[1]
+    )
+    main([f"{pairs}::pair_good", "--time-limit", "90"])
+    assert limits == [90.0]
+    for wrong in ("0", "-1", "soon"):
+        with pytest.raises(SystemExit, match="2"):
+            main([f"{pairs}::pair_good", "--time-limit", wrong])
+    errors = capsys.readouterr().err
+    assert "0 is not a positive number" in errors and "soon is not a positive number" in errors
 
 
 def test_without_torch_the_command_says_what_to_install(pairs):

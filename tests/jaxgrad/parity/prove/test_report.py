@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import pickle
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,29 @@ def test_unmatched_modules_are_listed():
         "torch modules without a matching JAX value (a right port may fuse or inline them): "
         "a, b, c, d, e, f, g, h and 2 more"
     ) in text
+
+
+def test_a_wrong_attribute_of_a_report_has_a_suggestion():
+    """A misspelt name, and a name such as `write_html`, lead to the method."""
+    report = Report.error("text", "name")
+    for name, method in (
+        ("write_html", "to_html"), ("save_json", "to_json"), ("to_htm", "to_html"),
+        ("surface", "surfaces"), ("verdit", "verdict"), ("objectiv", "objective"),
+    ):  # fmt: skip
+        with pytest.raises(
+            AttributeError, match=f"no attribute '{name}'; did you mean .*'{method}'"
+        ):
+            getattr(report, name)
+    with pytest.raises(AttributeError, match="a Report has no attribute 'zzz'$"):
+        getattr(report, "zzz")  # noqa: B009
+    assert not hasattr(report, "_repr_html_") and pickle.loads(pickle.dumps(report)) == report
+
+
+def test_a_report_is_not_written_to_a_missing_folder(tmp_path):
+    report = Report.error("text", "name")
+    for write in (report.to_html, report.to_json):
+        with pytest.raises(FileNotFoundError, match="cannot be written: there is no folder"):
+            write(tmp_path / "absent" / "report")
 
 
 def test_an_error_judges_nothing():
