@@ -40,6 +40,10 @@ def gelu(input: jax.Array, approximate: str = "none") -> jax.Array:
         1. The default is exact (`jax.nn.gelu`: the approximation by tanh).
         2. In the far tail (x < -8) the gradient loses digits, as in torch: at -10, where it is
            -7.6e-22, it is off by 1 %.
+
+    Differs from torch in:
+        1. The value at infinity is infinity. torch's vectorised CPU kernel returns NaN there; its
+           scalar kernel returns infinity, as may happen for an array with few elements.
     """
     if approximate not in ("none", "tanh"):
         raise RuntimeError(

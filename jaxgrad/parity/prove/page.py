@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import jinja2
 
 SIGNS = {"pass": "✓", "fail": "✗", "inconclusive": "?", "error": "!", "not judged": "–"}
-START = "start of the wrong path"
+START = "gradient in JAX only (start of the wrong path)"
 UNRECORDED = "no gradient in torch"
 ROWS_SHOWN = 12
 CHAIN_SHOWN = 6  # modules that matched before the fault

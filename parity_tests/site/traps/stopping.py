@@ -81,14 +81,11 @@ def optimizer(params):
     return torch.optim.AdamW(params, lr=0.1, weight_decay=0.1)""",
         wrong="""\
 tx = optax.adamw(0.1, weight_decay=0.1)""",
-        right="""\
-tx = optax.partition(
-    {"train": optax.adamw(0.1, weight_decay=0.1), "skip": optax.set_to_zero()},
-    {"w": "train", "unused": "skip"},
-)""",
+        right="tx = optim.adamw(lr=0.1, weight_decay=0.1)",
         trap="`unused.grad` is `None`, and torch's optimizer skips it. `jax.grad` gives zeros, and "
         "weight decay shrinks the parameter. `optim.adamw` skips it too, if the gradient is the "
-        "`None` that `jaxgrad.grad` returns.",
+        "`None` that `jaxgrad.grad` returns. In an optax optimizer, leave the parameter out with "
+        "`optax.partition`, as the card on a frozen layer does.",
         behaviours=("param_groups/none_gradient", "none_or_zero/none_or_zero"),
     ),
     Card(

@@ -148,7 +148,7 @@ def test_rows_that_pass_are_folded_beside_failing_ones():
 @pytest.mark.parametrize(
     ("torch", "name", "words"),
     [
-        (None, "mul, net.py:46 (softmax)", "start of the wrong path"),
+        (None, "mul, net.py:46 (softmax)", "gradient in JAX only (start of the wrong path)"),
         (None, "mul, net.py:47 (mul)", "no gradient in torch"),
         (0.5, "mul, net.py:46 (softmax)", "harmless"),
     ],
