@@ -99,6 +99,10 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
         ported = jaxgrad.port(module, inputs, **chosen, progress=progress)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{output} is not written") from None
+    except jaxgrad.parity.PortError as error:
+        if error.ported is not None:
+            print(f"{_unproved(output, error.ported.source)}: the port, which is not proved")
+        raise
     progress("save")
     try:
         ported.write(output)
@@ -111,6 +115,15 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
     for hole in ported.holes:
         print(hole)
     yield from ported.reports.values()
+
+
+def _unproved(output: pathlib.Path, source: str) -> pathlib.Path:
+    """Write a port that is not proved beside the file that it would become, and return its path."""
+    path = output.with_name(f"{output.stem}.unproved.py")
+    path.write_text(
+        f"# This port is NOT PROVED. It was to become {output.name}.\n{source}", "utf-8"
+    )
+    return path
 
 
 def _built(target: str, file: str, inputs: str | None) -> tuple[Any, Any]:

@@ -110,8 +110,8 @@ def port(
 
     Raises:
         PortError: The module uses something that cannot be re-expressed; the message names the
-            line of the torch source.
-        AssertionError: The port was written but its gradients are not torch's.
+            line of the torch source. Or the port was written and is not proved; then `ported` of
+            the error is the port, with its `source` and its `report`.
 
     Torch: `torch.export` captures a module as a graph; `port` writes source that keeps its classes
     and names.

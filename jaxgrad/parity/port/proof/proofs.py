@@ -56,8 +56,12 @@ def proved(
             left_open[MODES[training]] = SURFACES
         elif report is None or report.verdict != "pass":
             mode = f" in {MODES[training]} mode" if ported.takes_mode else ""
+            known = reports if report is None else {**reports, MODES[training]: report}
             raise PortError(
-                f"the port of {type(module).__name__} is not proved{mode}:\n{report or reason}"
+                f"the port of {type(module).__name__} is not proved{mode}:\n{report or reason}",
+                ported=dataclasses.replace(
+                    ported, reports=known, inputs=to_numpy(inputs), seed=seed
+                ),
             )
         reports[MODES[training]] = report
     holes = tuple(dataclasses.replace(hole, open=left_open) for hole in ported.holes)

@@ -83,7 +83,10 @@ def step_proved(
     name = type(module).__name__
     report = dataclasses.replace(report, name=f"{name} | train_step")
     if report.verdict != "pass":
-        raise PortError(f"the training step of the port of {name} is not proved:\n{report}")
+        failed = dataclasses.replace(ported, reports={**ported.reports, "step": report})
+        raise PortError(
+            f"the training step of the port of {name} is not proved:\n{report}", ported=failed
+        )
     require_same_steps(functions, recipe, params, batch)
     return dataclasses.replace(ported, reports={**ported.reports, "step": report})
 

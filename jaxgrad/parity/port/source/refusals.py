@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Mapping
+from typing import Any
 
 from jaxgrad._core.source import short_name
 
@@ -23,10 +24,17 @@ class Place:
 
 
 class PortError(Exception):
-    """The module cannot be ported; the message names the torch line, the reason and a remedy."""
+    """The module cannot be ported; the message names the torch line, the reason and a remedy.
 
-    def __init__(self, reason: str, place: Place | None = None) -> None:
-        self.reason, self.place = reason, place
+    Attributes:
+        reason: What cannot be ported, and what to do.
+        place: The line of the torch source, or None.
+        ported: The port that was written and is not proved, a `Ported` with its `source` and its
+            `report`; None if none was written.
+    """
+
+    def __init__(self, reason: str, place: Place | None = None, ported: Any = None) -> None:
+        self.reason, self.place, self.ported = reason, place, ported
         super().__init__(f"{place}: {reason}" if place and place.file else reason)
 
 

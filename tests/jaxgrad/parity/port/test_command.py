@@ -10,6 +10,7 @@ import jaxgrad
 from jaxgrad.parity import Report, __main__
 from jaxgrad.parity.__main__ import main
 from jaxgrad.parity.port.proof import verifying
+from jaxgrad.parity.port.source import syntax
 
 
 MODEL = """
@@ -32,6 +33,13 @@ class Refused(nn.Module):
 
 def refused():
     return Refused(), make_inputs()
+
+class Wrong(nn.Linear):
+    def forward(self, input):
+        return torch.tanh(nn.functional.linear(input, self.weight))
+
+def wrong():
+    return Wrong(3, 2), make_inputs()
 """
 
 
@@ -228,3 +236,23 @@ def test_the_bar_moves_with_each_step_of_writing_and_proving(model, tmp_path, mo
     steps.clear()
     assert main(["verify", str(target)]) == 0
     assert "train: align" in steps
+
+
+def test_a_port_that_is_not_proved_is_kept_under_another_name(model, tmp_path, capsys, monkeypatch):
+    """The file can be mended by hand, and is not taken for a port that is proved."""
+    dotted = syntax.dotted
+    monkeypatch.setattr(
+        "jaxgrad.parity.port.source.syntax.dotted",
+        lambda text: dotted("jnp.sin" if text == "jnp.tanh" else text),
+    )
+    target = tmp_path / "ported.py"
+    assert main(["port", f"{model}::wrong", "-o", str(target)]) == 1
+    printed, errors = capsys.readouterr()
+    kept = tmp_path / "ported.unproved.py"
+    assert f"{kept}: the port, which is not proved" in printed
+    assert "the port of Wrong is not proved" in printed + errors
+    first, *rest = kept.read_text().splitlines()
+    assert first == "# This port is NOT PROVED. It was to become ported.py."
+    assert any("jnp.sin(" in line for line in rest)
+    assert [path.name for path in tmp_path.glob("ported*")] == ["ported.unproved.py"]
+    compile(kept.read_text(), str(kept), "exec")

@@ -276,8 +276,15 @@ def test_a_port_that_is_not_proved_is_not_returned(monkeypatch):
         def forward(self, input):
             return torch.tanh(tf.linear(input, self.weight))
 
-    with pytest.raises(PortError, match=r"the port of Tanh is not proved:\nFAIL"):
-        port(Tanh(3, 2), (RNG.standard_normal((2, 3)),))
+    with pytest.raises(PortError, match=r"the port of Tanh is not proved:\nFAIL") as error:
+        port(Tanh(3, 2), (np.ones((2, 3), np.float32),))
+    ported = error.value.ported
+    assert ported.report.verdict == "fail"
+    assert "jnp.sin(" in ported.source
+    assert ported.fn(ported.params(Tanh(3, 2).state_dict()), np.ones((2, 3), np.float32)).shape == (
+        2,
+        2,
+    )
 
 
 def _wrong(dotted: Any) -> Any:
