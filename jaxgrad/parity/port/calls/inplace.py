@@ -56,8 +56,8 @@ _PLAIN = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 def set_item(owner: Tensor, key: Value, value: Value, scope: Scope, node: ast.AST) -> None:
     """Write `x[key] = value`."""
     mask = _mask(key)
-    number = real_of(value)
-    owner.real[real_of(key)] = number
+    value = _without_leading_ones(value, owner.real[real_of(key)].ndim)
+    owner.real[real_of(key)] = real_of(value)
     if mask is not None and not _has_value_for_each(value, mask, owner):
         code = _where(owner, mask, code_of(value))
     elif mask is not None:
@@ -68,6 +68,17 @@ def set_item(owner: Tensor, key: Value, value: Value, scope: Scope, node: ast.AS
         place = ast.Subscript(syntax.attribute(code_of(owner), "at"), code_of(key), ast.Load())
         code = syntax.call(syntax.attribute(place, "set"), code_of(value))
     write(owner, code, owner.real, scope, node)
+
+
+def _without_leading_ones(value: Value, ndim: int) -> Value:
+    """Leave out the axes of size 1 that a value has before those of the place where it is put."""
+    extra = value.real.ndim - ndim if isinstance(value, Tensor) else 0
+    if extra <= 0:
+        return value
+    first = [syntax.constant(0)] * extra
+    index = first[0] if extra == 1 else ast.Tuple(list(first), ast.Load())
+    real = value.real.reshape(value.real.shape[extra:])
+    return Tensor(real, ast.Subscript(code_of(value), index, ast.Load()))
 
 
 def set_masked(

@@ -103,7 +103,8 @@ def constant_value(
         source: Where a number comes from, if the port may have the name for it.
     """
     if isinstance(real, torch.Tensor):
-        return constant_tensor(real, name, scope)
+        found = None if owner is None else _registered(owner, real, scope)
+        return constant_tensor(real, name, scope) if found is None else found
     if isinstance(real, nn.Module):
         return module_value(real, scope, owner)
     if holds_parts(real):
@@ -115,6 +116,18 @@ def constant_value(
         is_own = isinstance(real, dict) and not isinstance(real, _PLAIN)
         return Fields(type(real) if is_own else dict, None, fields)
     return folded(real, name, source=source)
+
+
+def _registered(owner: Module, real: torch.Tensor, scope: Scope) -> Value | None:
+    """Return a parameter or buffer of a module that its code reaches through a list or a dict."""
+    named = (*owner.real.named_parameters(), *owner.real.named_buffers())
+    path = next((path for path, x in named if x is real), None)
+    if path is None:
+        return None
+    value: Value = owner
+    for name in path.split("."):
+        value = read(value, name, scope, scope.source.node)
+    return value
 
 
 _PLAIN = (collections.OrderedDict, collections.defaultdict)  # their attributes are no elements

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import types
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from jaxgrad.parity.port.calls import arrays, inplace, memory
-from jaxgrad.parity.port.expressions import indexing
+from jaxgrad.parity.port.expressions import attributes, indexing
 from jaxgrad.parity.port.functions import autograd_functions, borrowed, made_objects, objects
 from jaxgrad.parity.port.source.written import Assumption
 from jaxgrad.parity.port.values.binding import kept, stop_all
@@ -48,6 +49,8 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
         raise scope.refuse(f"`{name}` of a tensor is set; give the name another tensor", node)
     elif isinstance(owner, Module) and getattr(owner.real, name, None) is value.real:
         return  # it is set to what it is
+    elif isinstance(owner, Module) and isinstance(value, Tensor) and name in _buffers(owner):
+        _set_buffer(owner, name, value, scope, node)
     elif isinstance(owner, Module) and isinstance(value, Module):
         raise scope.refuse(f"the module `{name}` is replaced while the module runs", node)
     elif isinstance(owner, Folded) and made_objects.is_made(owner.real, scope.run):
@@ -62,6 +65,31 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
         raise scope.refuse(
             f"`{name}` is set while the module runs; return it instead of storing it", node
         )
+
+
+def _buffers(owner: Module) -> Mapping[str, torch.Tensor | None]:
+    """Return the buffers of a module itself."""
+    return dict(owner.real.named_buffers(recurse=False))
+
+
+def _set_buffer(owner: Module, name: str, value: Tensor, scope: Scope, node: ast.AST) -> None:
+    """Give a buffer a new value, as a change in place does.
+
+    Raises:
+        PortError: The new value has another shape or dtype, with which the next call would begin.
+    """
+    old, new = _buffers(owner)[name], value.real
+    if old is None or (old.shape, old.dtype) != (new.shape, new.dtype):
+        was = "None" if old is None else f"{old.dtype}{list(old.shape)}"
+        raise scope.refuse(
+            f"the buffer `{name}` is {was} and is set to {new.dtype}{list(new.shape)}; give it one "
+            "shape and dtype",
+            node,
+        )
+    target = attributes.read(owner, name, scope, node)
+    assert isinstance(target, Tensor)
+    old.copy_(new)
+    inplace.write(target, code_of(value), old, scope, node)
 
 
 def _changes_nothing(owner: Tensor, name: str, value: Value) -> bool:

@@ -289,3 +289,21 @@ class OnePerPlace(Layers):
 def test_a_row_for_each_row_of_a_mask():
     assert agrees(OnePerPlace(), X)
     assert not agrees(OnePerPlace(), X, without='p["second"]["bias"], h)', instead="h, h)")
+
+
+class Rows(nn.Module):
+    """Values with leading axes of size 1 are put where torch leaves these axes out."""
+
+    def forward(self, x):
+        out = torch.zeros_like(x)
+        out[0] = x.sum(0, keepdim=True)
+        out[1, 1:] = x[:1, None, 1:] * 2
+        return out * x
+
+
+def test_leading_axes_of_an_assigned_value_are_left_out():
+    """JAX's `set` broadcasts a value, and does not drop axes as torch does."""
+    x = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    written = source(Rows(), x)
+    assert "out.at[0].set(x.sum(axis=0, keepdims=True)[0])" in written
+    assert proves(Rows(), x)

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from tests.jaxgrad.parity.port._ports import agrees, source
+from tests.jaxgrad.parity.port._ports import agrees, proves, source
 
 
 X = np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)
@@ -97,3 +97,23 @@ class Configured(nn.Module):
 
 def test_the_elements_of_a_dict_that_are_attributes():
     assert agrees(Configured(), X)
+
+
+class Named(nn.Module):
+    """Parameters that the code reads through a dict and a list of the module."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale, self.layer = nn.Parameter(torch.ones(3)), nn.Linear(3, 3)
+        self.values = {"scale": self.scale, "bias": self.layer.bias}
+        self.all = [self.scale]
+
+    def forward(self, x):
+        return self.layer(x) * self.values["scale"] + self.values["bias"] + self.all[0]
+
+
+def test_a_registered_parameter_may_be_read_through_a_dict_or_a_list():
+    """It is the parameter of the params tree, whichever way it is reached."""
+    module, x = Named(), np.ones((2, 3), np.float32)
+    assert 'p["scale"] + p["layer"]["bias"] + p["scale"]' in source(module, x)
+    assert proves(module, x)

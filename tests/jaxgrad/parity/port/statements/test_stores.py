@@ -1,6 +1,7 @@
 """What a module stores while it runs: numbers for this call, elements of its own lists."""
 
 import dataclasses
+import re
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 import torch
 from torch import nn
 
+from jaxgrad.parity.port.port import port
 from jaxgrad.parity.port.source.refusals import PortError
 from tests.jaxgrad.parity.port._ports import agrees, proves, source
 
@@ -231,3 +233,52 @@ class Shapes(nn.Module):
 def test_a_stored_shape_that_the_caller_may_read_is_no_output():
     assert '**p["fc"]).reshape(x.shape)' in source(Shapes(), X)
     assert proves(Shapes(), X)
+
+
+class Running(nn.Module):
+    """A buffer that gets a new tensor in train mode, as the counts of a codebook do."""
+
+    def __init__(self, shape=(4,)):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+        self.register_buffer("mean", torch.zeros(shape))
+
+    def forward(self, x):
+        if self.training:
+            self.mean = 0.9 * self.mean + 0.1 * x.detach().mean(0)
+        return self.layer(x - self.mean)
+
+
+class Outer(nn.Module):
+    """A module that sets a buffer of its own after it has called one that does."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = Running()
+        self.register_buffer("count", torch.zeros(4))
+
+    def forward(self, x):
+        h = self.inner(x)
+        with torch.no_grad():
+            self.count = self.count + h.sum(0)
+        return h * torch.tanh(self.count)
+
+
+@pytest.mark.parametrize("module", [Running(), Outer()], ids=["own", "nested"])
+def test_a_buffer_that_is_assigned_is_returned(module):
+    """The new value is read in the same call, and the port returns it as its state."""
+    ported = port(module, (X,))
+    assert ported.report.verdict == "pass" and ported.has_state
+    params = ported.params(module.state_dict())
+    module.train()(torch.tensor(X))
+    _, new = ported.fn(params, X, training=True)
+    for name, x in module.named_buffers():
+        value = new["inner"]["mean"] if name == "inner.mean" else new[name]
+        np.testing.assert_allclose(value, x.numpy(), rtol=1e-5, atol=1e-6)
+
+
+def test_a_buffer_keeps_its_shape():
+    """The next call would begin with another shape, for which no port is written."""
+    text = "the buffer `mean` is torch.float32[1] and is set to torch.float32[4]; give it one shape"
+    with pytest.raises(PortError, match=re.escape(text)):
+        source(Running((1,)), X)
