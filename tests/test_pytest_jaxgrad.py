@@ -24,7 +24,7 @@ def test_wrong(grad_parity):
     grad_parity(layer, wrong, params, inputs)
 
 def test_error(grad_parity):
-    with pytest.raises(AssertionError, match="the first argument is int"):
+    with pytest.raises(AssertionError, match="the first argument is an int"):
         grad_parity(3, port, params, inputs)
 """
 ROOT = pathlib.Path(__file__).parents[1]
@@ -57,7 +57,7 @@ def test_the_fixture_proves_and_reports(run_tests, pytester):
         [
             "PASS         test_ports.py::test_good  Linear | port (pair_file.py:*",
             "FAIL         test_ports.py::test_wrong  Linear | wrong *forward: torch * | jax *",
-            "ERROR        test_ports.py::test_error  int | port *the first argument is int, not a*",
+            "ERROR        test_ports.py::test_error  int | port *the first argument is an int*",
             "PASS         test_port.py::test_my_port  Linear | port (test_port.py:9)",
             "4 proofs in *proofs.html",
             "E *AssertionError: FAIL  Linear | wrong*",

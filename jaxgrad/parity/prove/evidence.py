@@ -186,8 +186,8 @@ def _own_leaves(
     unread = [i for i in free if i not in read]
     if unread:
         notes.append(
-            f"{called}'s params hold {listed(unread)}, which torch does not have and on which no "
-            "output depends"
+            f"{called}'s params hold {listed(unread)}: no output depends on this, and it holds "
+            "none of torch's tensors"
         )
     return tuple(notes)
 

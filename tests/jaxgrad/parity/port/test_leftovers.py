@@ -283,12 +283,6 @@ def the_data_of_a_parameter(self, x):
     return y
 
 
-def a_buffer_that_is_assigned(self, x):
-    y = self.fc(x)
-    self.mean = self.mean + 1
-    return y
-
-
 def a_buffer_that_is_registered(self, x):
     y = self.fc(x)
     self.register_buffer("new", torch.ones(2))
@@ -405,7 +399,6 @@ RUNS = "while the module runs"
 REFUSED = {
     a_trained_parameter: (2, f"the parameter 'fc.weight' is changed {RUNS}"),
     the_data_of_a_parameter: (2, "`data` of a tensor is set"),
-    a_buffer_that_is_assigned: (2, f"`mean` is set {RUNS}"),
     a_buffer_that_is_registered: (2, f"torch changes 'new' {RUNS} in train mode"),
     a_buffer_in_a_dict: (3, f"torch changes 'mean' {RUNS} in train mode"),
     a_view_of_a_buffer: (3, f"torch changes 'mean' {RUNS} in train mode"),

@@ -130,7 +130,10 @@ BAD = {
         "torch returns 1 outputs (output[5, 2]), JAX returns 2 (0, 1)",
     ),
     "a leaf too many": (
-        lambda g: dict(params=g["params"] | {"extra": np.arange(6.0)}),
+        lambda g: dict(
+            params=g["params"] | {"extra": np.arange(6.0)},
+            fn=lambda p, x: g["fn"](p, x) + p["extra"].sum(),
+        ),
         "JAX leaf 'extra' [6] holds no torch tensor",
     ),
     "a leaf too few": (

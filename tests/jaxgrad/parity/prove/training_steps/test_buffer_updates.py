@@ -413,4 +413,5 @@ def test_the_error_about_a_leaf_of_the_state_names_has_state():
     report = prove(Total(), port, params, (X[:, :2],), has_state=True)
     assert failed(report) == ("updates", "total")
     without = prove(Total(), lambda p, x: p["scale"] * x, params, (X[:, :2],))
-    assert without.verdict == "error" and "has_state" not in str(without)
+    assert failed(without) == ("updates", "total")
+    assert "let fn return (outputs, new_state) and pass has_state=True" in str(without)

@@ -302,7 +302,10 @@ def test_a_leaf_that_the_port_never_reads_needs_no_tensor(leaf, converted):
     weights = (lambda state: dict(state) | {"mask": leaf}) if converted else None
     report = prove(module, port, params, (np.ones((2, 4), np.float32),), weights=weights)
     assert report.verdict == "pass", report
-    text = "the port's params hold mask, which torch does not have and on which no output depends"
+    text = (
+        "the port's params hold mask: no output depends on this, and it holds none of torch's "
+        "tensors"
+    )
     assert text in report.notes
 
     def reads(p: Any, x: Any) -> Any:

@@ -274,29 +274,11 @@ def test_every_number_of_the_port_may_give_the_dropout_rate():
             f"the dropout rate is {p:g}, torch uses {used:g}": X * p for p in rates if p != used
         }
         expected[f"values that are kept are not divided by 1 - {used:g}"] = X * used * (1 - used)
-        own = list(X.shape)
-        for shape in ([1, *own[1:]], [own[0], *[1] * (X.ndim - 1)]):
-            expected[f"the mask has the shape {shape}, torch's has {own}"] = X * used
         check(calls, expected)
         assert calls[0].fix == ("0.37", f"{used:g}")
     assert not tried(layers.dropout, dropout, X, 0.0)
     last = tried(layers.dropout, dropout, X, op="dropout2d", numbers=numbers)[-1]
     assert last.mistake.startswith("the dropout")
-
-
-def test_a_mask_is_shared_along_one_axis_or_all_but_the_first():
-    """A shared mask repeats the first numbers of torch's mask."""
-    mask = (draw(2, 3, 4) > 0).double()
-    x = draw(2, 3, 4, seed=1)
-    calls = tried(layers.dropout, lambda x, p=0.5: x * mask, x, op="dropout")
-    shapes = ([1, 3, 4], [2, 1, 4], [2, 3, 1], [2, 1, 1])
-    expected = {
-        f"the mask has the shape {shape}, torch's has [2, 3, 4]": x
-        * mask[tuple(slice(n) for n in shape)]
-        for shape in shapes
-    }
-
-    check([call for call in calls if "the mask has" in call.mistake], expected)
 
 
 def test_a_bag_is_reduced_in_every_other_way():
