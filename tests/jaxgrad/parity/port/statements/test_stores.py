@@ -268,6 +268,7 @@ class Outer(nn.Module):
 def test_a_buffer_that_is_assigned_is_returned(module):
     """The new value is read in the same call, and the port returns it as its state."""
     ported = port(module, (X,))
+    assert ported.report is not None
     assert ported.report.verdict == "pass" and ported.has_state
     params = ported.params(module.state_dict())
     module.train()(torch.tensor(X))

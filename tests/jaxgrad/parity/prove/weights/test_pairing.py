@@ -94,13 +94,14 @@ class Scripted:
         return Watched([self.order], {((n,), 0): row for n, row in enumerate(prints)})
 
     def drawn(self, *agreeing: str, draw: str = "second") -> Any:
-        run = SimpleNamespace(
+        given: Any = SimpleNamespace()
+        given.run = SimpleNamespace(
             values=[SimpleNamespace(print=np.full(10, float(n + 1))) for n in range(3)]
         )
         return SimpleNamespace(
             agrees=lambda outputs: outputs[0] in agreeing,
             draw=draw,
-            occurring=functools.partial(Drawn.occurring, SimpleNamespace(run=run)),
+            occurring=functools.partial(Drawn.occurring, given),
         )
 
 
