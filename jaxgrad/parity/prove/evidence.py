@@ -147,7 +147,8 @@ def _returned(side: TorchSide, request: Request, params: Any) -> Returned:
     except ProofError:  # the trace after the weights are known raises it again
         return Returned()
     paths = program.param_paths
-    unread = [path for i, path in enumerate(paths) if i not in _read(Flow(program))]
+    read = _read(Flow(program))
+    unread = [path for i, path in enumerate(paths) if i not in read]
     if checks.may_return_state(len(side.outputs), program):
         hint = ". fn returns a pair: if it is (outputs, new_state), pass has_state=True"
         return Returned(hint=hint, unread=unread)
@@ -157,7 +158,7 @@ def _returned(side: TorchSide, request: Request, params: Any) -> Returned:
 
 def _read(flow: Flow) -> set[int | None]:
     """Return the leaves on which an output depends."""
-    return {leaf_of(key) for key in flow.back((k for keys in flow.outputs for k in keys), set())}
+    return {leaf_of(key) for key in flow.used}
 
 
 def _own_leaves(
@@ -381,12 +382,7 @@ class Evidence:
     def spots(self, number: int = 0) -> dict[int, Spot]:
         """Map each torch value to the JAX value with which its cotangent is compared."""
         run, alignment = self.runs[number], self.alignments[number]
-        return compared.compared(run, alignment, self.port.program, self.used)
-
-    @functools.cached_property
-    def used(self) -> set[Key]:
-        """The JAX values on which an output depends."""
-        return self.flow.back((key for keys in self.flow.outputs for key in keys), set())
+        return compared.compared(run, alignment, self.port.program, self.flow.used)
 
     @functools.cached_property
     def slots(self) -> tuple[Key, ...]:

@@ -210,12 +210,11 @@ class _Known:
     def _places(self, size: int) -> Iterator[Key]:
         flow, evidence = self.evidence.flow, self.evidence
         known = evidence.alignments[0].known
-        used = flow.back({key for keys in flow.outputs for key in keys}, set())
         depends = flow.ahead({key for key in flow.children if leaf_of(key) is not None}, set())
         for key, print_ in evidence.jax_runs[0].prints.items():
             x = np.reshape(print_, (-1, np.shape(print_)[-1]))[0]
             read = any(child in depends for child in flow.children.get(key, ()))
-            constant = key in used and key not in depends and key not in known
+            constant = key in flow.used and key not in depends and key not in known
             if constant and read and x[0] == size and not is_constant(x):
                 yield self._computed(key)
 

@@ -322,11 +322,10 @@ def _unused(evidence: Evidence, draw: int, start: int) -> str:
     flow, alignment = evidence.flow, evidence.alignments[draw]
     if any(eqn.primitive.name == "while" for eqn in flow.program.equations.values()):
         return ""  # its condition uses values on which no output depends
-    used = flow.back((key for keys in flow.outputs for key in keys), set())
     value = evidence.runs[draw].values[start]
     for i in value.inputs:
         keys = [alignment.spots[k].key for k in alignment.candidates[i]]
-        if keys and not used & set(keys):
+        if keys and not flow.used & set(keys):
             where = place(flow.program, keys[0])
             return f"torch's {value.op} reads the value that JAX computes at {where} and never uses"
     return ""

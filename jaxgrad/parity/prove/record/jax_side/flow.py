@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -77,6 +78,11 @@ class Flow:
                 results = self._walk(body.jaxpr, [*consts, *carry, *xs], (*path, k))
             outs = [(*x, *y) for x, y in zip(outs, results, strict=True)]
         return outs
+
+    @functools.cached_property
+    def used(self) -> set[Key]:
+        """The values and leaves on which an output depends, outputs included."""
+        return self.back((key for keys in self.outputs for key in keys), set())
 
     def back(self, start: Iterable[Key], stop: set[Key]) -> set[Key]:
         """Return the ancestors of some values, without `stop` and the ancestors behind it."""

@@ -63,8 +63,7 @@ def inject(
 
 def _used(flow: Flow) -> set[Path]:
     """Return the equations that an output depends on."""
-    ends = {key for keys in flow.outputs for key in keys}
-    return {path for path, _ in flow.back(ends, set())}
+    return {path for path, _ in flow.used}
 
 
 def retraced(port: Port, program: JaxProgram, draw: Draw) -> Port:

@@ -500,7 +500,7 @@ def test_the_nearest_choice_is_kept(offs, occurring, best, runs, monkeypatch):
         made.replacing, made.watch = port_with, lambda draw: injection
         return made
 
-    flow: Any = SimpleNamespace(outputs=[], back=lambda ends, stop: [])
+    flow: Any = SimpleNamespace(used=set())
     given: Any = SimpleNamespace(noise=[noise("normal")])
     left, counts = iter(offs), iter(occurring)
     drawn: Any = SimpleNamespace(
