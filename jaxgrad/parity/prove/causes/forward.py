@@ -38,7 +38,6 @@ from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals
 from jaxgrad.parity.prove.record.lazy import replaced
-from jaxgrad.parity.prove.record.noise import sharing
 from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, Mistakes, TorchRun, Value
 from jaxgrad.parity.prove.wording import Difference
 
@@ -242,11 +241,10 @@ class Search:
             for number in sources.ravel()
             if math.prod(site.shape) < noise[int(number)].drawn.size
         }
-        calls = {noise[number].call for number in shared}
-        values = [i for i, value in enumerate(self.run.values) if value.call_number in calls]
-        if values:
-            number, shape = next(iter(shared.items()))
-            yield trials.shared_masks(values[0], noise[number], shape, tuple(shared.items()))
+        found = trials.shared_masks(self.run, noise, shared) if shared else None
+        if found is not None:
+            trial, x = found
+            yield trial._replace(row=find(x, self.prints))
 
     def exchanged(self, starts: Sequence[int]) -> Iterator[Trial]:
         """Yield the exchanges of weights that calls around `starts` read."""
@@ -354,7 +352,7 @@ class Search:
         given = evidence.draws[draw] if isinstance(draw, int) else draw
         earlier = _joined(evidence.mistakes) if earlier is None else earlier
         if trial is not None:
-            given = _given(given, trial)
+            given = _with_weights(given, trial)
         options: dict[str, Any] = dict(forward=True, opened=evidence.opened)
         try:
             return evidence.torch_side.run(given, changes=(*earlier, *changes), **options)
@@ -603,12 +601,10 @@ def _alike(one: Trial, other: Trial) -> bool:
     return (one.value, one.changed, one.row) == (other.value, other.changed, other.row)
 
 
-def _given(draw: Draw, trial: Trial) -> Draw:
-    """Return a draw in which weights or random numbers are those of a mistake."""
-    noise = list(draw.noise)
-    for number, shape in trial.shared:
-        noise[number] = sharing(noise[number], shape)
-    draw = dataclasses.replace(draw, noise=noise)
+def _with_weights(draw: Draw, trial: Trial) -> Draw:
+    """Return a draw in which weights take each other's place, or are multiplied by a number."""
+    if not (trial.exchanged or trial.factors):
+        return draw
     state = dict(draw.state)
     for a, b in trial.exchanged:
         state[a], state[b] = draw.state[b], draw.state[a]

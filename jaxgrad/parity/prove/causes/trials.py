@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
 from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE, TorchCall
 from jaxgrad.parity.prove.causes.mistakes.table import results, variants
 from jaxgrad.parity.prove.causes.numbers import SAME, as_written
 from jaxgrad.parity.prove.edits import InTorch
 from jaxgrad.parity.prove.record.jax_side.program import Key
-from jaxgrad.parity.prove.record.noise import Noise
+from jaxgrad.parity.prove.record.noise import Noise, sharing
+from jaxgrad.parity.prove.record.torch_side.randomness import replaying
 from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, TorchRun, Value
 from jaxgrad.parity.prove.wording import TORCH, Difference, Multiple, Told
 
@@ -41,8 +43,6 @@ class Trial(NamedTuple):
     exchanged: tuple[tuple[str, str], ...] = ()  # weights that take each other's place
     general: int = 0  # as in `TorchCall`
     factors: tuple[tuple[str, float], ...] = ()  # of weights that are multiplied by a number
-    # Positions of random numbers that one mask of JAX holds for several -> the shape of the mask.
-    shared: tuple[tuple[int, tuple[int, ...]], ...] = ()
     changed: int = -1  # the value that the changed call computes, if this is not `value`
     key: Key | None = None  # the JAX value that the changed call then computes
     operand: bool = False  # whether the result is an operand of the call, which JAX has anyway
@@ -126,23 +126,42 @@ def scaled_weight(i: int, name: str, row: int, factor: float) -> Trial:
 
 
 def shared_masks(
-    i: int, noise: Noise, shape: tuple[int, ...], shared: tuple[tuple[int, tuple[int, ...]], ...]
-) -> Trial:
-    """Return the trial in which torch draws one mask where JAX does.
+    run: TorchRun, noise: Sequence[Noise], shapes: Mapping[int, tuple[int, ...]]
+) -> tuple[Trial, np.ndarray] | None:
+    """Return the trial in which torch draws one mask where JAX does, with the first result.
 
     Args:
-        i: The value that reads the first of these masks.
-        noise: torch's numbers.
-        shape: The shape of JAX's mask.
-        shared: The positions of all such numbers, and the shapes of JAX's masks.
+        run: torch's run.
+        noise: The random numbers that torch drew.
+        shapes: The shapes of JAX's masks, by the position of torch's numbers.
     """
-    one, each = list(shape), list(noise.drawn.shape)
-    mask = "the mask" if len(shared) == 1 else f"the first of {len(shared)} shared masks"
+    calls = {noise[number].call for number in shapes}
+    values = {v.call_number: i for i, v in reversed([*enumerate(run.values)])}
+    drawn = {c: [k for k, n in enumerate(noise) if n.call == c] for c in sorted(calls & {*values})}
+    changes = tuple(
+        Change(call, _unchanged, masks=tuple(shapes.get(k, noise[k].drawn.shape) for k in numbers))
+        for call, numbers in drawn.items()
+    )
+    if not changes:
+        return None
+    (number, shape), first = next(iter(shapes.items())), changes[0]
+    mask = "the mask" if len(shapes) == 1 else f"the first of {len(shapes)} shared masks"
+    one, each = list(shape), list(noise[number].drawn.shape)
     text = Told(
         f"{mask} has the shape {one}, torch's has {each}",
         f"{mask} has the shape {each}, JAX's has {one}",
     )
-    return Trial(i, text, (), tested="rerunning torch with this change", shared=shared)
+    value = run.values[values[first.number]]
+    assert value.call is not None
+    func, args, kwargs = value.call
+    numbers = sharing([noise[k] for k in drawn[first.number]], first.masks)
+    with torch.no_grad():
+        out = replaying(inspect.unwrap(func), numbers)(*args, **kwargs)
+    return Trial(values[first.number], text, changes), to_numpy(out)
+
+
+def _unchanged(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    return func(*args, **kwargs)
 
 
 def shuffled(run: TorchRun, i: int, indices: np.ndarray, key: Key) -> Trial:

@@ -115,13 +115,14 @@ def shared(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
     return None
 
 
-def sharing(noise: Noise, shape: tuple[int, ...]) -> Noise:
-    """Return the noise in which the numbers that an array of this shape holds stand for all."""
+def sharing(noise: Sequence[Noise], shapes: Sequence[tuple[int, ...]]) -> list[Noise]:
+    """Return each noise with the numbers that an array of its shape holds, in place of all."""
 
-    def repeated(x: np.ndarray) -> np.ndarray:
+    def repeated(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         held = shared(x, shape)
         return x if held is None else np.array(shared(held, x.shape))
 
-    return dataclasses.replace(
-        noise, drawn=repeated(noise.drawn), standard=repeated(noise.standard)
-    )
+    return [
+        dataclasses.replace(n, drawn=repeated(n.drawn, s), standard=repeated(n.standard, s))
+        for n, s in zip(noise, shapes, strict=True)
+    ]

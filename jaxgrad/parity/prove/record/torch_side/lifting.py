@@ -140,7 +140,7 @@ class Lifting(TorchFunctionMode):
         if self.randomness is None:
             return change.apply(func, args, kwargs, *read)
         return self.randomness.changed(
-            func, lambda f: change.apply(f, args, kwargs, *read), change.draws
+            func, lambda f: change.apply(f, args, kwargs, *read), change.draws, change.masks
         )
 
     def _place(self) -> str:

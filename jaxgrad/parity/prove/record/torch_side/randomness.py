@@ -12,7 +12,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.record.noise import Noise
+from jaxgrad.parity.prove.record.noise import Noise, sharing
 
 
 # torch's operators, each with the kind of numbers that it draws.
@@ -61,16 +61,24 @@ class Randomness(TorchDispatchMode):
         self.noise.append(dataclasses.replace(noise, where=self.where(), call=self.call))
         return out
 
-    def changed(self, func: Callable[..., Any], change: Callable[..., Any], draws: int = -1) -> Any:
+    def changed(
+        self,
+        func: Callable[..., Any],
+        change: Callable[..., Any],
+        draws: int = -1,
+        masks: Sequence[tuple[int, ...]] = (),
+    ) -> Any:
         """Return the result of a changed call.
 
         Args:
             func: The function to call; it draws the numbers that were recorded.
             change: Called with this function, it returns the result.
             draws: The number of the call that drew them, -1 for the one that runs.
+            masks: The shapes of the arrays that it draws, if several elements share a number.
         """
         own = [noise for noise in self.replayed if noise.call == self.call]
         known = [noise for noise in self.replayed if noise.call == draws] if draws >= 0 else own
+        known = sharing(known, masks) if masks else known
         self.on = False
         try:
             return change(replaying(func, known))

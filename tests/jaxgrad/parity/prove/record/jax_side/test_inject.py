@@ -176,9 +176,11 @@ def test_a_mask_that_several_rows_share_is_named(axes):
         h = layer.apply({}, x @ p["0.weight"].T + p["0.bias"], rngs={"dropout": KEY})
         return h @ p["2.weight"].T + p["2.bias"]
 
-    finding = prove(module, fn, arrays(module), (X,)).first
+    report = prove(module, fn, arrays(module), (X,))
+    finding = report.first
     assert finding is not None
     assert (finding.op, finding.tested) == ("dropout", True), finding
+    assert report.surfaces["gradients"].verdict == "pass", report
     shape = [1, 8] if axes == (0,) else [5, 1]
     assert f"the mask has the shape {shape}, torch's has [5, 8] (rerunning" in finding.cause
 
@@ -201,9 +203,12 @@ def test_masks_that_heads_and_batch_share_are_named_together():
             x = jnp.where(keep, w / 0.5, 0) @ x
         return x
 
-    finding = prove(Attention(), fn, {}, (draw(2, 2, 4, 3),)).first
+    report = prove(Attention(), fn, {}, (draw(2, 2, 4, 3),))
+    finding = report.first
     assert finding is not None
     assert finding.tested, finding
+    assert "select_n" in finding.jax or "where" in finding.jax, finding
+    assert report.surfaces["gradients"].verdict == "pass", report
     text = "the first of 2 shared masks has the shape [1, 1, 4, 4], torch's has [2, 2, 4, 4]"
     assert text in finding.cause
 
