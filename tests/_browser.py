@@ -85,8 +85,8 @@ _WATCH = """() => {
   window.missed = () => expected.filter((e) => !window.reached.has(e) && e.isConnected).map(name);
   return expected.length;
 }"""
-# Mark the beginning and the end of the text under each heading. Chromium writes the page of a mark
-# into a PDF only if a link leads to it.
+# This script marks where the text under each heading begins and ends. Chromium writes the page of a
+# mark into a PDF only if a link leads to the mark.
 _MARK = """(heading) => {
   const links = document.createElement("p");
   const mark = (name) => {

@@ -33,6 +33,7 @@ from jaxgrad.parity.prove.record.lazy import LazyList
 from jaxgrad.parity.prove.record.torch_side.side import Drawn, TorchSide
 from jaxgrad.parity.prove.record.torch_side.values import (
     Change,
+    Mistakes,
     Native,
     TorchRun,
     amplifying,
@@ -164,7 +165,10 @@ def _read(flow: Flow) -> set[int | None]:
 def _own_leaves(
     model: JaxFunction, port: Port, flow: Flow, called: str = "the port"
 ) -> tuple[str, ...]:
-    """Return the notes on leaves of the port that hold no torch tensor: its state, or unread."""
+    """Return the notes on leaves of the port that hold none of torch's tensors.
+
+    They hold state of the port's own, or no output depends on them.
+    """
     weights, read = port.weights, _read(flow)
     held = {i for i in range(len(weights.leaves)) if weights.names_of(i)}
     free = [
@@ -286,6 +290,11 @@ class Evidence:
     def rerunnable(self) -> bool:
         """Whether torch can be run again; a dump cannot."""
         return self.torch_side.rerunnable
+
+    def run_with_values(self, draw: int) -> TorchRun:
+        """Run torch on a draw as this evidence has it, and keep the values themselves."""
+        changes = Mistakes(self.mistakes).joined
+        return self.torch_side.run(self.draws[draw], keep=True, opened=self.opened, changes=changes)
 
     def locate(
         self,

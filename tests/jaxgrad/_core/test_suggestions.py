@@ -19,7 +19,7 @@ def test_near_names_are_suggested_and_private_names_are_not():
 
 @pytest.mark.parametrize(("name", "counterpart"), suggestions.IN_JAX.items())
 def test_a_counterpart_exists_and_jaxgrad_has_no_name_of_torch(name, counterpart):
-    """The names of torch that lead to a counterpart are free, and the counterpart can be called."""
+    """jaxgrad has no attribute with this name of torch, and the counterpart can be called."""
     package, _, path = counterpart.partition(".")
     found = operator.attrgetter(path)({"jax": jax, "jaxgrad": jaxgrad}[package])
 

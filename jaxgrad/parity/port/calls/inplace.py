@@ -75,8 +75,8 @@ def _without_leading_ones(value: Value, ndim: int) -> Value:
     extra = value.real.ndim - ndim if isinstance(value, Tensor) else 0
     if extra <= 0:
         return value
-    first = [syntax.constant(0)] * extra
-    index = first[0] if extra == 1 else ast.Tuple(list(first), ast.Load())
+    zeros: list[ast.expr] = [syntax.constant(0) for _ in range(extra)]
+    index = zeros[0] if extra == 1 else ast.Tuple(zeros, ast.Load())
     real = value.real.reshape(value.real.shape[extra:])
     return Tensor(real, ast.Subscript(code_of(value), index, ast.Load()))
 

@@ -67,8 +67,8 @@ def set_attribute(owner: Value, name: str, value: Value, scope: Scope, node: ast
         )
 
 
-def _buffers(owner: Module) -> Mapping[str, torch.Tensor | None]:
-    """Return the buffers of a module itself."""
+def _buffers(owner: Module) -> Mapping[str, torch.Tensor]:
+    """Return the buffers of a module itself, without those that are None."""
     return dict(owner.real.named_buffers(recurse=False))
 
 
@@ -79,11 +79,10 @@ def _set_buffer(owner: Module, name: str, value: Tensor, scope: Scope, node: ast
         PortError: The new value has another shape or dtype, with which the next call would begin.
     """
     old, new = _buffers(owner)[name], value.real
-    if old is None or (old.shape, old.dtype) != (new.shape, new.dtype):
-        was = "None" if old is None else f"{old.dtype}{list(old.shape)}"
+    if (old.shape, old.dtype) != (new.shape, new.dtype):
         raise scope.refuse(
-            f"the buffer `{name}` is {was} and is set to {new.dtype}{list(new.shape)}; give it one "
-            "shape and dtype",
+            f"the buffer `{name}` is {old.dtype}{list(old.shape)} and is set to "
+            f"{new.dtype}{list(new.shape)}; give it one shape and dtype",
             node,
         )
     target = attributes.read(owner, name, scope, node)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -34,8 +33,7 @@ def changed(evidence: Evidence, changes: Sequence[Change]) -> Evidence | None:
     Returns None if torch cannot run with it on every draw.
     """
     side, mistakes = evidence.torch_side, (*evidence.mistakes, tuple(changes))
-    every = list(itertools.chain(*mistakes))
-    options: dict[str, Any] = dict(changes=every, opened=evidence.opened)
+    options: dict[str, Any] = dict(changes=Mistakes(mistakes).joined, opened=evidence.opened)
     drawn = []
     for each in evidence.drawn:
         try:

@@ -106,12 +106,7 @@ class Search:
 
     def __init__(self, evidence: Evidence, draw: int):
         self.evidence, self.draw = evidence, draw
-        self.run: TorchRun = evidence.torch_side.run(
-            evidence.draws[draw],
-            keep=True,
-            opened=evidence.opened,
-            changes=_joined(evidence.mistakes),
-        )
+        self.run = evidence.run_with_values(draw)
         self.without = self._compared({})
         self.spots, prints = evaluation.spots(evidence.jax_runs[draw].prints)
         alignment = evidence.alignments[draw]
@@ -223,12 +218,9 @@ class Search:
     @functools.cached_property
     def _kept(self) -> list[TorchRun]:
         """torch's run on each draw, with the values themselves."""
-        evidence = self.evidence
-        changes = _joined(evidence.mistakes)
-        options: dict[str, Any] = dict(keep=True, opened=evidence.opened, changes=changes)
         return [
-            self.run if draw == self.draw else evidence.torch_side.run(given, **options)
-            for draw, given in enumerate(evidence.draws)
+            self.run if draw == self.draw else self.evidence.run_with_values(draw)
+            for draw in range(len(self.evidence.draws))
         ]
 
     def shared_masks(self) -> Iterator[Trial]:
@@ -350,7 +342,7 @@ class Search:
         """
         evidence = self.evidence
         given = evidence.draws[draw] if isinstance(draw, int) else draw
-        earlier = _joined(evidence.mistakes) if earlier is None else earlier
+        earlier = Mistakes(evidence.mistakes).joined if earlier is None else earlier
         if trial is not None:
             given = _with_weights(given, trial)
         options: dict[str, Any] = dict(forward=True, opened=evidence.opened)
@@ -392,7 +384,7 @@ class Search:
         """Return for each earlier mistake whether torch differs from JAX without it."""
         mistakes, needed = self.evidence.mistakes, []
         for k in range(len(mistakes)):
-            others = _joined((*mistakes[:k], *mistakes[k + 1 :]))
+            others = Mistakes((*mistakes[:k], *mistakes[k + 1 :])).joined
             rerun = self._rerun(self.draw, changes, trial, others)
             needed.append(rerun is None or self._differs(rerun))
         return tuple(needed)
@@ -611,10 +603,6 @@ def _with_weights(draw: Draw, trial: Trial) -> Draw:
     for name, factor in trial.factors:
         state[name] = draw.state[name] * factor
     return dataclasses.replace(draw, state=state)
-
-
-def _joined(mistakes: Iterable[Sequence[Change]]) -> list[Change]:
-    return [change for changes in mistakes for change in changes]
 
 
 def _guess(search: Search, found: Sequence[Tested]) -> Guess:

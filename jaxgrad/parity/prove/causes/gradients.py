@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from jaxgrad._core import source
-from jaxgrad._core.torch_versions import convention
 from jaxgrad.parity.prove import wording
 from jaxgrad.parity.prove.causes import hooks as hook_causes
 from jaxgrad.parity.prove.causes import infinite_derivatives, straight_through
@@ -277,15 +276,14 @@ def _ties(case: Case) -> Explanation | None:
         if kept:
             key = kept[0][0].path, 0
             name = case.evidence.port.program.equations[key[0]].primitive.name
-            version = convention(case.evidence.torch_side.versions["torch"])
-            passes = f"torch {version} passes {torchs} of it"
+            passes = f"torch {case.version} passes {torchs} of it"
             what = wording.Mutual(
                 f"the operand of abs is 0 in some elements: JAX passes the gradient there, {passes}"
                 if name == "abs"
                 else f"the operands of {name}imum are equal in some elements: JAX passes half of "
                 f"the gradient to each, {passes} here"
             )
-            remedy = f'; `jaxgrad.parity.lint(..., torch="{version}")` names the remedy'
+            remedy = f'; `jaxgrad.parity.lint(..., torch="{case.version}")` names the remedy'
             tested = f"rerunning JAX with this change, {case.names(fixed)}"
             text = wording.Rerun(what, tested, remedy).says(case.evidence.reference)
             gates_ = [gate for group in kept for gate in group]

@@ -38,14 +38,11 @@ def without_shuffled(
     """
     alignment = evidence.alignments[draw]
     read = dict.fromkeys(i for start in starts for i in run.values[start].inputs if i != start)
-    given = [i for i in read if _array(run, i) is not None and alignment.candidates[i]]
+    given = {i: x for i in read if alignment.candidates[i] and (x := _array(run, i)) is not None}
     spots = {i: copies(evidence, draw, i) for i in given}
     arrays = iter(evidence.port.values(evidence.draws[draw], [*itertools.chain(*spots.values())]))
-    shuffled = set()
-    for i in given:
-        x, ys = _array(run, i), [*itertools.islice(arrays, len(spots[i]))]
-        if x is not None and not any(same_layout(x, y) for y in ys):
-            shuffled.add(i)
+    ys = {i: list(itertools.islice(arrays, len(spots[i]))) for i in given}
+    shuffled = [i for i, x in given.items() if not any(same_layout(x, y) for y in ys[i])]
     if not shuffled:
         return None
     other = alignment.without(shuffled)

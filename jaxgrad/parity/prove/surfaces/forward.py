@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterator, Sequence, Set
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -210,10 +210,7 @@ def _without_shuffled(evidence: Evidence, draw: int, starts: Sequence[int]) -> E
     """
     if not starts or not evidence.rerunnable or not evidence.may_search():
         return None
-    changes = tuple(itertools.chain(*evidence.mistakes))
-    options: dict[str, Any] = dict(keep=True, opened=evidence.opened, changes=changes)
-    run = evidence.torch_side.run(evidence.draws[draw], **options)
-    return shuffled.without_shuffled(evidence, draw, run, starts)
+    return shuffled.without_shuffled(evidence, draw, evidence.run_with_values(draw), starts)
 
 
 def _finding(

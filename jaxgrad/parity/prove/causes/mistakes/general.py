@@ -195,9 +195,9 @@ def masked(call: TorchCall) -> Mistakes:
 def _tiled(mask: Tensor) -> Iterator[tuple[Difference, Tensor]]:
     """Yield a mask that is tiled along an axis where its elements are repeated, or the reverse."""
     for axis, n in enumerate(mask.shape):
-        for count in range(2, n // 2 + 1):
-            if n % count or (mask == mask.narrow(axis, 0, 1)).all():
-                continue
+        if (mask == mask.narrow(axis, 0, 1)).all():
+            continue
+        for count in (k for k in range(2, n // 2 + 1) if n % k == 0):
             split = mask.unflatten(axis, (count, n // count))
             other = split.transpose(axis, axis + 1).flatten(axis, axis + 1)
             texts = (

@@ -71,7 +71,7 @@ def ties(flow: Flow) -> list[Gate]:
 
 
 def versions(flow: Flow, torch: str) -> list[Gate]:
-    """Return the operators of `jaxgrad.functional` with a gradient of other versions of torch."""
+    """Return the operators of `jaxgrad.functional` that have the gradient of another torch."""
     found = []
     for path, eqn in flow.program.equations.items():
         known = None if path in flow.program.closed else changed(eqn)

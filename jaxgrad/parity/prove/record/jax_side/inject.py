@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jaxgrad.parity.prove.record.torch_side.side import Drawn
 
 _SAME = 1e-9  # the sum of the differences of outputs that agree
-_CLEARLY = 2.0  # times as far are outputs that are clearly not as near
+_CLEARLY = 2.0  # outputs that are this many times as far from torch's are clearly farther
 _MOST = 3  # source lines that are tried one by one; with more, all or none are reflected
 
 

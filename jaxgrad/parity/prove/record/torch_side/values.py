@@ -65,9 +65,7 @@ class Change(NamedTuple):
     reads: tuple[int, ...] = ()  # values that were computed before the call
     func: Callable[..., Any] | None = None  # called in place of the call's own function
     draws: int = -1  # the call whose random numbers it draws, if not its own
-    masks: tuple[
-        tuple[int, ...], ...
-    ] = ()  # the shapes of the numbers it draws, if some are shared
+    masks: tuple[tuple[int, ...], ...] = ()  # shapes of its random numbers, if some are shared
 
 
 class Mistakes(NamedTuple):

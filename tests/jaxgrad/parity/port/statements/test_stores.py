@@ -279,7 +279,7 @@ def test_a_buffer_that_is_assigned_is_returned(module):
 
 
 def test_a_buffer_keeps_its_shape():
-    """The next call would begin with another shape, for which no port is written."""
+    """A buffer that gets another shape is refused: the next call would begin with this shape."""
     text = "the buffer `mean` is torch.float32[1] and is set to torch.float32[4]; give it one shape"
     with pytest.raises(PortError, match=re.escape(text)):
         source(Running((1,)), X)

@@ -262,7 +262,7 @@ def test_the_state_of_another_optimizer():
     ],
 )
 def test_names_are_selected_by_a_short_test(names, others, expected):
-    """Only a last part or a prefix that several names have stands for them, and no other name."""
+    """The test compares the last part or the prefix of a path only if several paths share it."""
     test = selection(names, others)
     assert test == expected
     assert [bool(eval(test, {"name": n})) for n in names] == [True] * len(names)

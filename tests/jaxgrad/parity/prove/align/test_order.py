@@ -23,7 +23,7 @@ ONE_HOT = np.eye(6)[[0, 2, 1, 1, 5, 3]]
     ],
 )
 def test_axes_may_be_transposed_split_and_merged(y):
-    """Heads in front of the batch and channels last are layouts."""
+    """Attention heads before the batch, and channels last, are other layouts of one value."""
     assert same_layout(X, y)
     assert same_layout(y, X)
 
@@ -50,7 +50,7 @@ def test_a_mask_is_compared_element_by_element():
 
 
 def test_arrays_of_different_size_have_no_common_layout():
-    """Nothing is compared if one array has more elements."""
+    """An array with more elements is not another layout."""
     assert not same_layout(X, X[:1])
 
 

@@ -120,7 +120,7 @@ def test_a_comparison_is_relative_to_the_scale():
 
 
 def test_a_search_that_the_time_ended_confirms_nothing():
-    """Its only explanation says so; two are not confirmed anyway."""
+    """A single explanation says why it is not confirmed; two are never confirmed."""
     ended = "not confirmed, because the time ended before all other changes were tried"
     assert settled(["a"], "tried {}", every=False) == (f"a (tried this change; {ended})", False)
     assert settled(["a", "b"], "tried {}", every=False) == settled(["a", "b"], "tried {}")

@@ -92,7 +92,7 @@ def chosen(m: Any, x: Any) -> Any:
 
 
 def test_elements_in_another_order_are_named_with_two_positions():
-    """All sines before all cosines are found at the call that joins them, with where one is."""
+    """The report names the call that joins sines and cosines, and two positions that differ."""
 
     def port(p: Any, x: Any, order: Any = (0, 1, 2, 3)) -> Any:
         h = linear(p, "a", x)[:, :2]
@@ -119,7 +119,7 @@ def test_scores_that_are_transposed_before_use_are_named():
 
 
 def test_another_choice_is_traced_to_the_values_that_it_compares():
-    """One-hot rows in another order are no equal input: what was chosen from differs."""
+    """If one-hot rows differ in their order, the difference begins in what they are chosen from."""
 
     def port(p: Any, x: Any, temperature: float = 1.0) -> Any:
         y = jax.nn.softmax(linear(p, "a", x) / temperature + x)

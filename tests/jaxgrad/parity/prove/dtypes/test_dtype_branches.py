@@ -108,7 +108,7 @@ def test_a_number_of_the_dtype_is_noted_where_the_port_has_that_of_float32():
 
 
 def test_the_largest_number_of_a_dtype_is_no_reason_to_fail():
-    """A bound that no element reaches, as in torch's Categorical, is not noted in a failure."""
+    """A failed proof has no note on a bound that no element reaches, as torch's Categorical has."""
 
     def bounded(x: Tensor) -> Tensor:
         return x.clamp(min=torch.finfo(x.dtype).min) * 2

@@ -313,7 +313,7 @@ def test_only_square_masks_are_transposed(shape):
 
 
 def test_the_smoothing_of_labels_is_changed():
-    """It may be missing, another number, or spread over other classes."""
+    """The port may smooth nothing, use another number, or give the smoothing to other classes."""
     logits, labels = draw(4, 3), torch.tensor([0, 2, 1, 1])
     given = dict[str, Any](label_smoothing=0.3, reduction="sum")
     calls = tried(general.losses, functional.cross_entropy, logits, labels, numbers=(0.2,), **given)
@@ -349,7 +349,7 @@ def test_a_mask_that_is_added_or_multiplied_is_inverted():
 
 
 def test_the_blocks_of_a_mask_take_turns():
-    """A tiled mask stands for a repeated one, along an axis whose length is a product."""
+    """A mask that repeats each element is also tried as a mask that is tiled."""
     mask = torch.tensor([[True, False]]).repeat_interleave(2, 1)
     x = draw(3, 4)
     named = {
