@@ -48,6 +48,8 @@ def __getattr__(name: str) -> _typing.Any:
         return _importlib.import_module(f"{__name__}.{name}")
     if name in _LAZY_FUNCTIONS:
         return getattr(_importlib.import_module(_LAZY_FUNCTIONS[name]), name)
+    if name == "__version__":
+        return _importlib.import_module(f"{__name__}._core.version").version()
     suggestions = _importlib.import_module("jaxgrad._core.suggestions")
     raise suggestions.missing(__name__, name, __dir__())
 

@@ -89,7 +89,9 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
     Walk(watch.is_wanted, watch.show)(traced, values)
     names = [paths.of_argument(i, name) for i, x in enumerate(args) for name, _ in paths.named(x)]
     conjugates = _conjugates(traced, [names[i] for i in arrays], values)
-    return LintReport((*conjugates, *watch.findings()), watch.count, version, newer)
+    differentiable = sum(jnp.issubdtype(x.dtype, jnp.inexact) for x in values)
+    findings = (*conjugates, *watch.findings())
+    return LintReport(findings, watch.count, version, newer, differentiable)
 
 
 def _check_arguments(fn: Callable[..., PyTree], args: Sequence[PyTree]) -> None:

@@ -46,6 +46,7 @@ class LintReport:
     equations: int  # checked equations, counted once per loop iteration
     torch: str  # the version of torch whose conventions are stated, as `2.13`
     newer: str = ""  # the installed torch, if it is newer than every version that jaxgrad knows
+    differentiable: int = 1  # arguments that have a gradient: floating point and complex arrays
 
     def check(self) -> LintReport:
         """Return the report itself if it has no findings.
@@ -70,6 +71,11 @@ class LintReport:
         return text
 
     def __str__(self) -> str:
+        if not self.differentiable:
+            return self._noted(
+                "nothing was checked: no argument is a floating point array, and other arguments "
+                "have no gradient"
+            )
         if not self.findings:
             plural = "s" * (self.equations != 1)
             text = f"the conventions of torch {self.torch} hold at these values"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import pathlib
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from jaxgrad._core.refusals import type_of
@@ -51,6 +52,20 @@ def place_of(error: BaseException) -> str:
 def first_line(error: BaseException) -> str:
     """Return the first line of an exception's message."""
     return str(error).strip().split("\n")[0][:300]
+
+
+def needed_inputs(forward: Callable[..., Any], inputs: Any) -> str:
+    """Say what `inputs=` needs if a module's `forward` cannot take these inputs, or return ""."""
+    args, kwargs = ((), inputs) if isinstance(inputs, Mapping) else (inputs, {})
+    try:
+        parameters = inspect.signature(forward).parameters.values()
+        inspect.signature(forward).bind(*args, **kwargs)
+    except ValueError:  # some functions that are written in C have no signature
+        return ""
+    except TypeError:
+        names = ", ".join(str(each.replace(annotation=each.empty)) for each in parameters)
+        return f"; forward takes ({names}), and inputs= needs a tuple with an entry for each"
+    return ""
 
 
 def shown(value: Any) -> str:

@@ -209,8 +209,6 @@ class Search:
             copies = [self.evidence.port.values(draw, spots) for draw in draws] if spots else []
             xs = [np.asarray(run.values[k].data) for run in self._kept]
             orders = [reordering(xs, ys) for ys in zip(*copies, strict=True)]
-            if value.op not in MOVES and all(order is not None for order in orders):
-                continue  # no call moves the elements: another computation gives them
             for spot, indices in zip(spots, orders, strict=True):
                 if indices is not None:
                     yield trials.shuffled(self.run, k, indices, spot.key)

@@ -18,6 +18,7 @@ import numpy as np
 from jaxgrad._core import paths
 from jaxgrad._core.copies import copy_to_numpy, is_tensor
 from jaxgrad._core.source import short_name
+from jaxgrad._core.version import version
 from jaxgrad.parity.prove.users import ProofError as ProofError
 from jaxgrad.parity.prove.users import running
 
@@ -334,7 +335,8 @@ def name_of(fn: Any) -> str:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the libraries that are imported."""
-    known = {"python": sys.version.split()[0], "numpy": np.__version__, "jax": jax.__version__}
+    known = {"jaxgrad": version(), "python": sys.version.split()[0]}
+    known |= {"numpy": np.__version__, "jax": jax.__version__}
     for name in ("torch", "flax", "equinox", "optax"):
         if name in sys.modules:
             known[name] = importlib.metadata.version(name)

@@ -50,18 +50,26 @@ def arranged(mapped: WeightMap, order: Order) -> WeightMap:
 
 
 def described(mapped: WeightMap, order: Order, called: str = "the port") -> str:
-    """Say which leaves hold other tensors than those that the port uses them for."""
+    """Say which leaves hold other tensors than those that the port uses them for.
+
+    If the names of the leaves agree with their tensors, the code may well be what is wrong.
+    """
+    moved = [(i, k) for i, k in enumerate(order) if i != k]
+    named = _gain(mapped, moved) > 0
     texts = []
-    for i, k in enumerate(order):
+    for i, k in moved:
         piece, wanted = mapped.pieces[i], mapped.pieces[k].name
         path = mapped.paths[piece.leaf]
         part = "another part of " if piece.name == wanted else ""
-        if i != k:
-            texts.append(
-                f"leaf {path!r} holds torch's {piece.name!r}, but {called} needs {part}{wanted!r} "
-                "there"
-            )
-    return "; ".join(texts[:2]) + (f"; and {len(texts) - 2} more" if len(texts) > 2 else "")
+        if named:
+            needs = f"but {called} needs {part}{wanted!r} there"
+            texts.append(f"leaf {path!r} holds torch's {piece.name!r}, {needs}")
+        else:
+            user = f"{called} uses " if not texts else ""
+            texts.append(f"{user}leaf {path!r} as torch uses {part}{wanted!r}")
+    rest = f"; and {len(texts) - 2} more" if len(texts) > 2 else ""
+    wrong = "" if named else "; the code or the params are wrong"
+    return "; ".join(texts[:2]) + rest + wrong
 
 
 def misnamed(mapped: WeightMap) -> list[str]:

@@ -40,14 +40,24 @@ def test_a_finding_has_line_name_stack_and_text():
 def test_a_report_without_findings(tmp_path):
     """A report without findings passes `check()` and has an empty list in its JSON."""
     report = lint(jnp.sin, jnp.ones(2), torch="2.13").check()
-    assert str(report) == ("the conventions of torch 2.13 hold at these values (0 equations)")
+    assert str(report) == "the conventions of torch 2.13 hold at these values (0 equations)"
     report.to_json(tmp_path / "lint.json")
     assert json.loads((tmp_path / "lint.json").read_text()) == {
         "findings": [],
         "equations": 0,
         "torch": "2.13",
         "newer": "",
+        "differentiable": 1,
     }
+
+
+def test_integers_have_no_gradient():
+    """If no argument has a gradient, the report does not say that the conventions hold."""
+    report = lint(jnp.abs, jnp.zeros(2, int)).check()
+    assert str(report) == (
+        "nothing was checked: no argument is a floating point array, and other arguments have no "
+        "gradient"
+    )
 
 
 def test_a_torch_that_is_not_known_is_named(monkeypatch):

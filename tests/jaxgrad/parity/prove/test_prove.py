@@ -110,7 +110,10 @@ def without(params: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 BAD = {
-    "too many inputs": (lambda g: dict(inputs=g["inputs"] * 2), "called with 2 inputs"),
+    "too many inputs": (
+        lambda g: dict(inputs=g["inputs"] * 2),
+        "forward takes (x), and inputs= needs a tuple with an entry for each",
+    ),
     "without inputs": (lambda g: dict(inputs=None), "inputs= is missing"),
     "inputs of another shape": (
         lambda g: dict(inputs=(np.ones((5, 3)),)),

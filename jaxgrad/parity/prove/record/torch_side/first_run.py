@@ -14,7 +14,7 @@ from jaxgrad.parity.prove.record.torch_side import run as torch_run
 from jaxgrad.parity.prove.record.torch_side.values import TorchRun
 from jaxgrad.parity.prove.request import Function
 from jaxgrad.parity.prove.text import counted
-from jaxgrad.parity.prove.users import ProofError, described, not_a_module
+from jaxgrad.parity.prove.users import ProofError, described, needed_inputs, not_a_module
 
 
 def check_module(module: Any) -> None:
@@ -83,7 +83,8 @@ def check_run(
             listed = ", ".join(f"{np.dtype(x.dtype).name}{list(x.shape)}" for x in arrays)
             called = f"{type(module).__name__} called with {counted(len(arrays), 'input')}"
             called += f" ({listed})" if arrays else " (inputs= contains no numpy array)"
-            raise ProofError(f"torch: {called} raised {described(error)}") from error
+            needed = needed_inputs(module.forward, inputs)
+            raise ProofError(f"torch: {called} raised {described(error)}{needed}") from error
         reset()
     outputs, again = (run.outputs for run in runs)
     if not all(np.array_equal(x, again[k], equal_nan=True) for k, x in outputs.items()):

@@ -118,6 +118,20 @@ def test_scores_that_are_transposed_before_use_are_named():
     assert "it has at [0, 1] what torch has at [1, 0]" in finding.cause
 
 
+def test_scores_of_exchanged_operands_are_named_as_transposed():
+    """`k @ q.T` has the elements of `q @ k.T` in another order, and no other copy of them."""
+
+    def port(p: Any, x: Any, exchange: bool = True) -> Any:
+        q, k = linear(p, "a", x), norm(p, x)
+        return jax.nn.softmax(k @ q.T if exchange else q @ k.T) @ x
+
+    assert proved(attended, lambda p, x: port(p, x, False)).verdict == "pass"
+    finding = first(attended, port)
+    assert finding.tested
+    assert "it has at [0, 1] what torch has at [1, 0]" in finding.cause
+    assert finding.source.endswith("return jax.nn.softmax(k @ q.T if exchange else q @ k.T) @ x")
+
+
 def test_another_choice_is_traced_to_the_values_that_it_compares():
     """If one-hot rows differ in their order, the difference begins in what they are chosen from."""
 

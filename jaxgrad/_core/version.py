@@ -1,0 +1,13 @@
+"""The version of jaxgrad."""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+
+def version() -> str:
+    """Return the installed version, or that of pyproject.toml for a copy without installation."""
+    try:
+        return importlib.metadata.version("jaxgrad")
+    except importlib.metadata.PackageNotFoundError:
+        return "0.0"
