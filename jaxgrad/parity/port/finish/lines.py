@@ -29,11 +29,18 @@ def with_short_lines(functions: Sequence[Written]) -> list[Written]:
     nodes = {w.name: w.node for w in functions}
     for written in functions:
         if isinstance(written.node, ast.FunctionDef):
-            _shorten(written.node, nodes)
+            shorten(written.node, nodes)
     return list(functions)
 
 
-def _shorten(function: ast.FunctionDef, nodes: Mapping[str, ast.AST]) -> None:
+def shorten(function: ast.FunctionDef, nodes: Mapping[str, ast.AST], indent: int = 4) -> None:
+    """Divide the long statements of a function and join its short ones.
+
+    Args:
+        function: A function or method, which is changed.
+        nodes: The functions of the file, by name.
+        indent: The number of spaces before its statements.
+    """
     taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | set(nodes)
     taken |= {
         a.arg for n in ast.walk(function) if isinstance(n, ast.arguments) for a in n.kwonlyargs
@@ -55,7 +62,7 @@ def _shorten(function: ast.FunctionDef, nodes: Mapping[str, ast.AST]) -> None:
                 visit(statement.body, indent + 4)
                 visit(statement.orelse, indent + 4)
 
-    visit(function.body, 4)
+    visit(function.body, indent)
 
 
 def _join(body: list[ast.stmt], indent: int) -> None:

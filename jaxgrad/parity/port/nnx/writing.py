@@ -12,6 +12,7 @@ import torch
 from flax import nnx
 from torch import nn
 
+from jaxgrad.parity.port.finish.lines import shorten
 from jaxgrad.parity.port.nnx import constructors, layers
 from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, Bodies
 from jaxgrad.parity.port.nnx.classes import Instance, alike, merged
@@ -127,6 +128,9 @@ def _classes(modules: Modules, bodies: Bodies, loops: set[str]) -> list[Written]
             node, calls = merged(name, group, set(_attributes(first.module)))
             made |= calls
             layers.shortened(node)
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef) and method.name != "__init__":
+                    shorten(method, {}, indent=8)
             classes[first.path] = Written(
                 name,
                 nn.Module.forward,

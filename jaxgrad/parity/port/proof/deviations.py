@@ -38,10 +38,6 @@ class Deviation:
 CHANGES = "a change in place"  # stands for any method such as `add_`
 DEVIATIONS = (
     Deviation(
-        ("retain_graph/second_backward",),
-        "A second backward() raises in torch without retain_graph; gradients here are repeatable.",
-    ),
-    Deviation(
         ("mutation/inplace_saved", "mutation/inplace_after_use"),
         "torch raises if a saved value was changed in place; here the gradient uses that value.",
         torch=frozenset({CHANGES}),

@@ -241,7 +241,7 @@ def test_the_settings_of_a_module_become_attributes():
     module.stack = nn.Sequential(Unit(3, 0.1), Unit(3, 0.2))
     source = written(module)
     assert "def __init__(self, rate, *, rngs: nnx.Rngs):\n        self.rate = rate\n" in source
-    assert "p=self.rate,\n            training=not self.deterministic,\n" in source
+    assert "F.dropout(y, p=self.rate, training=not self.deterministic, key=dropout_rng)" in source
     assert "dropout_rng = None if self.deterministic else self.rngs()" in source
     assert "Unit(rate=0.2, rngs=rngs)" in source
 
@@ -289,6 +289,29 @@ def test_numbers_of_the_configuration_are_attributes(heads):
         assert "Split(heads=1, scale=0.5, rngs=rngs)" in source
     assert source.count("class ") == 2
     assert agrees(module)
+
+
+class Heads(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.heads = 2
+        self.query, self.key, self.value = (nn.Linear(8, 8) for _ in range(3))
+
+    def forward(self, x):
+        b, n, d = x.shape
+
+        def split(t):
+            return t.reshape(b, n, self.heads, d // self.heads).transpose(1, 2)
+
+        q, k, v = split(self.query(x)), split(self.key(x)), split(self.value(x))
+        return (q @ k.mT / (8 // self.heads) ** 0.5).softmax(-1) @ v
+
+
+def test_lines_fit_with_the_names_of_attributes():
+    """A tuple that is too long for one line becomes a statement for each part, as in functions."""
+    source = port(Heads(), (np.ones((3, 5, 8), np.float32),), style="nnx", prove=False).source
+    assert max(map(len, source.splitlines())) <= 100
+    assert re.search(r"\n        q = self\.query\(x\)\..*\n        k = self\.key\(x\)", source)
 
 
 def test_a_checkpoint_of_a_module_that_changes_takes_it_as_argument():
