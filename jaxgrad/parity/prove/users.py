@@ -58,11 +58,13 @@ def needed_inputs(forward: Callable[..., Any], inputs: Any) -> str:
     """Say what `inputs=` needs if a module's `forward` cannot take these inputs, or return ""."""
     args, kwargs = ((), inputs) if isinstance(inputs, Mapping) else (inputs, {})
     try:
-        parameters = inspect.signature(forward).parameters.values()
-        inspect.signature(forward).bind(*args, **kwargs)
-    except ValueError:  # some functions that are written in C have no signature
+        signature = inspect.signature(forward)
+    except (TypeError, ValueError):  # a scripted module
         return ""
+    try:
+        signature.bind(*args, **kwargs)
     except TypeError:
+        parameters = signature.parameters.values()
         names = ", ".join(str(each.replace(annotation=each.empty)) for each in parameters)
         return f"; forward takes ({names}), and inputs= needs a tuple with an entry for each"
     return ""
