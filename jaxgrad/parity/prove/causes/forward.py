@@ -34,6 +34,7 @@ from jaxgrad.parity.prove.edits import InTorch
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import judge, max_difference
 from jaxgrad.parity.prove.locate import shuffled as locate_shuffled
+from jaxgrad.parity.prove.locate.forward import INNER_GRADIENT
 from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.jax_side.program import Key, Spot, literals
@@ -251,6 +252,21 @@ class Search:
                 multiple = find_multiple(np.asarray(state[name]), self.prints)
                 if multiple is not None:
                     yield trials.scaled_weight(i, name, *multiple)
+
+    def inner_stops(self, starts: Iterable[int]) -> Iterator[Trial]:
+        """Yield the stops that one program alone has inside the inner gradients near `starts`.
+
+        A gradient without a stop is a sum, of which torch's gradient with the stop is a part.
+        """
+        alignment = self.evidence.alignments[self.draw]
+
+        def copy(i: int) -> Key | None:
+            found = alignment.candidates[i]
+            return alignment.spots[found[0]].key if found else None
+
+        for i in dict.fromkeys(k for i in starts for k in (*self.run.values[i].inputs, i)):
+            if self.run.values[i].op == INNER_GRADIENT:
+                yield from trials.inner_stops(self.run, i, copy)
 
     def _moves(self, i: int, depth: int = 4) -> list[int]:
         """Return the calls before a value that only move elements, the nearest first."""
@@ -521,7 +537,15 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     first, then = map(search.all_trials, (starts, later))
     for trial in search.in_time(
         itertools.chain(
-            search.shared_masks(), orders, tables, swaps, first, shuffled, then, operands
+            search.shared_masks(),
+            search.inner_stops(starts),
+            orders,
+            tables,
+            swaps,
+            first,
+            shuffled,
+            then,
+            operands,
         )
     ):
         tested = search.tested(trial)

@@ -295,6 +295,57 @@ def rewired(
             yield Trial(i, text, (Change(value.call_number, call, (k,)),)), out.detach().numpy()
 
 
+def inner_stops(run: TorchRun, i: int, copy: Callable[[int], Key | None]) -> Iterator[Trial]:
+    """Yield the trials in which one program alone stops a gradient inside an inner gradient.
+
+    A stop is tried once for all calls in a row that have no other operand to differentiate.
+
+    Args:
+        run: torch's run.
+        i: The result of the inner gradient.
+        copy: Function from a value to the JAX value that equals it.
+    """
+    path = _differentiated(run, i)
+    for k in path:
+        value = run.values[k]
+        readers = [c for c in path if k in run.values[c].inputs and c != k]
+        alone = [{*run.values[c].inputs} & {*path} == {k} for c in readers]
+        stopped = value.op == "detach"
+        if value.call_number < 0 or (not stopped and (not readers or alone == [True])):
+            continue
+        what = f"the gradient of {_named(run, value.inputs[0] if stopped else k)}"
+        texts = (
+            f"JAX stops {what} inside the inner gradient, torch does not",
+            f"torch does not stop {what} inside the inner gradient, JAX does",
+        )
+        if stopped:
+            texts = (
+                f"JAX does not stop {what} inside the inner gradient, torch does",
+                f"torch stops {what} inside the inner gradient, JAX does not",
+            )
+        changes = (Change(value.call_number, _passed if stopped else _stopped),)
+        yield Trial(i, Told(*texts), changes, key=copy(k))
+
+
+def _differentiated(run: TorchRun, i: int) -> list[int]:
+    """Return the values through which the inner gradient `i` passes."""
+    before, after = {*run.values[i].inputs}, {*run.values[i].inputs}
+    for k in range(i - 1, -1, -1):
+        before |= {*run.values[k].inputs} if k in before else set()
+    for k in range(i):
+        after |= {k} if after & {*run.values[k].inputs} else set()
+    return sorted(before & after)
+
+
+def _stopped(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    return func(*args, **kwargs).detach()
+
+
+def _passed(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    del func, kwargs
+    return args[0].view_as(args[0])
+
+
 def _is(x: Any, value: Value) -> bool:
     data = value.data
     return (

@@ -17,6 +17,7 @@ from jaxgrad.parity.prove.weights.map import WeightMap
 ROOT = "(root)"  # name of the outermost module
 _TAKES = ("getitem", "select", "unbind", "split", "chunk")
 _REARRANGES = ("broadcast_in_dim", "reshape", "squeeze", "transpose")
+INNER_GRADIENT = "grad"  # the call of torch.autograd.grad
 REPEATS = ("expand", "expand_as", "broadcast_to", "repeat", "tile")
 
 
@@ -28,6 +29,7 @@ def lost_in_torch(run: TorchRun, alignment: Alignment, wrong: Sequence[int]) -> 
         alignment: The alignment of torch's values with JAX's.
         wrong: Positions of the wrong outputs among torch's values.
     """
+    objectives = _objectives(run)  # which a port that takes the gradient need not compute
     region: set[int] = set()
     todo = list(wrong)
     while todo:
@@ -36,11 +38,21 @@ def lost_in_torch(run: TorchRun, alignment: Alignment, wrong: Sequence[int]) -> 
         known = alignment.visible(i) or value.op == "input"
         if i in region or (known and i not in wrong):
             continue
-        if value.op not in REPEATS or i in wrong:
+        if i in wrong or not (value.op in REPEATS or i in objectives):
             region.add(i)  # the elements of a repetition are those of its source
         moved = value.op in MOVES and i in alignment.shuffled  # JAX has its operands' elements
         todo += [k for k in value.inputs if not moved or k in alignment.shuffled]
     return sorted(region)
+
+
+def _objectives(run: TorchRun) -> set[int]:
+    """Return the values that only inner gradients read, which differentiate them."""
+    readers: dict[int, set[str]] = {}
+    for i, value in enumerate(run.values):
+        for k in value.inputs:
+            if k != i:
+                readers.setdefault(k, set()).add(value.op)
+    return {k for k, ops in readers.items() if ops == {INNER_GRADIENT}}
 
 
 def origins(

@@ -132,6 +132,36 @@ def test_scores_of_exchanged_operands_are_named_as_transposed():
     assert finding.source.endswith("return jax.nn.softmax(k @ q.T if exchange else q @ k.T) @ x")
 
 
+@pytest.mark.parametrize("stops", [False, True], ids=["in JAX", "in torch"])
+def test_a_stop_inside_an_inner_gradient_is_named(stops):
+    """An inner gradient differs if one program alone stops a part of what it differentiates.
+
+    The port need not compute the sum that torch differentiates.
+    """
+
+    def penalised(m: Any, x: Any) -> Any:
+        h = torch.tanh(m.a(x)).requires_grad_()
+        k = h * x
+        d = torch.rsqrt(k.square().sum(1, keepdim=True) + 1)
+        y = k.sin() * (d.detach() if stops else d)
+        (g,) = torch.autograd.grad((y * x).sum(), h, create_graph=True)
+        return g
+
+    def port(p: Any, x: Any, stop: bool) -> Any:
+        def inner(h: Any, x: Any) -> Any:
+            d = jax.lax.rsqrt(((h * x) ** 2).sum() + 1)
+            return (jnp.sin(h * x) * (jax.lax.stop_gradient(d) if stop else d) * x).sum()
+
+        return jax.vmap(jax.grad(inner))(jnp.tanh(linear(p, "a", x)), x)
+
+    assert proved(penalised, lambda p, x: port(p, x, stops)).verdict == "pass"
+    finding = first(penalised, lambda p, x: port(p, x, not stops))
+    assert (finding.op, finding.tested) == ("grad", True), finding
+    what = "the gradient of the result of rsqrt inside the inner gradient"
+    text = f"JAX does not stop {what}, torch does" if stops else f"JAX stops {what}, torch does not"
+    assert finding.cause == f"{text} (rerunning torch with this change reproduces JAX's outputs)"
+
+
 def test_another_choice_is_traced_to_the_values_that_it_compares():
     """If one-hot rows differ in their order, the difference begins in what they are chosen from."""
 
