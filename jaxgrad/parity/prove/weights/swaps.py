@@ -68,7 +68,7 @@ def described(mapped: WeightMap, order: Order, called: str = "the port") -> str:
             user = f"{called} uses " if not texts else ""
             texts.append(f"{user}leaf {path!r} as torch uses {part}{wanted!r}")
     rest = f"; and {len(texts) - 2} more" if len(texts) > 2 else ""
-    wrong = "" if named else "; the code or the params are wrong"
+    wrong = "" if named or not texts else "; the code or the params are wrong"
     return "; ".join(texts[:2]) + rest + wrong
 
 
