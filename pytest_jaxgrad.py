@@ -74,10 +74,10 @@ def pytest_terminal_summary(
         terminalreporter.write_line(line, **{_COLOURS.get(proof["verdict"], "red"): True})
     if page:
         from jaxgrad.parity import Report
-        from jaxgrad.parity.prove.report import render
+        from jaxgrad.parity.prove.report import render, renderable
 
         path = pathlib.Path(config.invocation_params.dir, page)
-        text = render([Report.from_dict(proof) for proof in proofs])
+        text = render([renderable(Report.from_dict(proof)) for proof in proofs])
         path.write_text(text, encoding="utf-8")
         terminalreporter.write_line(f"{len(proofs)} proof{'s' * (len(proofs) != 1)} in {path}")
 

@@ -29,7 +29,7 @@ from jaxgrad.parity import files, interrupts
 from jaxgrad.parity.port.command import COMMANDS
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.prove.command import UsageError, load, run
-from jaxgrad.parity.prove.report import Report, render
+from jaxgrad.parity.prove.report import Report, render, renderable
 from jaxgrad.parity.prove.text import passed_and_failed
 
 
@@ -99,7 +99,8 @@ def _run(options: argparse.Namespace) -> int:
                 check()
                 with _bar(f"[{number}/{len(pairs)}] {pair.name}") as show:
                     progress = _checked(show, check)
-                    reports.append(run(pair, options.seed, progress, options.time_limit))
+                    report = run(pair, options.seed, progress, options.time_limit)
+                    reports.append(report if options.html is None else renderable(report))
                 print(f"{reports[-1]}\n", flush=True)
     except BaseException as error:
         finished = f"{len(reports)} of {len(pairs)} proofs"

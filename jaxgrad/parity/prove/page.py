@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import math
 import os.path
 import pathlib
@@ -20,6 +21,7 @@ START = "gradient in JAX only (start of the wrong path)"
 UNRECORDED = "no gradient in torch"
 ROWS_SHOWN = 12
 CHAIN_SHOWN = 6  # modules that matched before the fault
+_OPTIONAL = {"index": (), "torch": None, "jax": None}  # a row need not have these
 _TEMPLATE = pathlib.Path(__file__).with_name("page.html.j2")
 _STYLE = pathlib.Path(__file__).with_name("page.css")
 
@@ -34,7 +36,7 @@ def fill(reports: Sequence[Any], headline: str, words: Mapping[str, Any]) -> str
     """
     return template(_TEMPLATE).render(
         **words,
-        reports=reports,
+        reports=[_with_complete_rows(report) for report in reports],
         headline=headline,
         counted=counted,
         basename=os.path.basename,
@@ -67,6 +69,15 @@ def template(path: pathlib.Path) -> jinja2.Template:
     )
     environment.globals["css"] = _STYLE.read_text(encoding="utf-8")
     return environment.from_string(path.read_text(encoding="utf-8"))
+
+
+def _with_complete_rows(report: Any) -> Any:
+    """Add to the rows of a report what the schema does not require, such as both values."""
+    surfaces = {
+        name: dataclasses.replace(surface, rows=tuple(_OPTIONAL | dict(r) for r in surface.rows))
+        for name, surface in report.surfaces.items()
+    }
+    return dataclasses.replace(report, surfaces=surfaces)
 
 
 def ordered(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

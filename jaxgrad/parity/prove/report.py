@@ -14,6 +14,7 @@ import numpy as np
 from jaxgrad._core import source
 from jaxgrad._core.suggestions import near
 from jaxgrad.parity import files
+from jaxgrad.parity.prove import users
 from jaxgrad.parity.prove.edits import Edit
 from jaxgrad.parity.prove.listings import Listing
 from jaxgrad.parity.prove.record.torch_side.values import Mistakes
@@ -347,6 +348,21 @@ def render(reports: Sequence[Report], note: str = "") -> str:
         "original": original(reports),
     }
     return page.fill(reports, f"{note} {headline(reports)}".strip(), words)
+
+
+def renderable(report: Report) -> Report:
+    """Return the report, or the report of an error if its page cannot be rendered.
+
+    A page of several proofs then has the other ones, and the text of this one.
+    """
+    try:
+        render([report])
+    except ModuleNotFoundError:  # without jinja2 there is no page at all
+        raise
+    except Exception as error:
+        text = f"the page of this proof could not be rendered: {users.bug(error)}\n\n{report}"
+        return Report.error(text, report.name, reference=report.reference)
+    return report
 
 
 def headline(reports: Sequence[Report]) -> str:

@@ -205,6 +205,24 @@ def test_the_finished_proofs_are_written_if_a_later_one_ends_the_run(
         assert captured.out.splitlines()[-1] == "1 passed, 1 failed"
 
 
+def test_a_proof_without_a_page_costs_no_other_page(proofs, tmp_path, capsys):
+    """A proof whose page cannot be rendered is an error, which quotes the report of that proof."""
+    proofs("pass", "verdict without a sign", "pass")
+    document, page = tmp_path / "a.json", tmp_path / "a.html"
+    assert main(["a.py", "--json", str(document), "--html", str(page)]) == 1
+    captured = capsys.readouterr()
+    assert captured.out.splitlines()[-1] == "2 passed, 1 failed (1 with an error)"
+    text = page.read_text()
+    for words in (
+        "1 of 3 ports could not be compared",
+        "the page of this proof could not be rendered: this is a bug in jaxgrad",
+        "forward    verdict without a sign",
+    ):
+        assert words in text, f"the page lacks {words!r}"
+    verdicts = [proof["verdict"] for proof in json.loads(document.read_text())["proofs"]]
+    assert verdicts == ["pass", "error", "pass"]
+
+
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interruption_that_a_proof_loses_ends_the_run(proofs, monkeypatch, capsys):
     """Ctrl-C in a callback of the garbage collector raises nothing; the next step ends the run."""

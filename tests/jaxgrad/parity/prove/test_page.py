@@ -1,6 +1,7 @@
 """The HTML page of reports: complete, escaped, offline, in light and dark."""
 
 import dataclasses
+import json
 import re
 import sys
 
@@ -161,6 +162,53 @@ def test_a_harmless_row_says_why(torch, name, words):
     for first in (FIRST, cause):
         assert page.verdict_of({**row, "name": name}, first) == words
         assert page.verdict_of({**row, "verdict": "fail"}, first) == "fail"
+
+
+VERDICTS = ("pass", "fail", "inconclusive", "error", "not judged")
+LEAF_VERDICTS = ("pass", "fail", "inconclusive", "zero", "accepted", "mask", "harmless")
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+@pytest.mark.parametrize("first", (None, FIRST))
+def test_a_page_needs_no_more_than_the_schema_requires(verdict, first):
+    """Every verdict of a surface and of its rows has a page, with findings whose rows all pass.
+
+    A row need not state its index and both values.
+    """
+    finding = dataclasses.replace(FIRST, text="", index=(), torch_value=None, jax_value=None)
+    for number in range(len(LEAF_VERDICTS) + 1):
+        leaves = [
+            dict(name=f"leaf of {x}", verdict=x, difference=None, allowed=None)
+            for x in LEAF_VERDICTS[:number]
+        ]
+        surfaces = {
+            name: Surface(name, verdict, "", tuple(leaves), (finding,)) for name in FAILED.surfaces
+        }
+        proof = Report("fail", surfaces, first, matched=("fc",))
+        page_text = render([Report.from_dict(json.loads(proof.to_json()))])
+
+        assert all(f"<td>{leaf['name']}</td>" in page_text for leaf in leaves)
+        assert "1 further difference" in page_text or number > 1
+
+
+def test_a_port_that_ignores_a_norm_that_is_the_identity_has_a_page():
+    """The given weights agree and the redrawn ones do not, so no row of a failing surface fails."""
+    model = nn.Sequential(nn.Linear(3, 4), nn.LayerNorm(4), nn.Linear(4, 2))
+    params = {name: p.detach().numpy() for name, p in model.state_dict().items()}
+
+    def port(p, x):
+        h = x @ p["0.weight"].T + p["0.bias"]
+        h = (h - h.mean(-1, keepdims=True)) / jnp.sqrt(h.var(-1, keepdims=True) + 1e-5)
+        return h @ p["2.weight"].T + p["2.bias"]
+
+    report = prove(model, port, params, (np.random.default_rng(0).normal(size=(5, 3)),))
+    assert "structure: 1 further difference" in render([report])
+
+
+def test_the_first_divergence_is_shown_once():
+    """A report that was read from JSON has a page with as many cards as the report itself."""
+    read = Report.from_dict(json.loads(FAILED.to_json()))
+    assert render([read]).count('class="card"') == render([FAILED]).count('class="card"') == 1
 
 
 def test_short_times_are_left_out():
