@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from jaxgrad._core import paths
 from jaxgrad.parity.prove.record.jax_side import program as jax_program
-from jaxgrad.parity.prove.users import place_of
+from jaxgrad.parity.prove.users import raised_later
 
 
 _ORDERS = {  # of the axes of a weight: a matrix, and kernels in torch's and in flax's order
@@ -18,7 +19,7 @@ _ORDERS = {  # of the axes of a weight: a matrix, and kernels in torch's and in 
     4: ((2, 3, 1, 0), (3, 2, 0, 1)),
     5: ((2, 3, 4, 1, 0), (4, 3, 0, 1, 2)),
 }
-_LEAVES = 32  # that are tried
+_TRACES = 64  # of the port, at most
 
 
 def hint(
@@ -35,7 +36,7 @@ def hint(
         state: torch's parameters and buffers by name.
         trace: Function that traces the port with other params, and returns the error it raises.
     """
-    if isinstance(error, KeyError | AttributeError):
+    if isinstance(error, KeyError) or (isinstance(error, AttributeError) and _of_params(error)):
         return _misspelt(error, params, state)
     if isinstance(error, TypeError | ValueError):
         return _transposed(error, params, state, trace)
@@ -56,6 +57,13 @@ def _misspelt(error: BaseException, params: Any, state: Mapping[str, np.ndarray]
     return f"No path in params has the key {key!r}. {near}"
 
 
+def _of_params(error: AttributeError) -> bool:
+    """Whether the attribute may be a parameter's: not that of an array, a tuple or a module."""
+    record = hasattr(error.obj, "_fields")
+    plain = tuple | list | str | int | float | types.ModuleType
+    return record or not (isinstance(error.obj, plain) or jax_program.is_array(error.obj))
+
+
 def _has(names: Sequence[str], key: str) -> bool:
     return any(f"/{key}/" in f"/{name}/" for name in names)
 
@@ -66,21 +74,39 @@ def _transposed(
     state: Mapping[str, np.ndarray],
     trace: Callable[[Any], BaseException | None],
 ) -> str:
-    """Name the first leaf without whose order of axes the port does not raise this error."""
-    before = place_of(error), str(error)
-    leaves = [(p, x) for p, x in paths.named(params) if jax_program.is_array(x)]
-    for path, leaf in [(p, x) for p, x in leaves if np.ndim(x) in _ORDERS][:_LEAVES]:
-        for order in _ORDERS[np.ndim(leaf)]:
-            moved = np.transpose(np.asarray(leaf), order)
-            if moved.shape == np.shape(leaf):
-                continue
-            changed = paths.map_named(
-                lambda p, x, path=path, moved=moved: moved if p == path else x, params
-            )
-            after = trace(changed)
-            if after is None or (place_of(after), str(after)) != before:
-                return _advice(path, np.asarray(leaf), order, state)
-    return ""
+    """Name the first of the leaves with which, transposed, the port raises no error."""
+    found: list[str] = []  # the leaves that are transposed, each of which let the port run further
+    advice, traces = "", 0
+    while True:
+        leaves = {p: x for p, x in paths.named(params) if jax_program.is_array(x)}
+        for path, order in _orders({p: x for p, x in leaves.items() if p not in found}):
+            changed = _moved(params, path, order)
+            after, traces = trace(changed), traces + 1
+            if after is None or raised_later(after, error):
+                break
+            if traces == _TRACES:
+                return ""
+        else:
+            return ""
+        advice = advice or _advice(path, np.asarray(leaves[path]), order, state)
+        if after is None:
+            return advice
+        found, params, error = [*found, path], changed, after
+
+
+def _moved(params: Any, path: str, order: tuple[int, ...]) -> Any:
+    """Return params with the axes of one leaf in another order."""
+    return paths.map_named(
+        lambda p, x: np.transpose(np.asarray(x), order) if p == path else x, params
+    )
+
+
+def _orders(leaves: Mapping[str, Any]) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the other orders of the axes of weights that change their shape."""
+    for path, leaf in leaves.items():
+        for order in _ORDERS.get(np.ndim(leaf), ()):
+            if tuple(leaf.shape[axis] for axis in order) != leaf.shape:
+                yield path, order
 
 
 def _advice(

@@ -41,12 +41,29 @@ def described(error: BaseException) -> str:
 
 def place_of(error: BaseException) -> str:
     """Return " at file:line" for the innermost line of the user's code in a traceback, or ""."""
-    frames = [
+    frames = _own_frames(error)
+    return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+
+
+def raised_later(error: BaseException, other: BaseException) -> bool:
+    """Whether the user's code ran further before this error than before the other one.
+
+    In the first call in which they differ, this error was raised at a later line.
+    """
+    pairs = zip(_own_frames(error), _own_frames(other), strict=False)
+    x, y = next((p for p in pairs if p[0].lineno != p[1].lineno), (None, None))
+    if x is None or y is None or (x.filename, x.name) != (y.filename, y.name):
+        return False
+    return (x.lineno or 0) > (y.lineno or 0)
+
+
+def _own_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    """Return the lines of the user's code in a traceback."""
+    return [
         f
         for f in traceback.extract_tb(error.__traceback__)
         if "site-packages" not in f.filename and not f.filename.startswith((_OWN, "<"))
     ]
-    return f" at {frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 
 
 def first_line(error: BaseException) -> str:

@@ -264,9 +264,10 @@ class Search:
             found = alignment.candidates[i]
             return alignment.spots[found[0]].key if found else None
 
-        for i in dict.fromkeys(k for i in starts for k in (*self.run.values[i].inputs, i)):
-            if self.run.values[i].op == INNER_GRADIENT:
-                yield from trials.inner_stops(self.run, i, copy)
+        near = dict.fromkeys(k for i in starts for k in (*self.run.values[i].inputs, i))
+        for k in near:
+            if self.run.values[k].op == INNER_GRADIENT:
+                yield from trials.inner_stops(self.run, k, copy)
 
     def _moves(self, i: int, depth: int = 4) -> list[int]:
         """Return the calls before a value that only move elements, the nearest first."""

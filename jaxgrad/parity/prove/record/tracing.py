@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ from jaxgrad.parity.prove.wording import jax_program
 
 
 Traced = tuple[JaxProgram, tuple[str, ...]]
+
+_STATE = "fn returns a pair: if its second part is the new state, pass has_state=True"
 
 
 def traced(
@@ -64,14 +66,26 @@ def traced(
 def _advised(
     error: ProofError, model: JaxFunction, side: TorchSide, request: Request, layout: Layout
 ) -> ProofError:
-    """Return the error with the parameter that causes it, if one is found."""
+    """Return the error with the argument or the parameter that causes it, if one is found."""
     if error.__cause__ is None or isinstance(error.__cause__, compat.NEEDS_NUMBERS):
         return error
+    if not request.has_state:
+        with_state = dataclasses.replace(request, has_state=True)
+        if not _raises(lambda: checks.traced(model, side.inputs, with_state, layout)):
+            return ProofError(f"{str(error).rstrip('. ')}. {_STATE}")
     run = param_hints.traced_with(
         lambda params: checks.traced(model._replace(params=params), side.inputs, request, layout)
     )
     text = param_hints.hint(error.__cause__, model.params, side.state, run)
     return ProofError(f"{str(error).rstrip('. ')}. {text}") if text else error
+
+
+def _raises(run: Callable[[], Any]) -> bool:
+    try:
+        run()
+    except ProofError:
+        return True
+    return False
 
 
 def _tried(

@@ -75,6 +75,60 @@ def test_a_kernel_in_the_order_of_torch_is_named():
     assert text.endswith(". Transpose it in fn")
 
 
+def test_weights_of_several_layers_that_are_not_transposed_lead_to_the_first(module: nn.Module):
+    """With the first one transposed, the port raises at a later line."""
+
+    def fn(p: Any, x: Any) -> Any:
+        h = jnp.tanh(x @ p["0.weight"] + p["0.bias"])
+        return h @ p["2.weight"] + p["2.bias"]
+
+    assert "'0.weight' has the shape (6, 3) in params" in error(module, fn, arrays(module))
+
+
+def convolved(p: Any, x: Any) -> Any:
+    numbers = ("NCH", "OIH", "NCH")
+    h = jax.lax.conv_general_dilated(x, p["0.weight"], (1,), "VALID", dimension_numbers=numbers)
+    h = h + p["0.bias"]
+    return linear(p, "2", h.reshape(len(h), -1))
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [
+        lambda p, x: net(p, x) @ jnp.ones((5, 3)),
+        lambda p, x: jnp.concatenate([net(p, x), x], 0),
+        lambda p, x: jnp.linalg.inv(net(p, x)),
+    ],
+    ids=["product", "concatenate", "inverse"],
+)
+def test_another_error_is_not_blamed_on_a_right_weight(module: nn.Module, fn: Any):
+    """A port that raises earlier with a transposed weight needs no transposition."""
+    assert "in params" not in error(module, fn, arrays(module))
+
+
+def test_a_transposed_kernel_that_only_delays_the_error_is_not_named():
+    """Without `[:, None]` the bias raises; the transposed kernel has a shape that it fits."""
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Conv1d(3, 6, 3), nn.Flatten(), nn.Linear(24, 2))
+    assert "in params" not in error(module, convolved, arrays(module), 5, 3, 6)
+
+
+def test_a_pair_that_is_taken_for_the_output_may_need_has_state(module: nn.Module):
+    """If the loss takes the first part alone, the error says what to pass."""
+
+    def fn(p: Any, x: Any) -> Any:
+        return net(p, x), {}
+
+    loss = (lambda y: y.mean(), lambda y: y.mean())
+    report = prove(module, fn, arrays(module), (draw(4, 3),), loss=loss)
+    assert report.text.endswith(
+        "'tuple' object has no attribute 'mean'. fn returns a pair: if its second part is the new "
+        "state, pass has_state=True"
+    )
+    wrong = prove(module, lambda p, x: [net(p, x)], arrays(module), (draw(4, 3),), loss=loss)
+    assert wrong.text.endswith("'list' object has no attribute 'mean'")
+
+
 def test_the_nearest_paths_of_a_misspelt_parameter_are_listed(module: nn.Module):
     """The error says that params has no such key."""
     text = error(module, lambda p, x: net(p, x) + p["2.bais"], arrays(module))
