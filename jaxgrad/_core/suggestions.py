@@ -22,10 +22,19 @@ IN_JAX = {
 
 
 def near(name: str, known: Iterable[str]) -> str:
-    """Return "; did you mean 'clamp'?" with at most three similar names, or "" if none is near."""
+    """Return "; did you mean 'clamp'?" with at most three similar names, or "" if none is near.
+
+    A name that differs only in capitals and underscores, as `AdamW`, is the only one.
+    """
     names = sorted({other for other in known if not other.startswith("_")})
-    similar = [] if name.startswith("_") else difflib.get_close_matches(name, names)
+    similar = [] if name.startswith("_") else [x for x in names if _letters(x) == _letters(name)]
+    if not similar and not name.startswith("_"):
+        similar = difflib.get_close_matches(name, names)
     return f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""
+
+
+def _letters(name: str) -> str:
+    return name.replace("_", "").lower()
 
 
 def missing(module: str, name: str, known: Iterable[str]) -> AttributeError:

@@ -43,7 +43,12 @@ _AT_A_CONSTANT = tuple(
         ("relu 0, clamp 1", None, BOUND_OF_CLAMP),
     )
 )
-_OVERLOAD = "jaxgrad.functional.max(x, dim) or min(x, dim); amax and amin split ties as JAX does"
+_TIES = (
+    "all to one in max(x, dim) and min(x, dim)",
+    "split evenly",
+    "jaxgrad.functional.max(x, dim) or min(x, dim); "
+    "torch's max(x), min(x), amax and amin split ties as JAX does",
+)
 _STOP = "jax.lax.stop_gradient, because no gradient is intended"
 _CHECK = "check the indices (jaxgrad.functional.gather and take_along_dim raise as torch does)"
 _FINITE = "check jnp.isfinite of the result; torch raises an error here"
@@ -82,8 +87,8 @@ RULES: dict[str, tuple[Rule, ...]] = {
         Rule(at.at_a_bound(0), "at a bound", "0", "0.5", _CLAMP, since=BOUND_OF_CLAMP),
         Rule(at.at_a_bound(0), "at a bound", "1", "0.5", _CLAMP, before=BOUND_OF_CLAMP),
     ),
-    "reduce_max": (Rule(at.tied_in_one_axis, _MAX_TIES, "all to one", "split evenly", _OVERLOAD),),
-    "reduce_min": (Rule(at.tied_in_one_axis, _MIN_TIES, "all to one", "split evenly", _OVERLOAD),),
+    "reduce_max": (Rule(at.tied_in_one_axis, _MAX_TIES, *_TIES),),
+    "reduce_min": (Rule(at.tied_in_one_axis, _MIN_TIES, *_TIES),),
     "cummax": (
         Rule(at.tied_so_far, "that tie", "to the later one", "shared", "jaxgrad.functional.cummax"),
     ),

@@ -17,6 +17,16 @@ def test_near_names_are_suggested_and_private_names_are_not():
     assert suggestions.near("_clamp", known) == ""
 
 
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [("AdamW", "adamw"), ("SGD", "sgd"), ("CosineAnnealingLR", "cosine_annealing_lr")],
+)
+def test_the_name_of_a_class_leads_to_the_function(name, same):
+    """torch writes classes of optimizers and schedules in capitals, jaxgrad functions without."""
+    known = ["adam", "adamw", "nadam", "sgd", "cosine_annealing_lr", "cosine_annealing"]
+    assert suggestions.near(name, known) == f"; did you mean {same!r}?"
+
+
 @pytest.mark.parametrize(("name", "counterpart"), suggestions.IN_JAX.items())
 def test_a_counterpart_exists_and_jaxgrad_has_no_name_of_torch(name, counterpart):
     """jaxgrad has no attribute with this name of torch, and the counterpart can be called."""
