@@ -8,6 +8,8 @@ import functools
 import linecache
 import re
 
+from jaxgrad._core.source import short_name
+
 
 @dataclasses.dataclass(frozen=True)
 class Edit:
@@ -17,6 +19,13 @@ class Edit:
     line: int
     old: str  # the line as it is
     new: str  # the line as it should be
+    complete: bool = True  # whether all outputs agree after it, or all gradients
+
+    @property
+    def title(self) -> str:
+        """The place, and whether the edit is enough."""
+        rest = "" if self.complete else ", after which another difference remains"
+        return f"suggested change in {short_name(self.file)}:{self.line}{rest}"
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}\n- {self.old.strip()}\n+ {self.new.strip()}"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from jaxgrad._core import source
 from jaxgrad._core.suggestions import near
 from jaxgrad.parity import files
 from jaxgrad.parity.prove import users
@@ -91,8 +90,7 @@ class Finding:
             lines.append(f"  {self.label}: {self.cause}")
         if self.edit is not None:
             _, *diff = str(self.edit).splitlines()
-            place = f"{source.short_name(self.edit.file)}:{self.edit.line}"
-            lines += [f"  suggested change in {place}", *(f"    {line}" for line in diff)]
+            lines += [f"  {self.edit.title}", *(f"    {line}" for line in diff)]
         elif self.source:
             lines.append(f"  {NAMES[other(reference)]} code: {self.source}")
         return "\n".join(lines)

@@ -30,6 +30,9 @@ _EDIT = _object(
         "line": {"type": "integer", "minimum": 1},
         "old": _described(_TEXT, "the line as it is"),
         "new": _described(_TEXT, "the line as it should be"),
+        "complete": _described(
+            {"type": "boolean"}, "whether all outputs agree after it, or all gradients"
+        ),
     }
 )
 _FINDING = _object(

@@ -1,7 +1,7 @@
 """Prove a suggested edit: compile the port's source with it, and compare the port with torch again.
 
 An edit is printed only if the edited source can be compiled and the port then agrees, or differs
-only later.
+only later or in fewer gradients.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import dataclasses
+import functools
 import gc
 import linecache
 import types
@@ -27,18 +28,18 @@ from jaxgrad.parity.prove.wording import TORCH
 
 def proved(evidence: Evidence, request: Request, judgement: Judgement) -> Judgement:
     """Return a judgement without the suggested edits that do not mend what they are printed for."""
-    kept: dict[Edit, bool] = {}
+    kept: dict[Edit, Edit | None] = {}
 
     def checked(finding: Finding) -> Finding:
         edit = finding.edit
         if edit is None:
             return finding
         if edit not in kept:
-            kept[edit] = (
-                evidence.may_search("the suggested change")
-                and evidence.locate(lambda: _mends(evidence, request, finding, edit), False)[0]
-            )
-        return finding if kept[edit] else dataclasses.replace(finding, edit=None)
+            kept[edit] = None
+            if evidence.may_search("the suggested change"):
+                mending = functools.partial(_mending, evidence, request, finding, edit)
+                kept[edit] = evidence.locate(mending, None)[0]
+        return dataclasses.replace(finding, edit=kept[edit])
 
     surface = judgement.surface
     if not any(finding.edit for finding in surface.findings):
@@ -54,17 +55,21 @@ def without_edits(judgement: Judgement) -> Judgement:
     return judgement._replace(surface=dataclasses.replace(surface, findings=findings))
 
 
-def _mends(evidence: Evidence, request: Request, finding: Finding, edit: Edit) -> bool:
-    """Whether the programs agree, or differ later, if an edit of the port is made."""
+def _mending(evidence: Evidence, request: Request, finding: Finding, edit: Edit) -> Edit | None:
+    """Return an edit with whether it is complete, or None if it mends nothing."""
     in_jax = evidence.reference == TORCH
     before = _wrong(evidence) if finding.surface != "forward" else set()
     with applied(edit, traced=in_jax) as compiled:
         if not compiled:
-            return False
+            return None
         new = rerun(evidence, request) if in_jax else evidence.rerun_torch()
         if finding.surface == "forward":  # judging may run torch again
-            return new.failed_output_draw is None or _is_later(new, finding)
-        return _wrong(new) < before
+            complete = new.failed_output_draw is None
+            mends = complete or _is_later(new, finding)
+        else:
+            wrong = _wrong(new)
+            complete, mends = not wrong, wrong < before
+    return dataclasses.replace(edit, complete=complete) if mends else None
 
 
 def _wrong(evidence: Evidence) -> set[str]:

@@ -258,3 +258,36 @@ def test_an_edit_of_the_right_stop_gradient_is_not_printed():
     assert first is not None and first.tested
     assert f"test_edited.py:{line}" in first.cause and " and at " not in first.cause
     assert first.edit is None or first.edit.line == line
+
+
+def test_an_edit_that_mends_one_of_two_lines_says_that_more_is_needed(tmp_path):
+    """Each extra stop changes gradients; without the first one, the second one still does."""
+    source = """
+import jax.numpy as jnp
+from jax.lax import stop_gradient
+
+def port(p, x):
+    h = x @ p["0.weight"].T + p["0.bias"]
+    mean = stop_gradient(h.mean(-1, keepdims=True))
+    var = stop_gradient(h.var(-1, keepdims=True))
+    y = (h - mean) / jnp.sqrt(var + 1e-5) * p["1.weight"] + p["1.bias"]
+    return jnp.sin(y)
+"""
+    path = tmp_path / "stops.py"
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location("stops", path)
+    assert spec is not None and spec.loader is not None
+    ports = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(ports)
+    torch.manual_seed(0)
+
+    class Net(nn.Sequential):
+        def forward(self, x):
+            return super().forward(x).sin()
+
+    module = Net(nn.Linear(3, 6), nn.LayerNorm(6))
+    finding = prove(module, ports.port, arrays(module), (draw(4, 3),)).first
+    assert finding is not None and finding.edit is not None, finding
+    assert not finding.edit.complete
+    text = "suggested change in stops.py:7, after which another difference remains\n"
+    assert text in str(finding)
