@@ -282,8 +282,8 @@ def port(p, x):
     torch.manual_seed(0)
 
     class Net(nn.Sequential):
-        def forward(self, x):
-            return super().forward(x).sin()
+        def forward(self, input):
+            return super().forward(input).sin()
 
     module = Net(nn.Linear(3, 6), nn.LayerNorm(6))
     finding = prove(module, ports.port, arrays(module), (draw(4, 3),)).first
