@@ -18,13 +18,14 @@ import numpy as np
 
 from jaxgrad.parity.prove.causes.acceptance import MARGIN, settled
 from jaxgrad.parity.prove.causes.numbers import proportion
+from jaxgrad.parity.prove.causes.used_rates import rates as used_rates_of_port
 from jaxgrad.parity.prove.evidence import Evidence, explained
 from jaxgrad.parity.prove.record.adapters import ProofError, name_of
 from jaxgrad.parity.prove.record.jax_side.loop import Loop
 from jaxgrad.parity.prove.record.jax_side.port import Gradients
 from jaxgrad.parity.prove.report import Finding, Surface
 from jaxgrad.parity.prove.training import Training
-from jaxgrad.parity.prove.wording import Mutual
+from jaxgrad.parity.prove.wording import Difference, Mutual, Told
 
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ _REPLAYED = "replaying torch with {} gives JAX's weights"
 COUNTED = "steps count from 1"
 _SECONDS = 2.0  # that replaying may take, estimated from these:
 _PER_TENSOR, _PER_ELEMENT = 2e-4, 4e-8
+_SIZES = (1.0, 1 / 512, 512.0, 1 / 64, 64.0, 1 / 8, 8.0, 4096.0)  # of gradients of changing norms
+_LEAST_MEASURED = 3  # steps, in which a momentum shows
 
 
 class Divergence(NamedTuple):
@@ -234,7 +237,8 @@ def cause(evidence: Evidence, training: Training, total: int, share: float) -> t
     allowed = min(_TOLERANCE, share / MARGIN)
     numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trained).numbers()
     found, every = [], True
-    for variant in hypotheses(evidence, training, numbers, total):
+    port = port_rates(evidence, training, total)
+    for variant in hypotheses(evidence, training, numbers, total, port):
         if not evidence.may_search(variant.difference.says(evidence.reference)):
             every = False
             break
@@ -242,29 +246,148 @@ def cause(evidence: Evidence, training: Training, total: int, share: float) -> t
             warnings.simplefilter("ignore")
             if replay(evidence, variant.training, total, allowed) is None:
                 found.append(variant)
+    if not found and every and (other := observed(evidence, training, total, port)) is not None:
+        found = [other] if replay(evidence, other.training, total, allowed) is None else []
     kept = distinct(evidence, found, total)
     texts = [x.difference.says(evidence.reference) for x in kept]
     return settled(texts, _REPLAYED, every=every)
 
 
 def hypotheses(
-    evidence: Evidence, training: Training, numbers: Sequence[float], steps: int
+    evidence: Evidence,
+    training: Training,
+    numbers: Sequence[float],
+    steps: int,
+    port: np.ndarray | None,
 ) -> Iterator[Variant]:
-    """Yield variants of torch's schedule that change a learning rate in the first steps."""
+    """Yield variants of torch's schedule that change a learning rate in the first steps.
+
+    Args:
+        evidence: The evidence of the proof.
+        training: A training step.
+        numbers: The numbers in the program of the port's transformation.
+        steps: Number of steps.
+        port: The port's learning rates in these steps, which a variant must have; None if they are
+            not known.
+    """
     if training.scheduler is None:
         return
     from jaxgrad.parity.prove.record.torch_side import port_numbers, variants
 
     module = evidence.torch_side.module
     own = _rates(evidence, training, steps)
+    if follows_torch(evidence, training, steps):
+        follower = observed(evidence, training, steps, port)
+        yield from () if follower is None else (follower,)
+        return
+    constant = observed(evidence, training, steps, port) if _is_constant(port) else None
     for variant in (
         *variants.schedules(training),
-        *port_numbers.schedules(training, module, numbers),
+        *(() if constant is None else (constant,)),
+        *port_numbers.schedules(training, module, _with_rates_of(numbers, port)),
         *_given(evidence, training, steps),
     ):
         rates = _rates(evidence, variant.training, steps)
-        if rates is not None and not _same(rates, own):
-            yield variant
+        if rates is None or _same(rates, own) or (port is not None and not _same(rates, port)):
+            continue
+        yield variant
+
+
+def follows_torch(evidence: Evidence, training: Training, steps: int) -> bool:
+    """Return whether the user gives the port's schedule, and it equals torch's in the whole run."""
+    from jaxgrad.parity.prove.record.torch_side import loop
+
+    if training.schedule is None:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some schedulers are stepped before the optimizer
+        total = loop.range_of(training, evidence.torch_side.module, steps)[0]
+    return given(evidence, training, total) is None
+
+
+def port_rates(evidence: Evidence, training: Training, steps: int) -> np.ndarray | None:
+    """Return the learning rates that the port's transformation uses, by step and torch's group.
+
+    They are None if they do not show in the updates.
+    """
+    count = len(evidence.port.program.param_paths)
+    leaves, torchs = evidence.jax_gradients[0].leaves[:count], _gradients(evidence)
+
+    def scaled(sizes: Sequence[float]) -> list[Any]:
+        factors = _factors(max(steps, _LEAST_MEASURED), sizes)
+        return [
+            ([None if g is None else g * x for g in leaves], {n: g * x for n, g in torchs.items()})
+            for x in factors
+        ]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        rates = used_rates_of_port(evidence, training, scaled((1.0,)), scaled(_SIZES))
+    return None if rates is None else rates[:steps]
+
+
+def other_rates(
+    evidence: Evidence, training: Training, steps: int, port: np.ndarray | None
+) -> bool:
+    """Return whether the port's transformation differs from torch's in the learning rates alone."""
+    if port is None:
+        return False
+    own = _rates(evidence, training, steps)
+    return own is not None and not _same(port, own)
+
+
+def observed(
+    evidence: Evidence, training: Training, steps: int, port: np.ndarray | None
+) -> Variant | None:
+    """Return the variant in which torch uses the port's rates, given those of the first steps.
+
+    If they differ from torch's, the rates of all steps that can be replayed are measured.
+    """
+    from jaxgrad.parity.prove.record.torch_side import loop, variants
+
+    hidden = training.scheduler is None and loop.has_scheduler(training, evidence.torch_side.module)
+    if hidden or not other_rates(evidence, training, steps, port):
+        return None
+    total = _range(evidence, training, steps)[1]
+    expected, actual = _rates(evidence, training, total), port
+    if total > steps:
+        actual = port_rates(evidence, training, total)
+    if expected is None or actual is None:
+        expected, actual = _rates(evidence, training, steps), port
+    assert actual is not None
+    first, group = (int(i) for i in np.argwhere(_differs(actual, expected))[0])
+    jax, torch = f"{actual[first, group]:.6g}", f"{expected[first, group]:.6g}"
+    text: Difference
+    if follows_torch(evidence, training, steps):
+        text = Mutual(
+            "the optax transformation does not use the rates of schedule=: in step "
+            f"{first + 1} ({COUNTED}) it uses {jax}, schedule= gives {torch}"
+        )
+    elif _is_constant(actual):
+        text = Told(
+            f"the learning rate is {jax} in every step, torch's schedule changes it",
+            f"the schedule changes the learning rate, JAX uses {jax} in every step",
+        )
+    else:
+        text = Mutual(
+            f"the learning rates differ first in step {first + 1} ({COUNTED}), in which torch's "
+            f"is {torch} and JAX's is {jax}"
+        )
+    return variants.with_rates(text, training, actual.tolist())._replace(given=True)
+
+
+def _is_constant(rates: np.ndarray | None) -> bool:
+    """Whether all groups have the same rate, other than 0, in all of several steps."""
+    if rates is None or len(rates) < _LEAST_MEASURED:
+        return False
+    first = float(rates[0, 0])
+    return first != 0 and bool(np.all(np.abs(rates - first) <= _TOLERANCE * abs(first)))
+
+
+def _with_rates_of(numbers: Sequence[float], rates: np.ndarray | None) -> list[float]:
+    """Add the port's first and last learning rates to the numbers of its program."""
+    ends = [] if rates is None else [float(f"{x:.7g}") for x in (*rates[0], *rates[-1])]
+    return list(dict.fromkeys([*numbers, *ends]))
 
 
 def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Variant]:
@@ -312,6 +435,44 @@ def distinct(evidence: Evidence, found: Sequence[Variant], steps: int) -> list[V
     return [variant for variant, _ in kept]
 
 
+def later_step(evidence: Evidence, variant: Variant, steps: int) -> int | None:
+    """Return the first step in which the same gradients lead to other weights with a variant.
+
+    The steps are those that can be replayed, of the user's schedule and of the variant's.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some schedulers are stepped before the optimizer
+        total = _range(evidence, variant.training, steps)[1]
+    found = _replayed_with(evidence, variant, total)
+    return None if found is None else found.step
+
+
+def lasting(evidence: Evidence, found: Sequence[Variant]) -> list[Variant]:
+    """Return the variants that give JAX's weights for gradients of other sizes too, or else all.
+
+    Larger and smaller gradients distinguish changes that agree in the compared steps, such as
+    maximum norms that are larger than all their gradients.
+    """
+    if len(found) < 2:
+        return list(found)
+    count = len(_SIZES)
+    sized = _factors(count, _SIZES)
+    kept = [x for x in found if _replayed_with(evidence, x, count, sized) is None]
+    return kept or list(found)
+
+
+def _replayed_with(
+    evidence: Evidence, variant: Variant, total: int, factors: Sequence[float] = ()
+) -> Divergence | None:
+    """Replay steps with a variant; one that cannot be replayed differs in no step."""
+    from jaxgrad.parity.prove.record.torch_side.variants import clipping_by
+
+    with clipping_by(variant.clip), warnings.catch_warnings(), contextlib.suppress(Exception):
+        warnings.simplefilter("ignore")
+        return replay(evidence, variant.training, total, factors=factors)
+    return None
+
+
 def _rates(evidence: Evidence, training: Training, steps: int) -> Any:
     """Return the learning rates by step and parameter group; None if torch raises."""
     from jaxgrad.parity.prove.record.torch_side import loop
@@ -329,7 +490,7 @@ def used_rates(evidence: Evidence, training: Training, steps: int) -> np.ndarray
 
     Unlike `learning_rates`, this shows a scheduler that the user's optimizer steps itself.
     """
-    gradients = _scaled(_gradients(evidence), steps)
+    gradients = _scaled(_gradients(evidence), _factors(steps))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         taken = evidence.torch_side.replay(training, evidence.draws[0], gradients)
@@ -356,7 +517,12 @@ def _range(evidence: Evidence, training: Training, steps: int) -> tuple[int, int
 
 
 def replay(
-    evidence: Evidence, training: Training, total: int, tolerance: float = _TOLERANCE
+    evidence: Evidence,
+    training: Training,
+    total: int,
+    tolerance: float = _TOLERANCE,
+    *,
+    factors: Sequence[float] = (),
 ) -> Divergence | None:
     """Return the first step in which the same gradients lead to different weights.
 
@@ -365,7 +531,9 @@ def replay(
         training: A training step.
         total: Number of steps.
         tolerance: The allowed difference, relative to the largest update.
+        factors: The factor of each step's gradients. By default their sign and size change.
     """
+    factors = factors or _factors(total)
     port, draw = evidence.port, evidence.draws[0]
     given = evidence.jax_gradients[0].leaves[: len(port.program.param_paths)]
     trained = _gradients(evidence)
@@ -378,9 +546,9 @@ def replay(
         if name not in apart and not evidence.waivers.names("updates", name)
     ]
     largest = dict.fromkeys(names, 0.0)
-    steps = evidence.torch_side.replay(training, draw, _scaled(trained, total))
+    steps = evidence.torch_side.replay(training, draw, _scaled(trained, factors))
     for step, (rates, expected) in enumerate(steps, 1):
-        leaves = [None if g is None else g * _factor(step) for g in given]
+        leaves = [None if g is None else g * factors[step - 1] for g in given]
         jax_loop.step(lambda *_, leaves=leaves: Gradients([], leaves, {}))
         actual = jax_loop.parameters()
         wrong = {}
@@ -411,19 +579,28 @@ def _gradients(evidence: Evidence) -> dict[str, Any]:
     return {n: g for n, g in named.items() if evidence.runs[0].grads.get(n) is not None}
 
 
-def _scaled(
-    gradients: Mapping[str, Any], total: int, growth: float = 1.0
-) -> Iterator[dict[str, Any]]:
-    """Yield the gradients of each step, larger by a factor from step to step."""
-    for step in range(1, total + 1):
-        factor = _factor(step) * growth ** (step - 1)
+def _scaled(gradients: Mapping[str, Any], factors: Sequence[float]) -> Iterator[dict[str, Any]]:
+    """Yield the gradients of each step."""
+    for factor in factors:
         yield {n: None if g is None else g * factor for n, g in gradients.items()}
 
 
-def trains_alike(evidence: Evidence, one: Variant, other: Variant, steps: int = 8) -> bool:
+def _factors(total: int, sizes: Sequence[float] = (1.0,)) -> list[float]:
+    """Return the factor of each step's gradients, whose sign and size change from step to step.
+
+    Args:
+        total: Number of steps.
+        sizes: Additional factors, which are used in turn.
+    """
+    return [math.cos(step) * sizes[step % len(sizes)] for step in range(total)]
+
+
+def trains_alike(
+    evidence: Evidence, one: Variant, other: Variant, steps: int = len(_SIZES)
+) -> bool:
     """Return whether two variants are the same change of torch with two descriptions.
 
-    They are if torch makes the same steps with both, even on other gradients.
+    They are if torch makes the same steps with both, even on gradients of other sizes.
     """
     from jaxgrad.parity.prove.record.torch_side.variants import clipping_by
 
@@ -433,7 +610,7 @@ def trains_alike(evidence: Evidence, one: Variant, other: Variant, steps: int = 
     for variant in (one, other):
         with clipping_by(variant.clip), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scaled = _scaled(gradients, steps, growth=4.0)  # so that each norm is clipped once
+            scaled = _scaled(gradients, _factors(steps, _SIZES))
             taken = evidence.torch_side.replay(variant.training, evidence.draws[0], scaled)
             weights.append([state for _, state in taken])
     before = evidence.draws[0].state
@@ -443,11 +620,6 @@ def trains_alike(evidence: Evidence, one: Variant, other: Variant, steps: int = 
             if not _size(x[name] - y[name]) <= allowed:
                 return False
     return True
-
-
-def _factor(step: int) -> float:
-    """Return the factor of a step's gradients, whose sign and size change from step to step."""
-    return math.cos(step - 1)
 
 
 def _size(x: Any) -> float:

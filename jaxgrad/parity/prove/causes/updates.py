@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from jaxgrad.parity.prove.causes import schedules
-from jaxgrad.parity.prove.causes.acceptance import Compared, confirms, may_confirm, settled
+from jaxgrad.parity.prove.causes.acceptance import Compared, confirms, either, may_confirm, settled
 from jaxgrad.parity.prove.causes.numbers import proportion
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.jax_side.loop import Loop
@@ -83,25 +83,55 @@ class Search:
 
     def _tested(self) -> tuple[str, bool]:
         found, partial = self._accepted(self.training, None, self.paths, self.step)
-        if found:
-            return settled(self._texts(found), TESTED, every=self.every)
         reference = self.evidence.reference
+        wrong = {
+            i: step
+            for i, x in enumerate(found)
+            if x.schedule
+            and (step := schedules.later_step(self.evidence, x, self.last)) is not None
+        }
+        lasting = [x for i, x in enumerate(found) if i not in wrong]
+        if lasting:
+            return settled(self._texts(lasting), TESTED, every=self.every)
+        if observed := self._observed_rates():
+            return settled([observed.difference.says(reference)], TESTED, every=self.every)
+        if wrong:
+            texts = [found[i].difference.says(reference) for i in wrong]
+            until = f"in {counted(self.last, 'step')}; given the same gradients, step "
+            return (
+                f"{either(texts)} (with this change torch gives JAX's weights {until}"
+                f"{min(wrong.values())} still differs)",
+                False,
+            )
         partial = list({p.variant.difference.setting: p for p in partial}.values())
         pairs = []
         for first in partial[:_PAIRS]:
             variant = first.variant
             found, _ = self._accepted(variant.training, variant.clip, first.paths, first.step)
+            if variant.scales:  # which holds in all compared steps only with torch's own schedule
+                found = [x for x in found if not (x.schedule or x.scales)]
             texts = self._texts(found)
             earlier, seen = variant.difference.says(reference), f"seen from step {first.step} on"
             pairs += [f"{earlier}, and {text}, {seen}" for text in texts]
         if pairs:
             return settled(pairs, TESTED, every=self.every, change="both changes")
-        if len(partial) != 1:
+        if len(partial) != 1 or partial[0].variant.scales:
             return "", False
         variant, _, step = partial[0]
         until = f"up to step {step - 1}, and step {step} still differs"
         text = variant.difference.says(reference)
         return f"{text} (with this change torch gives JAX's weights {until})", False
+
+    def _observed_rates(self) -> Variant | None:
+        """Return the variant with the measured learning rates of the port, if it explains all."""
+        if not self.evidence.may_search("the learning rates of the port"):
+            return None
+        port = schedules.port_rates(self.evidence, self.training, self.last)
+        variant = schedules.observed(self.evidence, self.training, self.last, port)
+        changed = None if variant is None else self._rerun(variant, self.paths, self.last)
+        if changed is None or not confirms(self.compare(self.paths), self.compare(changed)):
+            return None
+        return variant
 
     def _texts(self, found: Sequence[Variant]) -> list[str]:
         """Return the texts of different changes, each of which explains the difference."""
@@ -110,6 +140,7 @@ class Search:
             pairs = ((variant, other) for other in kept if not (variant.schedule or other.schedule))
             if not any(schedules.trains_alike(self.evidence, *pair) for pair in pairs):
                 kept.append(variant)
+        kept = schedules.lasting(self.evidence, kept)
         different = _different([variant.difference for variant in kept])
         return [x.says(self.evidence.reference) for x in different]
 
@@ -168,8 +199,11 @@ class Search:
 
         evidence = self.evidence
         numbers = Loop(evidence.port, self.training, evidence.draws[0], evidence.trained).numbers()
-        yield from schedules.hypotheses(evidence, training, numbers, self.last)
+        rates = schedules.port_rates(evidence, training, self.last)
+        yield from schedules.hypotheses(evidence, training, numbers, self.last, rates)
         yield from _rates(evidence, training, paths)
+        if schedules.other_rates(evidence, training, self.last, rates):
+            return  # given the same gradients, nothing else differs
         yield from _decays(evidence, training, paths)
         yield from variants.variants(training)
         yield from port_numbers.clips(training, numbers)
@@ -303,7 +337,7 @@ def _rates(evidence: Evidence, training: Training, paths: Trajectories) -> Itera
             f"{text} {factor:g} times torch's{within}",
             f"{text} {1 / factor:.6g} times JAX's{within}",
         )
-        yield variants.Variant(rate, changed)
+        yield variants.Variant(rate, changed, scales=bool(within))
         if training.scheduler is None:
             rates = schedules.used_rates(evidence, training, max(paths.torch) + 1)
             if np.allclose(rates[1:], factor * rates[:-1], rtol=1e-6, atol=0.0):

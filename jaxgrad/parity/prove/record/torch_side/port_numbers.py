@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from jaxgrad.parity.prove.record.torch_side import loop
+from jaxgrad.parity.prove.record.torch_side import loop, schedulers
 from jaxgrad.parity.prove.record.torch_side.variants import (
     Variant,
     clip_as_optax,
@@ -18,7 +18,7 @@ from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.wording import Difference, InJax, Setting, Told
 
 
-_OF_THE_LOOP = frozenset({"last_epoch", "initial_lr"})
+_OF_THE_LOOP = frozenset({"last_epoch"})
 
 
 def clips(training: Training, numbers: Sequence[float]) -> Iterator[Variant]:
@@ -69,27 +69,18 @@ def schedules(training: Training, module: nn.Module, numbers: Sequence[float]) -
     rates = [float(group["lr"]) for group in optimizer.param_groups if group["lr"]]
     factors = [*rates, *(1 / rate for rate in rates)]  # a rate, or its part of the first one
     numbers = [*numbers, *(float(f"{x * r:.7g}") for x in numbers for r in factors)]
-    for k, part in enumerate(_parts(make(optimizer))):
-        for name, used in vars(part).items():
-            if name.startswith("_") or name in _OF_THE_LOOP or not _is_real(used):
+    for part in schedulers.parts(make, optimizer):
+        for name, used in part.arguments.items():
+            if name in _OF_THE_LOOP or not _is_real(used):
                 continue
             for number in dict.fromkeys(numbers):
-                whole = isinstance(used, int)
+                whole = isinstance(used, int) and used != 0
                 if number == used or (whole and (number % 1 or not number)):
                     continue
                 new = int(number) if whole else number
-
-                def changed(optimizer: Any, k: int = k, name: str = name, new: Any = new) -> Any:
-                    scheduler = make(optimizer)
-                    setattr(_parts(scheduler)[k], name, new)
-                    return scheduler
-
                 text = Setting(f"{name} of the schedule", f"{new:g}", f"{used:g}")
+                changed = schedulers.changed(make, part, name, new)
                 yield with_schedule(text, training, changed)
-
-
-def _parts(scheduler: Any) -> Sequence[Any]:
-    return getattr(scheduler, "_schedulers", [scheduler])
 
 
 def _is_real(x: Any) -> bool:

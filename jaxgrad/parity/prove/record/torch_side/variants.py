@@ -32,6 +32,7 @@ class Variant(NamedTuple):
     clip: Clip | None = None
     schedule: bool = False  # whether the schedule is changed
     given: bool = False  # whether it is the port's own schedule, of which others are descriptions
+    scales: bool = False  # whether it multiplies the rates of a schedule in all compared steps
 
     @property
     def text(self) -> str:

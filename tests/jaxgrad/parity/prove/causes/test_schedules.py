@@ -351,6 +351,7 @@ def tried(
     monkeypatch.setattr(schedules, "Loop", lambda *_: SimpleNamespace(numbers=list))
     monkeypatch.setattr(schedules, "replay", replay)
     monkeypatch.setattr(schedules, "hypotheses", lambda *_: found)
+    monkeypatch.setattr(schedules, "port_rates", lambda *_: None)
     monkeypatch.setattr(schedules, "_range", lambda *_: (9, 4, True))
     monkeypatch.setattr(schedules, "_rates", lambda _, training, steps: np.array([[len(training)]]))
     proof: Any = SimpleNamespace(
@@ -395,7 +396,7 @@ def hypotheses(training: Training, numbers: Any = (), steps: int = 5) -> dict[st
     """Return the learning rates with each change of the schedule."""
     module = torch.nn.Linear(2, 1)
     proof: Any = SimpleNamespace(torch_side=SimpleNamespace(module=module))
-    found = schedules.hypotheses(proof, training, numbers, steps)
+    found = schedules.hypotheses(proof, training, numbers, steps, None)
     return {x.text: schedules._rates(proof, x.training, steps)[:, 0] for x in found}
 
 
@@ -593,3 +594,85 @@ def test_rounding_of_a_large_weight_is_allowed_in_each_step(monkeypatch, step, o
         lambda self: {"a": self.weights["a"] + np.array([off * 1e-6 * (self.count == step), 0.0])},
     )  # fmt: skip
     assert (replayed(monkeypatch, {}) is not None) == bool(wrong)
+
+
+def warmup(optimizer: Any) -> Any:
+    return lr_scheduler.LinearLR(optimizer, start_factor=0.1, total_iters=10)
+
+
+def warmup_and_cosine(optimizer: Any) -> Any:
+    cosine = lr_scheduler.CosineAnnealingLR(optimizer, T_max=20)
+    return lr_scheduler.SequentialLR(optimizer, [warmup(optimizer), cosine], milestones=[10])
+
+
+def joined(start: float) -> Any:
+    """Return the port's schedule of `warmup_and_cosine`."""
+    parts = [optax.linear_schedule(start, 0.1, 10), optax.cosine_decay_schedule(0.1, 20)]
+    return optax.join_schedules(parts, [10])
+
+
+CONSTANT = "the learning rate is 0.01 in every step, torch's schedule changes it"
+RERUN = " (rerunning torch with this change reproduces JAX's weights)"
+IN_THE_TRANSFORMATION = {
+    "constant": (optax.sgd(0.01), {"scheduler": warmup}, CONSTANT),
+    "constant, two phases": (optax.sgd(0.01), {"scheduler": warmup_and_cosine}, CONSTANT),
+    "constant Adam": (optax.adam(0.01), {"scheduler": warmup_and_cosine}, CONSTANT),
+    "start": (
+        optax.sgd(optax.linear_schedule(0.001, 0.1, 10)), {"scheduler": warmup},
+        "start_factor of the schedule is 0.01, torch uses 0.1",
+    ),
+    "start of two phases": (
+        optax.sgd(joined(0.001)), {"scheduler": warmup_and_cosine},
+        "start_factor of the schedule is 0.01, torch uses 0.1",
+    ),
+    "two mistakes": (
+        optax.sgd(optax.join_schedules([joined(0.001), optax.constant_schedule(0.02)], [15])),
+        {"scheduler": warmup_and_cosine},
+        "the learning rates differ first in step 1 (steps count from 1), in which torch's is 0.01 "
+        "and JAX's is 0.001",
+    ),
+    "right schedule, constant": (
+        optax.sgd(0.01), {"scheduler": warmup_and_cosine, "schedule": joined(0.01)},
+        "the optax transformation does not use the rates of schedule=: in step 2 (steps count from "
+        "1) it uses 0.01, schedule= gives 0.019",
+    ),
+    "right schedule, another start": (
+        optax.adam(joined(0.001)), {"scheduler": warmup_and_cosine, "schedule": joined(0.01)},
+        "the optax transformation does not use the rates of schedule=: in step 1 (steps count from "
+        "1) it uses 0.001, schedule= gives 0.01",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize(
+    ("tx", "fields", "cause"), IN_THE_TRANSFORMATION.values(), ids=IN_THE_TRANSFORMATION
+)
+def test_a_cause_gives_the_ports_rates_in_all_steps(
+    evidence: Evidence, tx: Any, fields: dict[str, Any], cause: str
+):
+    """torch trains as JAX does with exactly the change that is printed, in later steps too."""
+    factory = adam if "Adam" in str(tx.init(np.zeros(1))) else sgd
+    training = Training(factory, tx, **fields)
+    finding = updated(evidence, training, 4).findings[0]
+    assert finding.cause == cause + RERUN
+    assert finding.tested
+
+
+def adam(parameters: Any) -> Any:
+    return torch.optim.Adam(parameters, 0.1)
+
+
+def test_a_schedule_that_fits_the_compared_steps_alone_is_not_confirmed(
+    evidence: Evidence, monkeypatch: Any
+):
+    """The report says in which later step the port still differs, if the rates are not known."""
+    monkeypatch.setattr(schedules, "port_rates", lambda *_: None)
+    tx = optax.sgd(optax.join_schedules([halved(2), optax.constant_schedule(0.02)], [8]))
+    training = Training(sgd, tx, scheduler=milestone(3), total=12)
+    finding = updated(evidence, training, 4).findings[0]
+    assert not finding.tested
+    assert finding.cause == (
+        "the schedule is one step ahead of torch's (with this change torch gives JAX's weights in "
+        "4 steps; given the same gradients, step 9 still differs)"
+    )
