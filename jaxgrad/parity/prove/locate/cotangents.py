@@ -41,12 +41,14 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
             cause = ""
     else:  # a dump does not record the cotangent through each consumer
         consumer, cause = locate_backward.first_consumer(run, number), ""
+    consumer = locate_backward.past_views(run, alignment, number, consumer)
     if key is None:
-        consumer = locate_backward.past_views(run, alignment, number, consumer)
         same = {alignment.spots[k].key for k in alignment.candidates[number]}
         key = locate_backward.first_equation(evidence.flow, alignment, spot, consumer, same)
     else:
-        consumer, value = None, run.values[source]  # the error is upstream of the correct copy
+        value = run.values[source]  # the error is upstream of the correct copy
+        if port.program.equations[key[0]].primitive.name != "stop_gradient":
+            consumer = None  # the copy is computed like the value, and not where it is used
     at = value
     if consumer is not None and not locate_backward.is_view(run, consumer):
         at = run.values[consumer]

@@ -100,19 +100,33 @@ def binary(call: TorchCall) -> Mistakes:
             )  # the minimum with a mask of zeros and ones, a product with 1: torch's is missing
             if not picks:
                 yield wrong
-    for n, mask in enumerate((x, y) if name == "mul" else ()):
-        if not _is_square_mask(mask):
-            continue
-        both = [mask.mT if k == n else v for k, v in enumerate((x, y))]
-        yield call.called(Mutual("the mask is transposed"), *both, **call.kwargs)
+    for mask, other in ((x, y), (y, x)) if name in ("mul", "add") else ():
+        if _is_mask(mask) and (turned := _turned(mask, other)) is not None:
+            both = [turned if v is mask else v for v in (x, y)]
+            yield call.called(Mutual("the mask is transposed"), *both, **call.kwargs)
     if name in ("sub", "div", "pow"):
         yield call.called(Mutual(f"the operands of {name} are swapped"), y, x, **call.kwargs)
 
 
-def _is_square_mask(x: Any) -> TypeGuard[Tensor]:
-    """Whether an operand is a square matrix of zeros and ones."""
+def _is_mask(x: Any) -> TypeGuard[Tensor]:
+    """Whether an operand has two different elements: 0 and 1, or 0 and a large negative number."""
+    if not isinstance(x, Tensor) or x.ndim < 2:
+        return False
+    values = set(x.unique().tolist())
+    return len(values) == 2 and 0 in values and (1 in values or min(values) < -1e3)
+
+
+def _turned(mask: Tensor, x: Any) -> Tensor | None:
+    """Return a mask with its last two axes exchanged, if it then has another effect on `x`.
+
+    A mask of one row, which masks the keys for every query, then masks the queries.
+    """
     square = isinstance(x, Tensor) and x.ndim > 1 and x.shape[-1] == x.shape[-2]
-    return square and set(x.unique().tolist()) == {0, 1}
+    if not square or mask.ndim < 2:
+        return None
+    shape = torch.broadcast_shapes(mask.shape, x.shape)
+    same = torch.equal(mask.broadcast_to(shape), mask.mT.broadcast_to(shape))
+    return None if same else mask.mT
 
 
 def products(call: TorchCall) -> Mistakes:
@@ -183,8 +197,9 @@ def masked(call: TorchCall) -> Mistakes:
                 text = Setting("masked elements", f"{fill:g}", verb="are")
                 yield call.called(text, x, mask, fill)
         yield call.called(Mutual("the mask is inverted"), x, ~mask.bool(), *value)
+        if (turned := _turned(mask, x)) is not None:
+            yield call.called(Mutual("the mask is transposed"), x, turned, *value)
         if mask.ndim > 1 and mask.shape[-1] == mask.shape[-2]:
-            yield call.called(Mutual("the mask is transposed"), x, mask.mT, *value)
             shifted = mask.clone()
             shifted[..., :-1] = mask[..., 1:]
             yield call.called(InJax("the mask is shifted by one key"), x, shifted, *value)
@@ -214,6 +229,10 @@ def chosen(call: TorchCall) -> Mistakes:
     if len(call.args) == 3:
         condition, x, y = call.args
         yield call.called(Mutual("the branches of where are swapped"), condition, y, x)
+        for given in (x, y):
+            if (turned := _turned(condition, given)) is not None:
+                yield call.called(Mutual("the mask is transposed"), turned, x, y)
+                break
 
 
 def looked_up(call: TorchCall) -> Mistakes:

@@ -312,6 +312,32 @@ def test_only_square_masks_are_transposed(shape):
     assert "masked elements are -inf" in texts(calls)
 
 
+@pytest.mark.parametrize("form", ["masked_fill", "where", "add", "mul"])
+def test_a_mask_of_keys_is_tried_as_a_mask_of_queries(form):
+    """A mask with one row for all queries, as `pad[:, None, None, :]`, is transposed too."""
+    x, pad = draw(2, 3, 4, 4), torch.tensor([[0, 0, 0, 1], [0, 0, 1, 1]]).bool()[:, None, None, :]
+    numbers = {"add": pad * -1e9, "mul": (~pad).to(x.dtype)}
+    calls = {
+        "masked_fill": (general.masked, torch.masked_fill, (x, pad, -INF)),
+        "where": (general.chosen, torch.where, (pad, torch.tensor(-INF), x)),
+        "add": (general.binary, torch.add, (x, numbers["add"])),
+        "mul": (general.binary, torch.mul, (x, numbers["mul"])),
+    }
+    mistakes, func, given = calls[form]
+    (call,) = [
+        call
+        for call in tried(mistakes, func, *given)
+        if call.difference.of_jax == "the mask is transposed"
+    ]
+    expected = {
+        "masked_fill": x.masked_fill(pad.mT, -INF),
+        "where": x.masked_fill(pad.mT, -INF),
+        "add": x + numbers["add"].mT,
+        "mul": x * numbers["mul"].mT,
+    }
+    assert torch.equal(call.result, expected[form])
+
+
 def test_the_smoothing_of_labels_is_changed():
     """The port may smooth nothing, use another number, or give the smoothing to other classes."""
     logits, labels = draw(4, 3), torch.tensor([0, 2, 1, 1])
