@@ -3,6 +3,7 @@
 import importlib.util
 import pathlib
 import re
+import runpy
 from typing import Any
 
 import numpy as np
@@ -67,6 +68,18 @@ def test_the_commands_on_the_page_print_its_lines(tmp_path, monkeypatch, capsys)
         command, *lines, rest = part.strip().split("\n")
         assert main(command.split()) == 0
         assert capsys.readouterr().out.startswith("\n".join(lines)) and rest == "..."
+
+
+def test_the_training_step_on_the_page_is_that_of_its_program(tmp_path):
+    """The program on the page writes and proves the training step on the page."""
+    pattern = (
+        r"training loop does:\n\n```python\n([^`]*)```.*?step in the port:\n\n```python\n(.*?)```"
+    )
+    ((program, written),) = re.findall(pattern, PAGE, re.DOTALL)
+    path = tmp_path / "train.py"
+    path.write_text(program)
+    ported = runpy.run_path(str(path))["ported"]
+    assert ported.source.endswith(written) and ported.reports["step"].verdict == "pass"
 
 
 def body(source: str) -> str:

@@ -85,8 +85,9 @@ def port(
             string is a setting, as if it were the default of `forward`. So is a number of Python's,
             if the module cannot be ported with an array in its place.
         also: Further inputs, of other sizes, on which the port is proved too.
-        optimizer: torch's optimizer, or a factory of it, a function of the parameters. With it the
-            file has `train_step` too, which does what torch's training loop does.
+        optimizer: torch's optimizer, or a factory of it, a function of the list of parameters or of
+            the module, as `prove` takes it. With it the file has `train_step` too, which does what
+            torch's training loop does.
         loss: torch's loss, a function of the outputs and the targets, for the training step; None
             if the module returns its loss.
         targets: A tuple of example targets for `loss`, numpy arrays or tensors.

@@ -17,10 +17,12 @@ from jaxgrad.parity.port.modes.modes import MODES, in_mode
 from jaxgrad.parity.port.proof.filling import Mode, abstract, filled, names, takes_rngs, trained
 from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.proof_files import write_proof
-from jaxgrad.parity.port.proof.step_functions import StepFunctions
-
-
-FILTER = "TRAINED"  # the filter in the file, unless every nnx.Param is trained
+from jaxgrad.parity.port.proof.step_functions import (
+    FILTER,
+    StepFunctions,
+    Variables,
+    steps_of_model,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,34 +92,23 @@ class PortedModel(Ported):
     def step_functions(self, seed: int) -> StepFunctions:
         """Return the functions of the training step over a tree of the model's variables."""
         model = self.model(self.layout.module.state_dict(), rngs=nnx.Rngs(seed))
-        graph, draws, _ = nnx.split(model, nnx.RngState, ...)
-        variables = nnx.Not(nnx.RngState)
+        variables = Variables(model)
         others = nnx.to_flat_state(nnx.state(model, nnx.Not((nnx.RngState, nnx.Param))))
         has_state, space = bool(others), self.space
 
-        def tree(model: Any) -> Any:
-            return nnx.to_pure_dict(nnx.state(model, variables))
-
-        def made(params: Any) -> Any:
-            return nnx.merge(graph, draws, params, copy=True)
-
         def loss(params: Any, *batch: Any) -> Any:
-            model = made(params)
+            model = variables.model(params)
             value = space["loss_fn"](model, *batch)
-            return (value, tree(model)) if has_state else value
+            return (value, variables.tree(model)) if has_state else value
 
-        def step(params: Any, opt_state: Any, *batch: Any) -> Any:
-            model = made(params)
-            opt_state, value = space["train_step"](model, opt_state, *batch)
-            return tree(model), opt_state, value
-
+        steps = steps_of_model(space, model)
         flags = self.flags()
         return StepFunctions(
-            loss, space["OPTIMIZER"], lambda params: space["init_optimizer"](made(params)), step,
-            lambda state_dict: tree(self.model(state_dict)),
+            loss, space["OPTIMIZER"], steps.init, steps.step,
+            lambda state_dict: variables.tree(self.model(state_dict)),
             paths.map_named(
                 lambda path, _: path in self.torch_names and flags[self.torch_names[path]],
-                tree(model),
+                steps.params,
             ),
             has_state,
         )  # fmt: skip
@@ -167,5 +158,5 @@ class PortedModel(Ported):
             write_proof(
                 path, self.source, module, self.arrays(module.state_dict()), self.reports,
                 self.inputs, self.seed, style="nnx", entry=self.name, trainable=self.flags(),
-                others=others, idle=self.idle,
+                others=others, idle=self.idle, targets=self.targets,
             )  # fmt: skip

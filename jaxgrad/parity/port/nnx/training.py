@@ -10,9 +10,9 @@ from typing import Any
 from flax import nnx
 from torch import nn
 
-from jaxgrad.parity.port.nnx.ported import FILTER
 from jaxgrad.parity.port.nnx.writing import Model
 from jaxgrad.parity.port.proof.filling import abstract, names
+from jaxgrad.parity.port.proof.step_functions import FILTER
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.training.losses import Loss

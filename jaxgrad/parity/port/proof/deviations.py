@@ -77,12 +77,6 @@ DEVIATIONS = (
         "same ones again, from the same key.",
         torch=frozenset({"preserve_rng_state"}),
     ),
-    Deviation(
-        ("autograd/per_sample_dropout",),
-        "torch's vmap raises at a random draw unless it gets randomness=. Here, pass jax.vmap one "
-        "key for each sample, or one key with in_axes=None, with which all samples draw the same.",
-        port=frozenset({"jax.random.split"}),
-    ),
 )
 
 

@@ -51,6 +51,7 @@ class Ported:
             its branches on sizes.
         reports: The proofs of its gradients by mode, "train" and "eval"; empty with `prove=False`.
         inputs: The inputs on which it was proved, as numpy arrays.
+        targets: The targets on which its training step was proved, as numpy arrays.
         seed: The seed of the proofs.
         leftovers: What a call of the torch module changes in it, in each of the modes.
     """
@@ -69,6 +70,7 @@ class Ported:
     witnesses: tuple[Any, ...] = ()
     reports: Mapping[str, Report] = dataclasses.field(default_factory=dict)
     inputs: Any = None
+    targets: tuple[Any, ...] = ()
     seed: int = 0
     leftovers: tuple[LeftBehind, ...] = dataclasses.field(default=(), repr=False, compare=False)
 
@@ -215,7 +217,8 @@ class Ported:
 
         For `my_model.py` these are `my_model.proof.json` with the reports, the versions and a
         digest of the source, `my_model.params.npz`, and torch's runs in each mode as
-        `my_model.eval.npz` and `my_model.train.npz`. Existing files are replaced.
+        `my_model.eval.npz` and `my_model.train.npz`. With a training step, its inputs and targets
+        are in `my_model.step.npz`. Existing files are replaced.
 
         Raises:
             FileNotFoundError: The folder does not exist.
@@ -227,8 +230,8 @@ class Ported:
             write_proof(
                 path, self.source, module, self.params(module.state_dict()), self.reports,
                 self.inputs, self.seed, style="functions", entry=self.name,
-                takes_mode=self.takes_mode, idle=self.idle, has_state=self.has_state,
-                trainable=self.trainable,
+                takes_mode=self.takes_mode, idle=self.idle, targets=self.targets,
+                has_state=self.has_state, trainable=self.trainable,
             )  # fmt: skip
 
     def _write_source(self, path: str | os.PathLike[str]) -> None:

@@ -15,9 +15,11 @@ import torch
 from torch import nn
 
 from jaxgrad._core.typing import PyTree
+from jaxgrad.parity.interop import cast
 from jaxgrad.parity.port.modes.idle_modes import pair_for
 from jaxgrad.parity.port.modes.modes import MODES, in_mode
-from jaxgrad.parity.port.proof.verifying import FORMAT, Files, digest, flattened
+from jaxgrad.parity.port.proof.verifying import FORMAT, STEP, Files, digest, flattened
+from jaxgrad.parity.prove.record.torch_side import packing
 from jaxgrad.parity.prove.record.torch_side.dump import dump
 from jaxgrad.parity.prove.report import Report
 
@@ -31,9 +33,12 @@ def write_proof(
     inputs: PyTree,
     seed: int,
     idle: tuple[bool, ...] = (),
+    targets: tuple[Any, ...] = (),
     **entry: Any,
 ) -> None:
     """Write `my_model.proof.json`, `my_model.params.npz` and a dump of torch's runs for each mode.
+
+    For a training step, `my_model.step.npz` has its inputs and targets.
 
     Args:
         path: The file of the port.
@@ -44,6 +49,7 @@ def write_proof(
         inputs: The inputs of the proofs.
         seed: The seed of the proofs.
         idle: The modes through which no gradient passes.
+        targets: The targets of the training step.
         **entry: The style of the port, how its entry is called, and what torch trains.
     """
     files = Files(pathlib.Path(path))
@@ -55,6 +61,9 @@ def write_proof(
         with in_mode(module, mode == "train"):
             pair = pair_for((mode == "train") in idle)
             dump(module, inputs, files.dump(mode), seed=seed, loss=pair and pair[0])
+    if STEP in reports:
+        values = inputs.values() if isinstance(inputs, Mapping) else inputs
+        packing.write(files.dump(STEP), cast((*values, *targets), np.float64))
     contents = {
         "format": FORMAT,
         "source_sha256": digest(source),
@@ -68,6 +77,7 @@ def write_proof(
         "seed": seed,
         "params": names,
         "modes": modes,
+        "step": {"source": source} if STEP in reports else None,
         "idle": [MODES[training] for training in idle],
         "reports": {name: report.to_dict() for name, report in reports.items()},
     }

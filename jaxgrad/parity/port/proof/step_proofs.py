@@ -19,7 +19,7 @@ from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.port.modes.modes import in_mode
 from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.step_functions import StepFunctions
-from jaxgrad.parity.port.proof.verifying import prefixed, silent
+from jaxgrad.parity.port.proof.verifying import STEP, prefixed, silent
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.training.optimizers import rebuilt
 from jaxgrad.parity.port.training.recipes import Recipe
@@ -78,17 +78,18 @@ def step_proved(
         report = prove(
             whole, functions.loss, params, batch,
             weights=weights, trainable=live, optimizer=training, steps=STEPS,
-            seed=seed, has_state=functions.has_state, progress=prefixed("step", show),
+            seed=seed, has_state=functions.has_state, progress=prefixed(STEP, show),
         )  # fmt: skip
     name = type(module).__name__
     report = dataclasses.replace(report, name=f"{name} | train_step")
     if report.verdict != "pass":
-        failed = dataclasses.replace(ported, reports={**ported.reports, "step": report})
+        failed = dataclasses.replace(ported, reports={**ported.reports, STEP: report})
         raise PortError(
             f"the training step of the port of {name} is not proved:\n{report}", ported=failed
         )
     require_same_steps(functions, recipe, params, batch)
-    return dataclasses.replace(ported, reports={**ported.reports, "step": report})
+    targets = tuple(map(to_numpy, recipe.targets))
+    return dataclasses.replace(ported, reports={**ported.reports, STEP: report}, targets=targets)
 
 
 def _live(functions: StepFunctions, params: Any, batch: tuple[Any, ...]) -> Any:

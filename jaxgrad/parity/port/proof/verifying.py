@@ -15,13 +15,18 @@ from typing import Any
 import jax
 import numpy as np
 
+from jaxgrad.parity.interop import cast
 from jaxgrad.parity.port.modes.idle_modes import pair_for
+from jaxgrad.parity.port.proof import step_verifying
+from jaxgrad.parity.port.proof.step_functions import Steps, steps_of_model, steps_of_params
 from jaxgrad.parity.prove.prove import prove
+from jaxgrad.parity.prove.record.torch_side import packing
 from jaxgrad.parity.prove.report import Report
 
 
 FORMAT = 2
 STYLES = ("functions", "nnx")
+STEP = "step"  # the report of the training step
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,12 +47,12 @@ class Files:
         return self.source.with_suffix(f".{mode}.npz")
 
     def beside(self, modes: Iterable[str]) -> tuple[pathlib.Path, ...]:
-        """Return the files of the proof, with a dump of torch's run in each of the modes."""
+        """Return the files of the proof, with one for each of the modes and the training step."""
         return (self.proof, self.params, *(self.dump(mode) for mode in modes))
 
     @property
     def all(self) -> tuple[pathlib.Path, ...]:
-        return (self.source, *self.beside(("train", "eval")))
+        return (self.source, *self.beside(("train", "eval", STEP)))
 
 
 class NoProof(Exception):
@@ -60,7 +65,7 @@ def titled(report: Report, module: str, entry: str, mode: str) -> Report:
 
 
 def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[str, Report]]:
-    """Prove a port in each of its modes; yield the mode and its report.
+    """Prove a port in each of its modes, and its training step; yield the mode and its report.
 
     Args:
         source: The file of the port.
@@ -82,6 +87,37 @@ def verify(source: pathlib.Path, show: Callable[[str], None]) -> Iterator[tuple[
         )  # fmt: skip
         module = proof["reports"][mode]["name"].partition(" | ")[0]
         yield mode, titled(report, module, proof["entry"], mode)
+    if proof.get(STEP):
+        show(STEP)
+        yield STEP, step_verifying.verified(_step_proof(files, proof))
+
+
+def _step_proof(files: Files, proof: dict[str, Any]) -> step_verifying.StepProof:
+    """Return what is needed to compare the training step of a port with the proved one."""
+
+    def steps(space: dict[str, Any]) -> Steps:
+        with np.load(files.params) as arrays:
+            params = cast(_filled(proof["params"], arrays), np.float64)
+        if proof["style"] == "functions":
+            return steps_of_params(space, params, proof["seed"])
+        return steps_of_model(space, _model(space[proof["entry"]], params, proof, "train"))
+
+    return step_verifying.StepProof(
+        proof["reports"][STEP]["name"], str(files.source),
+        files.source.read_text(encoding="utf-8"), proof[STEP]["source"], proof["entry"], steps,
+        packing.read(files.dump(STEP)),
+    )  # fmt: skip
+
+
+def unproved_step(files: Files) -> str:
+    """Return that a port's training step is not proved, and how to prove it; "" if it is."""
+    if read(files).get(STEP) or "\ndef train_step(" not in files.source.read_text("utf-8"):
+        return ""
+    return (
+        f"the training step was not proved: no proof of train_step is beside {files.source.name} "
+        "(a port with holes has none). Prove it where torch is installed: "
+        "jaxgrad.parity.prove(module, fn, params, inputs, loss=..., optimizer=Training(...))"
+    )
 
 
 def silent(step: str) -> None:
@@ -103,13 +139,20 @@ def _of_functions(fn: Any, params: Any, proof: dict[str, Any], mode: str) -> dic
 
 def _of_classes(fn: Any, params: Any, proof: dict[str, Any], mode: str) -> dict[str, Any]:
     """Return the arguments of `prove` for a flax class."""
+    from jaxgrad.parity.port.proof.filling import trained
+
+    model = _model(fn, params, proof, mode)
+    return {"fn": model, "trainable": trained(model, proof["trainable"])}
+
+
+def _model(kind: Any, arrays: Any, proof: dict[str, Any], mode: str) -> Any:
+    """Return the flax model with torch's tensors, in one mode."""
     from flax import nnx
 
-    from jaxgrad.parity.port.proof.filling import Mode, filled, trained
+    from jaxgrad.parity.port.proof.filling import Mode, filled
 
-    setting = Mode(mode == "train", proof["others"][mode])
-    model = filled(fn, params, setting, nnx.Rngs(proof["seed"]))
-    return {"fn": model, "trainable": trained(model, proof["trainable"])}
+    setting = Mode(mode == "train", proof["others"].get(mode, ()))
+    return filled(kind, arrays, setting, nnx.Rngs(proof["seed"]))
 
 
 def read(files: Files) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from torch import nn
 
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.training import optimizers
-from jaxgrad.parity.prove.users import kind_of
+from jaxgrad.parity.prove.record.torch_side.loop import build_optimizer
+from jaxgrad.parity.prove.users import ProofError, kind_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +49,10 @@ def recipe_of(
             raise PortError(f"{wrong}= needs optimizer=, as in optimizer=torch.optim.AdamW(params)")
         return None
     if callable(optimizer) and not isinstance(optimizer, torch.optim.Optimizer):
-        optimizer = optimizer(list(module.parameters()))
+        try:
+            optimizer = build_optimizer(optimizer, module)
+        except ProofError as error:
+            raise PortError(str(error)) from error
     if not isinstance(optimizer, torch.optim.Optimizer):
         raise PortError(
             f"optimizer= needs a torch optimizer or a function of the parameters that returns one, "

@@ -4,16 +4,20 @@ import pathlib
 import re
 
 import numpy as np
+import pytest
+import torch
 from torch import nn
 
 from jaxgrad.parity.port.port import port
 from jaxgrad.parity.port.proof.deviations import DEVIATIONS
+from jaxgrad.parity.port.source.refusals import PortError
 
 
 X = np.ones((2, 3), np.float32)
 DOCS = pathlib.Path(__file__).parents[5] / "docs" / "behaviours.md"
 NOT_IN_A_PORT = {
     "autograd/integer_input": "the port does not take the gradient",
+    "autograd/per_sample_dropout": "a draw in torch's vmap is refused",
     "backward/non_scalar_without_cotangent": "the port does not take the gradient",
     "distributed/ddp_pmean_of_grads": "the wrapper is refused",
     "distributed/unused_parameters": "the wrapper is refused",
@@ -63,7 +67,24 @@ def test_the_docstring_lists_what_applies_to_the_module():
 def test_layers_of_torch_do_not_count():
     """BatchNorm counts its batches in place, which is not the user's change of a saved value."""
     text = header(nn.Sequential(nn.BatchNorm1d(3), nn.Dropout(0.5)))
-    assert "changed in place" not in text and "pass jax.vmap one key for each sample" in text
+    assert "changed in place" not in text
+
+
+class PerSample(nn.Module):
+    """Draws in torch's vmap."""
+
+    def forward(self, x):
+        def drop(row):
+            return nn.functional.dropout(nn.functional.dropout(row, 0.5), 0.5)
+
+        return torch.vmap(drop, randomness="different")(x)
+
+
+def test_the_draws_of_vmap_concern_no_port():
+    """A draw in torch's vmap is refused, and a module with dropout alone has no remark on it."""
+    with pytest.raises(PortError, match="dropout raised RuntimeError: vmap: called random"):
+        port(PerSample(), (X,), prove=False)
+    assert "vmap" not in header(nn.Sequential(nn.Dropout(0.2), nn.Dropout(0.5)))
 
 
 class Harmless(nn.Module):

@@ -207,6 +207,10 @@ def test_a_step_that_differs_from_what_is_proved_is_refused():
     [
         (dict(optimizer=None), "loss= needs optimizer="),
         (dict(optimizer=3), "optimizer= needs a torch optimizer or a function .* got int"),
+        (
+            dict(optimizer=lambda model: model.missing.parameters()),
+            "optimizer=: the torch factory raised AttributeError .*list of parameters",
+        ),
         (dict(clip="1"), "clip= needs a maximum norm, got str"),
         (dict(optimizer=lambda ps: torch.optim.SGD(ps[:1], lr=0.1)), "does not have inner.bias"),
         (dict(optimizer=torch.optim.LBFGS), "evaluates the loss several times"),
@@ -220,6 +224,18 @@ def test_a_training_loop_that_cannot_be_written_is_refused(options, reason):
     """An argument of a wrong type, or a scheduler without a counterpart, is named."""
     with pytest.raises(PortError, match=reason):
         made("sgd", **options)
+
+
+def test_a_factory_gets_the_parameters_or_the_module():
+    """A factory of the module, as `prove` accepts it, makes the same port as one of the list."""
+    by_list, by_module = (
+        made("sgd", optimizer=factory)[1].source
+        for factory in (
+            lambda params: torch.optim.SGD(list(params), lr=0.1),
+            lambda model: torch.optim.SGD(model.parameters(), lr=0.1),
+        )
+    )
+    assert by_list == by_module and "optim.sgd(lr=0.1)" in by_list
 
 
 def test_a_group_whose_parameters_are_frozen_is_left_out():
