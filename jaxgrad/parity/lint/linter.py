@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,8 +35,10 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
     alone; later equations may cancel the difference (a factor of 0).
 
     Args:
-        fn: A function of pytrees of arrays: a loss, a model, a training step.
-        *args: The arguments of `fn`. Their values matter: `abs` is a finding at 0 only.
+        fn: A function of pytrees of arrays: a loss, a model, a training step; or a flax nnx or
+            equinox model.
+        *args: The arguments of `fn`, which may be such models too. Their values matter: `abs` is a
+            finding at 0 only.
         torch: The version whose conventions are stated, such as `"2.13"`. The default is the
             installed torch, or without one the newest that jaxgrad knows.
 
@@ -65,6 +68,7 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
     version = supported(torch) if torch else convention()
     newer = "" if torch else newer_than_known()
     _check_arguments(fn, args)
+    fn, args = _of_trees(fn, args)
     leaves, treedef = jax.tree.flatten(args)
     if any(compat.is_traced(x) for x in leaves):
         raise TypeError(
@@ -92,6 +96,29 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
     differentiable = sum(jnp.issubdtype(x.dtype, jnp.inexact) for x in values)
     findings = (*conjugates, *watch.findings())
     return LintReport(findings, watch.count, version, newer, differentiable)
+
+
+def _of_trees(
+    fn: Callable[..., PyTree], args: tuple[PyTree, ...]
+) -> tuple[Callable[..., PyTree], tuple[PyTree, ...]]:
+    """Return a function of trees for one of flax nnx models, or for a model that is called."""
+    if not jax.tree_util.all_leaves([fn]) or _is_nnx(fn):
+        return _of_trees(lambda model, *args: model(*args), (fn, *args))
+    if not any(map(_is_nnx, args)):
+        return fn, args
+    from flax import nnx
+
+    graphs = {i: nnx.split(x) for i, x in enumerate(args) if _is_nnx(x)}
+
+    def run(*trees: PyTree) -> PyTree:
+        return fn(*(nnx.merge(graphs[i][0], x) if i in graphs else x for i, x in enumerate(trees)))
+
+    return run, tuple(graphs[i][1] if i in graphs else x for i, x in enumerate(args))
+
+
+def _is_nnx(x: Any) -> bool:
+    flax = sys.modules.get("flax.nnx")
+    return flax is not None and isinstance(x, flax.Module)
 
 
 def _check_arguments(fn: Callable[..., PyTree], args: Sequence[PyTree]) -> None:

@@ -96,3 +96,28 @@ def test_a_function_of_torch_is_refused():
         r"\(abs\(\): argument 'input' .* must be Tensor, not \w+\); pass the JAX port",
         str(error.value),
     )
+
+
+def test_models_are_called_or_given():
+    """A flax nnx or equinox model is the function or an argument; its parameters are arguments."""
+    equinox, nnx = pytest.importorskip("equinox"), pytest.importorskip("flax.nnx")
+
+    class Flax(nnx.Module):
+        def __init__(self, bound: float):
+            self.norm = nnx.BatchNorm(2, rngs=nnx.Rngs(0))
+            self.bound = nnx.Param(jnp.full(2, bound, jnp.float32))
+
+        def __call__(self, x):
+            return jnp.clip(self.norm(x), -1.0, 1.0) + jnp.abs(self.bound[...])
+
+    class Equinox(equinox.Module):
+        bound: jax.Array
+
+        def __call__(self, x):
+            return jnp.clip(x, -1.0, 1.0) + jnp.abs(self.bound)
+
+    x = jnp.array([[0.5, -0.5], [0.2, 0.3]], jnp.float32)
+    for model in (Flax(0.0), Equinox(jnp.zeros(2, jnp.float32))):
+        for report in (lint(model, x), lint(lambda m, x: m(x).sum(), model, x)):
+            assert [f.primitive for f in report.findings] == ["abs"], report
+    assert not lint(Flax(1.0), x).findings
