@@ -79,6 +79,20 @@ def of_jax(fn: Any, equations: Iterable[jex_core.JaxprEqn] = (), line: str = "")
     return _cut(file, numbers, ())
 
 
+def of_functions(*functions: Any) -> Listing | None:
+    """Return the source of the first function that has one, with the others in its file if short.
+
+    Args:
+        *functions: Functions such as the factory of an optimizer; others have no source.
+    """
+    places = [place for each in functions if (place := _place(each))[1]]
+    listing = _cut(*places[0], ()) if places else None
+    for file, numbers in places[1:]:
+        if listing is not None and file == places[0][0]:
+            listing = _widened(listing, file, numbers)
+    return listing
+
+
 def with_class(listing: Listing | None, module: Any) -> Listing | None:
     """Extend a listing of a torch program to the class that contains it, if that is short."""
     if listing is None or not listing.file:

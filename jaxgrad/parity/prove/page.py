@@ -53,6 +53,7 @@ def fill(reports: Sequence[Any], headline: str, words: Mapping[str, Any]) -> str
         start=START,
         unrecorded=UNRECORDED,
         groups=groups,
+        listed=listed,
     )
 
 
@@ -78,6 +79,14 @@ def _with_complete_rows(report: Any) -> Any:
         for name, surface in report.surfaces.items()
     }
     return dataclasses.replace(report, surfaces=surfaces)
+
+
+def listed(report: Any) -> str:
+    """Name the listings of a report; those of a wrong update may be the optimizers'."""
+    if any(listing.marked for listing in report.listings.values()):
+        return "both programs, with the lines that it names marked"
+    is_update = report.first is not None and report.first.surface == "updates"
+    return "the programs of the update" if is_update else "both programs"
 
 
 def ordered(rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

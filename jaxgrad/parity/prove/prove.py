@@ -35,7 +35,7 @@ from jaxgrad.parity.prove.report import (
     overall_verdict,
 )
 from jaxgrad.parity.prove.request import Request
-from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.training import Training, as_training
 from jaxgrad.parity.prove.weights.checkpoints import WeightMap
 from jaxgrad.parity.prove.weights.template import Template
 from jaxgrad.parity.prove.wording import JAX, TORCH, Told
@@ -244,7 +244,17 @@ def _ended(surfaces: Collection[str], limit: float | None) -> str:
 def _listings(
     evidence: Evidence, request: Request, first: Finding | None
 ) -> dict[str, listings.Listing]:
-    """Return the source of both programs by framework, with the lines of a finding marked."""
+    """Return the source of both programs by framework, with the lines of a finding marked.
+
+    A wrong update is not in the forward pass: its programs are the optimizers and their schedules.
+    """
+    if first is not None and _is_update(evidence, request, first):
+        training = as_training(request.optimizer)
+        optimizers = {
+            "torch": listings.of_functions(training.torch, training.scheduler),
+            "jax": listings.of_functions(training.schedule, training.optax),
+        }
+        return {name: x for name, x in optimizers.items() if x is not None}
     equations = evidence.port.program.equations.values()
     finding = first or Finding("", "", "", "")
     line = ":".join(finding.source.split(":")[:2])
@@ -256,6 +266,13 @@ def _listings(
     }
     named = f"{finding.cause} {finding.edit or ''}"
     return {name: x.marking(named) for name, x in pair.items() if x is not None}
+
+
+def _is_update(evidence: Evidence, request: Request, first: Finding) -> bool:
+    """Return whether a finding is in the training step; buffers are updated by the module."""
+    side = evidence.torch_side
+    is_buffer = first.torch in side.state and first.torch not in side.flags
+    return first.surface == "updates" and request.optimizer is not None and not is_buffer
 
 
 def _objective(evidence: Evidence) -> str:

@@ -416,7 +416,10 @@ def outcome(report: Report) -> str:
     surface = f"first on the {first.surface} surface"
     in_torch, in_jax = ("torch", "the port") if report.reference == TORCH else ("the port", "JAX")
     jax = f", in {in_jax} at {first.jax}" if first.jax and first.jax != where else ""
-    return f"your port differs from {name}, {surface}: in {in_torch} at {where}{jax}."
+    updated = report.surfaces.get("updates") if first.surface == "updates" else None
+    is_leaf = updated is not None and any(row["name"] == where for row in updated.rows)
+    place = f"in the update of {where}" if is_leaf else f"in {in_torch} at {where}"
+    return f"your port differs from {name}, {surface}: {place}{jax}."
 
 
 def _plain(x: Any) -> Any:

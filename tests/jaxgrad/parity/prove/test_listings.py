@@ -6,11 +6,14 @@ import warnings
 
 import jax
 import numpy as np
+import optax
 import torch
 from torch import nn
 
+from jaxgrad.parity import Training, prove
 from jaxgrad.parity.prove import listings
 from jaxgrad.parity.prove.listings import LINES, Listing, of_jax, of_torch
+from jaxgrad.parity.prove.report import render
 
 
 class Net(nn.Module):
@@ -164,3 +167,41 @@ def test_the_functions_that_a_port_calls_and_the_class_of_a_module_are_shown():
     assert whole.lines[0].startswith("class Net") and whole.lines[-3:] == forward.lines
     assert listings._widened(forward, __file__, [START + LINES]) == forward
     assert listings.with_callees(None, equations) is listings.with_class(None, Net()) is None
+
+
+def make_optimizer(params):
+    return torch.optim.SGD(params, lr=0.1)
+
+
+def make_scheduler(optimizer):
+    return torch.optim.lr_scheduler.StepLR(optimizer, 2)
+
+
+def halved(step):
+    return 0.1 * 0.5**step
+
+
+def test_a_wrong_update_shows_the_optimizers_and_no_line_of_forward():
+    """The programs are torch's factories and the port's schedule; nothing of `forward` is shown."""
+    net = Net()
+    params = {name: p.detach().numpy() for name, p in net.state_dict().items()}
+
+    def port(p, x):
+        h = jax.numpy.tanh(x @ p["inner.0.weight"].T + p["inner.0.bias"])
+        return h * p["scale"]
+
+    for tx, schedule, jax_lines in (
+        (optax.sgd(halved), halved, ["def halved(step):", "    return 0.1 * 0.5**step"]),
+        (optax.sgd(0.3), None, None),
+    ):
+        training = Training(make_optimizer, tx, scheduler=make_scheduler, schedule=schedule)
+        report = prove(net, port, params, (np.ones((3, 2)),), optimizer=training)
+        assert report.first is not None and report.first.surface == "updates"
+        torch_lines = report.listings["torch"].lines
+        assert torch_lines[0] == "def make_optimizer(params):"
+        assert torch_lines[-1].strip() == "return torch.optim.lr_scheduler.StepLR(optimizer, 2)"
+        shown = report.listings.get("jax")
+        assert (shown and list(shown.lines)) == jax_lines
+        assert not any(listing.marked for listing in report.listings.values())
+        html = render([report])
+        assert "the programs of the update" in html and "<mark>" not in html

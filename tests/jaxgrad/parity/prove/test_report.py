@@ -225,3 +225,15 @@ def test_the_code_is_shown_with_a_change_or_alone():
 def test_plain_values_are_those_of_json(x, plain):
     """Numbers of numpy become Python's, and objects their text."""
     assert _plain(x) == plain and type(_plain(x)) is type(plain)
+
+
+def test_a_wrong_update_is_not_a_place_in_the_model():
+    """The sentence names the update of a weight; a learning rate is a place in torch."""
+    rows = ({"name": "tok.weight", "verdict": "fail"},)
+    for torch, words in (
+        ("tok.weight", "first on the updates surface: in the update of tok.weight."),
+        ("the learning rate", "in torch at the learning rate, in the port at tok.weight."),
+    ):
+        first = Finding("updates", torch, "tok.weight", "off")
+        report = Report("fail", {"updates": Surface("updates", "fail", "", rows)}, first)
+        assert sentence(report).endswith(words)
