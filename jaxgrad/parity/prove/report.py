@@ -25,6 +25,7 @@ ACCEPT = "accept="  # the place in JAX of a waiver that is out of date
 FOLLOWS = "follows from the first divergence"
 UNMATCHED = "torch modules without a matching JAX value (a right port may fuse or inline them)"
 NO_OPTIMIZER = "no optimizer= was given"  # why the updates were not judged
+NO_STEP = f"no training step was compared, because {NO_OPTIMIZER}"  # but updates of buffers were
 _ORDER = ("error", "fail", "inconclusive", "pass")
 
 

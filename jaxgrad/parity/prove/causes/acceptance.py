@@ -42,6 +42,8 @@ class Range(NamedTuple):
 # What a report adds to a change that explains a difference, if the search ended before the others.
 UNTRIED = "; not confirmed, because the time ended before all other changes were tried"
 
+_MOST_LISTED = 3  # mistakes that explain the same difference
+
 UNKNOWN = Range(math.nan, math.nan)
 
 
@@ -153,6 +155,12 @@ def either(texts: Sequence[str]) -> str:
     Example:
         >>> either(["eps is 1e-06", "beta2 is 0.9", "eps is 1e-06"])
         'either eps is 1e-06, or beta2 is 0.9'
+        >>> either(["a", "b", "c", "d", "e"])
+        'either a, or b, or c, or one of 2 more'
     """
     different = list(dict.fromkeys(texts))
+    more = len(different) - _MOST_LISTED
+    if more > 0:
+        rest = "one of " if more > 1 else ""
+        different = [*different[:_MOST_LISTED], f"{rest}{more} more"]
     return f"either {', or '.join(different)}" if len(different) > 1 else "".join(different)

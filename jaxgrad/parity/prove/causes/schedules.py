@@ -23,6 +23,7 @@ from jaxgrad.parity.prove.evidence import Evidence, explained
 from jaxgrad.parity.prove.record.adapters import ProofError, name_of
 from jaxgrad.parity.prove.record.jax_side.loop import Loop
 from jaxgrad.parity.prove.record.jax_side.port import Gradients
+from jaxgrad.parity.prove.record.torch_side.side import State
 from jaxgrad.parity.prove.report import Finding, Surface
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.wording import Difference, Mutual, Told
@@ -31,7 +32,7 @@ from jaxgrad.parity.prove.wording import Difference, Mutual, Told
 if TYPE_CHECKING:
     from jaxgrad.parity.prove.record.torch_side.variants import Variant
 
-_TOLERANCE = 1e-6  # of the largest learning rate or update: schedules may be computed in float32
+TOLERANCE = 1e-6  # of the largest learning rate or update: schedules may be computed in float32
 _REPLAYED = "replaying torch with {} gives JAX's weights"
 COUNTED = "steps count from 1"
 _SECONDS = 2.0  # that replaying may take, estimated from these:
@@ -234,7 +235,7 @@ def cause(evidence: Evidence, training: Training, total: int, share: float) -> t
     """
     if not math.isfinite(share):
         return "", False
-    allowed = min(_TOLERANCE, share / MARGIN)
+    allowed = min(TOLERANCE, share / MARGIN)
     numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trained).numbers()
     found, every = [], True
     port = port_rates(evidence, training, total)
@@ -311,7 +312,7 @@ def port_rates(evidence: Evidence, training: Training, steps: int) -> np.ndarray
     They are None if they do not show in the updates.
     """
     count = len(evidence.port.program.param_paths)
-    leaves, torchs = evidence.jax_gradients[0].leaves[:count], _gradients(evidence)
+    leaves, torchs = evidence.jax_gradients[0].leaves[:count], gradients(evidence)
 
     def scaled(sizes: Sequence[float]) -> list[Any]:
         factors = _factors(max(steps, _LEAST_MEASURED), sizes)
@@ -381,7 +382,7 @@ def _is_constant(rates: np.ndarray | None) -> bool:
     if rates is None or len(rates) < _LEAST_MEASURED:
         return False
     first = float(rates[0, 0])
-    return first != 0 and bool(np.all(np.abs(rates - first) <= _TOLERANCE * abs(first)))
+    return first != 0 and bool(np.all(np.abs(rates - first) <= TOLERANCE * abs(first)))
 
 
 def _with_rates_of(numbers: Sequence[float], rates: np.ndarray | None) -> list[float]:
@@ -457,19 +458,24 @@ def lasting(evidence: Evidence, found: Sequence[Variant]) -> list[Variant]:
         return list(found)
     count = len(_SIZES)
     sized = _factors(count, _SIZES)
-    kept = [x for x in found if _replayed_with(evidence, x, count, sized) is None]
+    port = list(weights_of_port(evidence, found[0].training, sized))
+    kept = [x for x in found if _replayed_with(evidence, x, count, sized, port) is None]
     return kept or list(found)
 
 
 def _replayed_with(
-    evidence: Evidence, variant: Variant, total: int, factors: Sequence[float] = ()
+    evidence: Evidence,
+    variant: Variant,
+    total: int,
+    factors: Sequence[float] = (),
+    port_steps: Sequence[State] = (),
 ) -> Divergence | None:
     """Replay steps with a variant; one that cannot be replayed differs in no step."""
     from jaxgrad.parity.prove.record.torch_side.variants import clipping_by
 
     with clipping_by(variant.clip), warnings.catch_warnings(), contextlib.suppress(Exception):
         warnings.simplefilter("ignore")
-        return replay(evidence, variant.training, total, factors=factors)
+        return replay(evidence, variant.training, total, factors=factors, port_steps=port_steps)
     return None
 
 
@@ -490,10 +496,10 @@ def used_rates(evidence: Evidence, training: Training, steps: int) -> np.ndarray
 
     Unlike `learning_rates`, this shows a scheduler that the user's optimizer steps itself.
     """
-    gradients = _scaled(_gradients(evidence), _factors(steps))
+    given = _scaled(gradients(evidence), _factors(steps))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        taken = evidence.torch_side.replay(training, evidence.draws[0], gradients)
+        taken = evidence.torch_side.replay(training, evidence.draws[0], given)
         return np.array([rates for rates, _ in taken])
 
 
@@ -503,7 +509,7 @@ def _same(rates: Any, other: Any) -> bool:
 
 
 def _differs(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    return ~(np.abs(actual - expected) <= _TOLERANCE * np.max(np.abs(expected), 0, initial=0.0))
+    return ~(np.abs(actual - expected) <= TOLERANCE * np.max(np.abs(expected), 0, initial=0.0))
 
 
 def _range(evidence: Evidence, training: Training, steps: int) -> tuple[int, int, bool]:
@@ -520,9 +526,10 @@ def replay(
     evidence: Evidence,
     training: Training,
     total: int,
-    tolerance: float = _TOLERANCE,
+    tolerance: float = TOLERANCE,
     *,
     factors: Sequence[float] = (),
+    port_steps: Sequence[State] = (),
 ) -> Divergence | None:
     """Return the first step in which the same gradients lead to different weights.
 
@@ -532,12 +539,11 @@ def replay(
         total: Number of steps.
         tolerance: The allowed difference, relative to the largest update.
         factors: The factor of each step's gradients. By default their sign and size change.
+        port_steps: The port's weights after each step, if they are known.
     """
     factors = factors or _factors(total)
     port, draw = evidence.port, evidence.draws[0]
-    given = evidence.jax_gradients[0].leaves[: len(port.program.param_paths)]
-    trained = _gradients(evidence)
-    jax_loop = Loop(port, training, draw, evidence.trained)
+    trained = gradients(evidence)
     before: tuple[Any, Any] = (draw.state, draw.state)
     apart = port.weights.not_one_to_one
     names = [
@@ -547,10 +553,8 @@ def replay(
     ]
     largest = dict.fromkeys(names, 0.0)
     steps = evidence.torch_side.replay(training, draw, _scaled(trained, factors))
-    for step, (rates, expected) in enumerate(steps, 1):
-        leaves = [None if g is None else g * factors[step - 1] for g in given]
-        jax_loop.step(lambda *_, leaves=leaves: Gradients([], leaves, {}))
-        actual = jax_loop.parameters()
+    states = port_steps or weights_of_port(evidence, training, factors)
+    for step, ((rates, expected), actual) in enumerate(zip(steps, states, strict=True), 1):
         wrong = {}
         for name in names:
             if name not in actual:
@@ -571,7 +575,19 @@ def replay(
     return None
 
 
-def _gradients(evidence: Evidence) -> dict[str, Any]:
+def weights_of_port(
+    evidence: Evidence, training: Training, factors: Sequence[float]
+) -> Iterator[State]:
+    """Yield the port's weights after steps with its first gradients, times these factors."""
+    given = evidence.jax_gradients[0].leaves[: len(evidence.port.program.param_paths)]
+    loop = Loop(evidence.port, training, evidence.draws[0], evidence.trained)
+    for factor in factors:
+        leaves = [None if g is None else g * factor for g in given]
+        loop.step(lambda *_, leaves=leaves: Gradients([], leaves, {}))
+        yield loop.parameters()
+
+
+def gradients(evidence: Evidence) -> dict[str, Any]:
     """Return the port's first gradients by torch's names, for the weights that torch trains."""
     port = evidence.port
     given = evidence.jax_gradients[0].leaves[: len(port.program.param_paths)]
@@ -606,16 +622,16 @@ def trains_alike(
 
     if one.training.ema is not other.training.ema:
         return False
-    weights, gradients = [], _gradients(evidence)
+    weights, given = [], gradients(evidence)
     for variant in (one, other):
         with clipping_by(variant.clip), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            scaled = _scaled(gradients, _factors(steps, _SIZES))
+            scaled = _scaled(given, _factors(steps, _SIZES))
             taken = evidence.torch_side.replay(variant.training, evidence.draws[0], scaled)
             weights.append([state for _, state in taken])
     before = evidence.draws[0].state
     for x, y in zip(*weights, strict=True):
-        for name in gradients:
+        for name in given:
             allowed = 1e-12 * _size(x[name]) + 1e-9 * _size(x[name] - before[name])
             if not _size(x[name] - y[name]) <= allowed:
                 return False

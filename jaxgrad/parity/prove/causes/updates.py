@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -136,11 +137,11 @@ class Search:
     def _texts(self, found: Sequence[Variant]) -> list[str]:
         """Return the texts of different changes, each of which explains the difference."""
         kept: list[Variant] = []
-        for variant in schedules.distinct(self.evidence, found, self.last):
+        lasting = schedules.lasting(self.evidence, found)
+        for variant in schedules.distinct(self.evidence, lasting, self.last):
             pairs = ((variant, other) for other in kept if not (variant.schedule or other.schedule))
             if not any(schedules.trains_alike(self.evidence, *pair) for pair in pairs):
                 kept.append(variant)
-        kept = schedules.lasting(self.evidence, kept)
         different = _different([variant.difference for variant in kept])
         return [x.says(self.evidence.reference) for x in different]
 
@@ -195,7 +196,7 @@ class Search:
         return changed if steps == self.last else first_steps(changed, steps)
 
     def _variants(self, training: Training, paths: Trajectories) -> Iterator[Variant]:
-        from jaxgrad.parity.prove.record.torch_side import port_numbers, variants
+        from jaxgrad.parity.prove.record.torch_side import loop, port_numbers, variants
 
         evidence = self.evidence
         numbers = Loop(evidence.port, self.training, evidence.draws[0], evidence.trained).numbers()
@@ -205,9 +206,36 @@ class Search:
         if schedules.other_rates(evidence, training, self.last, rates):
             return  # given the same gradients, nothing else differs
         yield from _decays(evidence, training, paths)
-        yield from variants.variants(training)
+        own = loop.settings(training, evidence.torch_side.module)
+        for variant in variants.variants(training):
+            yield variant._replace(difference=_with_torchs(variant.difference, own))
         yield from port_numbers.clips(training, numbers)
         yield from port_numbers.settings(training, evidence.torch_side.module, numbers)
+
+
+def _with_torchs(difference: Difference, own: Mapping[str, Mapping[str, Any]]) -> Difference:
+    """Add torch's value to a setting, if it is the same for all parameters.
+
+    Args:
+        difference: What a variant changes.
+        own: The settings of torch's optimizer, by parameter.
+    """
+    if not isinstance(difference, Setting) or difference.torch:
+        return difference
+    name = difference.setting[0]
+    values = {_value(settings, name) for settings in own.values()}
+    value = values.pop() if len(values) == 1 else None
+    return difference if value is None else dataclasses.replace(difference, torch=f"{value:g}")
+
+
+def _value(settings: Mapping[str, Any], name: str) -> float | None:
+    """Return a setting of torch's optimizer; betas are numbered from 1."""
+    betas = settings.get("betas", ())
+    pair = name[:-1] == "beta" and name[-1] in "12" and len(betas) == 2
+    value = betas[int(name[-1]) - 1] if pair else settings.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
 
 
 def _different(found: Sequence[Difference]) -> list[Difference]:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from jaxgrad.parity.prove.causes import schedules
 from jaxgrad.parity.prove.dtypes import single_precision
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.report import NO_OPTIMIZER, Judgement, Surface
+from jaxgrad.parity.prove.report import NO_OPTIMIZER, NO_STEP, Judgement, Surface
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.training import Training, as_training
-from jaxgrad.parity.prove.training_steps import buffer_updates, later_calls, steps, update_precision
+from jaxgrad.parity.prove.training_steps import (
+    buffer_updates,
+    clipping,
+    later_calls,
+    steps,
+    update_precision,
+)
 from jaxgrad.parity.prove.wording import jax_program
 
 
@@ -30,6 +36,9 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
         notes += _none_grads(evidence, training)
         if all(s.verdict in ("pass", "inconclusive") for s in surfaces):
             surfaces.append(schedules.surface(evidence, training, count))
+        if all(s.verdict in ("pass", "inconclusive") for s in surfaces):
+            clipped = clipping.surface(evidence, training)
+            surfaces += [] if clipped is None else [clipped]
         if all(s.verdict == "pass" for s in surfaces):
             with evidence.clock("float32"):
                 error = update_precision.largest_error(evidence, training)
@@ -37,6 +46,8 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
             notes += single_precision.notes(error)
     if not surfaces:
         return Judgement(Surface("updates", "not judged", NO_OPTIMIZER), notes)
+    if request.optimizer is None and all(s.verdict == "pass" for s in surfaces):
+        surfaces.append(Surface("updates", "not judged", NO_STEP))
     verdicts = [s.verdict for s in surfaces]
     verdict = min(verdicts, key=("fail", "inconclusive", "pass", "not judged").index)
     return Judgement(

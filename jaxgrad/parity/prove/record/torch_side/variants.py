@@ -50,6 +50,12 @@ def variants(training: Training) -> Iterator[Variant]:
     yield from _new_clips(training)
 
 
+def clips(training: Training) -> Iterator[Variant]:
+    """Yield the variants that clip the gradients in another way."""
+    yield from _decayed_clips(training)
+    yield from _clips(training)
+
+
 @contextlib.contextmanager
 def clipping_by(clip: Clip | None) -> Iterator[None]:
     """Replace torch's `clip_grad_norm_`, which a hook of the user's optimizer may call."""

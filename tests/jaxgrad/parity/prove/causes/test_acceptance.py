@@ -134,6 +134,12 @@ def test_a_search_that_the_time_ended_confirms_nothing():
         (["a", "a"], "a (tried this change)", True),
         (["a", "b"], "either a, or b (tried either of these changes)", False),
         (["a", "b", "c"], "either a, or b, or c (tried any of these changes)", False),
+        (list("abcd"), "either a, or b, or c, or 1 more (tried any of these changes)", False),
+        (
+            list("abcde"),
+            "either a, or b, or c, or one of 2 more (tried any of these changes)",
+            False,
+        ),
     ],
 )
 def test_two_changes_that_explain_the_same_are_not_confirmed(texts: Any, cause, confirmed):

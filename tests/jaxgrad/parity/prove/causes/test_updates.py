@@ -17,6 +17,7 @@ from jaxgrad.parity.prove.causes import updates as update_causes
 from jaxgrad.parity.prove.causes.acceptance import Compared
 from jaxgrad.parity.prove.causes.updates import Search, near
 from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.record.torch_side import loop
 from jaxgrad.parity.prove.record.torch_side.side import Steps
 from jaxgrad.parity.prove.record.torch_side.variants import Variant
 from jaxgrad.parity.prove.training_steps.trajectories import Trajectories
@@ -558,6 +559,25 @@ def test_one_setting_with_two_texts_is_one_cause(monkeypatch):
     assert cause == (f"eps is 1e-08, torch uses 1e-05 {TESTED}", True)
     kinds = [Missing("the momentum"), Setting("momentum", "0.5"), InJax("a")]
     assert update_causes._different(kinds) == kinds
+
+
+@pytest.mark.parametrize(
+    ("kind", "setting", "text"),
+    [
+        (torch.optim.Adam, Setting("beta2", "0.99"), "beta2 is 0.99, torch uses 0.999"),
+        (torch.optim.Adam, Setting("beta1", "0.5"), "beta1 is 0.5, torch uses 0.9"),
+        (torch.optim.Adam, Setting("eps", "1e-06"), "eps is 1e-06, torch uses 1e-08"),
+        (torch.optim.SGD, Setting("the momentum", "0.9"), "the momentum is 0.9, torch uses 0"),
+        (torch.optim.SGD, Setting("eps", "1e-06"), "eps is 1e-06"),
+        (torch.optim.Adam, Missing("the momentum"), "the momentum is missing"),
+    ],
+)
+def test_a_setting_is_named_with_torchs_value(kind: Any, setting: Any, text: str):
+    """The report has both values of a setting."""
+    own = loop.settings(Training(lambda ps: kind(ps, 0.1)), torch.nn.Linear(2, 1))
+    assert update_causes._with_torchs(setting, own).of_jax == text
+    own = {**own, "other": {**own["weight"], "betas": (0.8, 0.95), "eps": 1.0, "momentum": 0.3}}
+    assert update_causes._with_torchs(setting, own) == setting
 
 
 def test_a_search_ends_when_its_time_is_over(monkeypatch):

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn.utils import parametrizations
 
 from jaxgrad.parity import prove
+from jaxgrad.parity.prove.report import NO_STEP
 from jaxgrad.parity.prove.training_steps.later_calls import leaves_of_state
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
@@ -67,7 +68,7 @@ def test_calls_and_a_call_in_eval_mode_agree():
     for seed in range(3):
         report = prove(Centered(), NnxCentered(), None, (X,), seed=seed)
         assert report.verdict == "pass", report
-        assert report.surfaces["updates"].text == f"2 buffer updates agree; {EVAL}"
+        assert report.surfaces["updates"].text == f"2 buffer updates agree; {EVAL}; {NO_STEP}"
     module = Centered()
     prove(module, NnxCentered(), None, (X,))
     assert module.training and not module.n
@@ -102,7 +103,7 @@ class Flag(NnxCentered):
 def test_a_port_that_is_not_switched_is_not_compared_in_eval_mode():
     report = prove(Centered(), Flag(), None, (X,))
     assert report.verdict == "pass", report
-    assert report.surfaces["updates"].text.endswith(TEXT)
+    assert report.surfaces["updates"].text.endswith(f"{TEXT}; {NO_STEP}")
 
 
 class Spectral(eqx.Module):
@@ -134,7 +135,7 @@ def test_spectral_norm_of_equinox_is_compared(iterations):
         report = prove(module, port, (model, held), (X,), has_state=True, seed=seed)
         assert report.verdict == ("pass" if iterations == 1 else "fail"), report
         if iterations == 1:
-            assert report.surfaces["updates"].text.endswith(EVAL)
+            assert report.surfaces["updates"].text.endswith(f"{EVAL}; {NO_STEP}")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from jax import lax
 from jaxgrad.parity.prove.record.adapters import ProofError
 from jaxgrad.parity.prove.record.torch_side import packing
 from jaxgrad.parity.prove.record.torch_side.dump import Dumped
+from jaxgrad.parity.prove.report import NO_STEP
 from jaxgrad.parity.prove.training import Training
 from tests.jaxgrad.parity.prove._helpers import python
 
@@ -265,7 +266,7 @@ def test_a_dump_has_all_that_a_run_leaves_behind(tmp_path):
 
     right = prove(tmp_path / "norm.npz", port, params, has_state=True, weights=weights)
     assert right.verdict == "pass", right
-    text = "1 parameter update and 2 buffer updates agree"
+    text = f"1 parameter update and 2 buffer updates agree; {NO_STEP}"
     assert right.surfaces["updates"].text == text
     assert any("not compared: norm.num_batches_tracked" in note for note in right.notes)
     wrong = prove(tmp_path / "norm.npz", lambda p, x: port(p, x)[0], params, weights=weights)
