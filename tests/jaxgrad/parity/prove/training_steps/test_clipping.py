@@ -1,4 +1,4 @@
-"""Updates are compared by gradients that torch's loop clips, even if the compared steps have none."""
+"""Updates are compared by gradients that torch clips, even if the compared steps have none."""
 
 from types import SimpleNamespace
 from typing import Any
