@@ -47,8 +47,9 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
         key = locate_backward.first_equation(evidence.flow, alignment, spot, consumer, same)
     else:
         value = run.values[source]  # the error is upstream of the correct copy
-        if port.program.equations[key[0]].primitive.name != "stop_gradient":
-            consumer = None  # the copy is computed like the value, and not where it is used
+        stop = port.program.equations[key[0]].primitive.name == "stop_gradient"
+        if not stop or sum(number in v.inputs for v in run.values) != 1:
+            consumer = None  # the copy is computed with the value, and not where it is used
     at = value
     if consumer is not None and not locate_backward.is_view(run, consumer):
         at = run.values[consumer]

@@ -20,9 +20,9 @@ from jaxgrad.parity.prove.locate import forward as locate_forward
 from jaxgrad.parity.prove.locate import shuffled
 from jaxgrad.parity.prove.locate.forward import LostRegion
 from jaxgrad.parity.prove.locate.quotes import quoted
-from jaxgrad.parity.prove.record.jax_side.flow import place
+from jaxgrad.parity.prove.record.jax_side.flow import leaf_of, place
 from jaxgrad.parity.prove.record.jax_side.program import Key
-from jaxgrad.parity.prove.record.torch_side.values import Change, Mistakes, TorchRun, Value
+from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, Mistakes, TorchRun, Value
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 
 
@@ -230,8 +230,9 @@ def _finding(
     module = value.module if sure else locate_forward.module_of(run, starts)
     operands = locate_forward.operands(run, lost, weights, start)
     keys = lost.first(operands) or lost.in_order() or _ends(evidence, draw, wrong)[1]
-    keys = [alignment.spots[k].key for k in alignment.shuffled.get(start, ())] or keys
-    key = guess.key if guess is not None and guess.key is not None else next(iter(keys), None)
+    moved = _shuffled(evidence, draw, start)
+    key = None if guess is None or guess.key in moved else guess.key
+    key = next(iter(moved or keys), None) if key is None else key
     partial = ", but not its outputs" if guess is not None and not guess.complete else ""
     cause = guess.cause(partial) if guess is not None else ""
     confirmed = guess is not None and guess.confirmed
@@ -263,6 +264,23 @@ def _finding(
     if guess is None:
         return quoted(evidence, finding, key)
     return quoted(evidence, finding, key, guess.fix, guess.write)
+
+
+def _shuffled(evidence: Evidence, draw: int, i: int) -> list[Key]:
+    """Return the JAX values with a value's elements in another order, those of its shape first.
+
+    A call that only moves elements is where the programs diverge only if JAX moves them otherwise.
+    """
+    alignment, run = evidence.alignments[draw], evidence.runs[draw]
+    equations = evidence.port.program.equations
+    moved = alignment.candidates[i] if run.values[i].op in MOVES else ()
+    keys = [alignment.spots[k].key for k in alignment.shuffled.get(i, moved)]
+
+    def has_other_shape(key: Key) -> bool:
+        eqn = None if leaf_of(key) is not None else equations.get(key[0])
+        return eqn is None or getattr(eqn.outvars[key[1]].aval, "shape", ()) != run.values[i].shape
+
+    return sorted(keys, key=has_other_shape)
 
 
 def _in_port(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding | None:

@@ -132,6 +132,26 @@ def test_scores_of_exchanged_operands_are_named_as_transposed():
     assert finding.source.endswith("return jax.nn.softmax(k @ q.T if exchange else q @ k.T) @ x")
 
 
+def heads(m: Any, x: Any) -> Any:
+    h = m.a(x).view(5, 2, 2).transpose(0, 1)
+    return (h @ h.mT).softmax(-1).reshape(10, 5)[:, :4]
+
+
+def test_heads_that_are_only_reshaped_are_placed_at_the_reshape():
+    """The projection has the same elements, but the reshape has torch's shape."""
+
+    def port(p: Any, x: Any, move: bool = False) -> Any:
+        h = linear(p, "a", x)
+        h = h.reshape(5, 2, 2).transpose(1, 0, 2) if move else h.reshape(2, 5, 2)
+        return jax.nn.softmax(h @ h.mT).reshape(10, 5)[:, :4]
+
+    assert proved(heads, lambda p, x: port(p, x, True)).verdict == "pass"
+    finding = first(heads, port)
+    assert (finding.op, finding.tested) == ("transpose", True), finding
+    assert finding.cause.startswith("the array is reshaped where torch's transpose moves the axes")
+    assert "else h.reshape(2, 5, 2)" in finding.source
+
+
 @pytest.mark.parametrize("stops", [False, True], ids=["in JAX", "in torch"])
 def test_a_stop_inside_an_inner_gradient_is_named(stops):
     """An inner gradient differs if one program alone stops a part of what it differentiates.
