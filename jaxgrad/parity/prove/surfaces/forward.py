@@ -338,6 +338,8 @@ def _unused(evidence: Evidence, draw: int, start: int) -> str:
     if any(eqn.primitive.name == "while" for eqn in flow.program.equations.values()):
         return ""  # its condition uses values on which no output depends
     value = evidence.runs[draw].values[start]
+    if value.op == locate_forward.INNER_GRADIENT:
+        return ""  # a port needs no value of what it differentiates
     for i in value.inputs:
         keys = [alignment.spots[k].key for k in alignment.candidates[i]]
         if keys and not flow.used & set(keys):

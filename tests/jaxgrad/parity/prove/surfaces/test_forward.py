@@ -3,6 +3,7 @@
 import types
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from torch import nn
 from jaxgrad.parity import prove
 from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.surfaces import forward
-from tests.jaxgrad.parity.prove._helpers import arrays
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
 Y = np.array([[1.0, -2.0, 3.0]])
@@ -271,4 +272,31 @@ def test_values_of_a_loops_condition_are_not_called_unused():
 
     first = prove(Written(), port, arrays(Written()), ()).first
 
+    assert first is not None and "never uses" not in first.cause
+
+
+def test_what_an_inner_gradient_differentiates_need_not_be_used():
+    """JAX computes the energy beside its gradient, and nothing reads it; that is no observation."""
+
+    class Force(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.tensor([1.5, -0.5, 2.0]))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = (self.scale * x).requires_grad_()
+            with torch.enable_grad():
+                energy = (x.sin() * x).sum()
+            return torch.autograd.grad(energy, x, create_graph=True)[0]
+
+    def port(p: Any, x: Any) -> Any:
+        @jax.custom_jvp
+        def sine(x: Any) -> Any:
+            return jnp.sin(x)
+
+        sine.defjvps(lambda dx, out, x: dx * jnp.cos(x) ** 2)
+
+        return jax.value_and_grad(lambda x: (sine(x) * x).sum())(p["scale"] * x)[1]
+
+    first = prove(Force(), port, arrays(Force()), (draw(4, 3),)).first
     assert first is not None and "never uses" not in first.cause
