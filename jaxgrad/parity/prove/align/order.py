@@ -69,6 +69,15 @@ def reordering(xs: Sequence[np.ndarray], ys: Sequence[np.ndarray]) -> np.ndarray
     return indices
 
 
+def is_transposition(indices: np.ndarray | None, shape: tuple[int, ...]) -> bool:
+    """Whether flat indices exchange two axes of an array of this shape."""
+    if indices is None:
+        return False
+    flat = np.arange(indices.size).reshape(shape)
+    pairs = itertools.combinations(range(len(shape)), 2)
+    return any(np.array_equal(np.swapaxes(flat, *pair).ravel(), indices) for pair in pairs)
+
+
 def _split(x: np.ndarray, sizes: Sequence[int]) -> Iterator[np.ndarray]:
     """Yield an array with one axis split in two, of which one has one of these sizes."""
     for axis, n in enumerate(x.shape if x.ndim < _MOST_AXES else ()):

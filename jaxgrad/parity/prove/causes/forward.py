@@ -14,7 +14,7 @@ import numpy as np
 
 from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
-from jaxgrad.parity.prove.align.order import reordering
+from jaxgrad.parity.prove.align.order import is_transposition, reordering
 from jaxgrad.parity.prove.causes import exchanges, trials
 from jaxgrad.parity.prove.causes.acceptance import (
     MARGIN,
@@ -210,6 +210,10 @@ class Search:
             copies = [self.evidence.port.values(draw, spots) for draw in draws] if spots else []
             xs = [np.asarray(run.values[k].data) for run in self._kept]
             orders = [reordering(xs, ys) for ys in zip(*copies, strict=True)]
+            if value.op not in MOVES and all(order is not None for order in orders):
+                # No call moves the elements. Exchanged operands transpose a product; another
+                # order is that of another computation.
+                orders = [x if is_transposition(x, value.shape) else None for x in orders]
             for spot, indices in zip(spots, orders, strict=True):
                 if indices is not None:
                     yield trials.shuffled(self.run, k, indices, spot.key)

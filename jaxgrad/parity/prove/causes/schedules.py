@@ -317,7 +317,7 @@ def port_rates(evidence: Evidence, training: Training, steps: int) -> np.ndarray
     def scaled(sizes: Sequence[float]) -> list[Any]:
         factors = _factors(max(steps, _LEAST_MEASURED), sizes)
         return [
-            ([None if g is None else g * x for g in leaves], {n: g * x for n, g in torchs.items()})
+            ([_times(g, x) for g in leaves], {n: _times(g, x) for n, g in torchs.items()})
             for x in factors
         ]
 
@@ -325,6 +325,10 @@ def port_rates(evidence: Evidence, training: Training, steps: int) -> np.ndarray
         warnings.simplefilter("ignore")
         rates = used_rates_of_port(evidence, training, scaled((1.0,)), scaled(_SIZES))
     return None if rates is None else rates[:steps]
+
+
+def _times(gradient: Any, factor: float) -> Any:
+    return None if gradient is None else gradient * factor
 
 
 def other_rates(
@@ -582,7 +586,7 @@ def weights_of_port(
     given = evidence.jax_gradients[0].leaves[: len(evidence.port.program.param_paths)]
     loop = Loop(evidence.port, training, evidence.draws[0], evidence.trained)
     for factor in factors:
-        leaves = [None if g is None else g * factor for g in given]
+        leaves = [_times(g, factor) for g in given]
         loop.step(lambda *_, leaves=leaves: Gradients([], leaves, {}))
         yield loop.parameters()
 
@@ -598,7 +602,7 @@ def gradients(evidence: Evidence) -> dict[str, Any]:
 def _scaled(gradients: Mapping[str, Any], factors: Sequence[float]) -> Iterator[dict[str, Any]]:
     """Yield the gradients of each step."""
     for factor in factors:
-        yield {n: None if g is None else g * factor for n, g in gradients.items()}
+        yield {n: _times(g, factor) for n, g in gradients.items()}
 
 
 def _factors(total: int, sizes: Sequence[float] = (1.0,)) -> list[float]:

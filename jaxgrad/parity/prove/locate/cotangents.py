@@ -47,8 +47,7 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
         key = locate_backward.first_equation(evidence.flow, alignment, spot, consumer, same)
     else:
         value = run.values[source]  # the error is upstream of the correct copy
-        stop = port.program.equations[key[0]].primitive.name == "stop_gradient"
-        if not stop or sum(number in v.inputs for v in run.values) != 1:
+        if sum(number in v.inputs for v in run.values) != 1 or not _stops_later(port, spot, key):
             consumer = None  # the copy is computed with the value, and not where it is used
     at = value
     if consumer is not None and not locate_backward.is_view(run, consumer):
@@ -74,6 +73,14 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
     if why is None:
         return quotes.quoted(evidence, finding, key)
     return quotes.explained(evidence, finding, why._replace(key=key))
+
+
+def _stops_later(port: Port, spot: Spot, key: Key) -> bool:
+    """Whether a copy is a stop_gradient in another line of the port than the value itself."""
+    if port.program.equations[key[0]].primitive.name != "stop_gradient":
+        return False
+    lines = [place(port.program, k).partition(" ")[0] for k in (spot.key, key)]
+    return lines[0] != lines[1]
 
 
 def _culprit(

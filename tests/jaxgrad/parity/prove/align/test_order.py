@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from jaxgrad.parity.prove.align.order import reordering, same_layout
+from jaxgrad.parity.prove.align.order import is_transposition, reordering, same_layout
 
 
 X = np.random.default_rng(0).standard_normal((2, 3, 8))
@@ -69,3 +69,12 @@ def test_transposed_elements_have_the_same_order():
     assert reordering([X], [X.reshape(6, 8)]) is None
     assert reordering([X], [X + 1]) is None
     assert reordering([X], [X[:1]]) is None
+
+
+def test_exchanged_axes_are_told_from_other_orders():
+    """Exchanged operands of a product transpose it; rows in another order are no transposition."""
+    flat = np.arange(18).reshape(2, 3, 3)
+    assert is_transposition(flat.swapaxes(1, 2).ravel(), (2, 3, 3))
+    assert not is_transposition(flat[::-1].ravel(), (2, 3, 3))
+    assert not is_transposition(flat.ravel(), (2, 3, 3))
+    assert not is_transposition(None, (2, 3, 3))
