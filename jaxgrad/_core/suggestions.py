@@ -26,10 +26,11 @@ def near(name: str, known: Iterable[str]) -> str:
 
     A name that differs only in capitals and underscores, as `AdamW`, is the only one.
     """
+    if name.startswith("_"):
+        return ""
     names = sorted({other for other in known if not other.startswith("_")})
-    similar = [] if name.startswith("_") else [x for x in names if _letters(x) == _letters(name)]
-    if not similar and not name.startswith("_"):
-        similar = difflib.get_close_matches(name, names)
+    similar = [other for other in names if _letters(other) == _letters(name)]
+    similar = similar or difflib.get_close_matches(name, names)
     return f"; did you mean {' or '.join(map(repr, similar))}?" if similar else ""
 
 

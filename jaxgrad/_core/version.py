@@ -1,4 +1,4 @@
-"""The version of jaxgrad."""
+"""Find out which version of jaxgrad is installed."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ import contextlib
 import dataclasses
 import inspect
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from jaxgrad._core import compat, paths, refusals
 from jaxgrad._core.jaxpr import live_inputs
+from jaxgrad._core.libraries import is_a
 from jaxgrad._core.torch_versions import convention, newer_than_known, supported
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.lint.report import LintReport, Warned
@@ -101,7 +101,7 @@ def lint(fn: Callable[..., PyTree], *args: PyTree, torch: str | None = None) -> 
 def _of_trees(
     fn: Callable[..., PyTree], args: tuple[PyTree, ...]
 ) -> tuple[Callable[..., PyTree], tuple[PyTree, ...]]:
-    """Return a function of trees for one of flax nnx models, or for a model that is called."""
+    """Return a function of trees in place of a model, or of a function of flax nnx models."""
     if not jax.tree_util.all_leaves([fn]) or _is_nnx(fn):
         return _of_trees(lambda model, *args: model(*args), (fn, *args))
     if not any(map(_is_nnx, args)):
@@ -117,8 +117,7 @@ def _of_trees(
 
 
 def _is_nnx(x: Any) -> bool:
-    flax = sys.modules.get("flax.nnx")
-    return flax is not None and isinstance(x, flax.Module)
+    return is_a(x, "flax.nnx", "Module")
 
 
 def _check_arguments(fn: Callable[..., PyTree], args: Sequence[PyTree]) -> None:

@@ -174,9 +174,9 @@ def _verify(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
     written = verifying.Files(source)
     if verifying.has_changed(written):
         print(f"{source} has changed since it was written", file=sys.stderr)
-    if text := verifying.unproved_step(written):
-        print(text)
     proof = verifying.read(written)
+    if text := verifying.unproved_step(written, proof):
+        print(text)
     finished, count = 0, len(proof["modes"]) + bool(proof.get(verifying.STEP))
     try:
         for _, report in verifying.verify(source, progress):

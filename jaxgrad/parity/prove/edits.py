@@ -23,7 +23,7 @@ class Edit:
 
     @property
     def title(self) -> str:
-        """The place, and whether the edit is enough."""
+        """The place of the edit, and a remark if another difference remains after it."""
         rest = "" if self.complete else ", after which another difference remains"
         return f"suggested change in {short_name(self.file)}:{self.line}{rest}"
 

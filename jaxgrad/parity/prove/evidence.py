@@ -573,6 +573,18 @@ def explained(evidence: Evidence, find: Callable[[], Finding], finding: Finding)
     return dataclasses.replace(result, cause="; ".join(notes)) if notes else result
 
 
+def with_cause(
+    evidence: Evidence, finding: Finding, cause: Callable[[], tuple[str, bool]]
+) -> Finding:
+    """Return a finding with the cause that a search returns, and whether it is confirmed."""
+
+    def find() -> Finding:
+        why, confirmed = cause()
+        return dataclasses.replace(finding, cause=why, tested=confirmed)
+
+    return explained(evidence, find, finding)
+
+
 def _free(run: TorchRun, gradients: Gradients) -> None:
     run.grads = dict.fromkeys(run.grads)
     gradients.leaves.clear()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import dataclasses
 import math
-import os.path
 import pathlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -39,7 +38,6 @@ def fill(reports: Sequence[Any], headline: str, words: Mapping[str, Any]) -> str
         reports=[_with_complete_rows(report) for report in reports],
         headline=headline,
         counted=counted,
-        basename=os.path.basename,
         ordered=ordered,
         number=number,
         value=value,

@@ -86,7 +86,7 @@ def steps_of_model(space: Mapping[str, Any], model: Any) -> Steps:
 
 
 class Variables:
-    """The variables of a flax model as a tree, apart from the keys of its draws."""
+    """Convert a flax model to the tree of its variables and back; its random keys stay."""
 
     def __init__(self, model: Any) -> None:
         from flax import nnx
@@ -95,13 +95,13 @@ class Variables:
         self._graph, self._draws, _ = nnx.split(model, nnx.RngState, ...)
 
     def tree(self, model: Any) -> Any:
-        """Return the variables of a model."""
+        """Return the tree of the variables of a model."""
         from flax import nnx
 
         return nnx.to_pure_dict(nnx.state(model, self._filter))
 
     def model(self, params: Any) -> Any:
-        """Return a new model with these variables."""
+        """Return a new model with the variables in a tree."""
         from flax import nnx
 
         return nnx.merge(self._graph, self._draws, params, copy=True)

@@ -109,9 +109,9 @@ def _step_proof(files: Files, proof: dict[str, Any]) -> step_verifying.StepProof
     )  # fmt: skip
 
 
-def unproved_step(files: Files) -> str:
+def unproved_step(files: Files, proof: Mapping[str, Any]) -> str:
     """Return that a port's training step is not proved, and how to prove it; "" if it is."""
-    if read(files).get(STEP) or "\ndef train_step(" not in files.source.read_text("utf-8"):
+    if proof.get(STEP) or "\ndef train_step(" not in files.source.read_text("utf-8"):
         return ""
     return (
         f"the training step was not proved: no proof of train_step is beside {files.source.name} "

@@ -56,7 +56,7 @@ def without_edits(judgement: Judgement) -> Judgement:
 
 
 def _mending(evidence: Evidence, request: Request, finding: Finding, edit: Edit) -> Edit | None:
-    """Return an edit with whether it is complete, or None if it mends nothing."""
+    """Return an edit with `complete` set by a new proof, or None if the edit mends nothing."""
     in_jax = evidence.reference == TORCH
     before = _wrong(evidence) if finding.surface != "forward" else set()
     with applied(edit, traced=in_jax) as compiled:

@@ -7,11 +7,10 @@ also given the same gradients in every step, which shows the schedule inside a t
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import inspect
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ import numpy as np
 from jaxgrad.parity.prove.causes.acceptance import MARGIN, settled
 from jaxgrad.parity.prove.causes.numbers import proportion
 from jaxgrad.parity.prove.causes.used_rates import rates as used_rates_of_port
-from jaxgrad.parity.prove.evidence import Evidence, explained
+from jaxgrad.parity.prove.evidence import Evidence, with_cause
 from jaxgrad.parity.prove.record.adapters import ProofError, name_of
 from jaxgrad.parity.prove.record.jax_side.loop import Loop
 from jaxgrad.parity.prove.record.jax_side.port import Gradients
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
     from jaxgrad.parity.prove.record.torch_side.variants import Variant
 
 TOLERANCE = 1e-6  # of the largest learning rate or update: schedules may be computed in float32
-_REPLAYED = "replaying torch with {} gives JAX's weights"
+REPLAYED = "replaying torch with {} gives JAX's weights"
 COUNTED = "steps count from 1"
 _SECONDS = 2.0  # that replaying may take, estimated from these:
 _PER_TENSOR, _PER_ELEMENT = 2e-4, 4e-8
@@ -206,13 +205,11 @@ def _replayed(evidence: Evidence, training: Training, total: int) -> Surface:
             f"given the same gradients, the update in {at} is off by "
             f"{found.share:.2g} (relative to the largest update)"
         )
-    finding = Finding("updates", name, evidence.jax_place(name), text, **values)
-
-    def find() -> Finding:
-        why, confirmed = cause(evidence, training, total, found.share)
-        return dataclasses.replace(finding, cause=why, tested=confirmed)
-
-    finding = explained(evidence, find, finding)
+    finding = with_cause(
+        evidence,
+        Finding("updates", name, evidence.jax_place(name), text, **values),
+        lambda: cause(evidence, training, total, found.share),
+    )
     text = f"given the same gradients, step {found.step} differs"
     return Surface("updates", "fail", text, findings=(finding,))
 
@@ -237,21 +234,45 @@ def cause(evidence: Evidence, training: Training, total: int, share: float) -> t
         return "", False
     allowed = min(TOLERANCE, share / MARGIN)
     numbers = Loop(evidence.port, training, evidence.draws[0], evidence.trained).numbers()
-    found, every = [], True
     port = port_rates(evidence, training, total)
-    for variant in hypotheses(evidence, training, numbers, total, port):
-        if not evidence.may_search(variant.difference.says(evidence.reference)):
-            every = False
-            break
-        with warnings.catch_warnings(), contextlib.suppress(Exception):
-            warnings.simplefilter("ignore")
-            if replay(evidence, variant.training, total, allowed) is None:
-                found.append(variant)
+    tried = hypotheses(evidence, training, numbers, total, port)
+    found, every = agreeing(
+        evidence, tried, lambda x, _: replay(evidence, x.training, total, allowed) is None
+    )
     if not found and every and (other := observed(evidence, training, total, port)) is not None:
         found = [other] if replay(evidence, other.training, total, allowed) is None else []
     kept = distinct(evidence, found, total)
     texts = [x.difference.says(evidence.reference) for x in kept]
-    return settled(texts, _REPLAYED, every=every)
+    return settled(texts, REPLAYED, every=every)
+
+
+def agreeing(
+    evidence: Evidence,
+    tried: Iterable[Variant],
+    agrees: Callable[[Variant, Sequence[Variant]], bool],
+) -> tuple[list[Variant], bool]:
+    """Return the variants that agree with the port; whether the time sufficed to try all.
+
+    Args:
+        evidence: The evidence of the proof.
+        tried: The variants. One with which torch raises does not agree.
+        agrees: Function of a variant and of those that agree and were tried before it.
+    """
+    from jaxgrad.parity.prove.record.torch_side.variants import clipping_by
+
+    found: list[Variant] = []
+    for variant in tried:
+        if not evidence.may_search(variant.difference.says(evidence.reference)):
+            return found, False
+        with (
+            clipping_by(variant.clip),
+            warnings.catch_warnings(),
+            contextlib.suppress(Exception),
+        ):
+            warnings.simplefilter("ignore")
+            if agrees(variant, found):
+                found.append(variant)
+    return found, True
 
 
 def hypotheses(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -127,12 +128,16 @@ class Search:
         """Return the variant with the measured learning rates of the port, if it explains all."""
         if not self.evidence.may_search("the learning rates of the port"):
             return None
-        port = schedules.port_rates(self.evidence, self.training, self.last)
-        variant = schedules.observed(self.evidence, self.training, self.last, port)
+        variant = schedules.observed(self.evidence, self.training, self.last, self._port_rates)
         changed = None if variant is None else self._rerun(variant, self.paths, self.last)
         if changed is None or not confirms(self.compare(self.paths), self.compare(changed)):
             return None
         return variant
+
+    @functools.cached_property
+    def _port_rates(self) -> np.ndarray | None:
+        """The learning rates of the port in the compared steps, if they are known."""
+        return schedules.port_rates(self.evidence, self.training, self.last)
 
     def _texts(self, found: Sequence[Variant]) -> list[str]:
         """Return the texts of different changes, each of which explains the difference."""
@@ -200,15 +205,16 @@ class Search:
 
         evidence = self.evidence
         numbers = Loop(evidence.port, self.training, evidence.draws[0], evidence.trained).numbers()
-        rates = schedules.port_rates(evidence, training, self.last)
+        own = training is self.training
+        rates = self._port_rates if own else schedules.port_rates(evidence, training, self.last)
         yield from schedules.hypotheses(evidence, training, numbers, self.last, rates)
         yield from _rates(evidence, training, paths)
         if schedules.other_rates(evidence, training, self.last, rates):
             return  # given the same gradients, nothing else differs
         yield from _decays(evidence, training, paths)
-        own = loop.settings(training, evidence.torch_side.module)
+        settings = loop.settings(training, evidence.torch_side.module)
         for variant in variants.variants(training):
-            yield variant._replace(difference=_with_torchs(variant.difference, own))
+            yield variant._replace(difference=_with_torchs(variant.difference, settings))
         yield from port_numbers.clips(training, numbers)
         yield from port_numbers.settings(training, evidence.torch_side.module, numbers)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from jaxgrad._core import paths
 from jaxgrad._core.copies import copy_to_numpy, is_tensor
+from jaxgrad._core.libraries import is_a
 from jaxgrad._core.source import short_name
 from jaxgrad._core.version import version
 from jaxgrad.parity.prove.users import ProofError as ProofError
@@ -65,24 +66,24 @@ def as_function(fn: Any, params: Any) -> JaxFunction:
 
 
 def _adapted(fn: Any, params: Any) -> JaxFunction:
-    if _is(fn, "flax.linen", "Module"):
+    if is_a(fn, "flax.linen", "Module"):
         return JaxFunction(_linen_apply(fn, params), params, _trained_by_linen(params))
-    if _is(fn, "flax.nnx", "Module") and params is None:
+    if is_a(fn, "flax.nnx", "Module") and params is None:
         return _from_nnx(lambda module, *args, **kwargs: module(*args, **kwargs), fn)
-    if _is(params, "flax.nnx", "Module"):
+    if is_a(params, "flax.nnx", "Module"):
         return _from_nnx(fn, params)
-    if _is(fn, "equinox", "Module") and (
-        _is(params, "equinox.nn", "State") or (params is None and _needs_state(fn))
+    if is_a(fn, "equinox", "Module") and (
+        is_a(params, "equinox.nn", "State") or (params is None and _needs_state(fn))
     ):
         raise ProofError(
             f"the equinox module {type(fn).__name__} takes its state as an argument: pass "
             "params=(module, state) and fn=lambda params, x: jax.vmap(params[0], "
             "axis_name='batch', in_axes=(0, None), out_axes=(0, None))(x, params[1])"
         )
-    if _is(fn, "equinox", "Module") and (params is None or type(params) is type(fn)):
+    if is_a(fn, "equinox", "Module") and (params is None or type(params) is type(fn)):
         module = fn if params is None else params
         return JaxFunction(lambda module, *args, **kwargs: module(*args, **kwargs), module)
-    if _is(fn, "torch.nn", "Module"):
+    if is_a(fn, "torch.nn", "Module"):
         raise ProofError(
             f"fn is the torch module {type(fn).__name__}: pass the torch module first and its JAX "
             "port second"
@@ -92,12 +93,12 @@ def _adapted(fn: Any, params: Any) -> JaxFunction:
             f"fn is {type(fn).__name__}, which is not callable: pass a function "
             "fn(params, *inputs), or a flax nnx, linen or equinox module"
         )
-    if _is(params, "flax.nnx", "State"):
+    if is_a(params, "flax.nnx", "State"):
         return JaxFunction(
             lambda tree, *args, **kwargs: fn(_as_state(params, tree), *args, **kwargs),
             _arrays(params),
         )
-    if any(_is(x, "equinox.nn", "State") for x in _parts(params, "equinox.nn", "State")):
+    if any(is_a(x, "equinox.nn", "State") for x in _parts(params, "equinox.nn", "State")):
         return JaxFunction(_holding_state(fn), params, _trained_by_equinox(params))
     if _takes_params_later(fn):  # as the flax models of transformers do
         return JaxFunction(
@@ -119,13 +120,13 @@ def _takes_params_later(fn: Callable[..., Any]) -> bool:
 
 def _parts(tree: Any, module: str, name: str) -> list[Any]:
     """Return the leaves of a tree, where an instance of a library's class is one leaf."""
-    return jax.tree.leaves(tree, is_leaf=lambda x: _is(x, module, name))
+    return jax.tree.leaves(tree, is_leaf=lambda x: is_a(x, module, name))
 
 
 def _needs_state(module: Any) -> bool:
     """Whether an equinox module contains layers whose state is an argument."""
     return any(
-        _is(x, "equinox.nn", "StateIndex") for x in _parts(module, "equinox.nn", "StateIndex")
+        is_a(x, "equinox.nn", "StateIndex") for x in _parts(module, "equinox.nn", "StateIndex")
     )
 
 
@@ -136,19 +137,19 @@ def _holding_state(fn: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         out = fn(*args, **kwargs)
         is_pair = isinstance(out, tuple | list) and len(out) == 2
-        return Held(*out, returned=True) if is_pair and _is(out[1], "equinox.nn", "State") else out
+        return Held(*out, returned=True) if is_pair and is_a(out[1], "equinox.nn", "State") else out
 
     return run
 
 
 def like(params: Any, tree: Any) -> Any:
     """Turn the tree of arrays of `as_function` back into params of the type of `params`."""
-    if _is(params, "flax.nnx", "Module"):
+    if is_a(params, "flax.nnx", "Module"):
         from flax import nnx
 
         graph, state = nnx.split(params)
         return nnx.merge(graph, _as_state(state, tree))
-    return _as_state(params, tree) if _is(params, "flax.nnx", "State") else tree
+    return _as_state(params, tree) if is_a(params, "flax.nnx", "State") else tree
 
 
 def in_eval_mode(fn: Any, params: Any) -> tuple[Any, Any] | None:
@@ -156,7 +157,7 @@ def in_eval_mode(fn: Any, params: Any) -> tuple[Any, Any] | None:
 
     The result is None if there is nothing to switch, as in the function of a tree of arrays.
     """
-    if _is(params, "flax.nnx", "Module") or (_is(fn, "flax.nnx", "Module") and params is None):
+    if is_a(params, "flax.nnx", "Module") or (is_a(fn, "flax.nnx", "Module") and params is None):
         from flax import nnx
 
         holder = fn if params is None else params
@@ -169,7 +170,7 @@ def in_eval_mode(fn: Any, params: Any) -> tuple[Any, Any] | None:
         return None
     import equinox as eqx
 
-    if not any(_is(x, "equinox", "Module") for x in _parts((fn, params), "equinox", "Module")):
+    if not any(is_a(x, "equinox", "Module") for x in _parts((fn, params), "equinox", "Module")):
         return None
     switched = eqx.nn.inference_mode((fn, params))
     return None if eqx.tree_equal(switched, (fn, params)) else switched
@@ -233,7 +234,7 @@ def _trained_by_equinox(params: Any) -> Trained:
     """Return the leaves that are not in an equinox state, which `eqx.nn.State` holds."""
 
     def is_state(x: Any) -> bool:
-        return _is(x, "equinox.nn", "State")
+        return is_a(x, "equinox.nn", "State")
 
     held = jax.tree.map(
         lambda x: jax.tree.map(lambda _: not is_state(x), x), params, is_leaf=is_state
@@ -272,12 +273,6 @@ def _as_state(state: Any, tree: Any) -> Any:
     copy = jax.tree.map(lambda x: x, state)
     nnx.replace_by_pure_dict(copy, tree)
     return copy
-
-
-def _is(x: Any, module: str, name: str) -> bool:
-    """Whether `x` is an instance of a library's class, without importing the library."""
-    package = sys.modules.get(module)
-    return package is not None and isinstance(x, getattr(package, name))
 
 
 def trainable_mask(trainable: Any, leaves: list[str], *, trains: bool = True) -> list[bool] | None:

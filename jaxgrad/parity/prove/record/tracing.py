@@ -69,23 +69,18 @@ def _advised(
     """Return the error with the argument or the parameter that causes it, if one is found."""
     if error.__cause__ is None or isinstance(error.__cause__, compat.NEEDS_NUMBERS):
         return error
-    if not request.has_state:
-        with_state = dataclasses.replace(request, has_state=True)
-        if not _raises(lambda: checks.traced(model, side.inputs, with_state, layout)):
-            return ProofError(f"{str(error).rstrip('. ')}. {_STATE}")
-    run = param_hints.traced_with(
-        lambda params: checks.traced(model._replace(params=params), side.inputs, request, layout)
-    )
-    text = param_hints.hint(error.__cause__, model.params, side.state, run)
+
+    def traced_as(request: Request) -> Callable[[Any], BaseException | None]:
+        return param_hints.traced_with(
+            lambda p: checks.traced(model._replace(params=p), side.inputs, request, layout)
+        )
+
+    with_state = traced_as(dataclasses.replace(request, has_state=True))
+    if not request.has_state and with_state(model.params) is None:
+        text = _STATE
+    else:
+        text = param_hints.hint(error.__cause__, model.params, side.state, traced_as(request))
     return ProofError(f"{str(error).rstrip('. ')}. {text}") if text else error
-
-
-def _raises(run: Callable[[], Any]) -> bool:
-    try:
-        run()
-    except ProofError:
-        return True
-    return False
 
 
 def _tried(

@@ -17,7 +17,7 @@ import numpy as np
 
 from jaxgrad.parity.prove.causes import schedules
 from jaxgrad.parity.prove.causes.acceptance import MARGIN, settled
-from jaxgrad.parity.prove.evidence import Evidence, explained
+from jaxgrad.parity.prove.evidence import Evidence, with_cause
 from jaxgrad.parity.prove.record.jax_side.loop import Loop
 from jaxgrad.parity.prove.report import Finding, Surface
 from jaxgrad.parity.prove.training import Training
@@ -28,7 +28,6 @@ _TRIED = [4.0**k for k in range(-12, 13)]  # factors of the gradients
 _LEAST_NORM = 10.0  # of large gradients, for which the 1e-6 that torch adds to a norm is negligible
 _LARGE, _SMALL = 8.0, 0.5  # relative to the gradients that are just clipped, and just not clipped
 _SHAPE = (1.0, -1.0, 0.5, 2.0)  # factors of the gradients in turn, so that Adam shows their sizes
-_REPLAYED = "replaying torch with {} gives JAX's weights"
 
 
 class Bounds(NamedTuple):
@@ -61,13 +60,11 @@ def surface(evidence: Evidence, training: Training) -> Surface | None:
         f"given a gradient of norm {size:.3g}, {place} {clip}, the update in step {found.step} is "
         f"off by {found.share:.2g} (relative to the largest update)"
     )
-    finding = Finding("updates", found.name, evidence.jax_place(found.name), text)
-
-    def search() -> Finding:
-        why, confirmed = _cause(evidence, training, factors, found.share)
-        return dataclasses.replace(finding, cause=why, tested=confirmed)
-
-    finding = explained(evidence, search, finding)
+    finding = with_cause(
+        evidence,
+        Finding("updates", found.name, evidence.jax_place(found.name), text),
+        lambda: _cause(evidence, training, factors, found.share),
+    )
     text = f"given gradients {kinds} {clip}, step {found.step} differs"
     return Surface("updates", "fail", text, findings=(finding,))
 
@@ -199,16 +196,15 @@ def _cause(
     ]  # fmt: skip
     allowed = min(schedules.TOLERANCE, share / MARGIN)
     port = list(schedules.weights_of_port(evidence, training, factors))
-    found, every = [], True
-    for variant in tried:
-        if not evidence.may_search(variant.difference.says(evidence.reference)):
-            every = False
-            break
-        with variants.clipping_by(variant.clip), contextlib.suppress(Exception):
-            if not schedules.replay(
-                evidence, variant.training, len(factors), allowed, factors=factors, port_steps=port
-            ) and not any(schedules.trains_alike(evidence, variant, x) for x in found):
-                found.append(variant)
+
+    def agrees(variant: variants.Variant, found: Sequence[variants.Variant]) -> bool:
+        differs = schedules.replay(
+            evidence, variant.training, len(factors), allowed, factors=factors, port_steps=port
+        )
+        alike = (schedules.trains_alike(evidence, variant, x) for x in found)
+        return differs is None and not any(alike)
+
+    found, every = schedules.agreeing(evidence, tried, agrees)
     kept = schedules.lasting(evidence, found)
     texts = [x.difference.says(evidence.reference) for x in kept]
-    return settled(texts, _REPLAYED, every=every)
+    return settled(texts, schedules.REPLAYED, every=every)

@@ -102,7 +102,7 @@ def convolved(p: Any, x: Any) -> Any:
     ids=["product", "concatenate", "inverse"],
 )
 def test_another_error_is_not_blamed_on_a_right_weight(module: nn.Module, fn: Any):
-    """A port that raises earlier with a transposed weight needs no transposition."""
+    """No weight is named if the port raises earlier with this weight transposed."""
     assert "in params" not in error(module, fn, arrays(module))
 
 
@@ -114,7 +114,7 @@ def test_a_transposed_kernel_that_only_delays_the_error_is_not_named():
 
 
 def test_a_pair_that_is_taken_for_the_output_may_need_has_state(module: nn.Module):
-    """If the loss takes the first part alone, the error says what to pass."""
+    """If fn returns (outputs, state), the error of the loss says to pass has_state=True."""
 
     def fn(p: Any, x: Any) -> Any:
         return net(p, x), {}

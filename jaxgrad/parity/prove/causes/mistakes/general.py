@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator
-from typing import Any, TypeGuard
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -101,28 +101,27 @@ def binary(call: TorchCall) -> Mistakes:
             if not picks:
                 yield wrong
     for mask, other in ((x, y), (y, x)) if name in ("mul", "add") else ():
-        if _is_mask(mask) and (turned := _turned(mask, other)) is not None:
+        turned = _turned(mask, other)
+        if turned is not None and _is_mask(turned):
             both = [turned if v is mask else v for v in (x, y)]
             yield call.called(Mutual("the mask is transposed"), *both, **call.kwargs)
     if name in ("sub", "div", "pow"):
         yield call.called(Mutual(f"the operands of {name} are swapped"), y, x, **call.kwargs)
 
 
-def _is_mask(x: Any) -> TypeGuard[Tensor]:
+def _is_mask(x: Tensor) -> bool:
     """Whether an operand has two different elements: 0 and 1, or 0 and a large negative number."""
-    if not isinstance(x, Tensor) or x.ndim < 2:
-        return False
     values = set(x.unique().tolist())
     return len(values) == 2 and 0 in values and (1 in values or min(values) < -1e3)
 
 
-def _turned(mask: Tensor, x: Any) -> Tensor | None:
+def _turned(mask: Any, x: Any) -> Tensor | None:
     """Return a mask with its last two axes exchanged, if it then has another effect on `x`.
 
     A mask of one row, which masks the keys for every query, then masks the queries.
     """
     square = isinstance(x, Tensor) and x.ndim > 1 and x.shape[-1] == x.shape[-2]
-    if not square or mask.ndim < 2:
+    if not square or not isinstance(mask, Tensor) or mask.ndim < 2:
         return None
     shape = torch.broadcast_shapes(mask.shape, x.shape)
     same = torch.equal(mask.broadcast_to(shape), mask.mT.broadcast_to(shape))

@@ -76,7 +76,7 @@ def test_one_of_two_parts_of_the_same_class_is_changed():
 
 
 def test_the_arguments_of_the_users_own_class_are_changed():
-    """Those of torch's class, which it calls, are not listed."""
+    """The arguments of the base class, whose constructor it calls, are not listed."""
     (part,) = schedulers.parts(Halving, optimizer())
     assert set(part.arguments) == {"self", "optimizer", "every"}
     assert rates(schedulers.changed(Halving, part, "every", 2)) == [0.5, 0.5, 0.25, 0.25]
