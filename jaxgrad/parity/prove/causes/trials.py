@@ -193,64 +193,85 @@ def shuffled(run: TorchRun, i: int, indices: np.ndarray, key: Key) -> Trial:
 
 
 def reordered(run: TorchRun, i: int) -> Iterator[Trial]:
-    """Yield the trials in which a call and the next one are made in the other order."""
+    """Yield the trials in which a call and one that reads its result are in the other order."""
     first = run.values[i]
-    for second in (v for v in run.values if v.inputs[:1] == (i,)):
-        pair = _pair(run, first, second)
-        if first.op == second.op or not pair:
+    for second in (v for v in run.values if i in v.inputs):
+        if first.op == second.op:
             continue
+        for places in _chained(run, first, second):
 
-        def everywhere(second: Value = second) -> list[Change]:
-            pairs = [
-                (v, w)
-                for w in run.values
-                if w.op == second.op and w.inputs
-                for v in run.values[w.inputs[0] : w.inputs[0] + 1]
-                if v.op == first.op
-            ]
-            return [change for v, w in pairs for change in _pair(run, v, w)]
+            def everywhere(second: Value = second, places: Places = places) -> list[Change]:
+                pairs = [
+                    (v, w)
+                    for w in run.values
+                    if w.op == second.op
+                    for v in (run.values[k] for k in w.inputs)
+                    if v.op == first.op and places in _chained(run, v, w)
+                ]
+                return [change for v, w in pairs for change in _exchanged(run, v, w, places)]
 
-        text = Told(
-            f"{second.op} comes before {first.op}, torch calls {first.op} first",
-            f"{first.op} comes before {second.op}, JAX calls {second.op} first",
-        )
-        yield Trial(i, text, pair, everywhere)
+            text = Told(
+                f"{second.op} comes before {first.op}, torch calls {first.op} first",
+                f"{first.op} comes before {second.op}, JAX calls {second.op} first",
+            )
+            yield Trial(i, text, _exchanged(run, first, second, places), everywhere)
 
 
-def _pair(run: TorchRun, first: Value, second: Value) -> tuple[Change, ...]:
-    """Return the changes that exchange two calls, of which the second reads the first."""
+Places = tuple[int, int]
+
+
+def _chained(run: TorchRun, first: Value, second: Value) -> list[Places]:
+    """Return where two calls can be exchanged, of which the second reads the result of the first.
+
+    Each pair has the position of an operand of the first call, which the second would read, and
+    the position at which the second reads the result.
+    """
     if first.call is None or second.call is None or first.shape != second.shape:
-        return ()
-    moves = any(v.op in (*MOVES, "input") or in_place(v) for v in (first, second))
-    if moves or not all(v.call and v.call[1][:1] and v.inputs for v in (first, second)):
-        return ()
-    if not all(isinstance(v.call[1][0], Tensor) for v in (first, second) if v.call):
-        return ()
+        return []
+    if any(v.op in (*MOVES, "input") or in_place(v) for v in (first, second)):
+        return []
+    if not any(run.values[k] is first for k in second.inputs):
+        return []
+    computed = [run.values[k] for k in first.inputs]
+    operands = [n for n, x in enumerate(first.call[1]) if any(_is(x, v) for v in computed)]
+    alike = [n for n in operands if first.call[1][n].shape == first.shape]
+    read = [n for n, x in enumerate(second.call[1]) if _is(x, first)]
+    return [(operand, place) for operand in alike for place in read]
+
+
+def _exchanged(run: TorchRun, first: Value, second: Value, places: Places) -> tuple[Change, ...]:
+    """Return the changes that exchange two calls, as `_chained` says."""
+    operand, place = places
     before = [v.call_number for v in run.values].index(first.call_number)
-    return _moved(run, second, first, before), _moved(run, first, second, before)
+    return (
+        _moved(run, second, place, first, operand, before),
+        _moved(run, first, operand, second, place, before),
+    )
 
 
-def _moved(run: TorchRun, value: Value, to: Value, before: int) -> Change:
+def _moved(run: TorchRun, value: Value, operand: int, to: Value, place: int, before: int) -> Change:
     """Return the change that makes the call of a value in the place of another call.
 
     Args:
         run: torch's run.
         value: The value whose call is made.
+        operand: The position of the operand that is replaced.
         to: The value of the call that it replaces.
+        place: The position of that call's operand, which it gets.
         before: The number of values that are computed before both calls.
     """
     assert value.call is not None
-    func, (_, *rest), kwargs = value.call
+    func, given, kwargs = value.call
     found = {
         n: k
-        for n, x in enumerate(rest)
+        for n, x in enumerate(given)
         for k in value.inputs
-        if k < before and _is(x, run.values[k])
+        if n != operand and k < before and _is(x, run.values[k])
     }
 
     def call(func: Any, args: Any, _: Any, *read: Tensor) -> Any:
-        live = dict(zip(found, read, strict=True))
-        return func(args[0], *(live.get(n, x) for n, x in enumerate(rest)), **kwargs)
+        live = {**dict(zip(found, read, strict=True)), operand: args[place]}
+        return func(*(live.get(n, x) for n, x in enumerate(given)), **kwargs)
 
     plain, reads = inspect.unwrap(func), tuple(found.values())
     return Change(to.call_number, call, reads, plain, value.call_number)

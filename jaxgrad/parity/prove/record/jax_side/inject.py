@@ -118,8 +118,8 @@ def _check(port: Port, injection: Injection, draw: Draw) -> None:
         lacking = draw.noise[injection.unused[0]]
         raise ProofError(
             f"torch draws {lacking.name}, but the port draws {_site(port, injection)}: draw the "
-            "same shape from the same distribution (in flax without broadcast_dropout or "
-            "broadcast_dims), or pass the numbers as inputs to both models"
+            "same shape from the same distribution at the same place (in flax without "
+            "broadcast_dropout or broadcast_dims), or pass the numbers as inputs to both models"
         )
 
 

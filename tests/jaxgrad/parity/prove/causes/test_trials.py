@@ -224,6 +224,35 @@ def test_two_calls_in_the_other_order_in_every_block_are_named():
     assert first(twice, port).cause.startswith("tanh comes before layer_norm, torch calls layer_n")
 
 
+@pytest.mark.parametrize(
+    ("torch_order", "jax_order", "text"),
+    [
+        (lambda m, x: x + torch.relu(m.a(x)), lambda x, h: jax.nn.relu(x + h),
+         "add comes before relu, torch calls relu first ("),
+        (lambda m, x: torch.relu(x + m.a(x)), lambda x, h: x + jax.nn.relu(h),
+         "relu comes before add, torch calls add first ("),
+        (lambda m, x: torch.relu(x + m.a(x)), lambda x, h: jax.nn.relu(x) + h,
+         "relu comes before add, torch calls add first ("),
+    ],
+    ids=["of_the_sum", "of_the_branch", "of_the_input"],
+)  # fmt: skip
+def test_a_function_on_the_other_side_of_a_residual_sum_is_named(torch_order, jax_order, text):
+    """A call of an operand, of whichever position, may be made of the sum, or the reverse."""
+    wrong = first(torch_order, lambda p, x: jax_order(x, linear(p, "a", x)))
+    assert wrong.cause.startswith(text), wrong.cause
+
+
+def test_dropout_on_the_other_side_of_a_residual_sum_is_named():
+    """A moved dropout drops with the numbers that torch drew."""
+
+    def port(p: Any, x: Any) -> Any:
+        y = x + linear(p, "a", x)
+        return jnp.where(jax.random.bernoulli(jax.random.key(0), 0.5, y.shape), y / 0.5, 0.0)
+
+    wrong = first(lambda m, x: x + functional.dropout(m.a(x), 0.5), port)
+    assert wrong.cause.startswith("add comes before dropout, torch calls dropout first (")
+
+
 def clamped(m: Any, x: Any) -> Any:
     return torch.clamp(m.a(x), -0.5, 0.2)
 
@@ -339,12 +368,12 @@ def test_two_calls_that_cannot_be_exchanged_are_left(functions):
     ],
     ids=["reshape", "input", "no inputs", "named tensor", "no tensor", "in place", "no call"],
 )
-def test_a_pair_consists_of_two_calls_of_a_tensor(which, change):
-    """Views, inputs, calls in place and calls without a tensor in first place have no order."""
+def test_calls_are_exchanged_only_if_each_has_a_tensor_as_operand(which, change):
+    """Views, inputs, calls in place and calls without a positional tensor have no order."""
     run = calls(torch.sin, torch.exp)
-    assert trials._pair(run, run.values[1], run.values[2])
+    assert trials._chained(run, run.values[1], run.values[2])
     vars(run.values[which]).update(change)
-    assert trials._pair(run, run.values[1], run.values[2]) == ()
+    assert trials._chained(run, run.values[1], run.values[2]) == []
 
 
 def added() -> Any:
