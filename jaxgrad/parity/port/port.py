@@ -140,34 +140,77 @@ def port(
         require_tuple(f"also[{number}]", other)
     recipe = recipe_of(module, optimizer, loss, targets, scheduler, clip)
     show = progress or silent
+    return write_and_prove(
+        Request(module, inputs, also, recipe, style, holes, scan, prove, seed, show)
+    )
 
-    def made(kinds: Sequence[type], *, both_arms: bool = True) -> Ported:
-        with settled(module, inputs, also, kinds) as (given, others):
-            show("write")
-            how = {"holes": holes, "both_arms": both_arms}
-            if style == "nnx":
-                ported = _written_as_classes(module, given, recipe, **how)
-            else:
-                ported = _written(module, given, recipe, scan=scan, **how)
-            require_returned(ported, given)
-            if not prove:
-                return ported
-            try:
-                ported = proved(ported, module, given, [*others, *ported.witnesses], seed, show)
-            except PortError:
-                if not ported.witnesses:
-                    raise
-                return made(kinds, both_arms=False)
-            if recipe is None or ported.holes:
-                return ported
-            return step_proved(ported, recipe, given, seed, show)
 
+@dataclasses.dataclass(frozen=True)
+class Request:
+    """The checked arguments of a call of `port`.
+
+    Attributes:
+        module: The torch module.
+        inputs: Its example inputs.
+        also: Further inputs, on which the port is proved too.
+        recipe: torch's training loop, for a training step.
+        style: "functions" or "nnx".
+        holes: Whether a refused statement is left to be written by hand.
+        scan: Whether loops over layers of equal structure are `lax.scan`.
+        prove: Whether to prove the port.
+        seed: Seed of the proof.
+        show: Function that is called with the name of each step as it begins.
+    """
+
+    module: nn.Module
+    inputs: PyTree
+    also: Sequence[PyTree]
+    recipe: Recipe | None
+    style: str
+    holes: bool
+    scan: bool
+    prove: bool
+    seed: int
+    show: Callable[[str], None]
+
+
+def write_and_prove(request: Request) -> Ported:
+    """Write a port and, if the request asks for it, prove it. Every call of `port` ends here.
+
+    Raises:
+        PortError: The module cannot be re-expressed, or its port is not proved.
+    """
     try:
-        return made(FLAGS)
+        return _with_settings(request, FLAGS)
     except PortError:
-        if not has_numbers(inputs):
+        if not has_numbers(request.inputs):
             raise
-    return made(NUMBERS)  # such as a position, at which a slice begins
+    return _with_settings(request, NUMBERS)  # such as a position, at which a slice begins
+
+
+def _with_settings(request: Request, kinds: Sequence[type], *, both_arms: bool = True) -> Ported:
+    """Write and prove a port in which inputs of some types are settings."""
+    module, recipe, show = request.module, request.recipe, request.show
+    with settled(module, request.inputs, request.also, kinds) as (given, others):
+        show("write")
+        how = {"holes": request.holes, "both_arms": both_arms}
+        if request.style == "nnx":
+            ported = _written_as_classes(module, given, recipe, **how)
+        else:
+            ported = _written(module, given, recipe, scan=request.scan, **how)
+        require_returned(ported, given)
+        if not request.prove:
+            return ported
+        try:
+            inputs = [*others, *ported.witnesses]
+            ported = proved(ported, module, given, inputs, request.seed, show)
+        except PortError:
+            if not ported.witnesses:
+                raise
+            return _with_settings(request, kinds, both_arms=False)
+        if recipe is None or ported.holes:
+            return ported
+        return step_proved(ported, recipe, given, request.seed, show)
 
 
 def _written(
