@@ -23,7 +23,7 @@ STAMP := $(VENV)/.installed
 PIP := PIP_CONSTRAINT="$(CONSTRAINTS)" "$(BIN)" -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help parity behaviours test test-all bench bench-prove bits fuzz operator operators scripts mutants mutants-sample kill-table kill-sample kill-pairs goldens port-collection port-kill-table port-speed port-torchax deltas exports device lint matrix release-check notebooks pages docs docs-test clean
+.PHONY: help parity behaviours test test-all bench bench-prove bits fuzz operator operators scripts mutants mutants-sample kill-table kill-sample kill-pairs goldens goldens-prove goldens-port port-collection port-kill-table port-speed port-torchax deltas exports device lint matrix release-check notebooks pages docs docs-test clean
 
 help: ## show this list
 	@echo "make TARGET [ARGS='...'] [PYTHON=python3.12] [TORCH_INDEX=https://...] [WORKERS=2] [SHARD=1/3]"
@@ -83,8 +83,13 @@ kill-sample: $(STAMP) ## do the same for a fixed sample of 12
 kill-pairs: $(STAMP) ## plant two bugs at once, in 200 drawn pairs: benchmarks/KILL_PAIRS.md
 	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.planted_bugs --pairs 200 --workers $(WORKERS) --markdown benchmarks/KILL_PAIRS.md $(ARGS)
 
-goldens: $(STAMP) ## write the report on each planted bug again: tests/goldens/prove
+goldens: goldens-prove goldens-port ## write the goldens of `prove` and `port` again: tests/goldens
+
+goldens-prove: $(STAMP) ## write the report on each planted bug again: tests/goldens/prove
 	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.planted_bugs --goldens --no-checks --workers $(WORKERS) $(ARGS)
+
+goldens-port: $(STAMP) ## write what `port` writes again: tests/goldens/port; ARGS=--check compares, ARGS=llama takes some
+	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.port_goldens --workers $(WORKERS) $(ARGS)
 
 port-collection: $(STAMP) ## port and prove a collection of torch modules: benchmarks/PORT_COLLECTION.md
 	@OMP_NUM_THREADS=1 "$(BIN)" -m parity_tests.audits.port_collection --workers $(WORKERS) --markdown benchmarks/PORT_COLLECTION.md $(ARGS)

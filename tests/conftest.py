@@ -15,6 +15,7 @@ from parity_tests.audits import mutants
 from parity_tests.runner.settings import compile_with, configure
 
 
+collect_ignore = ["goldens"]  # files that the tests compare
 if mutant := os.environ.get(mutants.VARIABLE):
     mutants.install(mutant)
 configure()

@@ -67,7 +67,8 @@ NOTEBOOKS = {
 def files() -> dict[str, pathlib.Path]:
     """Return every Python file of the project by its dotted name."""
     paths = [p for package in PACKAGES for p in sorted((ROOT / package).rglob("*.py"))]
-    return {_dotted(path): path for path in paths}
+    goldens = ROOT / "tests" / "goldens"
+    return {_dotted(path): path for path in paths if goldens not in path.parents}
 
 
 def _dotted(path: pathlib.Path) -> str:
