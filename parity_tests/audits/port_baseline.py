@@ -31,9 +31,9 @@ from jaxgrad.parity.port.port import Request, port, write_and_prove
 from jaxgrad.parity.port.proof.ported import Ported
 from jaxgrad.parity.port.proof.verifying import STYLES, silent
 from jaxgrad.parity.port.source.refusals import PortError
+from parity_tests.audits.golden_ports import versions
 from parity_tests.audits.planted_bugs import each, names
 from parity_tests.audits.port_collection import entries, example
-from parity_tests.audits.port_goldens import versions
 from parity_tests.audits.port_readability import readability
 from parity_tests.runner.settings import configure
 

@@ -1,189 +1,36 @@
-"""What `port` writes is compared with its goldens, and a difference is shown as a diff."""
+"""What `port` writes of each module is its golden."""
 
 import os
-import pathlib
 import subprocess
 import sys
 
-import numpy as np
 import pytest
-from torch import nn
 
-from jaxgrad.parity.port.port import port
-from parity_tests.audits import port_goldens
+from parity_tests.audits import golden_ports, port_goldens
 from parity_tests.runner.settings import ROOT
-
-
-X = (np.ones((2, 3), np.float32),)
 
 
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", port_goldens.modules())
 def test_what_port_writes_is_its_golden(name):
     """Both styles of each module are byte for byte those of the files."""
-    if not port_goldens.comparable():
+    if not golden_ports.comparable():
         pytest.skip("the goldens are of other versions of Python, torch, JAX or flax")
 
     _, sources, _ = port_goldens.written(name)
 
-    diff = port_goldens.differences(name, [sources])
-    assert not diff, f"{diff}\n{port_goldens.ADVICE}"
+    diff = golden_ports.differences(name, [sources])
+    assert not diff, f"{diff}\n{golden_ports.ADVICE}"
 
 
-def test_the_goldens_are_of_the_pinned_versions():
-    """CI, which installs the pins for Python 3.11, compares every golden."""
-    pins = (ROOT / "constraints.txt").read_text()
-    wanted = port_goldens.kept_versions()
-
-    assert wanted["python"] == "3.11"
-    assert f"torch=={wanted['torch']}\n" in pins
-    for package in ("jax", "flax"):
-        assert f"{package}=={wanted[package]}; python_version < '3.12'\n" in pins
-
-
-def test_both_styles_of_each_port_are_recorded():
-    """A port is recorded when it is written, in the style that was not asked for too."""
-    with port_goldens.listening(both=True) as ports:
-        ported = port(nn.Linear(3, 2), X, prove=False)
-        port(nn.Linear(3, 2), X, prove=False, style="nnx")
-
-    assert ports[0] == ports[1]
-    assert ports[0]["functions"] == ported.source
-    assert "class Linear(nnx.Module)" in ports[0]["nnx"] or "jaxgrad.nnx" in ports[0]["nnx"]
-
-
-def test_only_the_style_that_was_asked_for_is_recorded_by_default():
-    """Without `both`, a test takes no longer than it takes without goldens."""
-    with port_goldens.listening(both=False) as ports:
-        port(nn.Linear(3, 2), X, prove=False)
-
-    assert ports[0]["functions"] and not ports[0]["nnx"]
-
-
-class Positions(nn.Module):
-    def forward(self, x):
-        return x[x > 0]
-
-
-def test_the_reason_of_a_refusal_is_recorded():
-    """A refused module is recorded with the first line of the message, and still raises."""
-    with port_goldens.listening(both=False) as ports, pytest.raises(Exception, match="mask"):
-        port(Positions(), X)
-
-    assert ports[0]["functions"].startswith("# PortError: ")
-    assert ports[0]["functions"].count("\n") == 1
-
-
-def test_ports_need_no_proof_to_be_recorded():
-    """Without proofs, a port has an empty report that passes, and the same source."""
-    with port_goldens.listening(both=False, proofs=False) as ports:
-        ported = port(nn.Linear(3, 2), X)
-
-    assert ported.report is not None and ported.report.verdict == "pass"
-    assert not ported.report.surfaces
-    assert ports[0]["functions"] == ported.source
-
-
-@pytest.fixture
-def goldens(tmp_path, monkeypatch) -> pathlib.Path:
-    """A folder with the goldens of a test that writes two ports."""
-    monkeypatch.setattr(port_goldens, "FOLDER", tmp_path)
-    texts = {"functions": "def f(x):\n    return x\n", "nnx": "class F: ...\n"}
-    port_goldens.write_test("tests/a/test_b", [texts, texts], tmp_path, ended=False)
-    return tmp_path
-
-
-def test_a_difference_is_a_diff_with_the_name_of_the_golden(goldens):
-    """Equal sources have no diff; texts that were not written are not compared."""
-    same = {"functions": "def f(x):\n    return x\n", "nnx": ""}
-    changed = {"functions": "def f(x):\n    return 2 * x\n", "nnx": ""}
-
-    assert port_goldens.differences("tests/a/test_b", [same, same]) == ""
-    assert port_goldens.differences("tests/a/test_b", [same, changed]).splitlines()[-3:] == [
-        " def f(x):",
-        "-    return x",
-        "+    return 2 * x",
-    ]
-    assert "golden tests/a/test_b.functions.py" in port_goldens.differences(
-        "tests/a/test_b", [same, changed]
-    )
-
-
-@pytest.mark.parametrize("count", [0, 1, 3])
-def test_another_number_of_ports_is_a_difference(goldens, count):
-    """A test that writes fewer or more ports than its goldens have differs."""
-    same = {"functions": "def f(x):\n    return x\n", "nnx": ""}
-
-    assert port_goldens.differences("tests/a/test_b", [same] * count)
-
-
-def test_a_port_without_a_golden_is_a_difference(goldens):
-    """The diff of a new test has its whole source."""
-    new = {"functions": "def f(x):\n    return x\n", "nnx": ""}
-
-    assert "+def f(x):" in port_goldens.differences("tests/a/test_new", [new])
-
-
-def test_a_test_that_ended_early_is_compared_as_far_as_it_ran(goldens, tmp_path_factory, capsys):
-    """Its further ports are counted as not compared; `keep` leaves its goldens as they are."""
-    new = tmp_path_factory.mktemp("new")
-    texts = {"functions": "def f(x):\n    return x\n", "nnx": "class F: ...\n"}
-    port_goldens.write_test("tests/a/test_b", [texts], new, ended=True)
-
-    assert port_goldens.ended(new) == ["tests/a/test_b"]
-    assert port_goldens.compare(new, []) == 0
-    assert "2 of 4 sources are compared; 0 files differ" in capsys.readouterr().out
-    port_goldens.keep(new, [])
-    assert port_goldens.differences("tests/a/test_b", [texts, texts]) == ""
-    assert "tests/a/test_b: the test fails" in capsys.readouterr().out
-
-
-def test_a_port_that_only_its_proof_refuses_is_not_compared_without_proofs(
-    goldens, tmp_path_factory, capsys
-):
-    """Such a test ends after a port that its golden refuses; a changed source still differs."""
-    refused = {"functions": "# PortError: the port of F is not proved:\n", "nnx": "class F: ...\n"}
-    port_goldens.write_test("tests/a/test_b", [refused], goldens, ended=False)
-    new = tmp_path_factory.mktemp("new")
-    texts = {"functions": "def f(x):\n    return x\n", "nnx": "class F: ...\n"}
-    port_goldens.write_test("tests/a/test_b", [texts], new, ended=True)
-
-    assert port_goldens.compare(new, []) == 0
-    assert "1 of 2 sources are compared" in capsys.readouterr().out
-    changed = {"functions": texts["functions"], "nnx": "class G: ...\n"}
-    port_goldens.write_test("tests/a/test_b", [changed], new, ended=True)
-    assert port_goldens.compare(new, []) == 1
-
-
-def test_goldens_that_nothing_writes_are_removed(goldens, tmp_path_factory, capsys):
-    """`keep` copies what was written, and removes the goldens that were not written again."""
-    new = tmp_path_factory.mktemp("new")
-    texts = {"functions": "x = 1\n", "nnx": "y = 1\n"}
-    port_goldens.write_test("tests/a/test_c", [texts], new, ended=False)
-
-    assert port_goldens.compare(new, []) == 4
-    port_goldens.keep(new, [])
-
-    names = ["tests/a/test_c.functions.py", "tests/a/test_c.nnx.py"]
-    assert port_goldens.files(goldens) == names
-    assert port_goldens.compare(new, []) == 0
-    assert "2 goldens" in capsys.readouterr().out
-
-
-def test_the_numbers_of_lines_are_masked():
-    """A golden does not change when a test above its module gets another line."""
-    text = '    """Net (loops/test_scans.py:12): x (N, 3)."""'
-
-    assert port_goldens.masked(text) == '    """Net (loops/test_scans.py:0): x (N, 3)."""'
-
-
-def test_the_command_refuses_other_versions(goldens, monkeypatch, capsys):
+def test_the_command_refuses_other_versions(tmp_path, monkeypatch, capsys):
     """The message has the versions of the goldens and those that are installed."""
-    (goldens / "versions.json").write_text('{"torch": "1.0"}')
-    port_goldens.comparable.cache_clear()
+    monkeypatch.setattr(golden_ports, "FOLDER", tmp_path)
+    (tmp_path / "versions.json").write_text('{"torch": "1.0"}')
+    golden_ports.comparable.cache_clear()
     with pytest.raises(SystemExit, match="2"):
         port_goldens.main(["--check"])
-    port_goldens.comparable.cache_clear()
+    golden_ports.comparable.cache_clear()
 
     assert "the goldens are of {'torch': '1.0'}" in capsys.readouterr().err
 
@@ -193,8 +40,9 @@ def test_the_command_refuses_other_versions(goldens, monkeypatch, capsys):
 def test_another_process_writes_the_same(name):
     """What is written depends on no order of a set, which another hash seed changes."""
     code = (
-        "from parity_tests.audits import port_goldens as g; g.configure(); "
-        f"_, sources, _ = g.written({name!r}); print(g.differences({name!r}, [sources]), end='')"
+        "from parity_tests.audits import golden_ports, port_goldens; port_goldens.configure(); "
+        f"_, sources, _ = port_goldens.written({name!r}); "
+        f"print(golden_ports.differences({name!r}, [sources]), end='')"
     )
     for seed in ("1", "2"):
         env = os.environ | {"PYTHONHASHSEED": seed}
