@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 from torch import nn
 
-from parity_tests.runner.settings import ROOT
 
-
-PAGE = (ROOT / "docs" / "port.md").read_text()
+PAGE = (pathlib.Path(__file__).parents[2] / "docs" / "port.md").read_text()
 INPUTS: dict[str, tuple[Any, ...]] = {
     "attention": (np.ones((2, 3, 8), np.float32),),
     "gradients": (np.ones((3, 4), np.float32), np.array([True, False, False])),
