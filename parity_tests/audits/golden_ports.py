@@ -100,7 +100,7 @@ def listening(*, both: bool, proofs: bool = True) -> Iterator[list[Sources]]:
     ports: list[Sources] = []
 
     def write(request: Request) -> Ported:
-        texts = dict.fromkeys(STYLES, "")
+        texts: Sources = dict.fromkeys(STYLES, "")
         ports.append(texts)
         try:
             ported = write_and_prove(request) if proofs else _without_proof(request)

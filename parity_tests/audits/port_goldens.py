@@ -44,10 +44,10 @@ def modules() -> dict[str, Callable[[], tuple[nn.Module, Any]]]:
     for name in (*entries(), *(name for name in names() if name not in entries())):
         folder = "collection" if name in entries() else "ports"
         known[f"{folder}/{name}"] = functools.partial(lambda name: example(name)[:2], name)
-    for folder, items in (("behaviours", BEHAVIOURS), ("operators", OPERATORS)):
-        for name, item in items.items():
-            entry = item.entry if folder == "behaviours" else item
-            known[f"{folder}/{name}"] = lambda entry=entry: (entry.module(), entry.inputs)
+    small = {f"behaviours/{name}": behaviour.entry for name, behaviour in BEHAVIOURS.items()}
+    small |= {f"operators/{name}": entry for name, entry in OPERATORS.items()}
+    for name, entry in small.items():
+        known[name] = lambda entry=entry: (entry.module(), entry.inputs)
     for name in gallery.INPUTS:
         known[f"gallery/{name}"] = functools.partial(gallery.example, name)
     return known
