@@ -2,7 +2,7 @@
 
 A golden is the source of a port as functions (`NAME.functions.py`) or as flax classes
 (`NAME.nnx.py`), or the reason why it cannot be written. A test with several ports has one file, in
-which `SEPARATOR` stands between them; the numbers of lines in the test's file are 0.
+which `SEPARATOR` stands between them. The numbers of lines are 0, since they change with a file.
 """
 
 from __future__ import annotations

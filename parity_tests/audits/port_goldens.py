@@ -59,7 +59,8 @@ def written(name: str) -> tuple[str, Sources, float]:
     module, inputs = modules()[name]()
     request = Request(module, inputs, (), None, "functions", False, False, False, 0, silent)
     sources = {
-        style: golden_ports.text_of(dataclasses.replace(request, style=style)) for style in STYLES
+        style: golden_ports.masked(golden_ports.text_of(dataclasses.replace(request, style=style)))
+        for style in STYLES
     }
     return name, sources, time.perf_counter() - start
 

@@ -1,0 +1,18 @@
+"""JAX port of Autocast (port_collection/behaviours.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+import jaxgrad
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def autocast(p, x):
+    """Autocast (port_collection/behaviours.py:0): x (N, 3) -> (N, 2)."""
+    h = jaxgrad.autocast(lambda: F.linear(x, **p["inner"]), jnp.bfloat16)()
+    return F.linear(jnp.tanh(h.astype(x.dtype)), **p["outer"])

@@ -1,0 +1,18 @@
+"""JAX port of Checkpoint (port_collection/behaviours.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def checkpoint(p, x):
+    """Checkpoint (port_collection/behaviours.py:0): x (N, 3) -> (N, 2)."""
+    h = jax.checkpoint(lambda x: F.linear(x, **p["inner"]))(x)
+    return F.linear(jnp.tanh(h), **p["outer"])

@@ -1,0 +1,16 @@
+"""JAX port of Frozen (port_collection/behaviours.py), written by jaxgrad.port for torch 2.13."""
+
+import jax.numpy as jnp
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class Frozen(nnx.Module):
+    """Frozen (port_collection/behaviours.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.inner = Linear(3, 4, rngs=rngs)
+        self.outer = Linear(4, 2, rngs=rngs)
+
+    def __call__(self, x):
+        return self.outer(jnp.tanh(self.inner(x)))

@@ -1,0 +1,19 @@
+"""JAX port of ParameterHook (port_collection/behaviours.py), written by jaxgrad.port for torch
+  2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+import jaxgrad
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def parameter_hook(p, x):
+    """ParameterHook (port_collection/behaviours.py:0): x (N, 3) -> (N, 2)."""
+    inner_weight = jaxgrad.hook(p["inner"]["weight"], lambda grad: 0.5 * grad)
+    return F.linear(jnp.tanh(F.linear(x, inner_weight, p["inner"]["bias"])), **p["outer"])

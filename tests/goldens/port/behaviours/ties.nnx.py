@@ -1,0 +1,17 @@
+"""JAX port of Ties (port_collection/behaviours.py), written by jaxgrad.port for torch 2.13."""
+
+import jax.numpy as jnp
+from flax import nnx
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+class Ties(nnx.Module):
+    """Ties (port_collection/behaviours.py:0)."""
+
+    def __init__(self):
+        self.scale = nnx.Param(jnp.ones(3, jnp.float32))
+
+    def __call__(self, x):
+        return F.max(x, dim=-1).values[:, None] * self.scale[...]

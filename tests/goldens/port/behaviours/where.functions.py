@@ -1,0 +1,18 @@
+"""JAX port of Where (port_collection/behaviours.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jax import lax
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def where(p, x):
+    """Where (port_collection/behaviours.py:0): x (N, 3) -> (N, 2)."""
+    h = F.linear(x, **p["inner"])
+    return F.linear(jnp.where(h > 0, h, lax.stop_gradient(h) * 0.1), **p["outer"])

@@ -1,0 +1,17 @@
+"""JAX port of ZeroNorm (port_collection/behaviours.py), written by jaxgrad.port for torch 2.13."""
+
+import jax.numpy as jnp
+from flax import nnx
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+class ZeroNorm(nnx.Module):
+    """ZeroNorm (port_collection/behaviours.py:0)."""
+
+    def __init__(self):
+        self.scale = nnx.Param(jnp.ones(3, jnp.float32))
+
+    def __call__(self, x):
+        return F.norm(x * self.scale[...], dim=-1)

@@ -1,0 +1,21 @@
+"""JAX port of ForwardHook (port_collection/operators.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def forward_hook(p, x):
+    """ForwardHook (port_collection/operators.py:0): x (N, 3) -> (N, 2)."""
+    return F.linear(jnp.tanh(doubled(F.linear(x, **p["inner"]))), **p["outer"])
+
+
+def doubled(out):
+    """doubled (port_collection/operators.py:0): out (N, 4) -> (N, 4)."""
+    return out * 2

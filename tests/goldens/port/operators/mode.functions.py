@@ -1,0 +1,16 @@
+"""JAX port of Mode (port_collection/operators.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def mode(p, x, *, training=False):
+    """Mode (port_collection/operators.py:0): x (N, 3) -> (N, 2)."""
+    return F.linear(jnp.tanh(F.linear(x, **p["inner"]) * (2.0 if training else 0.5)), **p["outer"])

@@ -1,0 +1,1 @@
+# PortError: slow.weight has a hook, and a flax module has no place where a parameter comes in; write the port with style="functions"

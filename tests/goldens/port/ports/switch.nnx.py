@@ -1,0 +1,1 @@
+# PortError: switch.py:0 `rows = (chosen == number).nonzero().squeeze(-1)`: nonzero() makes a size that depends on values, which JAX cannot trace; compute with a mask and torch.where on the whole tensor

@@ -1,0 +1,1 @@
+# PortError: test_inner_gradients.py:0 `return grad + torch.autograd.grad(value, start, grad, retain_graph=True)[0]`: autograd.grad of `value`, which was computed from `start` outside of this function: JAX differentiates a function, and not a value; compute it again inside of this function

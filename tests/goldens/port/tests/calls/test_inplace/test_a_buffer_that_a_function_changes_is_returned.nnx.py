@@ -1,0 +1,1 @@
+# PortError: test_inplace.py:0 `old.data.lerp_(new, 0.2)`: torch changes 'mean' while the module runs in train mode, and the port does not return it; change it by a statement of its own, such as `self.mean.copy_(new)`

@@ -1,0 +1,60 @@
+"""JAX port of Renamed (calls/test_inplace.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters and buffers, with the names of torch's state_dict.
+Buffers in `p`, which have no gradient in torch: mean.
+Split them from `p` with jaxgrad.partition before jax.grad; jaxgrad.combine joins them again.
+A function that changes buffers returns (output, updated p).
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jax import lax
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def renamed(p, x):
+    """A local variable is the buffer, and changes in place.
+
+    Renamed (calls/test_inplace.py:0): x (N, 4) -> (N, 4), updated p.
+    """
+    p = dict(p)
+    h = F.linear(x, **p["fc"])
+    mean = p["mean"]
+    for _ in range(2):
+        mean = lax.stop_gradient(F.normalize(h.mean(axis=0) + mean, dim=0))
+        p["mean"] = mean
+    mean = lax.stop_gradient(mean)
+    return h * mean, p
+
+# ---- the next port of this test ----
+"""JAX port of Renamed (calls/test_inplace.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters and buffers, with the names of torch's state_dict.
+Buffers in `p`, which have no gradient in torch: mean.
+Split them from `p` with jaxgrad.partition before jax.grad; jaxgrad.combine joins them again.
+A function that changes buffers returns (output, updated p).
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jax import lax
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def renamed(p, x):
+    """A local variable is the buffer, and changes in place.
+
+    Renamed (calls/test_inplace.py:0): x (N, 4) -> (N, 4), updated p.
+    """
+    p = dict(p)
+    h = F.linear(x, **p["fc"])
+    mean = p["mean"]
+    for _ in range(2):
+        mean = lax.stop_gradient(F.normalize(h.mean(axis=0) + mean, dim=0))
+        p["mean"] = mean
+    mean = lax.stop_gradient(mean)
+    return h * mean, p

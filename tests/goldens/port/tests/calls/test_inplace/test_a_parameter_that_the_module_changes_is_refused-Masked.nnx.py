@@ -1,0 +1,1 @@
+# PortError: test_inplace.py:0 `self.weight.data *= 0.5`: the parameter 'weight' is changed while the module runs, so the next call starts from another value; compute a changed copy and use it (`self.weight * mask`), or change the parameter after the optimizer's step; if only the first call changes it, run the module once before porting

@@ -1,0 +1,47 @@
+"""JAX port of Twice (calls/test_iteration_calls.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters and buffers, with the names of torch's state_dict.
+Buffers in `p`, which have no gradient in torch: */running_mean, */running_var,
+  */num_batches_tracked.
+Split them from `p` with jaxgrad.partition before jax.grad; jaxgrad.combine joins them again.
+A function that changes buffers returns (output, updated p).
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def twice(p, x, *, training=False):
+    """Twice (calls/test_iteration_calls.py:0): x (N, 3) -> (N, 8), updated p."""
+    p = dict(p)
+    trunk_out, p["trunk"] = trunk(p["trunk"], x, training=training)
+    b, p["trunk"] = trunk(p["trunk"], x * x, training=training)
+    a = trunk_out
+    module_out, branch = batch_norm1d(p["branches"][0], a * b, training=training)
+    p["branches"] = [branch, *p["branches"][1:]]
+    a, branch = batch_norm1d(p["branches"][1], a * b, training=training)
+    p["branches"] = [*p["branches"][:1], branch, *p["branches"][2:]]
+    return jnp.concatenate([module_out, a], axis=-1), p
+
+
+def trunk(p, x, *, training):
+    """Twice.trunk (calls/test_iteration_calls.py:0): x (N, 3) -> (N, 4), updated p."""
+    p = list(p)
+    x = F.linear(x, **p[0])
+    x, p[1] = batch_norm1d(p[1], x, training=training)
+    return x, p
+
+
+def batch_norm1d(p, x, *, training):
+    """torch.nn.BatchNorm1d: x (N, 4) -> (N, 4), updated p."""
+    p = dict(p)
+    if training:
+        p["num_batches_tracked"] = p["num_batches_tracked"] + 1
+    x, p["running_mean"], p["running_var"] = F.batch_norm(
+        x, p["running_mean"], p["running_var"], p["weight"], p["bias"], training=training
+    )
+    return x, p

@@ -1,0 +1,36 @@
+"""JAX port of Axis (calls/test_iteration_calls.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def axis(p, x):
+    """Axis (calls/test_iteration_calls.py:0): x (N, 3) -> (N, 3)."""
+    h = F.linear(x, **p["linear"])
+    return h / jnp.square(h).sum(axis=-1, keepdims=True)
+
+# ---- the next port of this test ----
+"""JAX port of Axis (calls/test_iteration_calls.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def axis(p, x):
+    """Axis (calls/test_iteration_calls.py:0): x (N, 3) -> (N, 3)."""
+    h = F.linear(x, **p["linear"])
+    return h / jnp.square(h).sum(axis=-1, keepdims=True)

@@ -1,0 +1,48 @@
+"""JAX port of NoGrad (calls/test_memory.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+
+Differences from torch by design:
+- torch raises if a saved value was changed in place; here the gradient uses that value.
+"""
+
+import jaxgrad
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def no_grad(p, x):
+    """NoGrad (calls/test_memory.py:0): x (N, 4) -> (N, 4)."""
+    h = F.linear(x, **p["fc"])
+    h = jaxgrad.straight_through(lambda h: h * 2)(h)
+    h = jaxgrad.straight_through(lambda h: h + 1)(h)
+    h = jaxgrad.straight_through(lambda h: h.at[:, 0].set(1.0))(h)
+    return h**2
+
+# ---- the next port of this test ----
+"""JAX port of NoGrad (calls/test_memory.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+
+Differences from torch by design:
+- torch raises if a saved value was changed in place; here the gradient uses that value.
+"""
+
+import jaxgrad
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def no_grad(p, x):
+    """NoGrad (calls/test_memory.py:0): x (N, 4) -> (N, 4)."""
+    h = F.linear(x, **p["fc"])
+    h = jaxgrad.straight_through(lambda h: h * 2)(h)
+    h = jaxgrad.straight_through(lambda h: h + 1)(h)
+    h = jaxgrad.straight_through(lambda h: h.at[:, 0].set(1.0))(h)
+    return h**2

@@ -1,0 +1,48 @@
+"""JAX port of NoGrad (calls/test_memory.py), written by jaxgrad.port for torch 2.13.
+
+Differences from torch by design:
+- torch raises if a saved value was changed in place; here the gradient uses that value.
+"""
+
+import jaxgrad
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class NoGrad(nnx.Module):
+    """NoGrad (calls/test_memory.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.fc = Linear(4, 4, rngs=rngs)
+
+    def __call__(self, x):
+        h = self.fc(x)
+        h = jaxgrad.straight_through(lambda h: h * 2)(h)
+        h = jaxgrad.straight_through(lambda h: h + 1)(h)
+        h = jaxgrad.straight_through(lambda h: h.at[:, 0].set(1.0))(h)
+        return h**2
+
+# ---- the next port of this test ----
+"""JAX port of NoGrad (calls/test_memory.py), written by jaxgrad.port for torch 2.13.
+
+Differences from torch by design:
+- torch raises if a saved value was changed in place; here the gradient uses that value.
+"""
+
+import jaxgrad
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class NoGrad(nnx.Module):
+    """NoGrad (calls/test_memory.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.fc = Linear(4, 4, rngs=rngs)
+
+    def __call__(self, x):
+        h = self.fc(x)
+        h = jaxgrad.straight_through(lambda h: h * 2)(h)
+        h = jaxgrad.straight_through(lambda h: h + 1)(h)
+        h = jaxgrad.straight_through(lambda h: h.at[:, 0].set(1.0))(h)
+        return h**2

@@ -1,0 +1,82 @@
+"""JAX port of Data (calls/test_memory.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+
+Differences from torch by design:
+- torch raises if a saved value was changed in place; here the gradient uses that value.
+- A change through .data is not seen by torch's backward pass, whose gradient is then silently that
+  of another value. Here it makes a new array.
+"""
+
+import jax.numpy as jnp
+import jaxgrad
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def data(p, x):
+    """Data (calls/test_memory.py:0): x (N, 4) -> (N, 4)."""
+    h = F.linear(x, **p["fc"])
+    h = jaxgrad.straight_through(lambda h: h.at[:, 0].set(0.5))(h)
+    h = jaxgrad.straight_through(lambda h: h.at[:, 1].set(jnp.zeros_like(h[:, 1])))(h)
+    h = jaxgrad.straight_through(lambda h: h * 2)(h)
+    return h**2
+
+# ---- the next port of this test ----
+"""JAX port of Data (calls/test_memory.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+
+Differences from torch by design:
+- torch raises if a saved value was changed in place; here the gradient uses that value.
+- A change through .data is not seen by torch's backward pass, whose gradient is then silently that
+  of another value. Here it makes a new array.
+"""
+
+import jax.numpy as jnp
+import jaxgrad
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def data(p, x):
+    """Data (calls/test_memory.py:0): x (N, 4) -> (N, 4)."""
+    h = F.linear(x, **p["fc"])
+    h = jaxgrad.straight_through(lambda h: h.at[:, 0].set(0.5))(h)
+    h = jaxgrad.straight_through(lambda h: h.at[:, 1].set(jnp.zeros_like(h[:, 1])))(h)
+    h = jaxgrad.straight_through(lambda h: h * 2)(h)
+    return h**2
+
+# ---- the next port of this test ----
+"""JAX port of Data (calls/test_memory.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+
+Differences from torch by design:
+- torch raises if a saved value was changed in place; here the gradient uses that value.
+- A change through .data is not seen by torch's backward pass, whose gradient is then silently that
+  of another value. Here it makes a new array.
+"""
+
+import jax.numpy as jnp
+import jaxgrad
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def data(p, x):
+    """Data (calls/test_memory.py:0): x (N, 4) -> (N, 4)."""
+    h = F.linear(x, **p["fc"])
+    h = jaxgrad.straight_through(lambda h: h.at[:, 0].set(0.5))(h)
+    h = jaxgrad.straight_through(lambda h: h.at[:, 1].set(jnp.zeros_like(h[:, 1])))(h)
+    h = jaxgrad.straight_through(lambda h: h * 2)(h)
+    return h**2

@@ -1,0 +1,38 @@
+"""JAX port of Named (expressions/test_attributes.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def named(p, x):
+    """Parameters that the code reads through a dict and a list of the module.
+
+    Named (expressions/test_attributes.py:0): x (N, 3) -> (N, 3).
+    """
+    return F.linear(x, **p["layer"]) * p["scale"] + p["layer"]["bias"] + p["scale"]
+
+# ---- the next port of this test ----
+"""JAX port of Named (expressions/test_attributes.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def named(p, x):
+    """Parameters that the code reads through a dict and a list of the module.
+
+    Named (expressions/test_attributes.py:0): x (N, 3) -> (N, 3).
+    """
+    return F.linear(x, **p["layer"]) * p["scale"] + p["layer"]["bias"] + p["scale"]

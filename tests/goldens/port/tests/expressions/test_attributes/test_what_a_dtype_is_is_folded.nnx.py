@@ -1,0 +1,30 @@
+"""JAX port of Checked (expressions/test_attributes.py), written by jaxgrad.port for torch 2.13."""
+
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class Checked(nnx.Module):
+    """Checked (expressions/test_attributes.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.fc = Linear(3, 3, rngs=rngs)
+
+    def __call__(self, x):
+        return self.fc(x) * 2
+
+# ---- the next port of this test ----
+"""JAX port of Checked (expressions/test_attributes.py), written by jaxgrad.port for torch 2.13."""
+
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class Checked(nnx.Module):
+    """Checked (expressions/test_attributes.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.fc = Linear(3, 3, rngs=rngs)
+
+    def __call__(self, x):
+        return self.fc(x) * 2

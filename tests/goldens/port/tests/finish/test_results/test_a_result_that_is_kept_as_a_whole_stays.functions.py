@@ -1,0 +1,44 @@
+"""JAX port of Whole (finish/test_results.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def whole(p, x):
+    """Whole (finish/test_results.py:0): x (N, L, 4) -> (N, L, 4)."""
+    found = sizes_of(F.linear(x, **p["project"]))
+    return found[1] / found[3]
+
+
+def sizes_of(x):
+    """sizes_of (finish/test_results.py:0): x (N, L, 4)."""
+    return None, x * 2, 0, x.shape[1]
+
+# ---- the next port of this test ----
+"""JAX port of Whole (finish/test_results.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def whole(p, x):
+    """Whole (finish/test_results.py:0): x (N, L, 4) -> (N, L, 4)."""
+    found = sizes_of(F.linear(x, **p["project"]))
+    return found[1] / found[3]
+
+
+def sizes_of(x):
+    """sizes_of (finish/test_results.py:0): x (N, L, 4)."""
+    return None, x * 2, 0, x.shape[1]

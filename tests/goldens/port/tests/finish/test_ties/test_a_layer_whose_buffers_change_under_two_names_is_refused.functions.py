@@ -1,0 +1,1 @@
+# PortError: test_ties.py:0 `x = self.fc(self.norm(x) if self.both else x)`: 'norm.running_mean' and 'again.norm.running_mean' are one tensor, which the module changes, and it is used under both names; use it under one of them

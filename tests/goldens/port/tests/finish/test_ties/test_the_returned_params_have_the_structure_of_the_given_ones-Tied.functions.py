@@ -1,0 +1,38 @@
+"""JAX port of Tied (finish/test_ties.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters and buffers, with the names of torch's state_dict.
+Buffers in `p`, which have no gradient in torch: norm/running_mean, norm/running_var,
+  norm/num_batches_tracked.
+Split them from `p` with jaxgrad.partition before jax.grad; jaxgrad.combine joins them again.
+A function that changes buffers returns (output, updated p).
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def tied(p, x, *, training=False):
+    """A layer with two names, the second in a submodule without other parameters.
+
+    Tied (finish/test_ties.py:0): x (N, 3) -> (N, 3), updated p.
+    """
+    p = dict(p)
+    # tied
+    p["b"] = {**p.get("b", {}), "fc": {**p.get("b", {}).get("fc", {}), "weight": p["a"]["weight"]}}
+    norm_out = F.linear(F.linear(x, **p["a"]), **p["b"]["fc"])
+    norm_out, p["norm"] = batch_norm1d(p["norm"], norm_out, training=training)
+    return norm_out, {k: x for k, x in p.items() if k != "b"}
+
+
+def batch_norm1d(p, x, *, training):
+    """torch.nn.BatchNorm1d: x (N, 3) -> (N, 3), updated p."""
+    p = dict(p)
+    if training:
+        p["num_batches_tracked"] = p["num_batches_tracked"] + 1
+    x, p["running_mean"], p["running_var"] = F.batch_norm(
+        x, p["running_mean"], p["running_var"], p["weight"], p["bias"], training=training
+    )
+    return x, p

@@ -1,0 +1,15 @@
+"""JAX port of Configured (functions/test_configuration.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def configured(p, x):
+    """Configured (functions/test_configuration.py:0): x (N, 3) -> (N, 3)."""
+    return F.linear(x, **p["fc"]) * 3.0

@@ -1,0 +1,44 @@
+"""JAX port of Plain (functions/test_context_managers.py), written by jaxgrad.port for torch 2.13."""
+
+from flax import nnx
+from jax import lax
+from jaxgrad.nnx import Linear
+
+
+class Plain(nnx.Module):
+    """Plain (functions/test_context_managers.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.layer = Linear(4, 4, rngs=rngs)
+
+    def __call__(self, x):
+        return grad_mode_of_a_class(self.layer(x))
+
+
+def grad_mode_of_a_class(h):
+    """_grad_mode_of_a_class (functions/test_context_managers.py:0)."""
+    scale = lax.stop_gradient(h * 2)
+    return h * scale
+
+# ---- the next port of this test ----
+"""JAX port of Plain (functions/test_context_managers.py), written by jaxgrad.port for torch 2.13."""
+
+from flax import nnx
+from jax import lax
+from jaxgrad.nnx import Linear
+
+
+class Plain(nnx.Module):
+    """Plain (functions/test_context_managers.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.layer = Linear(4, 4, rngs=rngs)
+
+    def __call__(self, x):
+        return grad_mode_of_a_class(self.layer(x))
+
+
+def grad_mode_of_a_class(h):
+    """_grad_mode_of_a_class (functions/test_context_managers.py:0)."""
+    scale = lax.stop_gradient(h * 2)
+    return h * scale

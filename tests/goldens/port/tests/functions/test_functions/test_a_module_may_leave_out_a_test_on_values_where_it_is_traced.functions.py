@@ -1,0 +1,16 @@
+"""JAX port of Traced (functions/test_functions.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+
+def traced(p, x, keep):
+    """A test on the values of a mask, which the module leaves out where it is traced.
+
+    Traced (functions/test_functions.py:0): x (N, L, D), keep (N, L) bool -> (N, L, D).
+    """
+    return x * keep[..., None] * 2
+
+# ---- the next port of this test ----
+# PortError: test_functions.py:0 `return x if keep.all() else x[0]`: this test depends on the values of a tensor; write it with torch.where, or pass the decision as an argument

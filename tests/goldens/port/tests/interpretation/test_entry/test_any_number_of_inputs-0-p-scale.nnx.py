@@ -1,0 +1,20 @@
+"""JAX port of Sum (interpretation/test_entry.py), written by jaxgrad.port for torch 2.13.
+
+What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+"""
+
+import jax.numpy as jnp
+from flax import nnx
+
+
+class Sum(nnx.Module):
+    """Add any number of inputs, each times a weight and a scale.
+
+    Sum (interpretation/test_entry.py:0).
+    """
+
+    def __init__(self):
+        self.weight = nnx.Param(jnp.empty(3, jnp.float32))
+
+    def __call__(self, scale):
+        return 0 * scale

@@ -1,0 +1,43 @@
+"""JAX port of Side (loops/test_loop_statements.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters and buffers, with the names of torch's state_dict.
+Buffers in `p`, which have no gradient in torch: */running_mean, */running_var,
+  */num_batches_tracked.
+Split them from `p` with jaxgrad.partition before jax.grad; jaxgrad.combine joins them again.
+A function that changes buffers returns (output, updated p).
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def side(p, x, *, training=False):
+    """A loop goes over two lists of modules at once, and both lists have buffers.
+
+    Side (loops/test_loop_statements.py:0): x (N, 3) -> (N, 3), updated p.
+    """
+    p = dict(p)
+    module_out, norm = batch_norm1d(p["norms"][0], x, training=training)
+    p["norms"] = [norm, *p["norms"][1:]]
+    x, other = batch_norm1d(p["others"][0], jnp.sin(module_out), training=training)
+    p["others"] = [other, *p["others"][1:]]
+    module_out, norm = batch_norm1d(p["norms"][1], x, training=training)
+    p["norms"] = [*p["norms"][:1], norm, *p["norms"][2:]]
+    x, other = batch_norm1d(p["others"][1], jnp.sin(module_out), training=training)
+    p["others"] = [*p["others"][:1], other, *p["others"][2:]]
+    return x, p
+
+
+def batch_norm1d(p, x, *, training):
+    """torch.nn.BatchNorm1d: x (N, 3) -> (N, 3), updated p."""
+    p = dict(p)
+    if training:
+        p["num_batches_tracked"] = p["num_batches_tracked"] + 1
+    x, p["running_mean"], p["running_var"] = F.batch_norm(
+        x, p["running_mean"], p["running_var"], p["weight"], p["bias"], training=training
+    )
+    return x, p

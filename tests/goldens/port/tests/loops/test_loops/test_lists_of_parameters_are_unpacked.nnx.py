@@ -1,0 +1,25 @@
+"""JAX port of Scaled (loops/test_loops.py), written by jaxgrad.port for torch 2.13.
+
+What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+"""
+
+import jax.numpy as jnp
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class Scaled(nnx.Module):
+    """The params of the inner lists are dicts, which a loop cannot unpack.
+
+    Scaled (loops/test_loops.py:0).
+    """
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.layers = nnx.List([Linear(4, 4, rngs=rngs) for _ in range(2)])
+        self.scales = nnx.List(
+            [nnx.List([nnx.Param(jnp.empty(4, jnp.float32)) for _ in range(2)]) for _ in range(2)]
+        )
+
+    def __call__(self, x):
+        x = self.layers[0](x) * self.scales[0][0][...] + self.scales[0][1][...]
+        return self.layers[1](x) * self.scales[1][0][...] + self.scales[1][1][...]

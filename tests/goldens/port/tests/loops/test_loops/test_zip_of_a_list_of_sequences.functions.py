@@ -1,0 +1,21 @@
+"""JAX port of Spread (loops/test_loops.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def spread(p, x):
+    """Spread (loops/test_loops.py:0): x (N, 4) -> (N, 4)."""
+    both = [p["layers"], p["others"]]
+    for layer, other in [
+        (both[0][0], both[1][0]), (both[0][1], both[1][1]), (both[0][2], both[1][2])
+    ]:
+        x = jnp.tanh(F.linear(x, **layer))
+    return x

@@ -1,0 +1,23 @@
+"""JAX port of Growing (loops/test_scans.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def growing(p, x):
+    """Growing (loops/test_scans.py:0): x (N, L) -> (N, L + 12)."""
+    for unit in p["units"]:
+        x = jnp.concatenate([x, unit_forward(unit, x[:, :4])], axis=1)
+    return x
+
+
+def unit_forward(p, x):
+    """Unit (loops/test_scans.py:0): x (N, 4) -> (N, 4)."""
+    return jnp.tanh(F.linear(x, **p["fc"]))

@@ -1,0 +1,28 @@
+"""JAX port of WithLast (loops/test_scans.py), written by jaxgrad.port for torch 2.13."""
+
+import jax.numpy as jnp
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class WithLast(nnx.Module):
+    """WithLast (loops/test_scans.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.units = nnx.List([Unit(rngs=rngs) for _ in range(3)])
+
+    def __call__(self, x):
+        for unit in self.units:
+            y = unit(x)
+            x = x + y
+        return x * y
+
+
+class Unit(nnx.Module):
+    """Unit (loops/test_scans.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.fc = Linear(4, 4, rngs=rngs)
+
+    def __call__(self, x):
+        return jnp.tanh(self.fc(x))

@@ -1,0 +1,60 @@
+"""JAX port of Stack (merging/test_merging.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def stack(p, x):
+    """Stack (merging/test_merging.py:0): x (N, 2, L) -> (N, 2, L + 2)."""
+    return unit(p["third"], second_unit(p["second"], unit(p["first"], x)))
+
+
+def unit(p, x):
+    """Unit (merging/test_merging.py:0): x (N, 2, L) -> (N, 2, L)."""
+    x = F.conv1d(x, **p[0])
+    return jnp.tanh(x)
+
+
+def second_unit(p, x):
+    """Unit (merging/test_merging.py:0): x (N, 2, L) -> (N, 2, L + 2)."""
+    x = F.conv1d(x, **p[0], padding=1)
+    return jax.nn.relu(x)
+
+# ---- the next port of this test ----
+"""JAX port of Stack (merging/test_merging.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def stack(p, x):
+    """Stack (merging/test_merging.py:0): x (N, 2, L) -> (N, 2, L + 2)."""
+    return unit(p["third"], second(p["second"], unit(p["first"], x)), padding=1)
+
+
+def unit(p, x, *, padding=0):
+    """Unit (merging/test_merging.py:0): x (N, 2, L) -> (N, 2, L')."""
+    x = F.conv1d(x, **p[0], padding=padding)
+    return jnp.tanh(x)
+
+
+def second(p, x):
+    """Stack.second (merging/test_merging.py:0): x (N, 2, L) -> (N, 2, L)."""
+    x = F.conv1d(x, **p[0])
+    x = jnp.tanh(x)
+    return jnp.tanh(x)

@@ -1,0 +1,66 @@
+"""JAX port of Two (merging/test_numbers.py), written by jaxgrad.port for torch 2.13."""
+
+import jax
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class Two(nnx.Module):
+    """Two (merging/test_numbers.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.first = Heads(parts=4, head_dim=2, rngs=rngs)
+        self.second = Heads(parts=2, head_dim=4, rngs=rngs)
+
+    def __call__(self, x):
+        return self.second(self.first(x))
+
+
+class Heads(nnx.Module):
+    """Heads (merging/test_numbers.py:0)."""
+
+    def __init__(self, parts, head_dim, *, rngs: nnx.Rngs):
+        self.parts = parts
+        self.head_dim = head_dim
+        self.fc = Linear(8, 8, rngs=rngs)
+
+    def __call__(self, x):
+        b, n, _ = x.shape
+        x = self.fc(x).reshape(b, n, self.parts, self.head_dim)
+        x = x * self.head_dim**-0.5
+        x = jax.nn.softmax(x, axis=-1) + 1e-6
+        return x.reshape(b, n, self.parts * self.head_dim)
+
+# ---- the next port of this test ----
+"""JAX port of Two (merging/test_numbers.py), written by jaxgrad.port for torch 2.13."""
+
+import jax
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class Two(nnx.Module):
+    """Two (merging/test_numbers.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.first = Heads(parts=4, head_dim=2, rngs=rngs)
+        self.second = Heads(parts=2, head_dim=4, rngs=rngs)
+
+    def __call__(self, x):
+        return self.second(self.first(x))
+
+
+class Heads(nnx.Module):
+    """Heads (merging/test_numbers.py:0)."""
+
+    def __init__(self, parts, head_dim, *, rngs: nnx.Rngs):
+        self.parts = parts
+        self.head_dim = head_dim
+        self.fc = Linear(8, 8, rngs=rngs)
+
+    def __call__(self, x):
+        b, n, _ = x.shape
+        x = self.fc(x).reshape(b, n, self.parts, self.head_dim)
+        x = x * self.head_dim**-0.5
+        x = jax.nn.softmax(x, axis=-1) + 1e-6
+        return x.reshape(b, n, self.parts * self.head_dim)

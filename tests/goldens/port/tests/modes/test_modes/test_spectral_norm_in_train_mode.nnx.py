@@ -1,0 +1,1 @@
+# PortError: test_modes.py:0 `return torch.relu(self.fc(x))`: torch changes 'fc.parametrizations.weight.0._u' while the module runs in train mode, and the port does not return it; change it by a statement of its own, such as `self.fc.parametrizations.weight.0._u.copy_(new)`

@@ -1,0 +1,36 @@
+"""JAX port of Sequential (torch.nn.modules.container), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def sequential(p, x):
+    """torch.nn.Sequential: x (N, 3) -> (N, 3)."""
+    for module in p:
+        x = F.linear(x, **module)
+    return x
+
+# ---- the next port of this test ----
+"""JAX port of Sequential (torch.nn.modules.container), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def sequential(p, x):
+    """torch.nn.Sequential: x (N, 3) -> (N, 3)."""
+    for module in p:
+        x = F.linear(x, **module)
+    return x

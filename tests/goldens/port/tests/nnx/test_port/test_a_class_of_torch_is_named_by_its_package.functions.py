@@ -1,0 +1,22 @@
+"""JAX port of Sequential (torch.nn.modules.container), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def sequential(p, x):
+    """torch.nn.Sequential: x (N, 3) -> (N, 3)."""
+    x = F.linear(x, doubled(p[0]["parametrizations"]["weight"]["original"]), p[0]["bias"])
+    return jnp.tanh(x)
+
+
+def doubled(weight):
+    """Doubled (nnx/test_port.py:0): weight (3, 3) -> (3, 3)."""
+    return weight * 2

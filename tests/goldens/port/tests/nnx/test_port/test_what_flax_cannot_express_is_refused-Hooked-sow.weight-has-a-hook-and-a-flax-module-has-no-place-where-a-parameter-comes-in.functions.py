@@ -1,0 +1,17 @@
+"""JAX port of Hooked (nnx/test_port.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jaxgrad
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def hooked(p, x):
+    """Hooked (nnx/test_port.py:0): x (N, 3) -> (N, 3)."""
+    sow_weight = jaxgrad.hook(p["sow"]["weight"], lambda grad: 2 * grad)
+    return F.linear(x, sow_weight, p["sow"]["bias"])

@@ -1,0 +1,17 @@
+"""JAX port of Replaced (nnx/test_port.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def replaced(p, x):
+    """Replaced (nnx/test_port.py:0): x (N, 3) -> (N, 3)."""
+    new = {"weight": 2 * p["fc"]["weight"], "bias": 2 * p["fc"]["bias"]}
+    fc_p = {"weight": new["weight"], "bias": new["bias"]}
+    return F.linear(x, **fc_p)

@@ -1,0 +1,92 @@
+"""JAX port of Net (nnx/test_training.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters and buffers, with the names of torch's state_dict.
+Buffers in `p`, which have no gradient in torch: body/1/running_mean, body/1/running_var,
+  body/1/num_batches_tracked.
+Split them from `p` with jaxgrad.partition before jax.grad; jaxgrad.combine joins them again.
+A function that changes buffers returns (output, updated p).
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+import jaxgrad
+from jax import lax
+from jaxgrad import functional
+from jaxgrad import optim
+
+F = functional.at("2.13")
+
+
+def net(p, x, *, training=False):
+    """Parts in a Sequential, a frozen layer, running statistics and a parameter without use.
+
+    Net (nnx/test_training.py:0): x (N, 3) -> (N, 2), updated p.
+    """
+    p = dict(p)
+    x, p["body"] = body(p["body"], F.linear(x, **p["trunk"]), training=training)
+    x = F.linear(x, **p["head"]) + lax.stop_gradient(p["shift"])
+    return x, p
+
+
+def body(p, x, *, training):
+    """Net.body (nnx/test_training.py:0): x (N, 4) -> (N, 4), updated p."""
+    p = list(p)
+    x = F.linear(x, **p[0])
+    x, p[1] = batch_norm1d(p[1], x, training=training)
+    return jnp.tanh(x), p
+
+
+def batch_norm1d(p, x, *, training):
+    """torch.nn.BatchNorm1d: x (N, 4) -> (N, 4), updated p."""
+    p = dict(p)
+    if training:
+        p["num_batches_tracked"] = p["num_batches_tracked"] + 1
+    x, p["running_mean"], p["running_var"] = F.batch_norm(
+        x, p["running_mean"], p["running_var"], p["weight"], p["bias"], training=training
+    )
+    return x, p
+
+
+def loss_fn(params, x, target):
+    """Return the loss of a batch in train mode, and the new params."""
+    outputs, params = net(params, x, training=True)
+    return F.cross_entropy(outputs, target), params
+
+
+def is_trained(name, _):
+    """Return whether torch's optimizer trains a leaf."""
+    return name.startswith("head/") or name in (
+        "shift", "body/0/weight", "body/1/weight", "body/1/bias"
+    )
+
+
+def group_of(name):
+    """Return the parameter group of a leaf."""
+    if name.split("/")[-1] == "bias" or name in ("shift", "body/1/weight"):
+        return 1
+    return 0
+
+
+OPTIMIZER = optim.param_groups(
+    optim.adamw, [{"lr": 0.01}, {"lr": 0.02, "weight_decay": 0.0}], group_of
+)
+
+
+def init_optimizer(params):
+    """Return the state of the optimizer before the first step."""
+    return OPTIMIZER.init(jaxgrad.partition(params, is_trained)[0])
+
+
+def train_step(params, opt_state, x, target):
+    """Make one step of torch's training loop, in its order: loss, gradients, AdamW."""
+    trained, others = jaxgrad.partition(params, is_trained)
+
+    def loss_of(trained):
+        return loss_fn(jaxgrad.combine(trained, others), x, target)
+
+    (loss, params), grads = jaxgrad.value_and_grad(loss_of, has_aux=True)(trained)
+    trained, opt_state = OPTIMIZER.step(grads, opt_state, trained)
+    _, others = jaxgrad.partition(params, is_trained)
+    params = jaxgrad.combine(trained, others)
+    return params, opt_state, loss

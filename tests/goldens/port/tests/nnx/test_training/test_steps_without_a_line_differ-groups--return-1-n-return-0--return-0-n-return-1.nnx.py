@@ -1,0 +1,77 @@
+"""JAX port of Net (nnx/test_training.py), written by jaxgrad.port for torch 2.13."""
+
+import jax.numpy as jnp
+import jaxgrad
+from flax import nnx
+from jax import lax
+from jaxgrad import functional
+from jaxgrad import optim
+from jaxgrad.nnx import BatchNorm1d, Linear
+
+F = functional.at("2.13")
+
+
+class Net(nnx.Module):
+    """Parts in a Sequential, a frozen layer, running statistics and a parameter without use.
+
+    Net (nnx/test_training.py:0).
+    """
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.shift = nnx.Param(jnp.ones(2, jnp.float32))
+        self.trunk = Linear(3, 4, rngs=rngs)
+        self.body = nnx.Sequential(Linear(4, 4, bias=False, rngs=rngs), BatchNorm1d(4), jnp.tanh)
+        self.head = Linear(4, 2, rngs=rngs)
+        self.left_over = Linear(2, 2, rngs=rngs)
+
+    def __call__(self, x):
+        return self.head(self.body(self.trunk(x))) + lax.stop_gradient(self.shift[...])
+
+
+def loss_fn(model, x, target):
+    """Return the loss of a batch in train mode."""
+    return F.cross_entropy(model(x), target)
+
+
+def is_trained(path, _):
+    """Return whether torch's optimizer trains a parameter."""
+    name = "/".join(map(str, path))
+    return not name.startswith("trunk/")
+
+
+TRAINED = nnx.All(nnx.Param, is_trained)
+
+
+def group_of(name):
+    """Return the parameter group of a leaf."""
+    if name.split("/")[-1] == "bias" or name in ("body/layers/1/weight", "shift"):
+        return 1
+    return 0
+
+
+OPTIMIZER = optim.param_groups(
+    optim.adamw, [{"lr": 0.01}, {"lr": 0.02, "weight_decay": 0.0}], group_of
+)
+
+
+def init_optimizer(model):
+    """Return the state of the optimizer before the first step."""
+    return OPTIMIZER.init(nnx.to_pure_dict(nnx.state(model, TRAINED)))
+
+
+def train_step(model, opt_state, x, target):
+    """Make one step of torch's training loop, in its order: loss, gradients, AdamW.
+
+    The model is changed in place; `model.train()` comes before.
+    """
+    graph, params, others = nnx.split(model, TRAINED, ...)
+    params = nnx.to_pure_dict(params)
+
+    def loss_of(params):
+        model = nnx.merge(graph, params, others, copy=True)
+        return loss_fn(model, x, target), nnx.state(model, nnx.Not(TRAINED))
+
+    (loss, others), grads = jaxgrad.value_and_grad(loss_of, has_aux=True)(params)
+    params, opt_state = OPTIMIZER.step(grads, opt_state, params)
+    nnx.update(model, params, others)
+    return opt_state, loss

@@ -1,0 +1,41 @@
+"""JAX port of InPlace (proof/test_deviations.py), written by jaxgrad.port for torch 2.13.
+
+Differences from torch by design:
+- torch raises if a saved value was changed in place; here the gradient uses that value.
+- x.detach() shares the memory of x in torch; here it is a value of its own.
+"""
+
+from flax import nnx
+from jax import lax
+
+
+class InPlace(nnx.Module):
+    """InPlace (proof/test_deviations.py:0)."""
+
+    def __call__(self, x):
+        y = x * 2
+        y = y + 1
+        return lax.stop_gradient(y) + x
+
+# ---- the next port of this test ----
+"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13.
+
+What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+"""
+
+import jax.numpy as jnp
+from flax import nnx
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+class Linear(nnx.Module):
+    """torch.nn.Linear."""
+
+    def __init__(self):
+        self.weight = nnx.Param(jnp.empty((2, 3), jnp.float32))
+        self.bias = nnx.Param(jnp.empty(2, jnp.float32))
+
+    def __call__(self, x):
+        return F.linear(x, self.weight[...], self.bias[...])

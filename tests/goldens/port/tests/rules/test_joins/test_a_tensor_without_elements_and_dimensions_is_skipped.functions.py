@@ -1,0 +1,16 @@
+"""JAX port of Joined (rules/test_joins.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def joined(p, x):
+    """Joined (rules/test_joins.py:0): x (N, 4) -> (N, 8)."""
+    return jnp.concatenate([F.linear(x, **p["fc"]), x], axis=-1)

@@ -1,0 +1,1 @@
+# PortError: test_flags.py:0 `if self.calls > 3:`: the buffer 'calls' decides this branch, and the module changes it, so that the next call takes the other arm; run the module once before porting, or let both arms assign tensors of one shape

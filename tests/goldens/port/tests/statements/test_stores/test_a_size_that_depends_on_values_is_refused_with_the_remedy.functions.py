@@ -1,0 +1,1 @@
+# PortError: test_stores.py:0 `return h[(h[:, 0] > 0).nonzero().squeeze(-1)]`: nonzero() makes a size that depends on values, which JAX cannot trace; compute with a mask and torch.where on the whole tensor

@@ -1,0 +1,38 @@
+"""JAX port of Shapes (statements/test_stores.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def shapes(p, x):
+    """It notes a shape for nobody.
+
+    Shapes (statements/test_stores.py:0): x (N, 4) -> (N, 4).
+    """
+    return F.linear(x, **p["fc"]).reshape(x.shape)
+
+# ---- the next port of this test ----
+"""JAX port of Shapes (statements/test_stores.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def shapes(p, x):
+    """It notes a shape for nobody.
+
+    Shapes (statements/test_stores.py:0): x (N, 4) -> (N, 4).
+    """
+    return F.linear(x, **p["fc"]).reshape(x.shape)

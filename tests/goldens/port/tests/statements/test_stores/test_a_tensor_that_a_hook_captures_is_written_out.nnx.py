@@ -1,0 +1,4 @@
+# PortError: layer.weight has a hook, and a flax module has no place where a parameter comes in; write the port with style="functions"
+
+# ---- the next port of this test ----
+# PortError: layer.weight has a hook, and a flax module has no place where a parameter comes in; write the port with style="functions"

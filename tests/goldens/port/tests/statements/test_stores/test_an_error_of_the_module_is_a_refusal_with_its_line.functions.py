@@ -1,0 +1,1 @@
+# PortError: test_stores.py:0 `return h * {"a": 1}["b"]`: this raised KeyError: 'b'

@@ -1,0 +1,1 @@
+# PortError: the port of Wrong is not proved:

@@ -1,0 +1,17 @@
+"""JAX port of Refused (test_a_port_with_holes_has_sta0/mymodel.py), written by jaxgrad.port for
+  torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+
+To be written by hand: refused (mymodel.py:0)
+"""
+
+
+def refused(p, x):
+    """Write by hand what mymodel.py:0 does: `return x * x.max().item()`. It returns result:
+    float32[4, 3].
+    """
+    raise NotImplementedError(
+        "mymodel.py:0 `return x * x.max().item()`: item() reads the value of a tensor, which is "
+        "not known when JAX traces; keep it as a tensor, or pass the number as an argument"
+    )

@@ -1,0 +1,67 @@
+"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13.
+
+What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+"""
+
+import jax.numpy as jnp
+from flax import nnx
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+class Linear(nnx.Module):
+    """torch.nn.Linear."""
+
+    def __init__(self):
+        self.weight = nnx.Param(jnp.empty((2, 3), jnp.float32))
+        self.bias = nnx.Param(jnp.empty(2, jnp.float32))
+
+    def __call__(self, x):
+        return F.linear(x, self.weight[...], self.bias[...])
+
+# ---- the next port of this test ----
+"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13.
+
+What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+"""
+
+import jax.numpy as jnp
+from flax import nnx
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+class Linear(nnx.Module):
+    """torch.nn.Linear."""
+
+    def __init__(self):
+        self.weight = nnx.Param(jnp.empty((2, 3), jnp.float32))
+        self.bias = nnx.Param(jnp.empty(2, jnp.float32))
+
+    def __call__(self, x):
+        return F.linear(x, self.weight[...], self.bias[...])
+
+# ---- the next port of this test ----
+"""JAX port of Linear (torch.nn.modules.linear), written by jaxgrad.port for torch 2.13.
+
+What begins as jnp.empty gets its value from `jaxgrad.nnx.load_state_dict(model, state_dict)`.
+"""
+
+import jax.numpy as jnp
+from flax import nnx
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+class Linear(nnx.Module):
+    """torch.nn.Linear."""
+
+    def __init__(self):
+        self.weight = nnx.Param(jnp.empty((2, 3), jnp.float32))
+        self.bias = nnx.Param(jnp.empty(2, jnp.float32))
+
+    def __call__(self, x):
+        return F.linear(x, self.weight[...], self.bias[...])

@@ -1,0 +1,26 @@
+"""JAX port of Kind (port/test_leftovers.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters and buffers, with the names of torch's state_dict.
+Buffers in `p`, which have no gradient in torch: mean.
+Split them from `p` with jaxgrad.partition before jax.grad; jaxgrad.combine joins them again.
+A function that changes buffers returns (output, updated p).
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+
+Differences from torch by design:
+- torch raises if a saved value was changed in place; here the gradient uses that value.
+- x.detach() shares the memory of x in torch; here it is a value of its own.
+"""
+
+from jax import lax
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def a_float_buffer(p, x):
+    """Kind.a_float_buffer (port/test_leftovers.py:0): x (N, 3) -> (N, 2), updated p."""
+    p = dict(p)
+    y = F.linear(x, **p["fc"])
+    p["mean"] = F.lerp(p["mean"], lax.stop_gradient(y).mean(axis=0), 0.1)
+    return y, p

@@ -1,0 +1,1 @@
+# PortError: test_leftovers.py:0 `buffers[0].add_(1)`: torch changes 'mean' while the module runs in train mode, and the port does not return it; change it by a statement of its own, such as `self.mean.copy_(new)`

@@ -1,0 +1,19 @@
+"""JAX port of Kind (port/test_leftovers.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def constants_without_dimensions(p, x):
+    """Kind.constants_without_dimensions (port/test_leftovers.py:0).
+
+    x (N, 3) -> x (N, 2), (), () int, ().
+    """
+    return F.linear(x, **p["fc"]), jnp.array(3.0), jnp.array(2), jnp.ones((2,)).sum()

@@ -1,0 +1,1 @@
+# PortError: test_leftovers.py:0 `self.register_buffer("new", torch.ones(2))`: torch changes 'new' while the module runs in train mode, and the port does not return it; change it by a statement of its own, such as `self.new.copy_(new)`

@@ -1,0 +1,1 @@
+# PortError: test_leftovers.py:0 `return y, y.sum().item()`: item() reads the value of a tensor, which is not known when JAX traces; keep it as a tensor, or pass the number as an argument

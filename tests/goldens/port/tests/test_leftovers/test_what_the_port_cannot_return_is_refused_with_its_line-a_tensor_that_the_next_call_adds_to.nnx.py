@@ -1,0 +1,1 @@
+# PortError: test_leftovers.py:0 `self.state = torch.zeros_like(y)`: `state` is changed while the module runs, and the next call gives another result with the same inputs; take it as an argument and return it, or register a buffer for it

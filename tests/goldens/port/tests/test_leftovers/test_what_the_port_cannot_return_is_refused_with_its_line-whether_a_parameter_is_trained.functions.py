@@ -1,0 +1,1 @@
+# PortError: test_leftovers.py:0 `self.fc.weight.requires_grad_(False)`: `requires_grad` of 'fc.weight' is changed while the module runs; set it before the call, so that the optimizer knows what it trains

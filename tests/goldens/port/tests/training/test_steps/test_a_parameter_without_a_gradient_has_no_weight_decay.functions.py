@@ -1,0 +1,49 @@
+"""JAX port of Stopped (training/test_steps.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+import jaxgrad
+from jax import lax
+from jaxgrad import functional
+from jaxgrad import optim
+
+F = functional.at("2.13")
+
+
+def stopped(p, x):
+    """Stopped (training/test_steps.py:0): x (N, 3) -> (N, 2)."""
+    return net(p, x) + lax.stop_gradient(p["shift"])
+
+
+def net(p, x):
+    """Net (training/test_steps.py:0): x (N, 3) -> (N, 2)."""
+    return F.linear(jnp.tanh(F.linear(x, **p["inner"])), **p["outer"])
+
+
+def squared(y, labels):
+    """squared (training/test_steps.py:0)."""
+    return jnp.square(y[:, 0] - labels.astype(y.dtype)).mean()
+
+
+def loss_fn(params, x, labels):
+    """Return the loss of a batch in train mode."""
+    return squared(stopped(params, x), labels)
+
+
+OPTIMIZER = optim.adamw(lr=0.01)
+
+
+def init_optimizer(params):
+    """Return the state of the optimizer before the first step."""
+    return OPTIMIZER.init(params)
+
+
+def train_step(params, opt_state, x, labels):
+    """Make one step of torch's training loop, in its order: loss, gradients, AdamW."""
+    loss, grads = jaxgrad.value_and_grad(loss_fn)(params, x, labels)
+    params, opt_state = OPTIMIZER.step(grads, opt_state, params)
+    return params, opt_state, loss

@@ -1,0 +1,13 @@
+# PortError: inputs= needs arrays, got object; leave this argument out, and pass those after it by name
+
+# ---- the next port of this test ----
+"""JAX port of Optional (values/test_inputs.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+
+def optional(p, x, scale):
+    """Optional (values/test_inputs.py:0): x (N, L), scale (N, L) -> (N, L)."""
+    return x * scale

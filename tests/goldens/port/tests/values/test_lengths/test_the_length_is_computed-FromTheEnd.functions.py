@@ -1,0 +1,18 @@
+"""JAX port of FromTheEnd (values/test_lengths.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def from_the_end(p, x):
+    """FromTheEnd (values/test_lengths.py:0): x (N, L, 4) -> (N, 4)."""
+    outs = []
+    for t in range(x.shape[1]):
+        outs.append((F.linear(x[:, t], **p["linear"]), x[:, t]))
+    return outs[-1][0] * outs[-2][1] / len(outs)

@@ -1,0 +1,17 @@
+"""JAX port of LastTwo (values/test_lengths.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+import jax.numpy as jnp
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def last_two(p, x):
+    """LastTwo (values/test_lengths.py:0): x (N, L, 4) -> (N, 4)."""
+    before, last = jnp.unstack(x, axis=1)[-2:]
+    return F.linear(before, **p["linear"]) - last

@@ -1,0 +1,16 @@
+"""JAX port of LastTwo (values/test_lengths.py), written by jaxgrad.port for torch 2.13."""
+
+import jax.numpy as jnp
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class LastTwo(nnx.Module):
+    """LastTwo (values/test_lengths.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.linear = Linear(4, 4, rngs=rngs)
+
+    def __call__(self, x):
+        before, last = jnp.unstack(x, axis=1)[-2:]
+        return self.linear(before) - last

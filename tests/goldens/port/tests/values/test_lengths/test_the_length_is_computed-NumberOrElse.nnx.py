@@ -1,0 +1,15 @@
+"""JAX port of NumberOrElse (values/test_lengths.py), written by jaxgrad.port for torch 2.13."""
+
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class NumberOrElse(nnx.Module):
+    """NumberOrElse (values/test_lengths.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.linear = Linear(4, 4, rngs=rngs)
+
+    def __call__(self, x):
+        extra = x.shape[1] - 4 or 7
+        return self.linear(x) * extra * (x.shape[1] // 4 or 1)

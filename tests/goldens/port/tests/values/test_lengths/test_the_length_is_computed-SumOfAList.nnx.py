@@ -1,0 +1,15 @@
+"""JAX port of SumOfAList (values/test_lengths.py), written by jaxgrad.port for torch 2.13."""
+
+import jax.numpy as jnp
+from flax import nnx
+from jaxgrad.nnx import Linear
+
+
+class SumOfAList(nnx.Module):
+    """SumOfAList (values/test_lengths.py:0)."""
+
+    def __init__(self, *, rngs: nnx.Rngs):
+        self.linear = Linear(4, 4, rngs=rngs)
+
+    def __call__(self, x):
+        return self.linear(sum(list(jnp.unstack(x, axis=1))))

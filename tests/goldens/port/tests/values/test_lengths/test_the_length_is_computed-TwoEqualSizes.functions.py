@@ -1,0 +1,16 @@
+"""JAX port of TwoEqualSizes (values/test_lengths.py), written by jaxgrad.port for torch 2.13.
+
+`p` is the tree of parameters, with the names of torch's state_dict.
+`F` has torch's operators, with the gradients of torch 2.13; those of jax.numpy differ at kinks.
+In the docstrings, letters stand for sizes that may change; numbers are the configuration's.
+"""
+
+from jaxgrad import functional
+
+F = functional.at("2.13")
+
+
+def two_equal_sizes(p, x):
+    """TwoEqualSizes (values/test_lengths.py:0): x (N, L, 4) -> (N, 1, 1, 1)."""
+    image = F.linear(x, **p["linear"])[:, None]
+    return F.avg_pool2d(image, (image.shape[2], image.shape[3]))
