@@ -37,6 +37,7 @@ This package imports flax; `import jaxgrad` does not.
 | `parametrizations.py`      | spectral_norm and weight_norm                                    |
 | `init.py`                  | torch's initialisers                                             |
 | `loading.py`               | loading and saving torch state dicts                             |
+| `flax_layers.py`           | torch's keys and layouts for flax's own layers                   |
 | `versions.py`              | the layers with the gradients of another version of torch        |
 """
 

@@ -54,6 +54,9 @@ np.testing.assert_allclose(model(x), in_torch(torch.tensor(x)).detach(), rtol=1e
 in_torch.load_state_dict({{k: torch.tensor(v) for k, v in layers.state_dict(model).items()}})
 ```
 
+`load_state_dict` also loads a checkpoint into [flax's own
+layers](weights.md#load-a-checkpoint-into-flaxs-own-layers), so a model may contain both.
+
 Differences from torch:
 
 - `inplace=True` raises: JAX arrays are immutable.

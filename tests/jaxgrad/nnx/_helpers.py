@@ -18,7 +18,7 @@ import torch
 from flax import nnx
 
 from jaxgrad import nnx as layers
-from jaxgrad.nnx.loading import named_variables
+from jaxgrad.nnx.loading import named_tensors
 from jaxgrad.parity.compare import compare
 from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.interop import to_jax, to_numpy, to_torch
@@ -260,7 +260,7 @@ def _jax_step(module: Any, inputs: Any, options: Any, compiled: dict[bool, Any],
     (grads, input_grads), (out, state) = compiled[training](params, rest, floating)
     nnx.update(module, state)
     named = layers.state_dict(nnx.merge(graph, grads, rest))
-    trainable = {key for key, x in named_variables(module) if isinstance(x, nnx.Param)}
+    trainable = {key for key, x in named_tensors(module) if x.is_parameter}
     return to_numpy(
         {
             "out": list(jax.tree.leaves(out)),

@@ -18,7 +18,7 @@ from torch.nn.utils import parametrize
 from torch.nn.utils.parametrizations import _WeightNorm
 
 import jaxgrad.nnx
-from jaxgrad.nnx.loading import named_variables
+from jaxgrad.nnx.loading import named_tensors
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 
@@ -49,7 +49,7 @@ def is_layer(module: nn.Module) -> bool:
     made = _made(kind.__name__, _key(module))
     if made is None:
         return False
-    own = {name: tuple(x.get_value().shape) for name, x in named_variables(made)}
+    own = {name: x.shape for name, x in named_tensors(made)}
     if not own and not draws(module):
         return False
     if kind.__name__ in _TRANSFORMERS and not _is_as_made(module):
@@ -66,7 +66,7 @@ def is_weight_normed(module: nn.Module) -> bool:
     if not hasattr(jaxgrad.nnx, kind.__name__) or kind.__name__ in _TRANSFORMERS:
         return False
     made = _made(kind.__name__, _key(module))
-    own = {name for name, _ in named_variables(made)} if made is not None else set()
+    own = {name for name, _ in named_tensors(made)} if made is not None else set()
     plain = {name for name, _ in module.named_parameters() if "." not in name}
     return own == plain | set(normed) and not list(module.buffers())
 
