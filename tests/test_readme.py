@@ -44,7 +44,33 @@ def test_the_cpu_build_of_torch_is_named_under_install():
     assert commands[0].startswith(
         "pip install torch --index-url https://download.pytorch.org/whl/cpu"
     )
-    assert "# one of these five" in commands[1] and len(commands) == 6
+
+
+def test_the_install_block_can_be_pasted_whole():
+    """The block installs the package once; each alternative stands in a row of its own."""
+    install = README.partition("\n## Install\n")[2].partition("\n## ")[0]
+    (block,) = re.findall(r"```bash\n(.*?)```", install, re.DOTALL)
+    alternatives = re.findall(r"^\| `(pip install .*?)` \|", install, re.MULTILINE)
+
+    assert re.findall(r"^pip install [.\"].*$", block, re.MULTILINE) == [
+        'pip install ".[parity,nnx]"  # all that this page shows'
+    ]
+    assert alternatives == [
+        "pip install .",
+        'pip install ".[torch]"',
+        'pip install ".[notebooks]" jupyterlab',
+    ]
+
+
+def test_the_model_of_flaxs_layers_fails_with_flaxs_default(tmp_path):
+    """The comment beside the nnx model is true: with flax's default epsilon the proof fails."""
+    (block,) = (block for block in BLOCKS if "load_state_dict" in block)
+    wrong = block.replace(", epsilon=1e-5", "").replace(".check()", "")
+
+    names = _run(wrong.replace("jaxgrad.parity.prove(", "report = jaxgrad.parity.prove("), tmp_path)
+
+    report = names["report"]
+    assert report.verdict == "fail" and "1e-06" in str(report)
 
 
 def test_the_notebooks_are_installed_with_a_program_that_opens_them():
@@ -76,13 +102,14 @@ def test_an_environment_is_made_before_the_first_install():
     """The first line of Install makes an environment, on Windows too, and each extra exists."""
     install = README.partition("\n## Install\n")[2].partition("\n## ")[0]
     (block,) = re.findall(r"```bash\n(.*?)```", install, re.DOTALL)
-    first, *others = block.splitlines()
+    first = block.splitlines()[0]
 
     assert first.startswith("python3 -m venv .venv && . .venv/bin/activate")
     assert "Windows: py -m venv .venv" in first
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = [extra for line in others for extra in re.findall(r'"\.\[(\w+)\]"', line)]
-    assert extras == ["torch", "parity", "nnx", "notebooks"]
+    found = re.findall(r'pip install "\.\[([\w,]+)\]"', install)
+    extras = [extra for names in found for extra in names.split(",")]
+    assert extras == ["parity", "nnx", "torch", "notebooks"]
     assert set(extras) <= set(project["optional-dependencies"])
 
 

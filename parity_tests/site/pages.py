@@ -237,7 +237,7 @@ def _wrong_port() -> str:
     return _PICTURE.sub(_WIDE_AND_NARROW, text) + "\n"
 
 
-_PICTURE = re.compile(r"<!-- .* -->\n!\[(.*)\]\(docs/_static/critic\.svg\)")
+_PICTURE = re.compile(r"!\[(.*)\]\(docs/_static/critic\.svg\)")
 _WIDE_AND_NARROW = (
     '<picture><source media="(max-width: 700px)" srcset="_static/critic-narrow.svg">'
     r'<img src="_static/critic.svg" alt="\1"></picture>'
