@@ -54,8 +54,8 @@ class Part:
 
     @property
     def shape(self) -> Shape:
-        """The shape in torch."""
-        return self.layout.to_torch(np.broadcast_to(False, self.variable[...].shape)).shape
+        """The shape in torch; the variable may hold the shape of an array alone."""
+        return self.layout.to_torch(np.broadcast_to(False, self.variable.get_value().shape)).shape
 
 
 @dataclasses.dataclass(frozen=True)

@@ -261,6 +261,14 @@ def test_a_model_of_flaxs_layers_has_torchs_keys():
     assert trained == {key for key, _ in TorchNet().named_parameters()}
 
 
+def test_an_abstract_model_has_shapes():
+    """A model without arrays, as `nnx.eval_shape` returns it, has torch's keys and shapes."""
+    tensors = dict(named_tensors(nnx.eval_shape(Net)))
+    wanted = TorchNet().state_dict()
+    assert tensors.keys() == wanted.keys()
+    assert all(tensor.shape == wanted[key].shape for key, tensor in tensors.items() if tensor.parts)
+
+
 def test_a_wrong_shape_is_reported_in_both_layouts():
     """The message has the key, the checkpoint's shape and the layer's in torch's and in flax's."""
     with pytest.raises(RuntimeError) as error:
