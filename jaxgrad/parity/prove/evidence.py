@@ -89,13 +89,17 @@ def gather(request: Request, clock: Clock, side: TorchSide) -> Evidence:
 
 
 def rerun(evidence: Evidence, request: Request) -> Evidence:
-    """Return the evidence of the port as its source is now, on the same draws."""
+    """Return the evidence of the port as its source is now, on the same draws.
+
+    torch's gradients, which are freed once they are judged, are computed again.
+    """
     side, clock = evidence.torch_side, evidence.clock
+    drawn = [each if each.run.has_gradients else side.record(each.draw) for each in evidence.drawn]
     port, flow, _ = _ported(evidence.model, evidence.port.weights, request, clock, side)
-    port, jax_runs, _ = _runs(port, flow, evidence.drawn, side, clock)
-    alignments = aligned(evidence.drawn, jax_runs)
+    port, jax_runs, _ = _runs(port, flow, drawn, side, clock)
+    alignments = aligned(drawn, jax_runs)
     return dataclasses.replace(
-        evidence, port=port, flow=flow, jax_runs=jax_runs, alignments=alignments
+        evidence, drawn=drawn, port=port, flow=flow, jax_runs=jax_runs, alignments=alignments
     )
 
 

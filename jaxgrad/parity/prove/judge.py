@@ -45,6 +45,16 @@ class Judged:
         return self.difference / self.scale if self.scale else self.difference
 
     @property
+    def off(self) -> str:
+        """How much the leaf is off, or in which program it is not finite."""
+        if np.isfinite(self.share):
+            return f"is off by {self.share:.2g} (relative to its scale)"
+        sides = [side for side in ("torch", "JAX") if not np.isfinite(getattr(self, side.lower()))]
+        if len(sides) == 2:
+            return "has other elements that are not finite in JAX than in torch"
+        return f"has elements that are not finite in {sides[0]} alone"
+
+    @property
     def doubt(self) -> str:
         """How much rounding may change the values of an inconclusive leaf, and how much differs."""
         allowed = self.allowed / self.scale if self.scale else self.allowed

@@ -53,7 +53,7 @@ def _misspelt(error: BaseException, params: Any, state: Mapping[str, np.ndarray]
     near = paths.nearest(names, [str(key)])
     if str(key) in state:
         shape = state[str(key)].shape
-        near = f"torch's parameter has the shape {shape}: add it to params. {near}"
+        near = f"torch's tensor of this name has the shape {shape}: add it to params. {near}"
     return f"No path in params has the key {key!r}. {near}"
 
 

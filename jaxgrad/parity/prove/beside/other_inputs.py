@@ -276,7 +276,7 @@ def _located(
 ) -> dict[str, Judgement]:
     """Prove the port on the inputs on which it differs, to find the first place."""
     at = f"with {variant.name}"
-    text = f"{at}, {wrong.name} is off by {wrong.share:.2g} (relative to its scale)"
+    text = f"{at}, {wrong.name} {wrong.off}"
     plain = Finding(name, "(the outputs)", "fn", text, **wrong.worst)
     own = dataclasses.replace(request, inputs=variant.inputs, also=())
     try:

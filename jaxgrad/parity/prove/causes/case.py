@@ -49,6 +49,7 @@ class Explanation(NamedTuple):
     tested: str = ""  # how torch's stops were tested
     lines: tuple[str, ...] = ()  # torch's, where the gradient is stopped in one program alone
     stops_torch: bool = False  # whether torch has the stop
+    places: int = 1  # of the port that the change is at
     rest: tuple[Explanation, ...] = ()  # of further mistakes, which explain what this one does not
 
     @property

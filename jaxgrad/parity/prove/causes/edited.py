@@ -56,33 +56,58 @@ def without_edits(judgement: Judgement) -> Judgement:
 
 
 def _mending(evidence: Evidence, request: Request, finding: Finding, edit: Edit) -> Edit | None:
-    """Return an edit with `complete` set by a new proof, or None if the edit mends nothing."""
+    """Return an edit with `complete` set by a new proof, or None if the edit mends nothing.
+
+    An edit that is not complete is at one of several places that a tested cause changes.
+    """
     in_jax = evidence.reference == TORCH
-    before = _wrong(evidence) if finding.surface != "forward" else set()
+    forward = finding.surface == "forward"
+    before = Wrong(set(), set()) if forward else _wrong(evidence)
     with applied(edit, traced=in_jax) as compiled:
         if not compiled:
             return None
         new = rerun(evidence, request) if in_jax else evidence.rerun_torch()
-        if finding.surface == "forward":  # judging may run torch again
+        if forward:  # judging may run torch again
             complete = new.failed_output_draw is None
             mends = complete or _is_later(new, finding)
         else:
             wrong = _wrong(new)
-            complete, mends = not wrong, wrong < before
+            complete, mends = not wrong.names, wrong.is_less_than(before, edit.complete)
     return dataclasses.replace(edit, complete=complete) if mends else None
 
 
-def _wrong(evidence: Evidence) -> set[str]:
-    """Return the names of the gradients that differ on a draw, or that only one program has."""
-    wrong = {j.name for each in evidence.judged_gradients for j in each if j.verdict == "fail"}
+class Wrong(NamedTuple):
+    """The gradients that differ on a draw."""
+
+    values: set[str]  # their names, if both programs have them
+    missing: set[str]  # those that only one program has
+
+    @property
+    def names(self) -> set[str]:
+        """The names of all of them."""
+        return self.values | self.missing
+
+    def is_less_than(self, before: Wrong, alone: bool) -> bool:
+        """Whether fewer differ after an edit, or some that only one program had are now in both.
+
+        If the edit is not `alone`, as many may differ until the others are made.
+        """
+        fewer = self.names < before.names or self.missing < before.missing or not alone
+        return fewer and self.names <= before.names
+
+
+def _wrong(evidence: Evidence) -> Wrong:
+    judged = evidence.judged_gradients
+    values = {j.name for each in judged for j in each if j.verdict == "fail"}
     run = evidence.runs[0]
     if not run.has_gradients:
         run = evidence.torch_side.run(evidence.draws[0])
+    missing = set()
     for name, gradient in run.grads.items():
         leaves = evidence.port.weights.leaves_of(name)
         if leaves and (gradient is None) == any(evidence.port.reachable[i] for i in leaves):
-            wrong.add(name)
-    return wrong
+            missing.add(name)
+    return Wrong(values - missing, missing)
 
 
 def _is_later(evidence: Evidence, finding: Finding) -> bool:

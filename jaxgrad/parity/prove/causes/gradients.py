@@ -110,7 +110,14 @@ def _superfluous_stops(case: Case) -> Explanation | None:
     settings = dict.fromkeys(opened, 1.0)
     key = opened[0].path, 0
     return Explanation(
-        text, fixed, fixed == case.wrong, key, fix=fix, settings=settings, lines=lines
+        text,
+        fixed,
+        fixed == case.wrong,
+        key,
+        fix=fix,
+        settings=settings,
+        lines=lines,
+        places=len(places),
     )
 
 

@@ -69,7 +69,9 @@ def quoted(
 def explained(evidence: Evidence, finding: Finding, why: Explanation) -> Finding:
     """Add the port's line to a finding whose wrong gradients have a tested cause."""
     if evidence.reference == TORCH:
-        return lines.quoted(finding, evidence.port.program, why.key, *why.edit)
+        finding = lines.quoted(finding, evidence.port.program, why.key, *why.edit)
+        edit = finding.edit and dataclasses.replace(finding.edit, complete=why.places == 1)
+        return dataclasses.replace(finding, edit=edit)
     finding, line = _at(evidence, finding, next(iter(why.lines), finding.torch_line))
     if line is None or not why.confirmed or len(why.lines) != 1:
         return finding

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 MOST_MISTAKES = 3  # that are looked for, one after the other
+_NOT_FINITE = "; JAX's outputs are not finite, so that they confirm no cause"
 _ELSEWHERE = 2  # the rank of a torch value that a port may compute elsewhere
 
 
@@ -49,7 +50,7 @@ def _judged(evidence: Evidence) -> Judgement:
         located, notes = evidence.locate(
             lambda: _locate(evidence, draw, wrong), Located((_plain(wrong[0]),))
         )
-        text = f"{wrong[0].name} is off by {wrong[0].share:.2g} (relative to its scale)"
+        text = f"{wrong[0].name} {wrong[0].off}"
         if draw:
             text += " with redrawn weights and inputs, but not with the given ones"
         return Judgement(
@@ -233,7 +234,10 @@ def _finding(
     moved = _shuffled(evidence, draw, start)
     key = None if guess is None or guess.key in moved else guess.key
     key = next(iter(moved or keys), None) if key is None else key
-    partial = ", but not its outputs" if guess is not None and not guess.complete else ""
+    partial = ""
+    if guess is not None and not guess.complete:
+        finite = all(np.isfinite(x).all() for x in evidence.jax_runs[draw].outputs)
+        partial = ", but not its outputs" if finite else _NOT_FINITE
     cause = guess.cause(partial) if guess is not None else ""
     confirmed = guess is not None and guess.confirmed
     if not cause and not evidence.mistakes:
@@ -252,8 +256,7 @@ def _finding(
         "forward",
         module or locate_forward.ROOT,
         "the output, a constant" if key is None else place(program, key),
-        f"{found} The {names.get(bad.name, f'output {bad.name!r}')} "
-        f"is off by {bad.share:.2g} (relative to its scale)",
+        f"{found} The {names.get(bad.name, f'output {bad.name!r}')} {bad.off}",
         **bad.worst,
         cause=cause or _unused(evidence, draw, start),
         tested=confirmed,
@@ -287,7 +290,7 @@ def _in_port(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding 
     """Return a mistake without which the port itself has torch's outputs."""
     run, program, bad = evidence.runs[draw], evidence.port.program, wrong[0]
     ends, _ = _ends(evidence, draw, wrong)
-    text = f"{bad.name} is off by {bad.share:.2g} (relative to its scale)"
+    text = f"{bad.name} {bad.off}"
     swap = swapped_weights.find(evidence, draw, named=True)
     if swap is not None:
         return Finding("forward", swap.torch, swap.jax, text, cause=swap.text, tested=True,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -49,14 +50,15 @@ def surface(evidence: Evidence, request: Request) -> Judgement:
     port = retraced(evidence.port, own, evidence.draws[0])
     comparison = Comparison(torch, jax_native.values(port, torch, evidence.draws))
     wrong, more_precise = _judged(comparison, evidence)
-    findings = [_finding(comparison, rounding) for rounding in wrong]
+    sizes = _sizes(evidence)
+    findings = [_finding(comparison, rounding, sizes) for rounding in wrong]
     alone = [] if wrong else _alone(comparison, evidence)
     if alone and not torch.low:
         findings.append(_not_in_torch(comparison, alone[0]))
     if more_precise and not findings:
-        notes = (*notes, _more_precise(comparison, more_precise))
+        notes = (*notes, _more_precise(comparison, more_precise, sizes))
     if wrong:
-        first = _finding(comparison, representative(wrong, comparison))
+        first = _finding(comparison, representative(wrong, comparison), sizes)
         findings = [first, *(f for f in findings if f != first)]
     rows, control = _rows(comparison, wrong), _control(comparison)
     if findings or states:
@@ -92,10 +94,20 @@ def _judged(comparison: Comparison, evidence: Evidence) -> tuple[list[Rounding],
     return wrong, more_precise
 
 
-def _finding(comparison: Comparison, rounding: Rounding) -> Finding:
+Sizes = Mapping[tuple[str, str], Set[int]]  # of the results of torch's calls, by module and name
+
+
+def _sizes(evidence: Evidence) -> Sizes:
+    sizes: dict[tuple[str, str], set[int]] = {}
+    for value in evidence.runs[0].values:
+        sizes.setdefault((value.module, value.op), set()).add(math.prod(value.shape))
+    return sizes
+
+
+def _finding(comparison: Comparison, rounding: Rounding, sizes: Sizes) -> Finding:
     """Describe a value that one program alone rounds."""
     value, dtype = rounding.value, rounding.dtype
-    what, kept = _described(comparison, rounding), _widest(comparison, rounding)
+    what, kept = _described(comparison, rounding, sizes), _widest(comparison, rounding)
     who, other = ("JAX", "torch") if rounding.in_jax else ("torch", "JAX")
     text = f"{who} rounds {what} to {dtype}, and {other} keeps it in {kept}"
     if rounding.inside:
@@ -122,11 +134,14 @@ def _widest(comparison: Comparison, rounding: Rounding) -> str:
     return max(dtypes, key=lambda name: name not in LOW)
 
 
-def _described(comparison: Comparison, rounding: Rounding) -> str:
-    name = comparison.name(rounding.first)
-    if name == "input":
-        return "an input"
-    return f"the weight {name}" if name else f"the result of torch's {rounding.value.op}"
+def _described(comparison: Comparison, rounding: Rounding, sizes: Sizes) -> str:
+    name, value = comparison.name(rounding.first), rounding.value
+    if name:
+        return "an input" if name == "input" else f"the weight {name}"
+    results = sizes.get((value.module, value.op))
+    # The log-softmax inside a cross-entropy has more elements than the loss.
+    inside = results is not None and round(float(value.print[0])) not in results
+    return f"{'a value inside' if inside else 'the result of'} torch's {value.op}"
 
 
 _MOST = 30  # values whose numbers are read; further ones count as rounded
@@ -234,9 +249,9 @@ def _rows(comparison: Comparison, wrong: Sequence[Rounding]) -> tuple[dict[str, 
     return tuple(rows)
 
 
-def _more_precise(comparison: Comparison, roundings: Sequence[Rounding]) -> str:
+def _more_precise(comparison: Comparison, roundings: Sequence[Rounding], sizes: Sizes) -> str:
     first = roundings[0]
-    what, module = _described(comparison, first), first.value.module or ROOT
+    what, module = _described(comparison, first, sizes), first.value.module or ROOT
     values = "a value" if len(roundings) == 1 else f"{len(roundings)} values"
     return (
         f"JAX is more precise than torch: it keeps {values} in float32 that torch rounds to "

@@ -23,6 +23,9 @@ from jaxgrad.parity.prove.weights.linear import NotLinear, pieces_of
 from jaxgrad.parity.prove.weights.map import Piece, Tensors, WeightMap
 
 
+_MOST_LISTED = 8  # leaves, and parameters
+
+
 def weight_map(
     side: TorchSide,
     fn: Any,
@@ -190,19 +193,28 @@ def _unmapped(
 ) -> str:
     """Explain which leaves and which of torch's parameters have no counterpart."""
     lines = []
-    for path in extra[:8]:
+    for path in extra[:_MOST_LISTED]:
         leaf = mapped.leaves[mapped.paths.index(path)]
         near = max(missing, key=lambda n: likeness(n, path), default=None)
         hint = ""
         if near is not None and math.prod(mapped.shapes[near]) == leaf.size:
             hint = f"; torch's {near!r} has the same size but different values"
         lines.append(f"  JAX leaf {path!r} {list(leaf.shape)} holds no torch tensor{hint}")
+    lines += _rest(extra, "JAX leaves hold no torch tensor")
     lines += [
-        f"  torch's {name!r} {list(mapped.shapes[name])} is in no JAX leaf" for name in trained[:8]
+        f"  torch's {name!r} {list(mapped.shapes[name])} is in no JAX leaf"
+        for name in trained[:_MOST_LISTED]
     ]
+    lines += _rest(trained, "of torch's parameters are in no JAX leaf")
     return (
         "the torch weights could not be matched with the JAX leaves:\n"
         + "\n".join(lines)
         + "\nLoad the same checkpoint into both models, or pass weights= (a converter, or a dict "
         "from torch names to paths)"
     )
+
+
+def _rest(names: Sequence[str], text: str) -> list[str]:
+    """Return the line that counts the names that are not listed."""
+    count = len(names) - _MOST_LISTED
+    return [f"  and {count} more {text}"] if count > 0 else []

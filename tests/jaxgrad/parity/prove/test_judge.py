@@ -257,3 +257,17 @@ def test_a_gradient_of_one_framework_is_compared_with_zeros(missing):
 def test_a_tiny_gradient_of_one_framework_is_zero():
     """Rounding relative to the gradients of the whole tree is no gradient."""
     assert one_sided("input 0", None, np.array([1e-15]), [], 1.0).verdict == "zero"
+
+
+@pytest.mark.parametrize(
+    ("torch", "jax", "text"),
+    [
+        ([4.0, 2.0], [4.0, 1.0], "is off by 0.25 (relative to its scale)"),
+        ([1.0, 2.0], [np.nan, 2.0], "has elements that are not finite in JAX alone"),
+        ([1.0, np.inf], [1.0, 2.0], "has elements that are not finite in torch alone"),
+        ([1.0, np.inf], [1.0, -np.inf], "has other elements that are not finite in JAX than in t"),
+    ],
+)
+def test_a_difference_is_a_size_or_the_program_that_is_not_finite(torch, jax, text):
+    """No text says that something is off by infinity."""
+    assert judge("x", np.array(torch), np.array(jax)).off.startswith(text)

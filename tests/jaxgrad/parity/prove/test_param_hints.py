@@ -144,8 +144,8 @@ def test_a_missing_parameter_is_described(module: nn.Module):
     del params["2.bias"]
 
     assert (
-        "'2.bias'. torch's parameter has the shape (2,): add it to params. The paths are '0.bias'"
-        in error(module, net, params)
+        "'2.bias'. torch's tensor of this name has the shape (2,): add it to params. "
+        "The paths are '0.bias'" in error(module, net, params)
     )
 
 

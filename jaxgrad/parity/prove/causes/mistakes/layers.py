@@ -262,8 +262,7 @@ def attention(call: TorchCall) -> Mistakes:
     if masked:
         yield call.called(Missing("the attention mask"), q, k, v, **bare)
     if not given.get("is_causal"):
-        text = Told("there is a causal mask", "a causal mask is missing, JAX has one")
-        yield call.called(text, q, k, v, **bare, is_causal=True)
+        yield call.called(_only_causal(given, q, k), q, k, v, **bare, is_causal=True)
     for text, mask in _masks(given, q, k, call.numbers) if masked else ():
         yield call.called(text, q, k, v, **bare, attn_mask=mask)
     orders = {"q and k": (k, q, v), "k and v": (q, v, k), "q and v": (v, k, q)}
@@ -297,8 +296,12 @@ def _masks(
     given: dict[str, Any], q: Tensor, k: Tensor, numbers: Sequence[float]
 ) -> Iterator[tuple[Difference, Tensor]]:
     """Yield wrong masks for a call that has one."""
-    bias = _bias(given, q, k)
-    seen = torch.isfinite(bias) & (bias > -1e4)
+    seen = _seen(_bias(given, q, k))
+    for_all = seen.any(-2, keepdim=True).expand_as(seen)  # a padding mask hides a key from all
+    if not torch.equal(for_all, seen) and not bool(for_all.all()):
+        causal = torch.equal(for_all.tril(), seen)
+        part = "the causal part of the mask" if causal else "what the mask hides from some queries"
+        yield Missing(part), for_all
     yield Mutual("the mask is inverted"), ~seen
     more, fewer = (f"the mask lets each query see one key {x}" for x in ("more", "fewer"))
     yield Told(more, fewer), seen | seen.roll(1, -1).tril(1)
@@ -313,6 +316,24 @@ def _masks(
     for weak in (x for x in numbers if x < 0):
         text = Setting("masked scores", f"{weak:g}", verb="are lowered by")
         yield text, torch.where(seen, 0.0, weak).to(q.dtype)
+
+
+def _only_causal(given: dict[str, Any], q: Tensor, k: Tensor) -> Difference:
+    """Return the difference between a call and JAX's if JAX hides later keys and nothing else."""
+    if given.get("attn_mask") is None:
+        return Told("there is a causal mask", "a causal mask is missing, JAX has one")
+    seen = _seen(_bias(given, q, k))
+    if seen.shape[-2] == q.shape[-2] and torch.equal(seen.tril(), seen):
+        return Told(
+            "the mask is only causal, torch's hides further keys",
+            "the mask hides further keys, JAX's is only causal",
+        )
+    return Setting("the mask", "a causal one", "another one")
+
+
+def _seen(bias: Tensor) -> Tensor:
+    """Return which keys each query sees through a mask that is added to the scores."""
+    return torch.isfinite(bias) & (bias > -1e4)
 
 
 def _bias(given: dict[str, Any], q: Tensor, k: Tensor) -> Tensor:

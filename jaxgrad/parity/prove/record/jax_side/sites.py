@@ -96,14 +96,20 @@ def _in_while(program: JaxProgram, path: Path) -> bool:
 def matched(program: JaxProgram, listed: Sequence[Site], noise: Sequence[Noise]) -> Injection:
     """Match torch's numbers with sites in program order; as many as possible, the first ones first.
 
-    A site inside a scan is matched only as a whole. A site that draws more or fewer numbers along
-    some axes is matched if there is no site of the same size.
+    Of several sites of the same size, one of the same shape is preferred. A site inside a scan is
+    matched only as a whole. A site that draws more or fewer numbers along some axes is matched if
+    there is no site of the same size.
     """
     calls = sorted(_calls(program, listed), key=lambda call: call[0])
-    equal = len(noise) + 1  # is worth more than all shared numbers together
+    more = len(noise) + 1  # than there are numbers: what is worth more than all of the rest
     fits = [
-        [equal if _fits(x, site) else int(_shares(x, site)) for _, site, _ in calls] for x in noise
-    ]
+        [
+            more * (more + (x.drawn.shape == site.shape)) if _fits(x, site)
+            else int(_shares(x, site))
+            for _, site, _ in calls
+        ]
+        for x in noise
+    ]  # fmt: skip
     best = np.zeros((len(noise) + 1, len(calls) + 1), int)
     for i in reversed(range(len(noise))):
         for k in reversed(range(len(calls))):

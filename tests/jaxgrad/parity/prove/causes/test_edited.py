@@ -49,9 +49,13 @@ def port(p, x, eps=1e-6):
 @pytest.fixture
 def ports(tmp_path: pathlib.Path) -> ModuleType:
     """A module of ports in a file of its own."""
-    path = tmp_path / "ports.py"
-    path.write_text(SOURCE)
-    spec = importlib.util.spec_from_file_location("ports", path)
+    return in_file(tmp_path / "ports.py", SOURCE)
+
+
+def in_file(path: pathlib.Path, source: str) -> ModuleType:
+    """Write a module of ports to a file and import it."""
+    path.write_text(source)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -273,12 +277,7 @@ def port(p, x):
     y = (h - mean) / jnp.sqrt(var + 1e-5) * p["1.weight"] + p["1.bias"]
     return jnp.sin(y)
 """
-    path = tmp_path / "stops.py"
-    path.write_text(source)
-    spec = importlib.util.spec_from_file_location("stops", path)
-    assert spec is not None and spec.loader is not None
-    ports = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(ports)
+    ports = in_file(tmp_path / "stops.py", source)
     torch.manual_seed(0)
 
     class Net(nn.Sequential):
@@ -291,3 +290,38 @@ def port(p, x):
     assert not finding.edit.complete
     text = "suggested change in stops.py:7, after which another difference remains\n"
     assert text in str(finding)
+
+
+class Positions(nn.Module):
+    """Embedded tokens and a position, with a second loss of their size."""
+
+    def __init__(self):
+        super().__init__()
+        self.emb, self.pos = nn.Embedding(5, 4), nn.Parameter(torch.randn(4))
+
+    def forward(self, ids):
+        z = self.emb(ids) + self.pos
+        return z.tanh().sum() + (torch.logsumexp(z, -1) ** 2).mean()
+
+
+@pytest.mark.parametrize("dropped", [False, True], ids=["two stops", "one stop"])
+def test_an_edit_is_proved_on_the_gradients_of_parameters_alone(tmp_path, dropped):
+    """If all inputs are integers, torch's gradients are computed again to prove the edit."""
+    second = "s" if dropped else "stop_gradient(s)"
+    source = f"""
+import jax
+import jax.numpy as jnp
+from jax.lax import stop_gradient
+
+def port(p, ids):
+    z = p["emb.weight"][ids] + stop_gradient(p["pos"])
+    s = jax.nn.logsumexp(z, -1)
+    return jnp.tanh(z).sum() + ({second} * s).mean()
+"""
+    ports = in_file(tmp_path / "positions.py", source)
+    torch.manual_seed(0)
+    module = Positions()
+    finding = prove(module, ports.port, arrays(module), (np.array([0, 1, 2, 3, 1]),)).first
+    assert finding is not None and finding.edit is not None, finding
+    assert finding.edit.new.strip() == 'z = p["emb.weight"][ids] + p["pos"]'
+    assert finding.edit.complete == dropped

@@ -300,6 +300,33 @@ def test_a_value_that_is_rounded_one_operation_too_early_fails(seed):
     ]
 
 
+def test_a_value_inside_of_a_call_is_no_result_of_it():
+    """The log-softmax inside a cross-entropy is rounded, and not the loss."""
+
+    class Loss(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.head = nn.Linear(3, 4)
+
+        def forward(self, x, y):
+            return nn.functional.cross_entropy(self.head(x), y)
+
+    def port(p: Any, x: Any, y: Any) -> Any:
+        logits = x @ p["head.weight"].T + p["head.bias"]
+        logs = jax.nn.log_softmax(logits.astype(BF16), -1).astype(logits.dtype)
+        return -jnp.take_along_axis(logs, y[:, None], 1).mean()
+
+    torch.manual_seed(0)
+    module = Loss()
+    x = (draw(4, 3).astype(F32), jnp.arange(4))
+    texts = [f.text for f in prove(module, port, arrays(module), x).surfaces["precision"].findings]
+    assert (
+        "JAX rounds a value inside torch's cross_entropy to bfloat16, and torch keeps it in "
+        in ("".join(texts))
+    )
+    assert "the result of torch's cross_entropy" not in "".join(texts)
+
+
 class Dropping(nn.Module):
     """A softmax in float32 of bfloat16 scores, after a dropout."""
 

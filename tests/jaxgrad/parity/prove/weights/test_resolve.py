@@ -164,6 +164,8 @@ def test_at_most_eight_of_each_are_listed():
     leaves = [line for line in lines if line.startswith("  JAX leaf")]
     tensors = [line for line in lines if line.startswith("  torch's") and "in no JAX leaf" in line]
     assert len(leaves) == len(tensors) == 8
+    assert "  and 1 more JAX leaves hold no torch tensor" in lines
+    assert any(x.endswith(" more of torch's parameters are in no JAX leaf") for x in lines)
     assert not any("mean" in line for line in tensors)
 
 

@@ -431,8 +431,41 @@ def test_a_mask_may_be_given_in_several_ways(kind):
         layers.attention, functional.scaled_dot_product_attention, Q, K, V, mask, numbers=WEAK
     )
 
-    assert texts(calls)[3:5] == ["the attention mask is missing", "there is a causal mask"]
+    assert texts(calls)[3:5] == [
+        "the attention mask is missing",
+        "the mask is only causal, torch's hides further keys",
+    ]
     check(calls[5:13], masks(CAUSAL))
+
+
+OTHER_MASKS = ("inverted", "shifted by one key", "transposed")
+PADDING = torch.ones(1, 1, 1, 5, dtype=torch.bool)
+PADDING[..., 3] = False
+
+
+@pytest.mark.parametrize(
+    ("mask", "named"),
+    [
+        (PADDING & CAUSAL, {
+            "the mask is only causal, torch's hides further keys": CAUSAL,
+            "the causal part of the mask is missing": PADDING,
+        }),
+        (PADDING & CAUSAL.flip(-1), {
+            "the mask is a causal one, torch uses another one": CAUSAL,
+            "what the mask hides from some queries is missing": PADDING,
+        }),
+        (PADDING, {"the mask is a causal one, torch uses another one": CAUSAL}),
+    ],
+    ids=["padding and causal", "padding and another", "padding"],
+)  # fmt: skip
+def test_a_part_of_the_mask_is_named(mask, named):
+    """A mask of padding and of order has two parts, of which a port may have one alone."""
+    given = mask.expand(1, 1, 5, 5)
+    calls = tried(layers.attention, functional.scaled_dot_product_attention, Q, K, V, given)
+    parts = [x for x in calls if x.mistake.startswith(("the mask is", "the causal", "what the"))]
+    parts = [x for x in parts if x.mistake.partition(" is ")[2] not in OTHER_MASKS]
+    assert texts(parts) == list(named)
+    check(parts, {text: attend(mask=seen) for text, seen in named.items()})
 
 
 def test_scores_that_are_lowered_little_are_not_masked():

@@ -66,6 +66,20 @@ def test_numbers_are_matched_in_program_order():
     assert not matched(program, found, noises((2, 3), kind="normal")).sites
 
 
+def test_numbers_of_the_same_shape_are_preferred():
+    """Of two masks of one size, the one with torch's shape gets torch's numbers."""
+
+    def fn(p: Any, x: Any) -> Any:
+        first, second = jax.random.split(jax.random.key(0))
+        x = x.reshape(3, 2) * jax.random.bernoulli(first, 0.5, (3, 2))
+        return x.reshape(2, 3) * jax.random.bernoulli(second, 0.5, (2, 3))
+
+    program, found = listed(fn)
+    injection = matched(program, found, noises((5, 5), (2, 3)))
+    assert [site.shape for site in injection.sites] == [(2, 3)]
+    assert injection.unused == (0,) and len(injection.extra) == 1
+
+
 def test_fewer_numbers_along_an_axis_are_shared():
     """A site of torch's size is preferred; without one, a site that shares numbers is taken."""
     program, found = listed(lambda p, x: x * jax.random.bernoulli(KEY, 0.3, (2, 1)))
