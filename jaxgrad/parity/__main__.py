@@ -1,9 +1,10 @@
-"""Prove ports from the command line.
+"""Prove, write and lint ports from the command line.
 
     python -m jaxgrad.parity pair.py::name      prove the arguments that name() returns
     python -m jaxgrad.parity pair.py            prove every function whose name starts with `pair`
     python -m jaxgrad.parity port model.py::make -o my_model.py    write the port of a module
     python -m jaxgrad.parity verify my_model.py                    prove a written port again
+    python -m jaxgrad.parity lint model.py::name    list where torch's gradient differs
 
 Exit status: 0 pass, 1 fail or error, 2 usage, 3 internal error or torch missing, 4 inconclusive,
 130 interrupted (the finished proofs are written). Several proofs exit with the worst status.
@@ -26,6 +27,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from jaxgrad._core.suggestions import near
 from jaxgrad.parity import files, interrupts
+from jaxgrad.parity.lint import command as lint_command
 from jaxgrad.parity.port.command import COMMANDS
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.prove.command import UsageError, load, run
@@ -36,10 +38,7 @@ from jaxgrad.parity.prove.text import passed_and_failed
 OK, FAILED, USAGE, INTERNAL, UNDECIDED, INTERRUPTED = 0, 1, 2, 3, 4, 130
 SLOW = 10  # seconds after which a log gets another line
 STEPS = ("torch", "weights", "trace", "jax forward", "align", "jax backward", "updates")
-_IN_PYTHON = {
-    "prove": "; prove the pairs of a file with: python -m jaxgrad.parity pair.py",
-    "lint": "; call jaxgrad.parity.lint(fn, *args) in Python",
-}
+_NO_COMMAND = {"prove": "; prove the pairs of a file with: python -m jaxgrad.parity pair.py"}
 PORT_STEPS = ("write", *(f"{mode}: {step}" for mode in ("train", "eval") for step in STEPS), "save")
 
 
@@ -47,10 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status."""
     argv = list(sys.argv[1:] if argv is None else argv)
     try:
-        command = bool(argv) and argv[0] in COMMANDS
-        if argv and not command:
-            _refuse_other_commands(argv[0])
-        status = _command(argv[0], argv[1:]) if command else _run(_parser().parse_args(argv))
+        status = _status_of(argv)
         sys.stdout.flush()
         return status
     except UsageError as error:
@@ -70,6 +66,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERNAL
 
 
+def _status_of(argv: list[str]) -> int:
+    """Run the command that the first argument names, or prove pairs, and return the status."""
+    word = argv[0] if argv else ""
+    if word == "lint":
+        return _lint(argv[1:])
+    if word in COMMANDS:
+        return _command(word, argv[1:])
+    if word:
+        _refuse_other_commands(word)
+    return _run(_parser().parse_args(argv))
+
+
 def _refuse_other_commands(word: str) -> None:
     """Refuse a first argument that is neither an option nor a file, if it resembles a command.
 
@@ -78,7 +86,7 @@ def _refuse_other_commands(word: str) -> None:
     """
     if not word.isidentifier() or pathlib.Path(word).exists():
         return
-    remedy = _IN_PYTHON.get(word) or near(word, COMMANDS)
+    remedy = _NO_COMMAND.get(word) or near(word, (*COMMANDS, "lint"))
     if remedy:
         raise UsageError(f"there is no command and no file {word!r}{remedy}")
 
@@ -163,6 +171,18 @@ def _command(name: str, argv: Sequence[str]) -> int:
         for report in reports:
             print(f"{report}\n", flush=True)
     return _status(reports)
+
+
+def _lint(argv: Sequence[str]) -> int:
+    """Lint a function and print the report."""
+    options = lint_command.parser().parse_args(argv)
+    try:
+        report = lint_command.run(options)
+    except lint_command.RaisedError as error:
+        print(error, file=sys.stderr)
+        return FAILED
+    print(report)
+    return FAILED if report.findings else OK
 
 
 def _checked(show: Callable[[str], None], check: Callable[[], None]) -> Callable[[str], None]:

@@ -7,4 +7,5 @@
 | `rules.py`    | a table of the conventions in which torch and JAX differ, with a remedy each  |
 | `places.py`   | masks of the elements at which a convention differs                           |
 | `report.py`   | the report, as text and as JSON                                               |
+| `command.py`  | the command `lint` of `python -m jaxgrad.parity`                              |
 """

@@ -12,13 +12,23 @@ from typing import Any
 import jaxgrad
 from jaxgrad.parity import files
 from jaxgrad.parity.port.proof import verifying
-from jaxgrad.parity.prove.command import UsageError, load
+from jaxgrad.parity.prove.command import UsageError, functions_of, named
 from jaxgrad.parity.prove.report import Report
 
 
 Show = Callable[[str], None]
 _OUTPUT = "the Python file to write; its proof goes beside it, for `verify`, in up to four files"
 _USAGE = "the file of a function that returns the module, as in model.py::make_model"
+_OPTIMIZER = (
+    "a function of the same file from the module, or its list of parameters, to torch's optimizer; "
+    "the port gets a training step"
+)
+_OF_A_STEP = {
+    "loss": "torch's loss of the training step, a function of the outputs and the targets",
+    "targets": "a function that returns the tuple of the example targets",
+    "scheduler": "a function from the optimizer to torch's scheduler",
+    "clip": "the maximum norm for clip_grad_norm_",
+}
 _HOLES = (
     "write a function to be completed by hand for each refused statement; a mode that calls one "
     "is not proved yet, so the exit status is 1"
@@ -51,6 +61,10 @@ def _port_parser() -> argparse.ArgumentParser:
     )
     add("-o", "--output", metavar="FILE", required=True, help=_OUTPUT)
     add("--inputs", metavar="NAME", help="a function of the same file that returns the inputs")
+    add("--optimizer", metavar="NAME", help=_OPTIMIZER)
+    for option in ("loss", "targets", "scheduler"):
+        add(f"--{option}", metavar="NAME", help=_OF_A_STEP[option])
+    add("--clip", type=float, metavar="NORM", help=_OF_A_STEP["clip"])
     add(
         "--style",
         choices=verifying.STYLES,
@@ -67,12 +81,17 @@ def _check_port(options: argparse.Namespace) -> None:
     """Check the arguments of `port` before anything is imported.
 
     Raises:
-        UsageError: No function is named, a file of the port cannot be written, or an edited file
-            would be lost.
+        UsageError: No function is named, a file of the port cannot be written, an edited file
+            would be lost, or an option of the training step comes without `--optimizer`.
     """
     file, _, name = options.target.partition("::")
     if not name:
         raise UsageError(f"name the function that returns the module: {file}::make_model")
+    extra = [option for option in _OF_A_STEP if getattr(options, option) is not None]
+    if extra and options.optimizer is None:
+        raise UsageError(
+            f"--{extra[0]} needs --optimizer NAME, a function that returns torch's optimizer"
+        )
     output = pathlib.Path(options.output)
     if output.exists() and pathlib.Path(file).exists() and output.samefile(file):
         raise UsageError(f"-o {output}: is the file of the module; give another name")
@@ -95,8 +114,11 @@ def _port(options: argparse.Namespace, progress: Show) -> Iterator[Report]:
     output = pathlib.Path(options.output)
     chosen = {"style": options.style, "scan": options.scan, "holes": options.holes}
     try:
-        module, inputs = _built(options.target, options.target.partition("::")[0], options.inputs)
-        ported = jaxgrad.port(module, inputs, **chosen, progress=progress)
+        file = options.target.partition("::")[0]
+        functions = functions_of(file, _USAGE)
+        module, inputs = _built(options.target, functions, options.inputs)
+        step = _training_step(file, functions, options)
+        ported = jaxgrad.port(module, inputs, **step, **chosen, progress=progress)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{output} is not written") from None
     except jaxgrad.parity.PortError as error:
@@ -126,20 +148,34 @@ def _unproved(output: pathlib.Path, source: str) -> pathlib.Path:
     return path
 
 
-def _built(target: str, file: str, inputs: str | None) -> tuple[Any, Any]:
+def _built(
+    target: str, functions: Mapping[str, Callable[..., Any]], inputs: str | None
+) -> tuple[Any, Any]:
     """Return the module and its inputs."""
-    made = load(target, _USAGE)[0].build()
+    file, _, name = target.partition("::")
+    made = named(functions, file, name)()
     if isinstance(made, Mapping):
         made = made.get("module"), made.get("inputs")
     if inputs is not None:
         module = made[0] if isinstance(made, tuple) else made
-        return module, load(f"{file}::{inputs}", _USAGE)[0].build()
+        return module, named(functions, file, inputs)()
     if not isinstance(made, tuple) or len(made) != 2 or made[1] is None:
         raise UsageError(
             f"{target} returns {type(made).__name__}; return (module, inputs), or pass "
             "--inputs NAME, a function that returns the inputs"
         )
     return made[0], made[1]
+
+
+def _training_step(
+    file: str, functions: Mapping[str, Callable[..., Any]], options: argparse.Namespace
+) -> dict[str, Any]:
+    """Return the arguments of `port` for the training step, by name."""
+    names = {key: getattr(options, key) for key in ("optimizer", "loss", "targets", "scheduler")}
+    step = {key: named(functions, file, name) for key, name in names.items() if name is not None}
+    if "targets" in step:
+        step["targets"] = step["targets"]()
+    return step if options.clip is None else {**step, "clip": options.clip}
 
 
 def _verify_parser() -> argparse.ArgumentParser:

@@ -21,7 +21,7 @@ from jaxgrad.parity.prove.record.jax_side.program import JaxProgram
 from jaxgrad.parity.prove.record.sides import PerSide, as_pair
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.text import counted
-from jaxgrad.parity.prove.training import as_training
+from jaxgrad.parity.prove.training import as_training, check_factory, check_transformation
 from jaxgrad.parity.prove.users import ProofError, described, first_line, place_of, running, shown
 from jaxgrad.parity.prove.waivers import as_waivers
 from jaxgrad.parity.prove.wording import REFERENCES
@@ -38,7 +38,10 @@ def check_arguments(request: Request) -> None:
                 f"{name}= needs a pair of functions (torch_{noun}, jax_{noun}), got {shown(pair)}"
             )
     if request.optimizer is not None:
-        as_training(request.optimizer)
+        training = as_training(request.optimizer)
+        if training.torch is not None:  # a dump needs no factory
+            check_factory(training.torch)
+        check_transformation(training.optax)
     as_waivers(request.accept)
     if request.weights is not None and not (
         callable(request.weights) or isinstance(request.weights, Mapping)

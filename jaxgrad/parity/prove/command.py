@@ -40,25 +40,46 @@ def load(target: str, usage: str = "pair.py or pair.py::name") -> list[PortPair]
         usage: What the error about a missing file advises to pass.
     """
     file, _, name = target.partition("::")
-    path = pathlib.Path(file)
-    if not path.is_file():
-        raise UsageError(f"the file {file!r} does not exist; pass {usage}")
-    functions = {
-        key: value
-        for key, value in vars(_imported(path)).items()
-        if callable(value) and not inspect.isclass(value) and not key.startswith("_")
-    }
+    functions = functions_of(file, usage)
     pairs = [key for key in functions if key.startswith(PREFIX)]
-    if name and name not in functions:
-        raise UsageError(
-            f"{file} has no function {name!r}; it has {_listed(pairs or list(functions))}"
-        )
-    if not name and not pairs:
+    if name:
+        return [PortPair(f"{pathlib.Path(file).name}::{name}", named(functions, file, name))]
+    if not pairs:
         raise UsageError(
             f"{file} has no function whose name starts with {PREFIX!r}; it has "
             f"{_listed(list(functions))}; select one with {file}::{next(iter(functions), 'name')}"
         )
-    return [PortPair(f"{path.name}::{key}", functions[key]) for key in ([name] if name else pairs)]
+    return [PortPair(f"{pathlib.Path(file).name}::{key}", functions[key]) for key in pairs]
+
+
+def functions_of(file: str, usage: str) -> dict[str, Callable[..., Any]]:
+    """Import a file of the user's, and return its functions by name.
+
+    Raises:
+        UsageError: The file does not exist, or raises; `usage` is what to pass instead.
+    """
+    path = pathlib.Path(file)
+    if not path.is_file():
+        raise UsageError(f"the file {file!r} does not exist; pass {usage}")
+    return {
+        key: value
+        for key, value in vars(_imported(path)).items()
+        if callable(value) and not inspect.isclass(value) and not key.startswith("_")
+    }
+
+
+def named(functions: Mapping[str, Callable[..., Any]], file: str, name: str) -> Callable[..., Any]:
+    """Return the function with this name.
+
+    Raises:
+        UsageError: There is none; the message lists the pairs, or else all functions.
+    """
+    if name not in functions:
+        pairs = [key for key in functions if key.startswith(PREFIX)]
+        raise UsageError(
+            f"{file} has no function {name!r}; it has {_listed(pairs or list(functions))}"
+        )
+    return functions[name]
 
 
 def run(

@@ -188,6 +188,10 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
     with clock("torch"):
         side = open_torch_side(request)
     with contextlib.closing(side):
+        if request.optimizer is not None and side.module is not None:
+            from jaxgrad.parity.prove.record.torch_side.loop import build_optimizer
+
+            build_optimizer(as_training(request.optimizer).torch, side.module)  # a check, early
         evidence = gather(request, clock, side)
         evidence.waivers.check("structure", evidence.torch_side.state)
         evidence.waivers.check("gradients", evidence.torch_gradients(evidence.runs[0]))

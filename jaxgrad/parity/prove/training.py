@@ -93,6 +93,40 @@ class Training:
         return hasattr(self.optax, "step")  # which only jaxgrad's transformations have
 
 
+def check_factory(factory: Any) -> None:
+    """Check that the torch factory of `optimizer=` is a function.
+
+    Raises:
+        ProofError: It is missing or something else; or the pair is in the wrong order.
+    """
+    if factory is None:
+        raise ProofError("optimizer=: the torch factory is missing: pass (torch_factory, tx)")
+    if _is_transformation(factory):
+        raise ProofError(
+            "optimizer=: the pair is in the wrong order: pass torch's factory first, "
+            "(torch_factory, optax transformation)"
+        )
+    if not callable(factory):
+        raise ProofError(
+            f"optimizer=: the torch factory is {type(factory).__name__}, which is not callable; "
+            "pass a function of the parameters, e.g. lambda p: torch.optim.SGD(p, lr=0.1)"
+        )
+
+
+def check_transformation(tx: Any) -> None:
+    """Check that the port's part of `optimizer=` is an optax transformation.
+
+    Raises:
+        ProofError: It has no `init` or no `update`.
+    """
+    if not _is_transformation(tx):
+        raise ProofError(f"optimizer=: {type(tx).__name__} is not an optax transformation")
+
+
+def _is_transformation(tx: Any) -> bool:
+    return hasattr(tx, "init") and hasattr(tx, "update")
+
+
 _PAIR = (
     "optimizer= needs a pair (torch_factory, optax transformation), as in "
     "optimizer=(lambda params: torch.optim.Adam(params, 1e-3), optax.adam(1e-3)), got {}"

@@ -96,6 +96,14 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def returned(value: Any) -> str:
+    """Describe what a function returned: `an array of shape (4, 5)`, or the name of a type."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"an array of shape {tuple(value.shape)}" if value.shape else "a scalar array"
+    length = f" of length {len(value)}" if isinstance(value, tuple | list) else ""
+    return f"{type_of(value)}{length}"
+
+
 def kind_of(value: Any) -> str:
     """Return the type of a value, or which class it is: `the class Linear`."""
     return f"the class {value.__name__}" if isinstance(value, type) else type(value).__name__

@@ -279,10 +279,7 @@ def test_a_full_disk_costs_no_other_file(proofs, tmp_path, capsys, monkeypatch):
     [
         (["prot", "x"], "there is no command and no file 'prot'; did you mean 'port'?"),
         (["verfy", "x.py"], "there is no command and no file 'verfy'; did you mean 'verify'?"),
-        (
-            ["lint", "--help"],
-            "there is no command and no file 'lint'; call jaxgrad.parity.lint(fn, *args) in Python",
-        ),
+        (["lnt", "x.py"], "there is no command and no file 'lnt'; did you mean 'lint'?"),
         (
             ["prove", "--help"],
             "there is no command and no file 'prove'; prove the pairs of a file with: "

@@ -27,6 +27,18 @@ def make_inputs():
 def alone():
     return make_model()[0]
 
+def make_optimizer(params):
+    return torch.optim.AdamW(params, lr=0.1)
+
+def mean_square(y, target):
+    return ((y - target) ** 2).mean()
+
+def make_targets():
+    return (np.zeros((4, 2), np.float32),)
+
+def make_scheduler(optimizer):
+    return torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.5)
+
 class Refused(nn.Module):
     def forward(self, x):
         return x * x.max().item()
@@ -77,6 +89,38 @@ def test_the_style_is_an_option(model, tmp_path, capsys):
     assert main(arguments) == 0
     assert "ported.py: Linear(), " in capsys.readouterr().out
     assert "class Linear(nnx.Module):" in target.read_text()
+
+
+def test_a_training_step_is_written_for_an_optimizer(model, tmp_path, capsys):
+    """The options name functions of the file, and the step is proved and verified like the port."""
+    target = tmp_path / "ported.py"
+    names = {"optimizer": "make_optimizer", "loss": "mean_square", "targets": "make_targets"}
+    names |= {"scheduler": "make_scheduler", "clip": "1.0"}
+    options = [text for key, name in names.items() for text in (f"--{key}", name)]
+
+    assert main(["port", f"{model}::make_model", "-o", str(target), *options]) == 0
+    assert capsys.readouterr().out.endswith("2 passed, 0 failed\n")
+    source = target.read_text()
+    assert "def train_step(params, opt_state, x, target):" in source
+    assert "jaxgrad.clip_grad_norm(grads, 1.0)" in source and "exponential_lr(0.1" in source
+    assert main(["verify", str(target)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--loss", "mean_square"], "--loss needs --optimizer NAME, a function that returns "),
+        (["--clip", "1"], "--clip needs --optimizer NAME"),
+        (["--optimizer", "absent"], "mymodel.py has no function 'absent'"),
+        (["--optimizer", "make_optimizer", "--targets", "none"], "has no function 'none'"),
+    ],
+)
+def test_a_wrong_option_of_the_training_step_is_a_usage_error(
+    model, tmp_path, capsys, options, words
+):
+    """The options of a step need an optimizer, and their functions are in the module's file."""
+    assert main(["port", f"{model}::make_model", "-o", str(tmp_path / "out.py"), *options]) == 2
+    assert words in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 
 from jaxgrad.parity import ProofError
@@ -118,6 +119,9 @@ def same(x: object) -> object:
     return x
 
 
+SGD = optax.sgd(0.1)
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -127,6 +131,9 @@ def same(x: object) -> object:
         ({"loss": (same, 3)}, "loss= needs a pair"),
         ({"loss": {same, None}}, "loss= needs a pair"),
         ({"optimizer": 3}, "optimizer= needs a pair"),
+        ({"optimizer": (3, SGD)}, "optimizer=: the torch factory is int, which is not callable"),
+        ({"optimizer": (SGD, same)}, "optimizer=: the pair is in the wrong order"),
+        ({"optimizer": (same, 4)}, "optimizer=: int is not an optax transformation"),
         ({"accept": 3}, "accept= needs a dict of dicts"),
         ({"weights": 3}, "weights= needs a converter state_dict -> params, or a dict"),
         ({"has_state": 1}, "has_state= needs True or False, got 1"),
@@ -137,7 +144,7 @@ def same(x: object) -> object:
         ({"steps": -1}, "steps= needs a positive integer, got -1"),
         ({"steps": True}, "steps= needs a positive integer, got True"),
         (
-            {"optimizer": (same, same), "steps": 0},
+            {"optimizer": (same, SGD), "steps": 0},
             "steps=0 compares no step of optimizer=: pass steps=1 or more, or leave optimizer= out",
         ),
         ({"steps": 2}, r"steps=2 needs optimizer=\(torch_factory, optax transformation\)"),
@@ -157,9 +164,9 @@ def test_a_wrong_argument_is_named(options, words):
         {"outputs": (None, same), "loss": [same, same]},
         {"weights": same, "has_state": True},
         {"weights": {"w": "kernel"}, "seed": np.int64(3)},
-        {"optimizer": (same, same), "steps": 2},
-        {"optimizer": (same, same), "steps": np.int64(1)},
-        {"optimizer": (same, same)},
+        {"optimizer": (same, SGD), "steps": 2},
+        {"optimizer": (same, SGD), "steps": np.int64(1)},
+        {"optimizer": (same, SGD)},
         {"steps": 0},
     ],
     ids=["none", "functions", "converter", "dict", "steps", "integer", "one step", "no steps"],

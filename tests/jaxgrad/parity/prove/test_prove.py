@@ -170,6 +170,10 @@ BAD = {
         lambda g: dict(optimizer=(lambda p: 3, optax.sgd(1.0))),
         "returned int",
     ),
+    "an optimizer in the wrong order": (
+        lambda g: dict(optimizer=(optax.sgd(1.0), lambda p: torch.optim.SGD(p, 1.0))),
+        "optimizer=: the pair is in the wrong order: pass torch's factory first",
+    ),
     "a number instead of a transformation": (
         lambda g: dict(optimizer=(lambda p: torch.optim.SGD(p, 1.0), 4)),
         "int is not an optax transformation",
@@ -278,7 +282,7 @@ BAD = {
     ),
     "a JAX loss that returns a pair": (
         lambda g: dict(loss=(lambda y: y.sum(), lambda y: (y.sum(), y))),
-        "loss=: the JAX loss returned tuple; it must return one number",
+        "loss=: the JAX loss returned a tuple of length 2; it must return one number",
     ),
     "a JAX loss that raises": (
         lambda g: dict(loss=(lambda y: y.sum(), broken)),
@@ -315,7 +319,8 @@ BAD = {
     ),
     "no pair for has_state": (
         lambda g: dict(has_state=True),
-        "has_state=True needs fn to return (outputs, new_state), but it returned",
+        "has_state=True needs fn to return (outputs, new_state), but it returned an array of shape "
+        "(5, 2): return the new state too, or leave out has_state",
     ),
     "text for has_state": (lambda g: dict(has_state="no"), "has_state= needs True or False"),
     "a progress that raises": (lambda g: dict(progress=broken), "progress= raised OSError at"),
@@ -338,6 +343,22 @@ def test_unusable_arguments_give_a_clear_error(arguments, name):
     assert report.verdict == "error"
     assert words in report.text
     assert report.first is None and "Traceback" not in str(report)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a factory that is a number",
+        "a factory of numbers",
+        "a number instead of a transformation",
+        "an optimizer in the wrong order",
+    ],
+)
+def test_an_unusable_optimizer_is_reported_before_the_models_run(arguments, name):
+    """The error of a factory or a transformation does not wait for the proof of the forward."""
+    report = proved(arguments, **BAD[name][0](arguments))
+
+    assert not set(report.seconds) & {"trace", "jax forward", "updates"}
 
 
 SCALARS = (

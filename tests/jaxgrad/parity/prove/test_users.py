@@ -3,6 +3,9 @@
 import re
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from jaxgrad.parity import ProofError
@@ -19,6 +22,21 @@ def test_the_users_line_is_named():
     words = r"outputs=: pick raised ZeroDivisionError at .*test_users.py:\d+: division by zero. Try"
     with pytest.raises(ProofError, match=words), users.running("outputs=: pick", "Try another"):
         divide()
+
+
+def test_a_returned_value_is_described():
+    """An array has its shape even while JAX traces it; other values have the name of their type."""
+    described: list[str] = []
+
+    def fn(x: jax.Array) -> jax.Array:
+        described.append(users.returned(x))
+        return x
+
+    jax.make_jaxpr(fn)(jnp.ones((4, 5)))
+    assert described == [users.returned(np.ones((4, 5)))] == ["an array of shape (4, 5)"]
+    assert users.returned(jnp.ones(())) == "a scalar array"
+    assert users.returned((1, 2, 3)) == "a tuple of length 3"
+    assert users.returned({}) == "a dict" and users.returned(None) == "None"
 
 
 def test_errors_that_are_explained_pass_through():

@@ -14,7 +14,7 @@ from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.prove.record.jax_side import lifting
 from jaxgrad.parity.prove.record.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.record.jax_side.program import flat, literals
-from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.training import Training, check_transformation
 from jaxgrad.parity.prove.users import ProofError, running
 from jaxgrad.parity.prove.weights.likeness import leaves_of
 from jaxgrad.parity.ulp import scale_of
@@ -36,8 +36,7 @@ class Loop:
         lifted: bool = True,  # to float64
     ) -> None:
         tx = training.optax
-        if not hasattr(tx, "init") or not hasattr(tx, "update"):
-            raise ProofError(f"optimizer=: {type(tx).__name__} is not an optax transformation")
+        check_transformation(tx)
         self.port, self.accumulate = port, training.accumulate
         self._gives_none = training.gives_none
         self.params = [jnp.asarray(x) for x in port.weights.to_jax(draw.state)]

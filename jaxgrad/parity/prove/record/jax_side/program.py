@@ -23,7 +23,7 @@ from jaxgrad.parity.interop import cast
 from jaxgrad.parity.prove.record.adapters import Held
 from jaxgrad.parity.prove.record.jax_side import lifting
 from jaxgrad.parity.prove.record.jax_side.layouts import SAME, Layout
-from jaxgrad.parity.prove.users import ProofError, running
+from jaxgrad.parity.prove.users import ProofError, returned, running
 
 
 CUSTOM = ("custom_jvp_call", "custom_vjp_call")
@@ -155,10 +155,9 @@ def _with_state(out: Any, has_state: bool) -> tuple[Any, Any]:
     if not has_state:
         return out, None
     if not is_pair:
-        of_length = f" of length {len(out)}" if isinstance(out, tuple | list) else ""
         raise ProofError(
             "has_state=True needs fn to return (outputs, new_state), but it returned "
-            f"{type(out).__name__}{of_length}"
+            f"{returned(out)}: return the new state too, or leave out has_state"
         )
     return pair[0], pair[1]
 
@@ -167,10 +166,7 @@ def _one_number(loss: Any) -> Any:
     """Check that a loss is one number."""
     if _is_numeric(loss) and np.size(loss) == 1:
         return loss
-    shape = f" of shape {np.shape(loss)}" if _is_numeric(loss) else ""
-    raise ProofError(
-        f"loss=: the JAX loss returned {type(loss).__name__}{shape}; it must return one number"
-    )
+    raise ProofError(f"loss=: the JAX loss returned {returned(loss)}; it must return one number")
 
 
 def _is_numeric(x: Any) -> bool:

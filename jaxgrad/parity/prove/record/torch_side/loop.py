@@ -16,7 +16,7 @@ from torch.optim import swa_utils
 
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.record.torch_side.side import State
-from jaxgrad.parity.prove.training import Training
+from jaxgrad.parity.prove.training import Training, check_factory
 from jaxgrad.parity.prove.users import ProofError, described, running
 
 
@@ -205,15 +205,13 @@ def length(scheduler: Any) -> int | None:
     return largest(["total_steps", "T_max"])
 
 
-def build_optimizer(factory: Callable[..., Any] | None, module: nn.Module) -> Any:
-    """Build the user's optimizer over the parameters of a module."""
-    if factory is None:
-        raise ProofError("optimizer=: the torch factory is missing: pass (torch_factory, tx)")
-    if not callable(factory):
-        raise ProofError(
-            f"optimizer=: the torch factory is {type(factory).__name__}, which is not callable; "
-            "pass a function of the parameters, e.g. lambda p: torch.optim.SGD(p, lr=0.1)"
-        )
+def build_optimizer(factory: Any, module: nn.Module) -> Any:
+    """Build the user's optimizer over the parameters of a module.
+
+    Raises:
+        ProofError: The factory is not a function, raises, or returns something else.
+    """
+    check_factory(factory)
     try:
         optimizer = factory(list(module.parameters()))
     except Exception as error:
