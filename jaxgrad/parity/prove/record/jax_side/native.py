@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import gc
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -170,12 +171,17 @@ def retraced(program: JaxProgram, torch_working: str) -> JaxProgram:
 
 
 def _traced(fun: Any, leaves: Sequence[Any]) -> Any:
-    """Trace a function, again without JAX's memory of the int64 version of captured arrays."""
-    with contextlib.suppress(TypeError):
+    """Trace a function, again without JAX's memory of the int64 version of captured arrays.
+
+    Where that version does no harm, JAX only warns that it becomes int32.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Explicitly requested dtype int64", UserWarning)
+        with contextlib.suppress(TypeError):
+            return jax.make_jaxpr(fun)(*leaves)
+        jax.clear_caches()
+        gc.collect()
         return jax.make_jaxpr(fun)(*leaves)
-    jax.clear_caches()
-    gc.collect()
-    return jax.make_jaxpr(fun)(*leaves)
 
 
 def _narrow(dtype: Any, wide: bool) -> Any:

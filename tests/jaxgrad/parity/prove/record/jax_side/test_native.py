@@ -1,11 +1,13 @@
 """A port is traced once more in the dtypes of its own params."""
 
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 import torch
 from torch import Tensor, nn
@@ -54,6 +56,26 @@ def test_a_captured_integer_table_does_not_hide_the_precision():
     )
     assert prove(module, low, arrays(module), (draw(2, 2),)).surfaces["precision"].verdict == "fail"
     assert rows.dtype == np.int64
+
+
+def test_captured_integer_labels_raise_no_warning():
+    """A loss of captured int64 labels is retraced without a warning that they become int32."""
+    module, labels = nn.Linear(3, 4), np.array([0, 3])
+
+    def torch_loss(logits: Tensor) -> Tensor:
+        return nn.functional.cross_entropy(logits, torch.tensor(labels))
+
+    def loss(logits: Any) -> Any:
+        return optax.softmax_cross_entropy(logits, jax.nn.one_hot(labels, 4)).mean()
+
+    def port(p: Any, x: Any) -> Any:
+        return x @ p["weight"].T + p["bias"]
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        report = prove(module, port, arrays(module), (draw(2, 3),), loss=(torch_loss, loss))
+    assert report.verdict == "pass", report
+    assert [str(warning.message) for warning in caught] == []
 
 
 def traced(fun: Any, params: Any, *inputs: Any) -> JaxProgram:
