@@ -92,8 +92,8 @@ class Clock:
     def may_search(self, what: str = "", seconds: float = 0.0) -> bool:
         """Report what a search tries next, and return whether it may go on.
 
-        All searches together may use as much CPU time as the rest of the proof did so far, or
-        `LEAST` seconds if that is longer.
+        All searches together may use as much CPU time as the rest of the proof did so far, `LEAST`
+        seconds, or half of the time limit, whichever is longest.
 
         Args:
             what: What is tried next.
@@ -101,7 +101,7 @@ class Clock:
         """
         self.check()
         self._count()
-        if self._searched + seconds > max(LEAST, self._proved):
+        if self._searched + seconds > max(LEAST, self._proved, (self.limit or 0.0) / 2):
             self.stopped = self._searched
             return False
         if what:
@@ -114,7 +114,8 @@ class Clock:
             return ()
         return (
             f"the search for causes was stopped after {self.stopped:.0f} s of CPU time: it may "
-            f"use as much CPU time as the rest of the proof, or {LEAST:.0f} s if that is longer",
+            f"use as much CPU time as the rest of the proof, {LEAST:.0f} s, or half of "
+            "time_limit=, whichever is longest",
         )
 
 

@@ -86,8 +86,19 @@ def test_searches_may_compute_as_long_as_the_rest_of_the_proof(hands, before, al
     (note,) = clock.notes()
     assert note == (
         f"the search for causes was stopped after {allowed + 1:.0f} s of CPU time: it may use as "
-        "much CPU time as the rest of the proof, or 5 s if that is longer"
+        "much CPU time as the rest of the proof, 5 s, or half of time_limit=, whichever is longest"
     )
+
+
+def test_a_time_limit_lets_searches_take_half_of_it(hands):
+    """Who allows the proof 100 seconds also waits for its causes."""
+    computed = Hands()
+    clock = Clock(limit=100.0, now=hands, computed=computed)
+    with clock("locate"):
+        computed.time += 50.0
+        assert clock.may_search()
+        computed.time += 1.0
+        assert not clock.may_search()
 
 
 def test_a_search_does_not_begin_a_step_for_which_it_has_no_time_left(hands):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall
+from jaxgrad.parity.prove.causes.mistakes.call import NUMBER, Mistakes, TorchCall
 from jaxgrad.parity.prove.wording import Difference, InJax, Missing, Mutual, Setting, Told
 
 
@@ -265,6 +265,14 @@ def attention(call: TorchCall) -> Mistakes:
         yield call.called(_only_causal(given, q, k), q, k, v, **bare, is_causal=True)
     for text, mask in _masks(given, q, k, call.numbers) if masked else ():
         yield call.called(text, q, k, v, **bare, attn_mask=mask)
+    seen = _seen(_bias(given, q, k))
+    for_all = seen.any(-2, keepdim=True).expand_as(seen)  # a padding mask hides a key from all
+    if not torch.equal(for_all, seen):
+        causal = torch.equal(for_all.tril(), seen)
+        part = "the causal part of the mask" if causal else "what the mask hides from some queries"
+        wrong = call.called(Missing(part), q, k, v, **bare, attn_mask=for_all)
+        # If no key is hidden from all here, the whole mask may be missing.
+        yield wrong._replace(general=NUMBER if bool(for_all.all()) else 0)
     orders = {"q and k": (k, q, v), "k and v": (q, v, k), "q and v": (v, k, q)}
     orders |= {"q, k and v": (k, v, q), "k, v and q": (v, q, k)}
     for names, operands in orders.items():
@@ -297,11 +305,6 @@ def _masks(
 ) -> Iterator[tuple[Difference, Tensor]]:
     """Yield wrong masks for a call that has one."""
     seen = _seen(_bias(given, q, k))
-    for_all = seen.any(-2, keepdim=True).expand_as(seen)  # a padding mask hides a key from all
-    if not torch.equal(for_all, seen) and not bool(for_all.all()):
-        causal = torch.equal(for_all.tril(), seen)
-        part = "the causal part of the mask" if causal else "what the mask hides from some queries"
-        yield Missing(part), for_all
     yield Mutual("the mask is inverted"), ~seen
     more, fewer = (f"the mask lets each query see one key {x}" for x in ("more", "fewer"))
     yield Told(more, fewer), seen | seen.roll(1, -1).tril(1)

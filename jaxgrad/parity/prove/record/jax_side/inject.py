@@ -8,12 +8,20 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from jaxgrad._core.jaxpr import Path, abstract
-from jaxgrad.parity.prove.record.jax_side.flow import Flow, place
+from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES, Flow, place
 from jaxgrad.parity.prove.record.jax_side.keys import Keys
 from jaxgrad.parity.prove.record.jax_side.port import Draw, Port
-from jaxgrad.parity.prove.record.jax_side.program import JaxProgram
-from jaxgrad.parity.prove.record.jax_side.sites import Injection, matched, sites, with_repeats
+from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Spot
+from jaxgrad.parity.prove.record.jax_side.sites import (
+    Injection,
+    Site,
+    matched,
+    sites,
+    with_repeats,
+)
 from jaxgrad.parity.prove.record.noise import KINDS
 from jaxgrad.parity.prove.users import ProofError
 
@@ -22,6 +30,7 @@ if TYPE_CHECKING:
     from jaxgrad.parity.prove.record.torch_side.side import Drawn
 
 _SAME = 1e-9  # the sum of the differences of outputs that agree
+_LOWEST = 1e-6  # a number below every threshold
 _CLEARLY = 2.0  # outputs that are this many times as far from torch's are clearly farther
 _MOST = 3  # source lines that are tried one by one; with more, all or none are reflected
 
@@ -32,8 +41,8 @@ def inject(
     """Give torch's random numbers of a draw to the port's calls of `jax.random`.
 
     A port may keep what is below a threshold or what is above it: the choice with which it has
-    torch's outputs is kept. If no choice gives these, another mistake decides which outputs are
-    nearest, and the choice is kept with which most of torch's values occur in the port.
+    torch's outputs is kept. If no choice gives these, the port has another mistake. The choice is
+    then that of its thresholds, or else that with which most of torch's values occur in the port.
 
     Args:
         port: The port.
@@ -50,13 +59,13 @@ def inject(
         return port, []
     injection = matched(port.program, listed, draw.noise)
     _check(port, injection, draw)
-    best, off = _nearest(port, injection, drawn)
+    best, off = _nearest(port, injection, drawn, flow)
     if off >= _SAME and injection.extra:  # does the port draw numbers twice that torch draws once?
         twice = with_repeats(
             port.program, listed, draw.noise, Keys(port.program, port.leaves(draw))
         )
         if len(twice.extra) < len(injection.extra) and len(twice.unused) <= len(injection.unused):
-            again, off = _nearest(port, twice, drawn)
+            again, off = _nearest(port, twice, drawn, flow)
             best = again if off < _SAME else best
     return port.replacing(injection=best), _notes(port, best, draw, called)
 
@@ -74,7 +83,7 @@ def retraced(port: Port, program: JaxProgram, draw: Draw) -> Port:
     return port.of(program, injection)
 
 
-def _nearest(port: Port, injection: Injection, drawn: Drawn) -> tuple[Injection, float]:
+def _nearest(port: Port, injection: Injection, drawn: Drawn, flow: Flow) -> tuple[Injection, float]:
     """Return the choice with which the port is nearest to torch, and how far its outputs are."""
     tried: list[tuple[Injection, float]] = []
     for lines, swapped in _choices(injection):
@@ -83,6 +92,13 @@ def _nearest(port: Port, injection: Injection, drawn: Drawn) -> tuple[Injection,
         if off < _SAME:
             return choice, off
         tried.append((choice, off))
+    above = _keeping_above(port, injection, drawn.draw, flow)
+    known = [
+        (choice, off)
+        for choice, off in tried
+        if all((line in choice.reflected) == up for line, up in above.items())
+    ]
+    tried = known or tried
     if len(tried) < 2:
         return tried[0] if tried else (injection, math.inf)
 
@@ -93,6 +109,61 @@ def _nearest(port: Port, injection: Injection, drawn: Drawn) -> tuple[Injection,
     best = [pair for pair, n in zip(tried, counts, strict=True) if n == max(counts)]
     nearest = min(best, key=lambda pair: pair[1])
     return nearest if _CLEARLY * nearest[1] < best[0][1] else best[0]  # the most usual one
+
+
+def _keeping_above(
+    port: Port, injection: Injection, draw: Draw, flow: Flow
+) -> dict[tuple[str, ...], bool]:
+    """Return whether masks keep what is above a threshold, by the source line that draws them.
+
+    torch keeps an element with another probability than a half. If the threshold is on the same
+    side of a half, the numbers below it are kept, and otherwise those above it. A line is left out
+    if its numbers are not compared with a threshold, or torch keeps half of the elements.
+    """
+    masks: dict[tuple[str, ...], tuple[Spot, float]] = {}
+    for site, sources in zip(injection.sites, injection.sources, strict=True):
+        noise = draw.noise[sources.ravel()[0]]
+        spot = _mask(port.program, flow, site) if noise.kind == "bernoulli" else None
+        rate = float(np.mean(noise.rate))
+        if spot is not None and rate != 0.5:
+            masks.setdefault(site.line, (spot, rate))
+    if not masks:
+        return {}
+    spots = [spot for spot, _ in masks.values()]
+    plain = port.replacing(injection=dataclasses.replace(injection, reflected=frozenset()))
+
+    def filled(number: float) -> Draw:
+        every = [
+            dataclasses.replace(x, kind="uniform", standard=np.full(x.drawn.shape, number))
+            if x.kind == "bernoulli"
+            else x
+            for x in draw.noise
+        ]
+        return dataclasses.replace(draw, noise=every)
+
+    numbers = (_LOWEST, 0.5, 1 - _LOWEST)
+    found = plain.masks([filled(number) for number in numbers], spots)
+    lowest, middle, highest = ([bool(x.ravel()[0]) for x in values] for values in found)
+    return {
+        line: (low == half) != (rate > 0.5)
+        for (line, (_, rate)), low, half, high in zip(
+            masks.items(), lowest, middle, highest, strict=True
+        )
+        if low != high
+    }
+
+
+def _mask(program: JaxProgram, flow: Flow, site: Site) -> Spot | None:
+    """Return the first boolean value that is computed from the numbers of a site alone."""
+    keys = [(site.path, 0)]
+    for key in keys:
+        for child in flow.children.get(key, ()):
+            eqn = program.equations[child[0]]
+            if abstract(eqn.outvars[child[1]]).dtype == bool:
+                return Spot(*child, (0,) * len(program.lengths[child[0]]))
+            if eqn.primitive.name in REARRANGES:
+                keys.append(child)
+    return None
 
 
 def _choices(injection: Injection) -> Iterator[tuple[tuple[tuple[str, ...], ...], bool]]:

@@ -415,6 +415,7 @@ def test_every_wrong_mask_is_tried_where_torch_has_a_causal_mask():
             "the scale is 1/sqrt(heads * d)": attend(scale=24**-0.5, mask=CAUSAL),
             "the attention mask is missing": attend(),
             **masks(CAUSAL),
+            "the causal part of the mask is missing": attend(),
             **orders(mask=CAUSAL),
             **heads(mask=CAUSAL),
             QUERIES: scores.softmax(-2) @ V,

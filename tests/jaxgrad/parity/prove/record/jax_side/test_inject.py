@@ -34,6 +34,8 @@ def dropped(x: Any, rate: float = 0.3, *, key: Any = KEY, keeps: str = "below", 
     """Drop elements of `x`, in one of the forms in which people write it."""
     if keeps == "below":
         mask = jax.random.bernoulli(key, 1 - rate, x.shape)
+    elif keeps == "the others":
+        mask = ~jax.random.bernoulli(key, rate, x.shape)
     else:
         mask = jax.random.uniform(key, x.shape) > rate
     return jnp.where(mask, x * (scale or 1 / (1 - rate)), 0)
@@ -163,6 +165,38 @@ def test_a_mistake_behind_dropout_is_not_placed_at_the_dropout(keeps, seed, join
     assert finding is not None
     assert (finding.op, finding.tested) == ("add", True), finding
     assert cause in finding.cause
+
+
+class Scaled(nn.Module):
+    """Two layers with a factor before them and dropout after each."""
+
+    def __init__(self, rate: float):
+        super().__init__()
+        self.a, self.b, self.drop = nn.Linear(6, 6), nn.Linear(6, 6), nn.Dropout(rate)
+
+    def forward(self, x):
+        x = x * 6**0.5
+        return self.drop(self.b(self.drop(torch.tanh(self.a(x))))).sum()
+
+
+@pytest.mark.parametrize("keeps", ["below", "above", "the others"])
+@pytest.mark.parametrize("rate", [0.1, 0.8])
+@pytest.mark.parametrize("wrong_rate", [False, True])
+def test_a_mistake_before_all_dropout_does_not_turn_the_masks(keeps, rate, wrong_rate):
+    """If no value of torch occurs behind the mistake, the thresholds tell which side is kept."""
+    own = rate + 0.1 if wrong_rate else rate
+
+    def fn(p: Any, x: Any) -> Any:
+        for name in "ab":
+            x = x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+            x = dropped(jnp.tanh(x) if name == "a" else x, own, keeps=keeps)
+        return x.sum()
+
+    torch.manual_seed(0)
+    module = Scaled(rate)
+    finding = prove(module, fn, arrays(module), (draw(5, 6),)).first
+    assert finding is not None and finding.cause.startswith("torch's mul is missing"), finding
+    assert finding.tested
 
 
 @pytest.mark.parametrize("axes", [(0,), (1,)])
@@ -497,6 +531,7 @@ def test_the_nearest_choice_is_kept(offs, occurring, best, runs, monkeypatch):
         best = ("ab", False)
     monkeypatch.setattr(inject_module, "sites", lambda program, used: ["site"])
     monkeypatch.setattr(inject_module, "matched", lambda *_: injection)
+    monkeypatch.setattr(inject_module, "_keeping_above", lambda *_: {})
     seen: list[Any] = []
 
     def port_with(injection: Any) -> Any:
