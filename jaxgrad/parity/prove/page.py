@@ -9,6 +9,7 @@ import pathlib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from jaxgrad.parity.prove import excerpt
 from jaxgrad.parity.prove.text import counted, distinct, number, value
 
 
@@ -52,6 +53,7 @@ def fill(reports: Sequence[Any], headline: str, words: Mapping[str, Any]) -> str
         unrecorded=UNRECORDED,
         groups=groups,
         listed=listed,
+        excerpt=excerpt.parts,
     )
 
 

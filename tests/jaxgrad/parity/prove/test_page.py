@@ -127,10 +127,23 @@ def test_both_programs_are_shown_with_the_named_lines_marked():
     }
     html = render([dataclasses.replace(FAILED, listings=listings)])
 
-    assert re.findall(r"<mark>.*?</span> (.*?)</mark>", html) == [
+    marked = re.findall(r'<mark class="row">.*?</span> (.*?)</mark>', html)
+    assert [re.sub(r"</?i( class=\"[\w-]+\")?>", "", line) for line in marked] == [
         EVIL.replace("<", "&lt;").replace(">", "&gt;").replace('"', "&#34;"), "  (0): ReLU()"
     ]  # fmt: skip
-    assert '<span class="at">  11</span>' in html
+    assert '<span class="at">  11</span>' in html and '<i class="t-keyword">def</i>' in html
+
+
+def test_the_lines_far_from_a_marked_one_are_folded():
+    """The lines of the function around the place are shown, the others are in a folded element."""
+    body = ["    x += 1"] * 9
+    lines = ("def other():", "    pass", "", "", "def port(x):", *body, "    return x")
+    html = render([dataclasses.replace(FAILED, listings={"jax": Listing("a.py", 1, lines, (14,))})])
+
+    gap = re.compile(r"<details><summary>⋯ (\d lines?)</summary>.*?</details>", re.DOTALL)
+    assert gap.findall(html) == ["4 lines", "4 lines"]
+    shown = gap.sub("", html)
+    assert re.findall(r'class="at"> *(\d+)<', shown) == ["5", "10", "11", "12", "13", "14", "15"]
 
 
 def test_rows_that_pass_are_folded_beside_failing_ones():
