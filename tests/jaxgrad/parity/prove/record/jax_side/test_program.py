@@ -161,7 +161,7 @@ def test_the_state_is_the_modules_or_the_second_of_a_pair(out, has_state, expect
 
 
 @pytest.mark.parametrize(
-    ("out", "text"), [(1, "returned int$"), ((1, 2, 3), "returned tuple of length 3$")]
+    ("out", "text"), [(1, "returned an int: "), ((1, 2, 3), "returned a tuple of length 3: ")]
 )
 def test_a_missing_state_is_one_sentence(out, text):
     """What is not a pair is described by its type and length."""
@@ -176,7 +176,8 @@ def test_a_loss_is_one_number(loss):
 
 
 @pytest.mark.parametrize(
-    ("loss", "text"), [(np.ones(2), r"returned ndarray of shape \(2,\);"), ("a", "returned str;")]
+    ("loss", "text"),
+    [(np.ones(2), r"returned an array of shape \(2,\);"), ("a", "returned a str;")],
 )
 def test_another_loss_is_one_sentence(loss, text):
     """Two numbers and a text are refused, with the shape of an array."""
