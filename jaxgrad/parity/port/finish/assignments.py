@@ -6,6 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import has_remarks
 from jaxgrad.parity.port.source.written import Written
 
 
@@ -26,13 +27,13 @@ def _is_itself(statement: ast.stmt) -> bool:
     """Return whether a name gets its own value: `x = x`."""
     match statement:
         case ast.Assign([ast.Name(target)], ast.Name(value)):
-            return target == value and not syntax.remarks(statement)
+            return target == value and not has_remarks(statement)
     return False
 
 
 def _is_overwritten(statement: ast.stmt, after: Sequence[ast.stmt]) -> bool:
     """Return whether a name gets another value before anything reads this one: `h = x`."""
-    if not isinstance(statement, ast.Assign) or syntax.remarks(statement):
+    if not isinstance(statement, ast.Assign) or has_remarks(statement):
         return False
     (target,) = statement.targets
     if not isinstance(target, ast.Name) or not isinstance(statement.value, ast.Name | ast.Constant):
@@ -64,7 +65,7 @@ def _unpacked(body: list[ast.stmt]) -> list[ast.stmt]:
 
 def _source(statement: ast.stmt) -> str:
     """Return the name that a statement only unpacks."""
-    if not isinstance(statement, ast.Assign) or syntax.remarks(statement):
+    if not isinstance(statement, ast.Assign) or has_remarks(statement):
         return ""
     is_tuple = isinstance(statement.targets[0], ast.Tuple)
     return statement.value.id if is_tuple and isinstance(statement.value, ast.Name) else ""

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from jaxgrad import functional
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import copy_remarks, on_expression
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values.param_paths import keys_of
 
@@ -45,7 +46,7 @@ def _name_hooked(function: ast.FunctionDef) -> None:
             if n != number and not _hooked(other)[0]:
                 function.body[n] = _Named(place, name, str(path[-1])).visit(other)
         new = ast.Assign([ast.Name(name, ast.Store())], code)
-        new.__dict__.update(syntax.remarks(statement))
+        copy_remarks(statement, new)
         function.body[number] = new
 
 
@@ -107,7 +108,7 @@ def _whole(node: ast.AST) -> list[ast.keyword]:
     """Return `**p["linear"]` of a call of `F` that takes each tensor of a module by its name."""
     if not isinstance(node, ast.Call) or not syntax.text(node.func).startswith("F."):
         return []
-    return [k for k in node.keywords if k.arg is None and "leaves" in k.value.__dict__]
+    return [k for k in node.keywords if k.arg is None and on_expression(k.value).leaves is not None]
 
 
 class _Named(ast.NodeTransformer):
@@ -124,7 +125,7 @@ class _Named(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         for keyword in _whole(node):
-            leaves = keyword.value.__dict__["leaves"]
+            leaves = on_expression(keyword.value).leaves or frozenset()
             if syntax.text(syntax.item(keyword.value, self.leaf)) == self.place:
                 node.keywords.remove(keyword)
                 _pass_each(node, keyword.value, leaves)

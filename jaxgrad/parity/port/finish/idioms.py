@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import has_remarks
 from jaxgrad.parity.port.source.line_breaks import WIDTH
 from jaxgrad.parity.port.source.written import Written
 
@@ -152,7 +153,7 @@ def _as_lambdas(function: ast.FunctionDef) -> None:
         uses = sum(syntax.names_in(s).count(nested.name) for s in function.body)
         if len(nested.body) > 1 or not isinstance(only, ast.Return) or only.value is None:
             continue
-        if uses != 1 or nested.name not in syntax.names_in(after) or syntax.remarks(nested):
+        if uses != 1 or nested.name not in syntax.names_in(after) or has_remarks(nested):
             continue
         new = syntax.substitute(after, {nested.name: ast.Lambda(nested.args, only.value)})
         if isinstance(after, ast.Assign | ast.Return) and len(syntax.text(new)) <= WIDTH - 4:
@@ -168,7 +169,7 @@ def _join_result(nested: ast.FunctionDef) -> None:
             return
         if last.value is None or syntax.names_in(last).count(target.id) != 1:
             return
-        if syntax.remarks(before) or syntax.remarks(last):
+        if has_remarks(before) or has_remarks(last):
             return
         value = syntax.substitute(last.value, {target.id: before.value})  # pyright: ignore[reportAttributeAccessIssue]
         if len(syntax.text(value)) > WIDTH - 20:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement, put_comments_above
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -99,14 +100,14 @@ def _purpose(key: str, function: ast.FunctionDef) -> str:
 def _is_nested(node: ast.AST) -> bool:
     """Return whether a node is a nested function that splits the key."""
     return isinstance(node, ast.FunctionDef) and any(
-        "splits" in inner.__dict__ for inner in ast.walk(node)
+        on_statement(inner).splits for inner in ast.walk(node)
     )
 
 
 def _splits(body: Sequence[ast.stmt]) -> Iterator[ast.Assign]:
     for statement in body:
         for node in ast.walk(statement):
-            if isinstance(node, ast.Assign) and "splits" in node.__dict__:
+            if isinstance(node, ast.Assign) and on_statement(node).splits:
                 yield node
 
 
@@ -116,7 +117,7 @@ def _split(targets: Sequence[str], source: ast.expr) -> ast.Assign:
     stored: list[ast.expr] = [ast.Name(n, ast.Store()) for n in targets]
     call = ast.Call(source, [syntax.name(draws.RNG), *count], [])
     statement = ast.Assign([ast.Tuple(stored, ast.Store())], call)
-    statement.__dict__["splits"] = True
+    on_statement(statement).splits = True
     return statement
 
 
@@ -131,15 +132,15 @@ def _renamed(
     kept: list[ast.stmt] = []
     comments: list[str] = []
     for statement in body:
-        if isinstance(statement, ast.Assign) and "splits" in statement.__dict__:
-            comments += statement.__dict__.get("comments", [])
+        if isinstance(statement, ast.Assign) and on_statement(statement).splits:
+            comments += on_statement(statement).comments
             for old in _keys_of(statement):
                 current[old] = old if old not in names else syntax.unique(old, {*taken, *names})
                 names.append(current[old])
             continue
         new = _with_keys(statement, current, names, taken)
         if comments:
-            new.__dict__["comments"] = [*comments, *new.__dict__.get("comments", [])]
+            put_comments_above(new, comments)
             comments = []
         kept.append(new)
     return kept
@@ -184,8 +185,7 @@ def _loop(loop: ast.For, names: list[str], taken: set[str]) -> ast.For:
     call = ast.Call(splits[0].value.func, [syntax.name(own), count], [])  # pyright: ignore[reportAttributeAccessIssue]
     target = ast.Tuple([loop.target, ast.Name(key, ast.Store())], ast.Store())
     new = ast.For(target, syntax.call("zip", loop.iter, call), loop.body[1:], loop.orelse)
-    comments = [*loop.__dict__.get("comments", []), *first.__dict__.get("comments", [])]
-    new.__dict__["comments"] = comments
+    on_statement(new).comments = (*on_statement(loop).comments, *on_statement(first).comments)
     return new
 
 

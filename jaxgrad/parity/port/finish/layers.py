@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from jaxgrad import functional
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.written import Written
 
 
@@ -35,13 +36,13 @@ def _pass_whole(call: ast.Call) -> None:
         return
     places = {syntax.text(x.value) for x in tensors}  # pyright: ignore[reportAttributeAccessIssue]
     names = {x.slice.value for x in tensors}  # pyright: ignore[reportAttributeAccessIssue]
-    if len(places) == 1 and names == tensors[0].__dict__["siblings"]:
+    if len(places) == 1 and names == on_expression(tensors[0]).siblings:
         call.args = call.args[:start]
         call.keywords.insert(0, ast.keyword(None, tensors[0].value))  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _is_own(code: ast.expr, name: str) -> bool:
     """Return whether an argument is the tensor of a module that has the parameter's name."""
-    if not isinstance(code, ast.Subscript) or "siblings" not in code.__dict__:
+    if not isinstance(code, ast.Subscript) or on_expression(code).siblings is None:
         return False
     return isinstance(code.slice, ast.Constant) and code.slice.value == name

@@ -13,6 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from jaxgrad.parity.port.finish.part_names import PartNames
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import (
+    copy_remarks,
+    drop_remarks,
+    move_comments,
+    on_statement,
+)
 from jaxgrad.parity.port.source.line_breaks import WIDTH, operands
 from jaxgrad.parity.port.source.spelling import statement_text, tidy
 from jaxgrad.parity.port.source.writer import statement_lines
@@ -76,16 +82,16 @@ def _join(body: list[ast.stmt], indent: int) -> None:
     whole = isinstance(last.value, ast.Name) or (
         isinstance(last.value, ast.Tuple) and isinstance(last.value.elts[0], ast.Name)
     )
-    comments = [*before.__dict__.get("comments", []), *last.__dict__.get("comments", [])]
-    trailing = [x.__dict__.get("trailing", "") for x in (before, last)]
+    comments = (*on_statement(before).comments, *on_statement(last).comments)
+    trailing = [on_statement(x).trailing for x in (before, last)]
     if not whole or syntax.names_in(last).count(name) != 1 or all(trailing):
         return
     if _is_long(before.value) and _is_with_params(last.value):
         return
     new = ast.Return(syntax.substitute(last.value, {name: before.value}))
     if _height(new, indent) == 1:
-        new.__dict__["comments"] = comments
-        new.__dict__["trailing"] = trailing[0] or trailing[1]
+        on_statement(new).comments = comments
+        on_statement(new).trailing = trailing[0] or trailing[1]
         body[-2:] = [new]
 
 
@@ -100,7 +106,7 @@ def _apart(body: list[ast.stmt], names: PartNames) -> None:
     if name is not None:
         last.value.elts[0] = syntax.name(name)
         before = ast.Assign([ast.Name(name, ast.Store())], first)
-        before.__dict__["comments"] = last.__dict__.pop("comments", [])
+        move_comments(last, before)
         body.insert(len(body) - 1, before)
 
 
@@ -128,7 +134,9 @@ def _untupled(statement: ast.stmt, indent: int) -> list[ast.stmt]:
         if not isinstance(part, ast.Name) or part.id in later:
             return [statement]
     pairs = zip(target.elts, value.elts, strict=True)
-    return _remarked([ast.Assign([t], v) for t, v in pairs], statement)
+    parts: list[ast.stmt] = [ast.Assign([t], v) for t, v in pairs]
+    copy_remarks(statement, parts[0], parts[-1])
+    return parts
 
 
 def _divided(statement: ast.stmt, indent: int, names: PartNames) -> list[ast.stmt]:
@@ -149,13 +157,7 @@ def _divided(statement: ast.stmt, indent: int, names: PartNames) -> list[ast.stm
     parts = [part for half in best[3] for part in _divided(half, indent, names)]
     if sum(_height(part, indent) for part in parts) >= height:
         return [statement]
-    return _remarked(parts, statement)
-
-
-def _remarked(parts: list[ast.stmt], statement: ast.stmt) -> list[ast.stmt]:
-    """Return the parts of a statement with its comments above them and its trailing one behind."""
-    parts[0].__dict__["comments"] = statement.__dict__.get("comments", [])
-    parts[-1].__dict__["trailing"] = statement.__dict__.get("trailing", "")
+    copy_remarks(statement, parts[0], parts[-1])
     return parts
 
 
@@ -202,9 +204,9 @@ def _pair(
     first = ast.Assign([ast.Name(name, ast.Store())], copy.deepcopy(place))
     target = statement.targets[0] if isinstance(statement, ast.Assign) else None
     if target is None or syntax.text(target) != name:
-        first.__dict__["part"] = True  # the name is that of the whole part
+        on_statement(first).part = True  # the name is that of the whole part
     second = syntax.substitute(rest, {marker: syntax.name(name)})
-    second.__dict__.pop("comments", None)
+    on_statement(second).comments = ()
     return first, second
 
 
@@ -220,8 +222,7 @@ def _height(statement: ast.stmt, indent: int) -> int:
 def _bare(statement: ast.stmt) -> ast.stmt:
     """Return a statement without its comments."""
     bare = copy.copy(statement)
-    for key in ("comments", "trailing"):
-        bare.__dict__.pop(key, None)
+    drop_remarks(bare)
     return bare
 
 
@@ -243,5 +244,6 @@ class _Replace(ast.NodeTransformer):
             elif isinstance(value, list):
                 fields[field] = [self.visit(x) if isinstance(x, ast.AST) else x for x in value]
         new = copy.copy(node)
-        new.__dict__.update(fields)
+        for field, value in fields.items():
+            setattr(new, field, value)
         return new

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import has_remarks, on_statement
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
@@ -28,7 +29,7 @@ def is_temporary(statement: ast.stmt) -> bool:
     """Return whether a statement names a value that has no name in the torch program."""
     if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Name):
         return False
-    return "temporary" in statement.__dict__ or _numbered(statement.targets[0].id) is not None
+    return on_statement(statement).temporary or _numbered(statement.targets[0].id) is not None
 
 
 def _numbered(name: str) -> str | None:
@@ -118,7 +119,7 @@ def _reuse_names(function: ast.FunctionDef) -> None:
                 continue
             for earlier in function.body[:n]:
                 if new in syntax.assigned(earlier):
-                    earlier.__dict__.pop("temporary", None)  # the name is used again
+                    on_statement(earlier).temporary = False  # the name is used again
             for later in after:
                 _replace(later, target.id, new)
             target.id = new
@@ -224,7 +225,6 @@ def _join_aliases(block: list[ast.stmt]) -> None:
         if not (isinstance(target, ast.Name) and isinstance(value, ast.Name)):
             continue
         same = syntax.text(second.targets[0]) == target.id
-        marks = any(first.__dict__.get(key) for key in ("comments", "trailing"))
-        if same and not marks and not syntax.is_written(value):
+        if same and not has_remarks(first) and not syntax.is_written(value):
             second.value = syntax.substitute(second.value, {target.id: value})
             del block[n]

@@ -8,6 +8,7 @@ import dataclasses
 from collections.abc import Iterator, Mapping
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.values import draws
 
@@ -45,7 +46,7 @@ class PartNames:
         elif isinstance(statement, ast.Assign):
             target = syntax.result_target(statement.targets[0])
             name = target.id if isinstance(target, ast.Name) else ""
-            is_label = "part" in statement.__dict__ and name not in (MAIN, *SPARE)
+            is_label = on_statement(statement).part and name not in (MAIN, *SPARE)
             if name and name not in reads and not is_label:
                 return name
         elif MAIN in self.variables and MAIN in syntax.names_in(place) and MAIN not in reads:

@@ -20,6 +20,7 @@ from typing import Any
 from jaxgrad.parity.port.merging.defaults import aligned, without_defaults
 from jaxgrad.parity.port.merging.differences import constants, origin_of
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import move_comments, on_statement
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.source.written import Written
 
@@ -63,7 +64,7 @@ def _turns(body: list[ast.stmt], size: int) -> Iterator[list[ast.stmt]]:
     """Yield as many groups of statements as differ from the first in numbers alone."""
     for start in range(0, len(body) - size + 1, size):
         turn = body[start : start + size]
-        if not all("unrolled" in s.__dict__ and isinstance(s, ast.Assign | ast.AugAssign | ast.Expr)
+        if not all(on_statement(s).unrolled and isinstance(s, ast.Assign | ast.AugAssign | ast.Expr)
                    for s in turn):  # fmt: skip
             return
         places = constants(body[:size], turn) if start else []
@@ -122,9 +123,8 @@ def _loop(turns: list[list[ast.stmt]], taken: set[str]) -> ast.For | None:
     body = [_Replaced(new).visit(s) for s in first]
     for statement in body:
         without_defaults(statement)
-    comments = body[0].__dict__.pop("comments", [])
     loop = ast.For(*_head(iterables), body, [])
-    loop.__dict__["comments"] = comments
+    move_comments(body[0], loop)
     return loop
 
 

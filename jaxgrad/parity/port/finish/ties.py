@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxgrad import functional
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import param_paths
 
@@ -55,7 +56,7 @@ def tie(entry: Written, ties: Mapping[str, str], tree: Any, *, stateful: bool) -
             param_paths.keys_of(alias), syntax.name("p"), param_paths.reach(first)
         )
         statement = ast.Assign([ast.Name("p", ast.Store())], code)
-        statement.__dict__["trailing"] = TIED
+        on_statement(statement).trailing = TIED
         statements.append(statement)
         added.append(_first_new(param_paths.keys_of(alias), tree))
     entry.node.body[:0] = statements
@@ -113,7 +114,7 @@ def _read_first(statement: ast.stmt, alias: str, first: str) -> ast.stmt:
     """
     new = _Read(alias, first).visit(copy.deepcopy(statement))
     if not syntax.same(new, statement):
-        new.__dict__["trailing"] = new.__dict__.get("trailing") or TIED
+        on_statement(new).trailing = on_statement(new).trailing or TIED
     return new
 
 
@@ -138,7 +139,7 @@ class _Read(ast.NodeTransformer):
         return node
 
     def _is_owner(self, code: ast.expr) -> bool:
-        alone = code.__dict__.get("leaves") == {self.leaf}
+        alone = on_expression(code).leaves == {self.leaf}
         return alone and syntax.text(code) == syntax.text(param_paths.reach(self.owner))
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import copy_remarks, on_expression
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
@@ -99,7 +100,7 @@ def _store_leaves(block: list[ast.stmt], reads: Counter[str], kinds: set[str]) -
             del block[n]
             continue
         new: list[ast.stmt] = [ast.Assign([_leaf(k)], v) for k, v in leaves.items()]
-        new[0].__dict__.update(syntax.remarks(statement))
+        copy_remarks(statement, new[0])
         block[n : n + 1] = new
 
 
@@ -163,7 +164,7 @@ def _merge_results(block: list[ast.stmt], reads: Counter[str], options: set[str]
         if not isinstance(statement, ast.Assign) or not isinstance(statement.targets[0], ast.Tuple):
             continue
         result = statement.targets[0].elts[0]
-        if not isinstance(result, ast.Name) or "result" not in result.__dict__:
+        if not isinstance(result, ast.Name) or not on_expression(result).result:
             continue
         if reads[result.id] != sum(_reads(s).count(result.id) for s in block):
             continue  # another block reads it

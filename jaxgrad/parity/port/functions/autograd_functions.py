@@ -152,8 +152,7 @@ def _class(kind: type, methods: list[ast.FunctionDef], scope: Scope) -> Written:
         ):
             return other
     name = syntax.unique(kind.__name__, {w.name for w in run.written})
-    node = ast.ClassDef(name, [], [], list(methods), [syntax.dotted("jaxgrad.from_function")])
-    node.__dict__["type_params"] = []
+    node = syntax.class_definition(name, [], methods, [syntax.dotted("jaxgrad.from_function")])
     written = Written(name, kind.forward, node, kind)  # pyright: ignore[reportArgumentType, reportAttributeAccessIssue]
     run.written.append(written)
     return written

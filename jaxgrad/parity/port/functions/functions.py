@@ -9,6 +9,7 @@ from jaxgrad.parity.port.functions import closures, generators, inlined, rearran
 from jaxgrad.parity.port.functions.additions import add, is_entry
 from jaxgrad.parity.port.functions.parameters import Arguments, bound_arguments
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.cleaning import cleaned
 from jaxgrad.parity.port.source.naming import base_name, snake
 from jaxgrad.parity.port.source.port_names import renames
@@ -173,7 +174,7 @@ def _write(
         written.paths.add(path)
     code = syntax.call_written(written.name, *used.values())
     result = outside(result, arguments)
-    code.__dict__["numbers"] = inner.numbers
+    on_expression(code).numbers = inner.numbers
     if inner.stateful:
         return result_of(result, state.call(result, code, passed["p"], scope, node))
     return result_of(result, code)

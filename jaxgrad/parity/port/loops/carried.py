@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Value
 from jaxgrad.parity.port.values.scope import Scope
 
@@ -61,5 +62,5 @@ class _Variables(ast.NodeTransformer):
         self.names = names
 
     def visit_Constant(self, node: ast.Constant) -> Any:
-        local = self.names.get(node.__dict__.get("variable", ""))
+        local = self.names.get(on_expression(node).variable)
         return node if local is None else syntax.name(local)

@@ -87,7 +87,7 @@ def _resolved(value: Value, parts: dict[str, ast.expr]) -> Value:
     if value.code is None or not is_dynamic(value):
         return resolve(value, parts)
     new = copy.copy(outside(value, parts))
-    new.__dict__["symbolic"] = value.__dict__.get("symbolic", value.code)
+    new.symbolic = value.code if value.symbolic is None else value.symbolic
     new.code = syntax.substitute(value.code, parts)
     return new
 
@@ -98,7 +98,7 @@ def _as_comprehension(
     """Return the comprehension in the port, if each element has the same code there."""
     if len(node.generators) != 1 or node.generators[0].ifs or len(made) < 2:
         return None
-    codes: list[Any] = [values[0].__dict__.get("symbolic") for values, _ in made]
+    codes: list[Any] = [values[0].symbolic for values, _ in made]
     turn = made[0][1]
     if any(isinstance(values[0].real, slice) for values, _ in made):
         return None  # a slice is written where it is an index

@@ -10,6 +10,7 @@ from jaxgrad.parity.port.loops.loops import Turn, resolve, turns
 from jaxgrad.parity.port.loops.unrolling import modules_of, require_turns, unroll
 from jaxgrad.parity.port.merging.differences import constants
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement, put_comments_above
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.kinds_of_values import Folded
 from jaxgrad.parity.port.values.leaving import Broken, Continued, Returned
@@ -59,7 +60,7 @@ def for_loop(node: ast.For, scope: Scope) -> None:
     is_loop = _write_loop(node, around, bodies, broken, changed, scope)
     written = scope.body[-1] if is_loop else None
     if isinstance(written, ast.For) and scans.is_uniform(around, kinds):
-        written.__dict__["uniform"] = True
+        on_statement(written).uniform = True
     if is_loop and not around[0].fixed:
         for value, count in lists.values():
             value.counted = value.counted or len(value.items) != count
@@ -99,7 +100,7 @@ def _write_loop(
     body = carried.with_variables(bodies[0], changed, scope)
     alike = all(_same(body, other) for other in bodies[1:]) and not broken
     repeats = len(bodies) > 1 or (not first.fixed and not changed)
-    updated = [u for s in body if (u := s.__dict__.get("updates"))]
+    updated = [u for s in body if (u := on_statement(s).updates)]
     collected = _collected(first) if updated else None
     alike &= not updated or collected is not None
     if alike and first.iterable is not None and repeats:
@@ -110,14 +111,14 @@ def _write_loop(
         else:
             scope.emit(ast.For(first.target(), first.iterable, body, []))
         loop = next(x for x in reversed(scope.body) if isinstance(x, ast.For))
-        loop.__dict__["comments"] = above
+        on_statement(loop).comments = tuple(above)
         return True
     require_turns(first, len(bodies), scope, node, left=broken)
     if len(bodies) > 1 and _same_form(body, bodies[1]):
         carried.start(body, changed, scope)
         bodies[0] = body
     for statement in next(filter(None, bodies), [])[:1]:
-        statement.__dict__["comments"] = [*above, *statement.__dict__.get("comments", [])]
+        put_comments_above(statement, above)
     for turn, body in zip(around, bodies, strict=False):
         unroll(body, turn, scope, node)
     last = around[len(bodies) - 1]

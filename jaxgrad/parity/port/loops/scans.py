@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from jaxgrad.parity.port.loops.loops import Turn
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values.kinds_of_values import Module
 from jaxgrad.parity.port.values.scope import Scope
@@ -99,7 +100,7 @@ def _loops(function: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], int]]:
             if not isinstance(block, list):  # a lambda has an expression
                 continue
             for n in reversed(range(len(block))):
-                if isinstance(block[n], ast.For) and block[n].__dict__.get("uniform"):
+                if isinstance(block[n], ast.For) and on_statement(block[n]).uniform:
                     yield block, n
 
 
@@ -117,7 +118,7 @@ def _scan(loop: ast.For, function: ast.FunctionDef) -> list[ast.stmt] | None:
     body = [] if one else [ast.Assign([_names(carried, ast.Store())], syntax.name(label))]
     returned = ast.Return(ast.Tuple([state, syntax.constant(None)], ast.Load()))
     inner = syntax.function(step, [label, syntax.text(loop.target)], [*body, *loop.body, returned])
-    inner.__dict__["comments"] = loop.__dict__.get("comments", [])
+    on_statement(inner).comments = on_statement(loop).comments
     stack = syntax.call_written(STACKED, loop.iter)
     scan = syntax.call("lax.scan", syntax.name(step), state, stack)
     results = ast.Tuple([_names(carried, ast.Store()), ast.Name("_", ast.Store())], ast.Store())

@@ -7,6 +7,7 @@ import copy
 
 from jaxgrad.parity.port.loops.loops import Turn
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.kinds_of_values import Module
 from jaxgrad.parity.port.values.scope import Scope
@@ -46,15 +47,12 @@ def require_turns(
 
 def unroll(body: list[ast.stmt], turn: Turn, scope: Scope, node: ast.AST) -> None:
     """Emit the statements of a turn, with the turn's values for the variables of the loop."""
-    kept_marks = ("comments", "trailing", "updates")
     for name in _assigned(body) & turn.resolved.keys():
         scope.assign(name, turn.resolved.pop(name))  # the body gives the variable another value
     for original in body:
         statement, after = _separate(original, turn, scope)
         new = syntax.substitute(statement, turn.resolved)
-        kept = {k: v for k, v in statement.__dict__.items() if k in kept_marks}
-        new.__dict__.update(kept)
-        new.__dict__["unrolled"] = True
+        on_statement(new).unrolled = True
         scope.body.append(new)
         if after is not None:
             state.store(*after, scope, node)
@@ -62,7 +60,7 @@ def unroll(body: list[ast.stmt], turn: Turn, scope: Scope, node: ast.AST) -> Non
 
 def _assigned(body: list[ast.stmt]) -> set[str]:
     """Return the variables that a body assigns, apart from modules with new buffers."""
-    updated = {s.__dict__.get("updates") for s in body}
+    updated = {on_statement(s).updates for s in body}
     return set().union(*map(syntax.assigned, body)) - updated
 
 
@@ -70,12 +68,12 @@ def _separate(
     statement: ast.stmt, turn: Turn, scope: Scope
 ) -> tuple[ast.stmt, tuple[ast.expr, ast.expr] | None]:
     """Split `x, block = f(block, x)` of an unrolled loop: its new params go to their place."""
-    variable = statement.__dict__.get("updates")
+    variable = on_statement(statement).updates
     if variable not in turn.resolved:
         return statement, None  # or the module is that of a loop around this one
     label = scope.fresh(variable)
     new = copy.deepcopy(statement)
-    del new.__dict__["updates"]
+    on_statement(new).updates = ""
     for name in ast.walk(new):
         if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store) and name.id == variable:
             name.id = label

@@ -13,6 +13,7 @@ from typing import Any
 
 from jaxgrad import functional
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 
 
 def aligned(left: Any, right: Any) -> tuple[Any, Any]:
@@ -43,13 +44,14 @@ def _fill(left: ast.Call, right: ast.Call) -> None:
             default = parameters.get(keyword.arg or "")
             if keyword.arg not in have and isinstance(default, int | float):
                 constant = syntax.literal(default)
-                constant.__dict__["default"] = True
+                on_expression(constant).default = True
                 one.keywords.append(ast.keyword(keyword.arg, constant))
     for call in (left, right):
         call.keywords.sort(key=lambda k: _place(k.arg, parameters))
         for keyword in call.keywords:
             if keyword.arg and isinstance(keyword.value, ast.Constant):
-                keyword.value.__dict__.setdefault("origin", keyword.arg)
+                known = on_expression(keyword.value)
+                known.origin = known.origin or keyword.arg
 
 
 def _place(name: str | None, parameters: dict[str, Any]) -> tuple[int, str]:
@@ -60,7 +62,7 @@ def _place(name: str | None, parameters: dict[str, Any]) -> tuple[int, str]:
 
 def is_default(node: ast.AST) -> bool:
     """Return whether `aligned` wrote a constant."""
-    return "default" in node.__dict__
+    return on_expression(node).default
 
 
 def _parameters(function: str) -> dict[str, Any]:

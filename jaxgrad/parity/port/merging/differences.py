@@ -7,6 +7,7 @@ from typing import Any
 
 from jaxgrad.parity.port.merging.defaults import aligned
 from jaxgrad.parity.port.source import authors, syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 
 
 Place = tuple[ast.expr, ast.expr]  # where the base has one constant and the copy another
@@ -57,12 +58,12 @@ def _fields(node: ast.AST) -> list[Any]:
 
 
 def _is_keyword(node: Any) -> bool:
-    return isinstance(node, ast.Name) and "keyword" in node.__dict__
+    return isinstance(node, ast.Name) and on_expression(node).keyword
 
 
 def is_number(node: Any) -> bool:
     """Return whether a node is a number, or the size of an array that is written as one."""
-    if isinstance(node, ast.AST) and ("number" in node.__dict__ or authors.is_formula(node)):
+    if isinstance(node, ast.AST) and (on_expression(node).number or authors.is_formula(node)):
         return True
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return is_number(node.operand)
@@ -84,4 +85,4 @@ def origin_of(node: ast.AST) -> str:
     if author is not None and author.kind == authors.GLOBAL and author.local:
         return author.local
     inner = node.operand if isinstance(node, ast.UnaryOp) else node
-    return authors.variable(inner.__dict__.get("origin", ""))
+    return authors.variable(on_expression(inner).origin)

@@ -8,6 +8,7 @@ import copy
 from typing import Any
 
 from jaxgrad.parity.port.source import authors, syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 
 
 def keyword_name(origin: str) -> str:
@@ -18,7 +19,7 @@ def keyword_name(origin: str) -> str:
 def keyword(name: str) -> ast.Name:
     """Return the name of a keyword where the function reads it."""
     code = syntax.name(name)
-    code.__dict__["keyword"] = True
+    on_expression(code).keyword = True
     return code
 
 

@@ -27,6 +27,7 @@ from jaxgrad.parity.port.merging.redirection import (
     reorder,
 )
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.source.written import Written
 
@@ -108,7 +109,7 @@ def _branched(
         if test is None or not _same_options(base, other, test):
             continue
         body = variants.with_branches(base, other, test, constants)
-        places = [place for block in _blocks(body) for place in _twins(block)]
+        places = [place for block in _blocks(body) for place in _differing(block)]
         if not _are_few(places) or variants.count(body, test) > test.times:
             continue
         for written in functions:
@@ -143,13 +144,14 @@ def _blocks(body: list[ast.stmt]) -> list[list[ast.stmt]]:
     return [body, *inner]
 
 
-def _twins(block: list[ast.stmt]) -> list[Place]:
+def _differing(block: list[ast.stmt]) -> list[Place]:
     """Return the constants in which statements differ from those of the other copy."""
     places: list[Place] = []
     for n, statement in enumerate(block):
-        twin = statement.__dict__.pop("twin", None)
-        if twin is not None:
-            both = aligned(statement, twin)
+        counterpart = on_statement(statement).counterpart
+        if counterpart is not None:
+            on_statement(statement).counterpart = None
+            both = aligned(statement, counterpart)
             block[n] = both[0]
             places += differences(*both) or []
     return places

@@ -16,7 +16,7 @@ from typing import Any
 from jaxgrad.parity.port.merging.keywords import keyword, keyword_name
 from jaxgrad.parity.port.merging.redirection import calls_of, uses_of
 from jaxgrad.parity.port.source import authors, syntax
-from jaxgrad.parity.port.source.authors import Author
+from jaxgrad.parity.port.source.annotations import Author, FileConstant, on_expression, on_parameter
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.source.source import is_torch, source_of
 from jaxgrad.parity.port.source.written import Written
@@ -56,12 +56,13 @@ def _pass_arguments(written: Written, functions: Sequence[Written]) -> None:
     arguments: ast.arguments = written.node.args
     calls = calls_of(written.name, functions) if arguments.kwonlyargs else []
     for n, argument in enumerate(arguments.kwonlyargs):
-        given = [call.__dict__.get("numbers", {}).get(argument.arg) for call in calls]
+        given = [(on_expression(call).numbers or {}).get(argument.arg) for call in calls]
+        codes = [code for code in given if code is not None]
         have = [argument.arg in (k.arg for k in call.keywords) for call in calls]
-        is_given = calls and all(given) and not any(have)
+        is_given = calls and len(codes) == len(calls) and not any(have)
         if is_given and uses_of(written.name, functions) == len(calls):
             arguments.kw_defaults[n] = None
-            for call, code in zip(calls, given, strict=True):
+            for call, code in zip(calls, codes, strict=True):
                 call.keywords.append(ast.keyword(argument.arg, copy.deepcopy(code)))
 
 
@@ -125,7 +126,7 @@ class _Names:
             return keyword(author.local)
         if author.kind == authors.GLOBAL and author.name in self.constants:
             code = syntax.name(author.name)
-            code.__dict__["constant"] = self._place(author.name), author.number
+            on_expression(code).constant = FileConstant(self._place(author.name), author.number)
             return code
         if author.kind == authors.FORMULA:
             return syntax.name(author.local) if author.local in self.locals else None
@@ -144,7 +145,7 @@ class _Names:
         """Give a function its keywords, and the variables that hold a formula."""
         values = copy.deepcopy(self.locals)
         for name, formula in values.items():
-            formula.__dict__.pop(authors.MARK, None)
+            on_expression(formula).author = None
             values[name] = authors.written(formula, self.chosen)
         while values:  # a formula is placed after those that read it, so it ends up before them
             read = Counter(n for value in values.values() for n in syntax.names_in(value))
@@ -158,7 +159,7 @@ class _Names:
         for name, value in self.values.items():
             if name in read:
                 argument = ast.arg(name)
-                argument.__dict__[authors.ATTRIBUTE] = name in self.attributes
+                on_parameter(argument).attribute = name in self.attributes
                 function.args.kwonlyargs.append(argument)
                 function.args.kw_defaults.append(copy.deepcopy(value))
 

@@ -16,6 +16,7 @@ from jaxgrad.parity.port.expressions.conditions import opposite
 from jaxgrad.parity.port.merging.branch_tests import Test
 from jaxgrad.parity.port.modes.mode_statements import merge_bodies
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.written import Written
 
 
@@ -97,7 +98,7 @@ def _hoist(
         for body, part in ((left, pair[0]), (right, pair[1])):
             rest = _replaced(body[n], part, syntax.name(label))
             first = ast.Assign([ast.Name(label, ast.Store())], part)
-            first.__dict__["temporary"] = True
+            on_statement(first).temporary = True
             body[n : n + 1] = [first, rest]
 
 
@@ -144,7 +145,10 @@ def common_parameters(left: Written, right: Written) -> tuple[list[str], list[st
 
 @dataclasses.dataclass(frozen=True)
 class _Copies:
-    """Merges statements that are equal up to constants; each has its `twin` of the other copy."""
+    """Merges statements that are equal up to constants.
+
+    A merged statement has its counterpart in the other copy as an annotation.
+    """
 
     test: ast.expr
     constants: Any  # returns the constants in which two trees differ, or None
@@ -154,7 +158,7 @@ class _Copies:
             return None
         new = copy.deepcopy(train)
         if isinstance(new, ast.stmt):
-            new.__dict__["twin"] = copy.deepcopy(evaluated)
+            on_statement(new).counterpart = copy.deepcopy(evaluated)
         return new if isinstance(new, ast.stmt) or syntax.same(train, evaluated) else None
 
     def alone(self, node: Any, *, training: bool) -> Any:  # noqa: ARG002  # no modes

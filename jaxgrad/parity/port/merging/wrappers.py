@@ -16,6 +16,12 @@ import torch
 
 from jaxgrad.parity.port.merging.redirection import calls_of
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import (
+    copy_remarks,
+    drop_remarks,
+    has_remarks,
+    on_statement,
+)
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
@@ -73,7 +79,7 @@ def _join(node: ast.FunctionDef) -> None:
         if not isinstance(target, ast.Name) or syntax.names_in(value).count(target.id) != 1:
             return
         value = syntax.substitute(value, {target.id: statement.value})  # pyright: ignore[reportAttributeAccessIssue]
-    if len(syntax.text(value)) <= LONGEST and not any(map(syntax.remarks, node.body)):
+    if len(syntax.text(value)) <= LONGEST and not any(map(has_remarks, node.body)):
         node.body = [ast.Return(value)]
 
 
@@ -149,7 +155,7 @@ def _is_key_of(splits: list[ast.stmt], written: Written, call: ast.Call) -> bool
     """Return whether statements split off one key, which a call passes on."""
     keys = syntax.assigned(splits[0]) - {draws.RNG}
     key = _arguments(written.node, call).get(draws.RNG)
-    is_split = len(splits) == 1 and "splits" in splits[0].__dict__
+    is_split = len(splits) == 1 and on_statement(splits[0]).splits
     return is_split and isinstance(key, ast.Name) and keys == {key.id}
 
 
@@ -175,9 +181,8 @@ def _move(written: Written, caller: Written) -> None:
     *before, last = body
     only.value = _put(only.value, call, last.value)  # pyright: ignore[reportAttributeAccessIssue]
     if before:
-        before[0].__dict__.update(syntax.remarks(only))
-        for key in ("comments", "trailing"):
-            only.__dict__.pop(key, None)
+        copy_remarks(only, before[0])
+        drop_remarks(only)
     draws.mark_splits(before)
     node.body = [*before, only]
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from jaxgrad.parity.port.expressions.conditions import opposite
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement, put_comments_above
 
 
 class Expressions(Protocol):
@@ -59,7 +60,7 @@ def _units(body: list[ast.stmt]) -> list[_Unit]:
     units: list[_Unit] = []
     splits: list[ast.stmt] = []
     for statement in body:
-        if "splits" in statement.__dict__:
+        if on_statement(statement).splits:
             splits.append(statement)
         else:
             units.append(_Unit(splits, statement))
@@ -133,9 +134,9 @@ def _with_keys(splits: list[ast.stmt], statement: ast.stmt) -> list[ast.stmt]:
         keys = syntax.assigned(split) - {"rng"}
         if keys & read and not any(keys <= syntax.assigned(s) for s in needed):
             needed.append(copy.deepcopy(split))
-    comments = [c for s in splits for c in s.__dict__.get("comments", ())]
+    comments = [c for s in splits for c in on_statement(s).comments]
     if comments and not needed:
-        statement.__dict__["comments"] = [*comments, *statement.__dict__.get("comments", ())]
+        put_comments_above(statement, comments)
     return [*needed, statement]
 
 

@@ -12,6 +12,7 @@ from torch import nn
 from jaxgrad.parity.port.calls.hooks import as_lambda
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values import param_paths
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Tensor, Value, renamed
@@ -98,7 +99,7 @@ def _with_backward_hook(
     if scope.run.classes is None and module.path:
         name = scope.fresh(_label(module.path))
         hooked = scope.assign(name, hooked)
-        scope.body[-1].__dict__["comments"] = [f"# a full backward hook of `{module.path}`"]
+        on_statement(scope.body[-1]).comments = (f"# a full backward hook of `{module.path}`",)
     return renamed(result, ast.Call(hooked, [code_of(a) for a in inputs], []))
 
 

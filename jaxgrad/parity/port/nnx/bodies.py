@@ -12,7 +12,8 @@ from flax import nnx
 from jaxgrad.parity.port.modes.mode_expressions import DROPOUTS, TRAINING
 from jaxgrad.parity.port.modules.whole_modules import MODULES
 from jaxgrad.parity.port.nnx.modules import Modules
-from jaxgrad.parity.port.source import authors, syntax
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression, on_parameter, on_statement
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -52,7 +53,7 @@ class Bodies:
             for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
             if a.arg not in (TRAINING, draws.RNG)
         ]
-        own = {a.arg: d for a, d in kept if d is not None and a.__dict__.get(authors.ATTRIBUTE)}
+        own = {a.arg: d for a, d in kept if d is not None and on_parameter(a).attribute}
         held = {
             name: code for name, code in own.items()
             if not hasattr(nnx.Module, name)
@@ -99,7 +100,7 @@ def _with_own_keys(method: ast.FunctionDef) -> ast.FunctionDef:
             one = len(used) == 1
             target = targets[0] if one else ast.Tuple(targets, ast.Store())
             new = ast.Assign([target], keys[0] if one else ast.Tuple(keys, ast.Load()))
-            new.__dict__["comments"] = node.__dict__.get("comments", [])
+            on_statement(new).comments = on_statement(node).comments
             return new
 
     return Splits().visit(method)
@@ -170,7 +171,7 @@ class _Translate(ast.NodeTransformer):
         return self.root == "self" and isinstance(node, ast.Name) and node.id == TRAINING
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        reached = node.__dict__.get("reached")
+        reached = on_expression(node).reached
         if reached is None:
             return self.generic_visit(node)  # pyright: ignore[reportReturnType]
         base = self.visit(node.value)
@@ -184,7 +185,7 @@ class _Translate(ast.NodeTransformer):
             if isinstance(key, ast.Constant) and reached.how == "item":
                 key = syntax.constant(int(key.value))  # pyright: ignore[reportArgumentType]
             code = ast.Subscript(base, self.visit(key), ast.Load())
-        if "siblings" in node.__dict__:
+        if on_expression(node).siblings is not None:
             return ast.Subscript(code, syntax.constant(...), node.ctx)
         return code
 

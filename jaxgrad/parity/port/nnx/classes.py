@@ -13,6 +13,7 @@ from typing import Any
 from torch import nn
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,8 +108,7 @@ def merged(
     labels = [*given, *(x for x in arguments.values() if x not in given)]
     takes_rngs = any("rngs" in syntax.names_in(x) for x in init)
     body: list[ast.stmt] = [_constructor(labels, init, takes_rngs)] if init else []
-    node = ast.ClassDef(name, [syntax.dotted("nnx.Module")], [], [*body, *methods], [])
-    node.__dict__["type_params"] = []
+    node = syntax.class_definition(name, [syntax.dotted("nnx.Module")], [*body, *methods])
     calls = {
         instance.path: _call(
             name,
@@ -160,7 +160,7 @@ def _argument(
         given = [vars(m).get(name) for m in modules]
         if name not in taken and all(_equal(a, b) for a, b in zip(given, vector, strict=True)):
             return name
-    return syntax.unique(place.__dict__.get("origin") or "constant", taken)
+    return syntax.unique(on_expression(place).origin or "constant", taken)
 
 
 def _constructor(arguments: list[str], body: list[ast.stmt], takes_rngs: bool) -> ast.FunctionDef:
@@ -176,7 +176,8 @@ def _call(name: str, values: Mapping[str, ast.expr], takes_rngs: bool) -> ast.Ca
     for argument, value in values.items():
         code = copy.deepcopy(value)
         for inner in ast.walk(code):
-            inner.__dict__["origin"] = argument
+            if isinstance(inner, ast.expr):
+                on_expression(inner).origin = argument
         call.keywords.append(ast.keyword(argument, code))
     if takes_rngs:
         call.keywords.append(ast.keyword("rngs", syntax.name("rngs")))

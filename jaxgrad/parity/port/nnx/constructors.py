@@ -12,6 +12,7 @@ from jaxgrad.parity.port.nnx import layers
 from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, part
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 
 
 def statements(
@@ -43,7 +44,7 @@ def statements(
     for later, earlier in modules.ties.get(path, {}).items():
         owner, _, name = later.rpartition(".")
         tie = _set(_reach(own, owner, path, modules), name, _reach(own, earlier, path, modules))
-        tie.__dict__["trailing"] = "# tied"
+        on_statement(tie).trailing = "# tied"
         body.append(tie)
     return body
 
@@ -94,7 +95,7 @@ def listed(items: list[ast.expr]) -> ast.expr:
     if not all(syntax.same(first, x) for x in items[1:]):
         return ast.List(items, ast.Load())
     count = syntax.constant(len(items))
-    count.__dict__["origin"] = "count"
+    on_expression(count).origin = "count"
     turns = ast.comprehension(ast.Name("_", ast.Store()), syntax.call("range", count), [], 0)
     return ast.ListComp(first, [turns])
 
@@ -107,7 +108,7 @@ def _variable(path: str, name: str, tensor: torch.Tensor, modules: Modules) -> a
         kind = "nnx.Param" if name in module._parameters else "nnx.BatchStat"
     shape = [syntax.constant(n) for n in tensor.shape]
     for size in shape:
-        size.__dict__["origin"] = f"{name}_size"
+        on_expression(size).origin = f"{name}_size"
     shapes: ast.expr = shape[0] if len(shape) == 1 else ast.Tuple([*shape], ast.Load())
     dtype = syntax.literal(tensor.dtype)
     if kind == "nnx.Cache" and tensor.numel() <= syntax.LARGEST:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from torch import nn
 
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values.places import is_numbered
 
@@ -29,7 +30,7 @@ def iterated(functions: Sequence[Written]) -> set[str]:
 
 def _reached(node: ast.AST, own: set[str]) -> Iterator[str]:
     """Yield the paths of the modules in an expression, whose `p` is that of the paths `own`."""
-    reached = node.__dict__.get("reached")
+    reached = on_expression(node).reached
     if reached is not None:
         yield f"{reached.parent}.{reached.name}".lstrip(".")
     elif isinstance(node, ast.Name) and node.id == "p":

@@ -20,6 +20,7 @@ from torch.nn.utils.parametrizations import _WeightNorm
 import jaxgrad.nnx
 from jaxgrad.nnx.loading import named_tensors
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.refusals import PortError
 
 
@@ -98,7 +99,7 @@ def construction(module: nn.Module) -> ast.Call:
         settings = {"module": call, "name": syntax.constant(name), "dim": syntax.literal(dim)}
         call = syntax.call("weight_norm")
         call.keywords = [ast.keyword(argument, code) for argument, code in settings.items()]
-        call.__dict__["layer"] = "weight_norm"
+        on_expression(call).layer = "weight_norm"
     return call
 
 
@@ -108,14 +109,15 @@ def _plain_construction(module: nn.Module) -> ast.Call:
     for name, value in _settings(module).items():
         code = syntax.literal(_short(name, value))
         for inner in ast.walk(code):
-            inner.__dict__["origin"] = name
+            if isinstance(inner, ast.expr):
+                on_expression(inner).origin = name
         call.keywords.append(ast.keyword(name, code))
     dtype = next((p.dtype for p in module.parameters()), torch.float32)
     if dtype is not torch.float32:
         call.keywords.append(ast.keyword("dtype", syntax.literal(dtype)))
     if _takes_rngs(module):
         call.keywords.append(ast.keyword("rngs", syntax.name("rngs")))
-    call.__dict__["layer"] = kind
+    on_expression(call).layer = kind
     return call
 
 
@@ -128,8 +130,8 @@ def draws(module: nn.Module) -> bool:
 def shortened(node: ast.AST) -> None:
     """Write the calls that make layers in a class without defaults, and without needless names."""
     for call in ast.walk(node):
-        kind = call.__dict__.get("layer")
-        if kind is None or not isinstance(call, ast.Call):
+        kind = on_expression(call).layer
+        if not kind or not isinstance(call, ast.Call):
             continue
         parameters = _parameters(kind)
         given = {k.arg: k.value for k in call.keywords}

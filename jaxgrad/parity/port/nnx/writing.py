@@ -19,6 +19,7 @@ from jaxgrad.parity.port.nnx.classes import Instance, alike, merged
 from jaxgrad.parity.port.nnx.iteration import iterated, iteration
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.naming import class_docstring
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.written import Written
@@ -86,8 +87,9 @@ def write_model(
     parts = [*classes, *rest[::-1]]
     for part in parts:
         _check(part)
-    used = sorted({n.__dict__["layer"] for c in classes for n in ast.walk(c.node)
-                   if "layer" in n.__dict__})  # fmt: skip
+    used = sorted(
+        {layer for c in classes for n in ast.walk(c.node) if (layer := on_expression(n).layer)}
+    )
     return Model(parts, used, modules, bodies)
 
 

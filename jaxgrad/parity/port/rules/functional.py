@@ -11,6 +11,7 @@ from typing import Any
 from jaxgrad import functional
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
 from jaxgrad.parity.port.values.lengths import depends_on_sizes
@@ -186,14 +187,14 @@ def _same_module(kept: dict[str, Any]) -> dict[str, ast.expr]:
     siblings: dict[str, frozenset[str]] = {}
     for name, value in kept.items():
         code = value.code if isinstance(value, Tensor) else None
-        if not isinstance(code, ast.Subscript) or "siblings" not in code.__dict__:
+        if not isinstance(code, ast.Subscript) or (own := on_expression(code).siblings) is None:
             continue
         if not isinstance(code.slice, ast.Constant) or code.slice.value != name:
             continue
         base = syntax.text(code.value)
         homes.setdefault(base, []).append(name)
-        bases[base], siblings[base] = code.value, code.__dict__["siblings"]
+        bases[base], siblings[base] = code.value, own
     whole = [base for base, names in homes.items() if set(names) == siblings[base]]
     for base in whole:
-        bases[base].__dict__["leaves"] = siblings[base]
+        on_expression(bases[base]).leaves = siblings[base]
     return {name: bases[base] for base in whole for name in homes[base]}

@@ -10,6 +10,7 @@ from typing import Any
 
 from jaxgrad.parity.port.rules.operation import Operation
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.values.kinds_of_values import Items, Size
 from jaxgrad.parity.port.values.lengths import depends_on_sizes, is_counted
 from jaxgrad.parity.port.values.values import code_of, real_of
@@ -46,7 +47,7 @@ def _unbind(op: Operation) -> ast.expr:
 def _parts_of(op: Operation, code: ast.expr) -> ast.expr:
     """Mark the parts of a tensor, whose number depends on a size."""
     whole = op.args[0] if op.args else op.keywords["input"]
-    code.__dict__["counted"] = is_counted(whole, op.scope)
+    on_expression(code).counted = is_counted(whole, op.scope)
     return code
 
 
@@ -105,7 +106,7 @@ def _split(op: Operation) -> ast.expr:
         code = _parts(source, whole, code_of(value), dim)
         if not isinstance(value, Size):
             ends = syntax.literal(list(range(sizes, op.shape[dim], sizes)))
-            code.__dict__["unpacked"] = syntax.call("jnp.split", source, ends, axis=axis)
+            on_expression(code).unpacked = syntax.call("jnp.split", source, ends, axis=axis)
         return _parts_of(op, code)
     if isinstance(value, Items) and depends_on_sizes(value):
         return syntax.call("jnp.split", op.input, _edges(value), axis=axis)

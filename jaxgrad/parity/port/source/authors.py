@@ -8,41 +8,23 @@ from __future__ import annotations
 
 import ast
 import copy
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+from jaxgrad.parity.port.source.annotations import Author, on_expression
+
 
 ATTRIBUTE, ARGUMENT, GLOBAL, FORMULA = "attribute", "argument", "global", "formula"
-MARK = "author"
-
-
-@dataclasses.dataclass(frozen=True)
-class Author:
-    """What the torch program has in the place of a number.
-
-    Attributes:
-        kind: ATTRIBUTE or ARGUMENT for configuration, GLOBAL for a constant of the file, and
-            FORMULA for an expression of such numbers.
-        name: The name of the attribute, argument or constant.
-        local: The variable that the formula is given to.
-        number: The number as it is written without the name.
-    """
-
-    kind: str
-    name: str
-    local: str
-    number: ast.expr
 
 
 def mark(code: ast.expr, author: Author) -> ast.expr:
-    code.__dict__[MARK] = author
+    on_expression(code).author = author
     return code
 
 
 def of(node: Any) -> Author | None:
     """Return what the torch program has in the place of a number."""
-    return node.__dict__.get(MARK) if isinstance(node, ast.AST) else None
+    return on_expression(node).author if isinstance(node, ast.AST) else None
 
 
 def is_formula(node: Any) -> bool:
@@ -52,7 +34,7 @@ def is_formula(node: Any) -> bool:
 
 def has_name(code: ast.expr) -> bool:
     """Return whether the torch program names a number in an expression."""
-    return any(MARK in n.__dict__ for n in ast.walk(code))
+    return any(of(n) is not None for n in ast.walk(code))
 
 
 def variable(name: str) -> str:
@@ -83,9 +65,9 @@ class _Write(ast.NodeTransformer):
         assert isinstance(node, ast.expr)
         if author.kind != FORMULA:
             new = self.chosen(author)
-            node.__dict__.pop(MARK)
+            on_expression(node).author = None
             return node if new is None else new
-        has_keyword = any("keyword" in n.__dict__ for n in ast.walk(node))
+        has_keyword = any(on_expression(n).keyword for n in ast.walk(node))
         leaves = [x for n in ast.walk(node) if (x := of(n)) and x.kind != FORMULA]
         if not has_keyword and any(self.chosen(x) is None for x in leaves):
             return copy.deepcopy(author.number)

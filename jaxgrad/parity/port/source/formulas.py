@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 
 
 DIGITS = 8  # characters of a number that is written as it is
@@ -31,7 +32,7 @@ def found(value: float) -> ast.expr | None:
         code = ast.parse(text, mode="eval").body
         if eval(text, {"math": math}) == size:
             new = ast.UnaryOp(ast.USub(), code) if value < 0 else code
-            new.__dict__["number"] = True
+            on_expression(new).number = True
             return new
     return None
 

@@ -6,12 +6,14 @@ import ast
 import copy
 import functools
 import math
+import sys
 from collections.abc import Container, Mapping, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
 import torch
 
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.refusals import PortError
 
 
@@ -45,13 +47,13 @@ def unique(base: str, taken: Container[str]) -> str:
 def call_written(function: str, *args: ast.expr) -> ast.Call:
     """Return the call of a function of the port, whose name may change until it is written."""
     node = call(function, *args)
-    node.func.__dict__["written"] = True
+    on_expression(node.func).written = True
     return node
 
 
 def is_written(node: ast.AST) -> TypeGuard[ast.Name]:
     """Return whether a node is the name of a function of the port, not of a local variable."""
-    return isinstance(node, ast.Name) and "written" in node.__dict__
+    return isinstance(node, ast.Name) and on_expression(node).written
 
 
 def rename_written(node: ast.AST, names: Mapping[str, str]) -> None:
@@ -73,7 +75,21 @@ def function(
     names = [ast.arg(n) for n in parameters]
     arguments = ast.arguments([], names, ast.arg(star) if star else None, [], [], None, [])
     node = ast.FunctionDef(label, arguments, body, [], None)
-    node.__dict__["type_params"] = []
+    if sys.version_info >= (3, 12):
+        node.type_params = []
+    return node
+
+
+def class_definition(
+    label: str,
+    bases: Sequence[ast.expr],
+    body: Sequence[ast.stmt],
+    decorators: Sequence[ast.expr] = (),
+) -> ast.ClassDef:
+    """Return a class definition."""
+    node = ast.ClassDef(label, list(bases), [], list(body), list(decorators))
+    if sys.version_info >= (3, 12):
+        node.type_params = []
     return node
 
 
@@ -128,8 +144,8 @@ class _Substitute(ast.NodeTransformer):
         if node.id not in self.parts or is_written(node):
             return node
         new = copy.deepcopy(self.parts[node.id])
-        if "leaves" in node.__dict__:
-            new.__dict__["leaves"] = node.__dict__["leaves"]
+        if (leaves := on_expression(node).leaves) is not None:
+            on_expression(new).leaves = leaves
         return new
 
 
@@ -141,11 +157,6 @@ def params_key(code: ast.AST | None) -> str:
     key = place.slice if isinstance(place, ast.Subscript) else None
     label = key.value if isinstance(key, ast.Constant) else ""
     return label if isinstance(label, str) and label.isidentifier() else ""
-
-
-def remarks(statement: ast.stmt) -> dict[str, Any]:
-    """Return the comments of a statement, which another one gets in its place."""
-    return {k: x for k in ("comments", "trailing") if (x := statement.__dict__.get(k))}
 
 
 def result_target(target: ast.expr | None) -> ast.expr | None:

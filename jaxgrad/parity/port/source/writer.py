@@ -15,6 +15,7 @@ from torch import nn
 from jaxgrad._core.source import short_name
 from jaxgrad._core.torch_versions import convention
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.line_breaks import WIDTH, fit
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.source.spelling import statement_text, tidy
@@ -94,11 +95,11 @@ def write_file(
 def _constants(nodes: Sequence[ast.AST]) -> list[str]:
     """Return the constants of the file that functions read, as one block."""
     found = {
-        n.id: n.__dict__["constant"] for node in nodes for n in ast.walk(node)
-        if isinstance(n, ast.Name) and "constant" in n.__dict__
+        n.id: constant for node in nodes for n in ast.walk(node)
+        if isinstance(n, ast.Name) and (constant := on_expression(n).constant) is not None
     }  # fmt: skip
-    ordered = sorted(found.items(), key=lambda item: item[1][0])  # as in the torch file
-    lines = [tidy(f"{name} = {syntax.text(number)}") for name, (_, number) in ordered]
+    ordered = sorted(found.items(), key=lambda item: item[1].order)  # as in the torch file
+    lines = [tidy(f"{name} = {syntax.text(constant.value)}") for name, constant in ordered]
     return ["\n".join(lines)] if lines else []
 
 
@@ -173,7 +174,7 @@ def _wrapped(text: str) -> list[str]:
 def statement_lines(node: ast.stmt, indent: int) -> list[str]:
     """Return the lines of a statement, with its comments."""
     space = " " * indent
-    above = [space + text for text in node.__dict__.get("comments", [])]
+    above = [space + text for text in on_statement(node).comments]
     if isinstance(node, ast.For):
         target = syntax.text(node.target)
         target = target[1:-1] if isinstance(node.target, ast.Tuple) else target
@@ -193,7 +194,7 @@ def statement_lines(node: ast.stmt, indent: int) -> list[str]:
         lines = _assertion(node, indent)
     if isinstance(node, ast.Raise) and too_long:
         lines = _raising(node, indent)
-    trailing = node.__dict__.get("trailing", "")
+    trailing = on_statement(node).trailing
     if trailing and len(lines) == 1 and len(lines[0]) + 2 + len(trailing) <= WIDTH:
         lines[0] += f"  {trailing}"
     elif trailing:

@@ -8,6 +8,7 @@ from typing import Any
 
 from jaxgrad.parity.port.expressions import indexing
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.statements import stores
 from jaxgrad.parity.port.values.binding import bind, with_name
 from jaxgrad.parity.port.values.kinds_of_values import (
@@ -153,7 +154,7 @@ def _unpack_names(target: Any, value: Value, parts: list[Value], scope: Scope) -
     if value.code is None:
         code: ast.expr = codes[0] if len(codes) == 1 else ast.Tuple(codes, ast.Load())
     else:
-        code = value.code.__dict__.get("unpacked") or code_of(value)
+        code = on_expression(value.code).unpacked or code_of(value)
         if _stops(value, scope):
             code = syntax.call("lax.stop_gradient", code)
     place = (

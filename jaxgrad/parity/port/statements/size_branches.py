@@ -7,6 +7,7 @@ import copy
 
 from jaxgrad.parity.port.expressions.conditions import opposite
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.statements import branches
 from jaxgrad.parity.port.values import draws
@@ -63,7 +64,7 @@ def branch(node: ast.If, test: Size, scope: Scope) -> None:
         return
     code = code_of(test)
     scope.emit(ast.If(code, then, otherwise) if then else ast.If(opposite(code), otherwise, []))
-    scope.body[-1].__dict__["comments"] = remarks
+    on_statement(scope.body[-1]).comments = tuple(remarks)
 
 
 def _joined(

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Iterable, Sequence
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.training import optimizers
 from jaxgrad.parity.port.training.losses import argument_names, write_loss
@@ -119,7 +120,7 @@ def helper(source: str, doc: str) -> Written:
     written = Written.helper(source, doc, write_step)
     for statement in written.node.body:
         if syntax.text(statement) == CONJUGATE.strip():
-            statement.__dict__["comments"] = [CONJUGATE_COMMENT]
+            on_statement(statement).comments = (CONJUGATE_COMMENT,)
     return written
 
 

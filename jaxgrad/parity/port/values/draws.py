@@ -10,6 +10,7 @@ import ast
 import re
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 
 
 RNG = "rng"
@@ -18,13 +19,14 @@ RNG = "rng"
 def key(label: str) -> ast.Name:
     """Return the placeholder of the key of one draw."""
     placeholder = syntax.name(RNG)
-    placeholder.__dict__["draw"] = label
+    on_expression(placeholder).draw = label
     return placeholder
 
 
 def placeholders(node: ast.AST) -> list[ast.Name]:
     """Return the keys that a statement needs, in the order of its source."""
-    return [n for n in ast.walk(node) if isinstance(n, ast.Name) and "draw" in n.__dict__]
+    names = (n for n in ast.walk(node) if isinstance(n, ast.Name))
+    return [n for n in names if on_expression(n).draw is not None]
 
 
 def split_for(statement: ast.stmt, taken: set[str]) -> ast.stmt | None:
@@ -34,7 +36,8 @@ def split_for(statement: ast.stmt, taken: set[str]) -> ast.stmt | None:
         return None
     names = []
     for placeholder in found:
-        name = syntax.unique(f"{placeholder.__dict__.pop('draw')}_{RNG}", {*names, *taken})
+        name = syntax.unique(f"{on_expression(placeholder).draw}_{RNG}", {*names, *taken})
+        on_expression(placeholder).draw = None
         names.append(name)
         placeholder.id = name
     count = [syntax.constant(len(names) + 1)] if len(names) > 1 else []
@@ -50,13 +53,13 @@ def mark_splits(body: list[ast.stmt]) -> None:
     for statement in body:
         if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Call):
             if syntax.text(statement.value.func) == "jax.random.split":
-                statement.__dict__["splits"] = True
+                on_statement(statement).splits = True
 
 
 def taken_out(body: list[ast.stmt]) -> list[ast.stmt]:
     """Remove the statements that split `rng` from a nested function, and return them."""
-    found = [s for s in body if "splits" in s.__dict__]
-    body[:] = [s for s in body if "splits" not in s.__dict__]
+    found = [s for s in body if on_statement(s).splits]
+    body[:] = [s for s in body if not on_statement(s).splits]
     return found
 
 

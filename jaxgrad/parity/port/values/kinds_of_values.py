@@ -17,6 +17,8 @@ class Value:
 
     real: Any
     code: ast.expr | None = None
+    # In an element of a comprehension, the code in which the loop's variable has its name.
+    symbolic: ast.expr | None = dataclasses.field(default=None, init=False)
 
 
 class Folded(Value):

@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 
 from torch import nn
 
+from jaxgrad.parity.port.source.annotations import Reached, on_expression
 from jaxgrad.parity.port.values.kinds_of_values import Module
-
-
-@dataclasses.dataclass(frozen=True)
-class Reached:
-    """How a part of a module is reached from it.
-
-    Attributes:
-        parent: The path of the module.
-        name: The name of the part.
-        how: "item" of a list, "key" of a dict, or "attribute".
-    """
-
-    parent: str
-    name: str
-    how: str
 
 
 def reached(parent: Module, name: str, code: ast.expr) -> ast.expr:
     """Mark the expression of a part of a module, which a port of classes writes otherwise."""
     keyed = isinstance(parent.real, nn.ModuleDict | nn.ParameterDict)
     how = "item" if is_list(parent.real) else "key" if keyed else "attribute"
-    code.__dict__["reached"] = Reached(parent.path, name, how)
+    on_expression(code).reached = Reached(parent.path, name, how)
     return code
 
 

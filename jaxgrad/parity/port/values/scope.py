@@ -13,6 +13,7 @@ from typing import Any
 from torch import nn
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.port_names import MARK, RESERVED, port_name
 from jaxgrad.parity.port.source.refusals import Place, PortError
 from jaxgrad.parity.port.source.slice_calls import with_slice_calls
@@ -154,9 +155,10 @@ class Scope:
         split = draws.split_for(statement, self.names)
         comments, trailing = self._comments()
         if split is not None:
-            split.__dict__["comments"], comments = comments, []
+            on_statement(split).comments, comments = tuple(comments), []
             self.body.append(split)
-        statement.__dict__["comments"], statement.__dict__["trailing"] = comments, trailing
+        known = on_statement(statement)
+        known.comments, known.trailing = tuple(comments), trailing
         self.body.append(statement)
 
     def comments_above(self, line: int) -> list[str]:
@@ -231,7 +233,7 @@ class Scope:
         if isinstance(probe, ast.Name | ast.Constant):
             return copy.deepcopy(code)
         code = self.assign(self.fresh(name), code)
-        self.body[-1].__dict__["temporary"] = True
+        on_statement(self.body[-1]).temporary = True
         return code
 
     def is_index(self, code: ast.expr) -> bool:

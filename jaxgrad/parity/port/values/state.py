@@ -10,6 +10,7 @@ import ast
 import copy
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.refusals import OutOfReach, PortError
 from jaxgrad.parity.port.values import param_paths
 from jaxgrad.parity.port.values.kinds_of_values import Value
@@ -18,7 +19,7 @@ from jaxgrad.parity.port.values.scope import Scope, Store
 
 def is_leaf(code: ast.expr | None) -> bool:
     """Return whether an expression is a tensor of the params."""
-    return isinstance(code, ast.Subscript) and "siblings" in code.__dict__
+    return isinstance(code, ast.Subscript) and on_expression(code).siblings is not None
 
 
 def store(place: ast.expr, new: ast.expr, scope: Scope, node: ast.AST) -> None:
@@ -62,7 +63,7 @@ def _out_of_reach(reason: str, scope: Scope, node: ast.AST) -> PortError:
 def updating(variable: str, new: ast.expr) -> ast.Assign:
     """Return the statement that gives a loop's module its new params."""
     statement = ast.Assign([ast.Name(variable, ast.Store())], new)
-    statement.__dict__["updates"] = variable
+    on_statement(statement).updates = variable
     return statement
 
 
@@ -74,12 +75,12 @@ def call(value: Value, code: ast.Call, params: ast.expr, scope: Scope, node: ast
     direct = not keys
     changed = root if direct else scope.fresh(label)
     targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in (result, changed)]
-    targets[0].__dict__["result"] = True
+    on_expression(targets[0]).result = True
     statement = ast.Assign([ast.Tuple(targets, ast.Store())], code)
     if direct and root != "p":
         if root not in scope.turning:
             raise _out_of_reach("a module that is an argument changes its buffers", scope, node)
-        statement.__dict__["updates"] = root
+        on_statement(statement).updates = root
     scope.emit(statement)
     if direct:
         scope.stateful |= root == "p"

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.source import authors, formulas, syntax
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.kinds_of_values import (
     Fields,
@@ -65,7 +66,7 @@ def _operand(value: Value) -> ast.expr:
     parts = value.parts if isinstance(value, Folded) else None
     if parts is None or authors.of(code) is not None:
         return code
-    return parts if any("origin" in n.__dict__ for n in ast.walk(parts)) else code
+    return parts if any(on_expression(n).origin for n in ast.walk(parts)) else code
 
 
 def is_computed(value: Value) -> bool:
@@ -125,11 +126,11 @@ def code_of(value: Value) -> ast.expr:
     if formulas.is_long(value.real):
         code = formulas.found(value.real) or code
     inner = code.operand if isinstance(code, ast.UnaryOp) else code
-    has_origin = isinstance(inner, ast.Constant) or "number" in inner.__dict__
+    has_origin = isinstance(inner, ast.Constant) or on_expression(inner).number
     if isinstance(value, Folded) and value.origin and has_origin:
-        inner.__dict__["origin"] = value.origin
+        on_expression(inner).origin = value.origin
     if isinstance(value, Folded) and value.variable:
-        code.__dict__["variable"] = value.variable
+        on_expression(code).variable = value.variable
     elif isinstance(value, Folded) and value.source and is_number(value.real):
         number = copy.deepcopy(code)
         authors.mark(code, authors.Author(value.source, value.origin, value.local, number))
@@ -145,7 +146,7 @@ def _formula(value: Folded) -> ast.expr | None:
     if value.formula is not None:
         number = authors.written(copy.deepcopy(parts), lambda _: None)
     code = copy.deepcopy(parts)
-    code.__dict__["origin"] = value.local or value.origin
+    on_expression(code).origin = value.local or value.origin
     return authors.mark(code, authors.Author(authors.FORMULA, "", value.local, number))
 
 
@@ -172,7 +173,7 @@ def lift(real: Any, code: ast.expr) -> Value:
     if isinstance(real, list | tuple):
         items = [lift(x, syntax.item(code, n)) for n, x in enumerate(real)]
         kind = list if isinstance(real, list) else tuple
-        counted = code.__dict__.get("counted", False)
+        counted = on_expression(code).counted
         return Items(kind, code if any(map(is_dynamic, items)) else None, items, counted)
     if isinstance(real, Mapping):
         fields = {k: lift(x, syntax.item(code, k)) for k, x in real.items()}

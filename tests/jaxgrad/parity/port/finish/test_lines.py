@@ -5,6 +5,7 @@ import ast
 import pytest
 
 from jaxgrad.parity.port.finish.lines import with_short_lines
+from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.writer import function_text
 from jaxgrad.parity.port.source.written import Written
 
@@ -82,7 +83,7 @@ def test_a_long_tuple_with_a_comment_is_divided_once():
     """Each part gets a statement, and the comment stays above the first one."""
     body = f"    a, b = {LONG}, {LONG}\n    return a + b"
     written = Written.helper(f"def f(p, x):\n{body}", "", ast)
-    written.node.body[0].__dict__["comments"] = ["# two layers"]
+    on_statement(written.node.body[0]).comments = ("# two layers",)
 
     (new,) = with_short_lines([written])
 

@@ -4,6 +4,7 @@ import ast
 
 from jaxgrad.parity.port.finish.part_names import PartNames
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 
 
 def name_of(taken: set[str], called: str = "def attend(p, x, memory, *, scale): ...") -> str | None:
@@ -28,7 +29,7 @@ def test_a_part_of_a_part_does_not_have_its_name():
     for target, wanted in (("cross_attn", "y"), ("h", "h")):
         call = syntax.call_written("attend", syntax.name("p"), place)
         statement = ast.Assign([ast.Name(target, ast.Store())], call)
-        statement.__dict__["part"] = True
+        on_statement(statement).part = True
         assert PartNames({"p"}, set(), {}).of(statement, place, set()) == wanted
 
 

@@ -1,0 +1,252 @@
+"""Facts about the statements and expressions of the port, which are `ast` nodes until written.
+
+An `ast` node says what is written. What it means, and where it comes from, is in its annotations:
+`on_statement`, `on_expression` and `on_parameter` return them. A field that nobody has set has its
+default, and reading it does not change the node::
+
+    on_statement(loop).comments = on_statement(first).comments
+    if on_expression(node).origin == "eps": ...
+
+The annotations of a node are stored in the node itself. So `copy.copy` of a node copies them,
+`copy.deepcopy` copies their values too, and a node that is built anew has none. Two expressions
+are the same (`syntax.same`) whatever their annotations.
+
+No other file of the porter reads or writes the `__dict__` of a node (tests/test_layout.py).
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+from collections.abc import Iterable, Mapping
+
+
+@dataclasses.dataclass(frozen=True)
+class Author:
+    """What the torch program has in the place of a number.
+
+    Attributes:
+        kind: `authors.ATTRIBUTE` or `ARGUMENT` for configuration, `GLOBAL` for a constant of the
+            file, and `FORMULA` for an expression of such numbers.
+        name: The name of the attribute, argument or constant.
+        local: The variable that the formula is given to.
+        number: The number as it is written without the name.
+    """
+
+    kind: str
+    name: str
+    local: str
+    number: ast.expr
+
+
+@dataclasses.dataclass(frozen=True)
+class FileConstant:
+    """A constant of the torch file that the port's file has too.
+
+    Attributes:
+        order: Where the torch file defines it, among the names of the file.
+        value: Its value.
+    """
+
+    order: int
+    value: ast.expr
+
+
+@dataclasses.dataclass(frozen=True)
+class Reached:
+    """How a part of a module is reached from it.
+
+    Attributes:
+        parent: The path of the module.
+        name: The name of the part.
+        how: "item" of a list, "key" of a dict, or "attribute".
+    """
+
+    parent: str
+    name: str
+    how: str
+
+
+class _OfNode:
+    """Shares the `__dict__` of a node, so that the node holds the values and copies have them."""
+
+    def __init__(self, node: ast.AST) -> None:
+        self.__dict__ = node.__dict__
+
+
+@dataclasses.dataclass(init=False, repr=False, eq=False)
+class StatementAnnotations(_OfNode):
+    """What the porter knows about a statement of the port."""
+
+    # The comment lines above the statement, each with its `#`. `Scope.emit` sets those of the torch
+    # line; passes move them along. The writer prints them.
+    comments: tuple[str, ...] = ()
+
+    # The comment behind the statement, or "". `Scope.emit` sets that of the torch line, `ties` and
+    # the flax constructors write `# tied`. The writer prints it, above the statement if it is long.
+    trailing: str = ""
+
+    # The variable of a loop over modules to which the statement assigns the module's new params,
+    # or "". Set by `values/state`. An unrolled loop puts them in their place in `p`; a loop that
+    # stays collects them in a list.
+    updates: str = ""
+
+    # Whether the statement splits keys off `rng`. Set by `values/draws` and `finish/keys`; passes
+    # that merge or move statements set the splits apart, and `finish/keys` joins them.
+    splits: bool = False
+
+    # Whether the statement is one iteration's copy from a loop that was unrolled. Set by
+    # `loops/unrolling`; `finish/repeats` makes loops again of such statements alone.
+    unrolled: bool = False
+
+    # Whether every iteration of a `for` calls modules of one class and one shape and keeps the
+    # shapes of its variables, so that it may be a `lax.scan`. Set by `loops/loop_statements`, read
+    # by `loops/scans`.
+    uniform: bool = False
+
+    # Whether the statement names a value that has no name in the torch program. Set by `Scope.once`
+    # and `merging/variants`; `finish/names` then looks for a better name.
+    temporary: bool = False
+
+    # Whether the statement computes a part of a longer one under a name of the part's own. Set by
+    # `finish/lines`; parts of this part do not get that name (`finish/part_names`).
+    part: bool = False
+
+    # The same statement in the other of two copies of a function that are being merged. Set by
+    # `merging/variants`; `merging/merging` takes it away once it has compared the two.
+    counterpart: ast.stmt | None = None
+
+
+@dataclasses.dataclass(init=False, repr=False, eq=False)
+class ExpressionAnnotations(_OfNode):
+    """What the porter knows about an expression of the port, or a part of one."""
+
+    # The name of a number's attribute, argument or option, or "". It names the keyword that the
+    # number becomes where copies differ in it. Set by `values/values` from the folded value, by
+    # `merging/defaults` and the flax layers from the option.
+    origin: str = ""
+
+    # What the torch program has in the place of the number. Set by `authors.mark`; while it is
+    # there, `merging/numbers` may still write the author's name.
+    author: Author | None = None
+
+    # Whether this is a formula of numbers alone for a number of many digits, such as `8**-0.5`:
+    # copies may differ in it as in a literal. Set by `source/formulas`.
+    number: bool = False
+
+    # The variable of the torch program that has this number before a loop, or "". Set for values
+    # that `loops/carried` marks; if the loop changes the variable, the first iteration reads it.
+    variable: str = ""
+
+    # Whether `merging/defaults` wrote this option, which the call leaves out, to align two calls.
+    default: bool = False
+
+    # Whether the name is a keyword of the function, in the place of a number in which copies
+    # differ. Set by `merging/keywords`, read where a third copy is compared.
+    keyword: bool = False
+
+    # The constant of the port's file that this name reads. Set by `merging/numbers`; the writer
+    # lists the constants.
+    constant: FileConstant | None = None
+
+    # Whether the name is that of a function of the port, which may change, and not of a local
+    # variable. Set by `syntax.call_written`.
+    written: bool = False
+
+    # The numbers that a call of a function of the port passes in the torch program, by parameter.
+    # Set by `functions/functions`; `merging/numbers` passes them if they get names.
+    numbers: Mapping[str, ast.expr] | None = None
+
+    # What the key of a random draw is for, as long as the key has no name; `draws.split_for` names
+    # it. Set by `draws.key`.
+    draw: str | None = None
+
+    # Whether the name takes the result of a call that returns its params too. Set by
+    # `values/state`; `finish/updates` gives it the name under which the result is used.
+    result: bool = False
+
+    # The module's part that this expression of the params tree is. Set by `values/places`; flax
+    # classes reach it in another way.
+    reached: Reached | None = None
+
+    # For a tensor of a module, as in `p["conv"]["weight"]`: the names of all that the module has.
+    # Set by `expressions/attributes`; a call that takes each of them takes `**p["conv"]`.
+    siblings: frozenset[str] | None = None
+
+    # For `**p["conv"]` in a call of `F`: the names of the tensors, which are the call's arguments.
+    # Set by `rules/functional`; `finish/hooked` and `finish/ties` pass them one by one again.
+    leaves: frozenset[str] | None = None
+
+    # The layer of `jaxgrad.nnx` that this call makes, or "". Set and shortened by `nnx/layers`.
+    layer: str = ""
+
+    # Whether the number of the list's elements depends on a size. Set by `rules/joins`; `lift`
+    # hands it to the value.
+    counted: bool = False
+
+    # What is written for this list where it is assigned to a fixed number of variables. Set by
+    # `rules/joins`, read by `statements/assignments`.
+    unpacked: ast.expr | None = None
+
+
+@dataclasses.dataclass(init=False, repr=False, eq=False)
+class ParameterAnnotations(_OfNode):
+    """What the porter knows about a parameter of a function of the port."""
+
+    # Whether the keyword is an attribute of the module wherever the function reads it. Set by
+    # `merging/numbers`; a flax class then has the attribute too.
+    attribute: bool = False
+
+
+def on_statement(node: ast.AST) -> StatementAnnotations:
+    """Return the annotations of a statement; setting a field annotates the statement."""
+    return StatementAnnotations(node)
+
+
+def on_expression(node: ast.AST) -> ExpressionAnnotations:
+    """Return the annotations of an expression; setting a field annotates the expression."""
+    return ExpressionAnnotations(node)
+
+
+def on_parameter(node: ast.arg) -> ParameterAnnotations:
+    """Return the annotations of a parameter; setting a field annotates the parameter."""
+    return ParameterAnnotations(node)
+
+
+def has_remarks(statement: ast.stmt) -> bool:
+    """Return whether a statement has comments, above it or behind it."""
+    known = on_statement(statement)
+    return bool(known.comments or known.trailing)
+
+
+def copy_remarks(source: ast.stmt, first: ast.stmt, last: ast.stmt | None = None) -> None:
+    """Give the comments of a statement to the one that takes its place, or to several.
+
+    Args:
+        source: The statement whose comments are copied; what it has none of is not replaced.
+        first: The statement that gets the comments above.
+        last: The one that gets the comment behind; `first` unless given.
+    """
+    known, last = on_statement(source), first if last is None else last
+    if known.comments:
+        on_statement(first).comments = known.comments
+    if known.trailing:
+        on_statement(last).trailing = known.trailing
+
+
+def drop_remarks(statement: ast.stmt) -> None:
+    """Take the comments of a statement away."""
+    known = on_statement(statement)
+    known.comments, known.trailing = (), ""
+
+
+def put_comments_above(statement: ast.stmt, comments: Iterable[str]) -> None:
+    """Put comments above a statement and above the comments that it has."""
+    known = on_statement(statement)
+    known.comments = (*comments, *known.comments)
+
+
+def move_comments(source: ast.stmt, target: ast.stmt) -> None:
+    """Take the comments above one statement, and give them to another in place of its own."""
+    on_statement(target).comments = on_statement(source).comments
+    on_statement(source).comments = ()
