@@ -212,7 +212,7 @@ def _in_mode(run: Run, inputs: PyTree, training: bool) -> None:
             _require_inputs(run.module, example, training)
         raise
     except Exception as error:
-        place = getattr(error, "place", None)
+        place = run.raised.place if run.raised and run.raised.error is error else None
         if not _is_users(place):
             _require_inputs(run.module, example, training)
         raise PortError(f"this raised {type(error).__name__}: {error}", place) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,7 @@ from jaxgrad.parity.port.expressions import conditions
 from jaxgrad.parity.port.functions import closures
 from jaxgrad.parity.port.loops import loop_statements
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.refusals import PortError
+from jaxgrad.parity.port.source.refusals import PortError, Raised
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.statements import (
     branches,
@@ -38,9 +39,7 @@ def execute(body: list[ast.stmt], scope: Scope) -> None:
         Returned, Broken, Continued: The statement of this name was reached.
     """
     for number, node in enumerate(body):
-        if isinstance(node, ast.If):
-            node.__dict__["rest"] = body[number + 1 :]
-        handler = _HANDLERS.get(type(node))
+        handler = _handler(node, body[number + 1 :])
         if handler is None:
             raise scope.refuse(f"{type(node).__name__} statements are not ported", node)
         scope.line = node
@@ -57,8 +56,16 @@ def execute(body: list[ast.stmt], scope: Scope) -> None:
         except LEAVING:
             raise
         except Exception as error:
-            error.__dict__.setdefault("place", scope.place(node))
+            if scope.run.raised is None or scope.run.raised.error is not error:
+                scope.run.raised = Raised(error, scope.place(node))
             raise
+
+
+def _handler(node: ast.stmt, after: list[ast.stmt]) -> Callable[..., None] | None:
+    """Return the function that interprets a statement; an `if` depends on those that follow it."""
+    if isinstance(node, ast.If):
+        return functools.partial(_if, after=after)
+    return _HANDLERS.get(type(node))
 
 
 def _assign(node: ast.Assign, scope: Scope) -> None:
@@ -83,7 +90,8 @@ def _expression(node: ast.Expr, scope: Scope) -> None:
         memory.keep_change(scope.run.evaluate(node.value, scope), scope)
 
 
-def _if(node: ast.If, scope: Scope) -> None:
+def _if(node: ast.If, scope: Scope, after: list[ast.stmt]) -> None:
+    """Interpret an `if`; `after` has the statements that follow it in its block."""
     length = len(scope.body)
     try:
         test = scope.run.evaluate(node.test, scope)
@@ -97,8 +105,7 @@ def _if(node: ast.If, scope: Scope) -> None:
             execute(node.body, scope)
         return  # a check of values, which does not change a gradient
     if isinstance(test, Tensor) and not conditions.is_fixed_test(test):
-        rest = node.__dict__.get("rest", []) if scope.run.early else []
-        whole = branches.with_rest(node, rest)
+        whole = branches.with_rest(node, after if scope.run.early else [])
         flag = flags.of_test(test)
         if flag is None:
             branches.branch(whole, test, scope)
@@ -197,6 +204,7 @@ def _guarded(node: ast.Try, scope: Scope) -> None:
         for handler in node.handlers:
             kinds = None if handler.type is None else scope.run.evaluate(handler.type, scope)
             if kinds is None or isinstance(error, real_of(kinds)):
+                scope.run.raised = None
                 execute(handler.body, scope)
                 return
         raise
@@ -233,7 +241,7 @@ def _continue(*_: Any) -> None:
 
 _HANDLERS: dict[type[ast.stmt], Callable[..., None]] = {
     ast.Assign: _assign, ast.AnnAssign: _annotated, ast.AugAssign: augmented, ast.Return: _return,
-    ast.Expr: _expression, ast.If: _if, ast.Assert: _assert, ast.Raise: _raise,
+    ast.Expr: _expression, ast.Assert: _assert, ast.Raise: _raise,
     ast.For: loop_statements.for_loop, ast.While: loop_statements.while_loop,
     ast.With: with_statements.with_statement,
     ast.FunctionDef: _define, ast.Import: _import, ast.ImportFrom: _import, ast.Try: _try,

@@ -38,6 +38,19 @@ class PortError(Exception):
         super().__init__(f"{place}: {reason}" if place and place.file else reason)
 
 
+@dataclasses.dataclass(frozen=True)
+class Raised:
+    """An error of the torch program, which its own `try` may handle, and the line that raised it.
+
+    Attributes:
+        error: The error.
+        place: The line of the innermost statement.
+    """
+
+    error: Exception
+    place: Place
+
+
 class OutOfReach(PortError):
     """A stored value is read after the function that has set it has returned.
 

@@ -15,7 +15,7 @@ from torch import nn
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.port_names import MARK, RESERVED, port_name
-from jaxgrad.parity.port.source.refusals import Place, PortError
+from jaxgrad.parity.port.source.refusals import Place, PortError, Raised
 from jaxgrad.parity.port.source.slice_calls import with_slice_calls
 from jaxgrad.parity.port.source.source import Source
 from jaxgrad.parity.port.source.written import Assumption, Written
@@ -79,6 +79,7 @@ class Run:
     numbered: bool = False  # whether a module of a list is never reached by a loop's counter
     varying: frozenset[tuple[str, int]] = frozenset()  # lines that chunk an axis of any size
     leaves_holes: bool = False  # whether refused statements are left to be written by hand
+    raised: Raised | None = None  # the error that the torch program is raising
     classes: Classes | None = None  # if the port has classes, and not functions of a params tree
 
 

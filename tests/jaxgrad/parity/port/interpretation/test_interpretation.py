@@ -105,3 +105,26 @@ def test_inputs_that_torch_rejects_are_named(inputs, text):
     with pytest.raises(PortError) as error:
         port(nn.Linear(3, 2), inputs)
     assert str(error.value).startswith(text)
+
+
+class Raises(nn.Module):
+    """Handles an error of a helper, and raises another one in it."""
+
+    def look_up(self, name):
+        return {"scale": 2.0}[name]
+
+    def forward(self, x):
+        try:
+            return x * self.look_up("shift")
+        except KeyError:
+            return x / self.look_up("width")
+
+
+def test_an_error_of_the_module_names_the_line_that_raised_it_last():
+    """The line is that of the innermost statement, and a handled error does not hide it."""
+    with pytest.raises(PortError) as error:
+        port(Raises(), (X,))
+
+    place = error.value.place
+    assert place is not None and place.text.strip() == 'return {"scale": 2.0}[name]'
+    assert str(error.value).endswith("this raised KeyError: 'width'")
