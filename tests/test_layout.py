@@ -1,5 +1,6 @@
 """The rules of the layout: folders in one import order, no import cycles, private names."""
 
+import ast
 import functools
 import pathlib
 from collections.abc import Iterator
@@ -60,6 +61,14 @@ NOTEBOOKS = {
     "retain_graph": "mutation",
     "surrogate": "custom",
     "swa_utils": "lr_scheduler",
+}
+# Where the porter reads or sets the `__dict__` of an object of the user's program: file -> object.
+OBJECTS_OF_USERS = {
+    "calls/recomputation.py": {"kind"},
+    "functions/autograd_functions.py": {"kind"},
+    "leftovers/snapshots.py": {"x"},
+    "values/static_inputs.py": {"new"},
+    "values/values.py": {"made"},
 }
 
 
@@ -248,3 +257,58 @@ def test_a_theme_has_a_case_file_and_a_notebook(theme):
     notebook = ROOT / "notebooks" / f"{NOTEBOOKS.get(theme, theme)}.py"
     assert notebook.exists(), f"write {notebook.relative_to(ROOT)}, or add {theme!r} to NOTEBOOKS"
     assert f"{theme}/" in notebook.read_text(), f"{notebook.name} shows no behaviour of {theme}"
+
+
+def _dict_uses(source: str) -> Iterator[tuple[int, str]]:
+    """Yield the line and the owner of each `owner.__dict__` and `getattr(owner, "__dict__")`."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(owner, "__dict__"):
+                yield node.lineno, ast.unparse(owner)
+            case ast.Call(ast.Name("getattr" | "setattr"), [owner, ast.Constant("__dict__"), *_]):
+                yield node.lineno, ast.unparse(owner)
+
+
+def _hidden_annotations(sources: dict[str, str]) -> list[str]:
+    """Return each use of `__dict__` in files of the porter that may be of an `ast` node."""
+    return [
+        f"jaxgrad/parity/port/{name}:{line} uses {owner}.__dict__"
+        for name, source in sources.items()
+        if name != "source/annotations.py"
+        for line, owner in _dict_uses(source)
+        if owner not in OBJECTS_OF_USERS.get(name, ())
+    ]
+
+
+def test_only_annotations_keep_facts_in_nodes():
+    """What the porter knows about an `ast` node is a typed field in `source/annotations.py`."""
+    folder = ROOT / "jaxgrad" / "parity" / "port"
+    sources = {str(p.relative_to(folder)): p.read_text() for p in folder.rglob("*.py")}
+
+    wrong = _hidden_annotations(sources)
+
+    assert not wrong, (
+        "declare a field in jaxgrad/parity/port/source/annotations.py and use `on_statement` or "
+        "`on_expression`; if this is an object of the user's program, add it to OBJECTS_OF_USERS "
+        "in this file:\n" + "\n".join(wrong)
+    )
+    unused = {n for n in OBJECTS_OF_USERS if not list(_dict_uses(sources[n]))}
+    assert not unused, f"remove {unused} from OBJECTS_OF_USERS in this file"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'node.__dict__["origin"] = "width"',
+        'known = "origin" in node.__dict__',
+        'node.__dict__.pop("origin", None)',
+        'marks = getattr(node, "__dict__")',
+    ],
+)
+def test_a_fact_in_the_dict_of_a_node_is_found(line):
+    """The test above fails for any way to use a node's `__dict__`, even beside a user's object."""
+    message = "jaxgrad/parity/port/values/values.py:1 uses node.__dict__"
+
+    assert _hidden_annotations({"values/values.py": line}) == [message]
+    assert not _hidden_annotations({"values/values.py": "made.__dict__.update(fields)"})
+    assert not _hidden_annotations({"source/annotations.py": line})
