@@ -24,10 +24,11 @@ _OPTIMIZER = (
     "the port gets a training step"
 )
 _OF_A_STEP = {
-    "loss": "torch's loss of the training step, a function of the outputs and the targets",
-    "targets": "a function that returns the tuple of the example targets",
-    "scheduler": "a function from the optimizer to torch's scheduler",
-    "clip": "the maximum norm for clip_grad_norm_",
+    "loss": "a function of the same file from the outputs and the targets to torch's loss; leave "
+    "it out if the module returns its loss",
+    "targets": "a function of the same file that returns the tuple of the example targets",
+    "scheduler": "a function of the same file from the optimizer to torch's scheduler",
+    "clip": "the maximum norm of the gradients for torch's clip_grad_norm_",
 }
 _HOLES = (
     "write a function to be completed by hand for each refused statement; a mode that calls one "
