@@ -230,6 +230,11 @@ def guarded(run: Callable[[], _Result], inputs: Any = ()) -> _Result:
         count = len(jax_program.flat(inputs)[1]) if inputs else 0
         called = f"fn called with {counted(count, 'input')}" if inputs else "fn"
         text = f"JAX: {called} raised {described(error)}"
+        if isinstance(error, TypeError) and "must be Tensor, not" in str(error):
+            raise ProofError(
+                f"fn calls torch{place_of(error)} with a JAX array: pass the JAX port, which calls "
+                "jax.numpy there"
+            ) from error
         if re.search("reshard|set_mesh", str(error)):
             text = f"{text.rstrip('. ')}. {_EXPLICIT}"
         raise ProofError(text) from error

@@ -155,6 +155,10 @@ BAD = {
         lambda g: dict(fn=lambda p, x: port(p, x) + np.tanh(x)),
         "fn cannot be traced: it uses numpy",
     ),
+    "torch in the port": (
+        lambda g: dict(fn=lambda p, x: torch.tanh(x)),
+        "with a JAX array: pass the JAX port, which calls jax.numpy there",
+    ),
     "if on tracers": (
         lambda g: dict(fn=lambda p, x: port(p, x) if x.sum() > 0 else x),
         "fn cannot be traced",
