@@ -85,7 +85,7 @@ def torch_sgd(params: Any) -> torch.optim.Optimizer:
         {"params": [p for p in params if p.ndim == 1], "weight_decay": 0.0},
     ]
     optimizer = torch.optim.SGD(groups, RATE, momentum=MOMENTUM, dampening=DAMPENING)
-    schedule = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.1)
+    schedule = torch.optim.lr_scheduler.MultiStepLR(optimizer, [2], gamma=0.1)
 
     def clip(*_: Any) -> None:
         torch.nn.utils.clip_grad_norm_(params, CLIP)

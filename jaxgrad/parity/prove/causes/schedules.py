@@ -60,7 +60,7 @@ def surface(evidence: Evidence, training: Training, steps: int) -> Surface:
     if training.schedule is not None:
         parts.append(_compared(evidence, training, total))
     if not parts or parts[0].verdict == "pass":
-        parts.append(_replayed(evidence, training, affordable))
+        parts.append(replayed(evidence, training, affordable))
     texts = [part.text for part in parts]
     if not is_all:
         texts.append("pass total= to compare the schedule of the whole training run")
@@ -189,7 +189,7 @@ def shift(expected: np.ndarray, actual: np.ndarray) -> str:
     return f"JAX's schedule is {factor:.6g} times torch's" if factor is not None else ""
 
 
-def _replayed(evidence: Evidence, training: Training, total: int) -> Surface:
+def replayed(evidence: Evidence, training: Training, total: int) -> Surface:
     """Give both optimizers the same gradients, and compare the weights after every step."""
     found = replay(evidence, training, total)
     if found is None:

@@ -205,7 +205,7 @@ def test_the_text_says_which_steps_are_not_compared(monkeypatch, steps, schedule
 
     monkeypatch.setattr(schedules, "_range", lambda *_: steps)
     monkeypatch.setattr(schedules, "_compared", part("compared"))
-    monkeypatch.setattr(schedules, "_replayed", part("replayed"))
+    monkeypatch.setattr(schedules, "replayed", part("replayed"))
     proof: Any = SimpleNamespace(rerunnable=True)
     surface = schedules.surface(proof, Training(sgd, schedule=schedule), 3)
 
@@ -313,7 +313,7 @@ def test_a_differing_step_is_a_learning_rate_or_an_update(monkeypatch, factor):
         locate=lambda find, *otherwise: (find(), ()),
         torch_side=SimpleNamespace(module=None),
     )
-    surface = schedules._replayed(proof, Training(sgd), 9)
+    surface = schedules.replayed(proof, Training(sgd), 9)
     (finding,) = surface.findings
 
     assert surface.text == "given the same gradients, step 7 differs"

@@ -3,6 +3,7 @@
 from types import SimpleNamespace
 from typing import Any
 
+import jax.numpy as jnp
 import optax
 import pytest
 import torch
@@ -110,6 +111,24 @@ def test_clipping_that_differs_fails_although_the_compared_steps_are_equal(
     assert finding.text.startswith("given a gradient of norm ")
     assert ", the update in step 2 is off by " in finding.text
     assert finding.tested and finding.cause.startswith(f"{cause} (replaying torch with"), finding
+
+
+def test_a_schedule_that_differs_after_the_compared_steps_is_no_wrong_clipping(
+    evidence: Evidence,
+):
+    """Steps with the gradients as they are tell it from clipping, and name the learning rate."""
+
+    def halved(optimizer: Any) -> Any:
+        return torch.optim.lr_scheduler.StepLR(optimizer, step_size=3, gamma=0.5)
+
+    def once(count: Any) -> Any:
+        return jnp.where(count < 3, 0.1, 0.05)  # StepLR halves it again in step 7
+
+    training = Training(sgd, optax.chain(CLIP, optax.sgd(once)), scheduler=halved, clip=HIGH)
+    (finding,) = updated(evidence, training, 1).findings
+    assert finding.text.startswith("JAX's learning rate differs from torch's first in step 7 of 8")
+    assert (finding.torch_value, finding.jax_value) == pytest.approx((0.025, 0.05))
+    assert "clip" not in finding.cause
 
 
 def test_a_function_that_clips_nothing_is_reported(evidence: Evidence):
