@@ -142,20 +142,22 @@ def place(program: JaxProgram, key: Key) -> str:
     around = [program.equations[key[0][:n]] for n in range(1, len(key[0]), 2)]
     stacks = [str(e.source_info.name_stack) for e in (*around, eqn)]
     names = "/".join(s for s in stacks if s)
-    lines = [
-        source.user_line(eqn) or _nearby_line(program, key[0][: 2 * n + 1], stacks[n])
-        for n, eqn in enumerate((*around, eqn))
-    ]
-    line = next(filter(None, reversed(lines)), None) or source.body_line(eqn)
-    line += _caller(program, eqn)
+    stacks_of_lines = [_lines(program, key[0][: 2 * n + 1], stacks[n]) for n in range(len(stacks))]
+    lines = next(filter(None, reversed(stacks_of_lines)), [source.body_line(eqn)])
+    line = lines[0] + _caller(program, lines)
     return f"{line} ({names})" if names else f"{line} ({eqn.primitive.name})"
 
 
-def _caller(program: JaxProgram, eqn: jex_core.JaxprEqn) -> str:
+def _lines(program: JaxProgram, path: Path, stack: str) -> list[str]:
+    """Return the user's lines of an equation, innermost first, or those of the nearest one."""
+    eqn = program.equations[path]
+    if source.user_line(eqn):
+        return source.user_lines(eqn)
+    return _nearby_lines(program, path, stack)
+
+
+def _caller(program: JaxProgram, stack: Sequence[str]) -> str:
     """Return the line that called the helper function of an equation, if several lines do."""
-    stack = source.user_lines(eqn)
-    if not stack or source.user_line(eqn) != stack[0]:
-        return ""
     others = [source.user_lines(other) for other in program.equations.values()]
     others = [other for other in others if other[:1] == stack[:1]]
     for depth in range(1, len(stack)):
@@ -185,18 +187,18 @@ def _ordered(first: Sequence[str], second: Sequence[str]) -> bool:
     return True
 
 
-def _nearby_line(program: JaxProgram, path: Path, stack: str) -> str:
-    """Return the user's source line for an equation inlined from one of JAX's jitted functions.
+def _nearby_lines(program: JaxProgram, path: Path, stack: str) -> list[str]:
+    """Return the user's lines for an equation inlined from one of JAX's jitted functions.
 
     Such an equation records where the function was first traced, which may be elsewhere. The
     record is used if it lies between the lines of the neighbouring equations, or if one of them
-    has the same callers; otherwise the nearest line of the same module is used.
+    has the same callers; otherwise the nearest line of the same module is used, without callers.
     """
     recorded = source.user_lines(program.equations[path])
     around = [_neighbour(program, path, step) for step in (-1, 1)]
     if recorded and _ordered(around[0], recorded) and _ordered(recorded, around[1]):
-        return recorded[0]
-    nearest = ""
+        return recorded
+    nearest: list[str] = []
     for offset in range(1, 12):
         for number in (path[-1] + offset, path[-1] - offset):
             eqn = program.equations.get((*path[:-1], number))
@@ -204,8 +206,8 @@ def _nearby_line(program: JaxProgram, path: Path, stack: str) -> str:
             if eqn is None or not line:
                 continue
             if recorded and source.user_lines(eqn)[-len(recorded) + 1 :] == recorded[1:]:
-                return recorded[0]
+                return recorded
             other = str(eqn.source_info.name_stack)
             if stack.startswith(other) and (other or not stack):
-                nearest = nearest or line
+                nearest = nearest or [line]
     return nearest

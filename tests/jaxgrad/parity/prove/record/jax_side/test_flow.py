@@ -255,7 +255,8 @@ def test_an_inlined_equation_gets_its_own_or_the_nearest_line(
 ):
     """A recorded line counts only if it agrees with the equations around it."""
     rows = {(3,): (before, ""), (4,): ([*own, None], ""), (5,): (after, "")}
-    assert flow_module._nearby_line(made(monkeypatch, rows), (4,), "") == line
+    found = flow_module._nearby_lines(made(monkeypatch, rows), (4,), "")
+    assert found[0] == line and found[1:] == (own[1:] if line == next(iter(own), "") else [])
 
 
 @pytest.mark.parametrize(
@@ -273,14 +274,16 @@ def test_an_inlined_equation_gets_its_own_or_the_nearest_line(
 def test_the_nearest_line_is_of_the_same_module(monkeypatch, modules, stack, line):
     """A neighbour of another module says nothing about an equation."""
     rows = {(3,): (["m:1"], modules[0]), (4,): ([], stack), (5,): (["m:2"], modules[1])}
-    assert flow_module._nearby_line(made(monkeypatch, rows), (4,), stack) == line
+    found = flow_module._nearby_lines(made(monkeypatch, rows), (4,), stack)
+    assert found == ([line] if line else [])
 
 
 @pytest.mark.parametrize(("offset", "line"), [(11, "m:2"), (-11, "m:2"), (12, ""), (-12, "")])
 def test_the_nearest_line_is_at_most_eleven_equations_away(monkeypatch, offset, line):
     """A line further away is not of the same expression."""
     rows = {(20,): ([], ""), (20 + offset,): (["m:2"], "")}
-    assert flow_module._nearby_line(made(monkeypatch, rows), (20,), "") == line
+    found = flow_module._nearby_lines(made(monkeypatch, rows), (20,), "")
+    assert found == ([line] if line else [])
 
 
 @pytest.mark.parametrize(
@@ -292,13 +295,12 @@ def test_the_nearest_line_is_at_most_eleven_equations_away(monkeypatch, offset, 
         (["h:1", "m:3"], ["h:1"], ""),
         (["h:1"], ["h:1", "m:4"], ""),
         (["h:1", "g:1", "m:3"], ["h:1", "g:1", "m:4"], ", called from m:3"),
-        (["h:1", None, "m:3"], ["h:1", "m:4"], ""),  # a line of an inlined body
     ],
 )
 def test_the_caller_is_named_where_callers_differ(monkeypatch, own, other, text):
     """The innermost line that differs between the calls of a helper is named."""
     program = made(monkeypatch, {(0,): (own, ""), (1,): (other, "")})
-    assert flow_module._caller(program, program.equations[0,]) == text
+    assert flow_module._caller(program, own) == text
 
 
 @pytest.mark.parametrize(
@@ -310,6 +312,18 @@ def test_the_caller_is_named_where_callers_differ(monkeypatch, own, other, text)
         ({(2,): ([None], ""), (2, 0, 1): ([None], ""), (3,): (["m:9"], "")}, "m:9 (add)"),
         ({(2,): (["m:5"], ""), (2, 0, 1): ([None], ""), (2, 0, 2): (["m:8"], "")}, "m:8 (add)"),
         ({(2,): ([None], ""), (2, 0, 1): ([None], "")}, "body:1 (add)"),
+        (
+            {(2,): (["h:1", "m:5"], ""), (2, 0, 1): ([None], ""), (3,): (["h:1", "m:6"], "")},
+            "h:1, called from m:5 (add)",
+        ),  # `jnp.where` in a helper
+        (
+            {
+                (2,): (["m:4"], ""),
+                (2, 0, 1): (["h:1", "m:5", None], ""),
+                (2, 0, 2): (["h:1", "m:6"], ""),
+            },
+            "h:1, called from m:5 (add)",
+        ),  # `@` in a helper
     ],
 )
 def test_the_innermost_known_line_is_the_place(monkeypatch, rows, text):

@@ -2,7 +2,9 @@
 
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax import lax
 
 from jaxgrad.parity import Finding
@@ -26,6 +28,15 @@ def once(p: Any, x: Any) -> Any:
 def twice(p: Any, x: Any) -> Any:
     y = helper(p + x)
     return helper(y)
+
+
+def masked(x: Any) -> Any:
+    return jnp.where(x > 0, x, 0)
+
+
+def masked_twice(p: Any, x: Any) -> Any:
+    y = masked(p + x)
+    return masked(y - 2)
 
 
 def cosines(fun: Any) -> tuple[Any, list[Any]]:
@@ -53,6 +64,17 @@ def test_each_caller_of_a_helper_is_named():
     assert [place(program, key) for key in keys] == [
         f"{line_of(helper, 1)}, {caller} (cos)" for caller in callers
     ]
+
+
+@pytest.mark.parametrize("n", [0, 1])
+def test_the_caller_is_named_where_jax_compiles_the_helpers_operation(n):
+    """`jnp.where` is an equation inside a `jit`, which has no line of the user's code."""
+    program = jax_program.program(masked_twice, X, (X,))
+    names = {path: eqn.primitive.name for path, eqn in program.equations.items()}
+    key = [(path, 0) for path, name in names.items() if name == "select_n"][n]
+
+    caller = line_of(masked_twice, 1 + n)
+    assert place(program, key) == f"{line_of(masked, 1)}, called from {caller} (select_n)"
 
 
 def test_the_line_is_quoted_and_a_change_suggested():
