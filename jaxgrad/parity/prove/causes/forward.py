@@ -645,6 +645,10 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
     texts = [x.says(evidence.reference) for x in differences]
     tried = tuple(x.says(evidence.reference) for x in search.tried if x not in differences)
     line = search.run.values[trial.value if trial.changed < 0 else trial.changed].line
+    if not complete and trial.unread >= 0 and not search.visible(trial.unread):
+        # JAX reads another value than torch, and does not compute torch's: it differs before.
+        value, key, line = search.starts[0], None, search.run.values[search.starts[0]].line
+        result = result.replace("here", "there")
     one = len(set(differences)) == 1
     alone = one and not search.cut
     tested = trial.tested if one else "rerunning torch with any of these changes"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -46,6 +47,7 @@ class Trial(NamedTuple):
     changed: int = -1  # the value that the changed call computes, if this is not `value`
     key: Key | None = None  # the JAX value that the changed call then computes
     operand: bool = False  # whether the result is an operand of the call, which JAX has anyway
+    unread: int = -1  # the value that the changed call does not read any more
 
     @property
     def text(self) -> str:
@@ -285,6 +287,7 @@ def rewired(
     if value.call is None or in_place(value) or value.op in MOVES:
         return
     func, args, kwargs = value.call
+    names = _names(run)
     for old in value.inputs:
         given = run.values[old]
         places = [n for n, x in enumerate(args) if _is(x, given)]
@@ -292,7 +295,7 @@ def rewired(
             continue
         others = [k for k in range(i) if _fits(run, k, given) and visible(k)]
         for k in _distinct(run, others)[-_OPERANDS:]:
-            other = torch.as_tensor(run.values[k].data)
+            other = torch.as_tensor(run.values[k].data).reshape(given.shape)
             live = [other if n in places else x for n, x in enumerate(args)]
             try:
                 with torch.no_grad():
@@ -303,17 +306,16 @@ def rewired(
                 continue
 
             def call(func: Any, args: Any, kwargs: Any, read: Tensor, places: Any = places) -> Any:
-                live = [read if n in places else x for n, x in enumerate(args)]
+                live = [read.reshape(x.shape) if n in places else x for n, x in enumerate(args)]
                 return func(*live, **kwargs)
 
-            read, torchs = _named(run, k), _named(run, old)
-            if read == torchs:
-                read, torchs = (f"{_named(run, n)} at {run.values[n].line}" for n in (k, old))
+            read, torchs = names[k], names[old]
             text = Told(
-                f"JAX's {value.op} reads {read}, torch's reads {torchs}",
-                f"torch's {value.op} reads {torchs}, JAX's reads {read}",
+                f"JAX's {value.in_words} reads {read}, torch's reads {torchs}",
+                f"torch's {value.in_words} reads {torchs}, JAX's reads {read}",
             )
-            yield Trial(i, text, (Change(value.call_number, call, (k,)),)), out.detach().numpy()
+            changes = (Change(value.call_number, call, (k,)),)
+            yield Trial(i, text, changes, unread=old), out.detach().numpy()
 
 
 def inner_stops(run: TorchRun, i: int, copy: Callable[[int], Key | None]) -> Iterator[Trial]:
@@ -326,7 +328,7 @@ def inner_stops(run: TorchRun, i: int, copy: Callable[[int], Key | None]) -> Ite
         i: The result of the inner gradient.
         copy: Function from a value to the JAX value that equals it.
     """
-    path = _differentiated(run, i)
+    path, names = _differentiated(run, i), _names(run)
     for k in path:
         value = run.values[k]
         readers = [c for c in path if k in run.values[c].inputs and c != k]
@@ -334,7 +336,7 @@ def inner_stops(run: TorchRun, i: int, copy: Callable[[int], Key | None]) -> Ite
         stopped = value.op == "detach"
         if value.call_number < 0 or (not stopped and (not readers or alone == [True])):
             continue
-        what = f"the gradient of {_named(run, value.inputs[0] if stopped else k)}"
+        what = f"the gradient of {names[value.inputs[0] if stopped else k]}"
         texts = (
             f"JAX stops {what} inside the inner gradient, torch does not",
             f"torch does not stop {what} inside the inner gradient, JAX does",
@@ -384,11 +386,15 @@ def _fits(run: TorchRun, k: int, given: Value) -> bool:
     return (
         value.data is not None
         and given.data is not None
-        and value.shape == given.shape
+        and _without_ones(value.shape) == _without_ones(given.shape)
         and value.data.dtype == given.data.dtype
         and not is_constant(value.print)
         and bool(print_distance(value.print, given.print) > SAME)
     )
+
+
+def _without_ones(shape: Sequence[int]) -> list[int]:
+    return [n for n in shape if n != 1]
 
 
 def _distinct(run: TorchRun, numbers: Sequence[int]) -> list[int]:
@@ -396,11 +402,32 @@ def _distinct(run: TorchRun, numbers: Sequence[int]) -> list[int]:
     return list({run.values[k].print.tobytes(): k for k in reversed(numbers)}.values())[::-1]
 
 
-def _named(run: TorchRun, k: int) -> str:
-    value = run.values[k]
-    if value.op == "input":
-        return f"input {[j for j, v in enumerate(run.values) if v.op == 'input'].index(k)}"
-    return f"the result of {value.in_words}"
+def _names(run: TorchRun) -> list[str]:
+    """Name each value: with its line if several calls have its name, and what tells it apart."""
+    calls = [v.call_number if v.call_number >= 0 else -1 - i for i, v in enumerate(run.values)]
+    results = collections.Counter(calls)
+    firsts = [v for v, new in zip(run.values, _new(calls), strict=True) if new]
+    alike = collections.Counter(v.in_words for v in firsts)
+    in_line = collections.Counter((v.in_words, v.line) for v in firsts)
+    names: list[str] = []
+    inputs, of_call, of_line = 0, collections.Counter[int](), collections.Counter[Any]()
+    for value, call, new in zip(run.values, calls, _new(calls), strict=True):
+        if value.op == "input":
+            names.append(f"input {inputs}")
+            inputs += 1
+            continue
+        called, at = value.in_words, (value.in_words, value.line)
+        of_call[call] += 1
+        of_line[at] += new
+        which = "the result" if results[call] == 1 else f"result {of_call[call]} of {results[call]}"
+        line = f" at {value.line}" if value.line and alike[called] > 1 else ""
+        number = f" (call {of_line[at]} of {in_line[at]})" if line and in_line[at] > 1 else ""
+        names.append(f"{which} of {called}{line}{number}")
+    return names
+
+
+def _new(calls: Sequence[int]) -> list[bool]:
+    return [n == 0 or calls[n - 1] != call for n, call in enumerate(calls)]
 
 
 def in_place(value: Value) -> bool:

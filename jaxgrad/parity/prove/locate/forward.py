@@ -200,12 +200,27 @@ def rank(run: TorchRun, alignment: Alignment, lost: LostRegion, weights: WeightM
     A correct port may lack a torch value, for example if it adds a mask elsewhere. In that
     case, every JAX consumer of the same operands also reads an unmatched value, which is 2. Its
     mask may also hold other large numbers; then the torch value reads a constant that does not
-    occur in JAX, which is 1.
+    occur in JAX, which is 1. If no lost value depends on the operands, a port that is right there
+    cannot compute the torch value, and it is 0.
     """
-    if not lost.first(operands(run, lost, weights, i)):
+    read = operands(run, lost, weights, i)
+    if read and not lost.region & lost.flow.ahead(read, _unread(run, alignment)):
+        return 0
+    if not lost.first(read):
         return 2
     others = (k for k in _reads(run, i) if k != i and run.values[k].op != "input")
     return int(not all(map(alignment.visible, others)))
+
+
+def _unread(run: TorchRun, alignment: Alignment) -> set[Key]:
+    """Return the JAX values that torch computes too, but neither reads nor returns."""
+    used = {k for i, value in enumerate(run.values) for k in value.inputs if k != i}
+    used |= {i for i in run.output_values if i is not None}
+
+    def keys(numbers: Iterable[int]) -> set[Key]:
+        return {alignment.spots[k].key for i in numbers for k in alignment.matches(i)}
+
+    return keys(i for i in range(len(run.values)) if i not in used) - keys(used)
 
 
 def hidden(run: TorchRun, alignment: Alignment) -> list[str]:

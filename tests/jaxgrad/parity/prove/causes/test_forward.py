@@ -174,8 +174,8 @@ ROWS = [
     ),
     Row(
         "another operand",
-        lambda x, u, v: (x * u).sin() + (x + v).cos(),
-        lambda x, u, v: jnp.sin(x * u) + jnp.cos(x * u),
+        lambda x, u, v: (x * u).sin() - (x + v).cos(),
+        lambda x, u, v: jnp.sin(x * u) - jnp.cos(x * u),
         "JAX's cos reads the result of mul, torch's reads the result of add",
         "cos",
         "cos",
@@ -713,6 +713,47 @@ def test_a_function_that_no_mistake_describes_has_no_cause():
     (finding,) = report.surfaces["forward"].findings
     assert (finding.op, finding.cause, finding.tested) == ("mul", "", False)
     assert "JAX adds, torch multiplies" in finding.ruled_out
+
+
+class Residual(nn.Module):
+    """Two residual layers."""
+
+    def __init__(self):
+        super().__init__()
+        self.norms = nn.ModuleList([nn.LayerNorm(4) for _ in range(2)])
+        self.layers = nn.ModuleList([nn.Linear(4, 4) for _ in range(2)])
+
+    def forward(self, x):
+        x = x.exp()
+        for norm, layer in zip(self.norms, self.layers, strict=True):
+            x = x + torch.tanh(layer(norm(x)))
+        return x
+
+
+def test_an_observation_about_a_later_call_does_not_hide_the_first_place():
+    """With the layers in the other order, JAX's last layer reads what torch's first one reads."""
+
+    def port(p: Any, x: Any, order: Any = (0, 1)) -> Any:
+        x = jnp.exp(x)
+        for k in order:
+            h = normed(x) * p[f"norms.{k}.weight"] + p[f"norms.{k}.bias"]
+            x = x + jnp.tanh(h @ p[f"layers.{k}.weight"].T + p[f"layers.{k}.bias"])
+        return x
+
+    torch.manual_seed(0)
+    module, x = Residual(), draw(5, 4)
+    prove(module, port, arrays(module), (x,)).check()
+    wrong = prove(module, lambda p, x: port(p, x, (1, 0)), arrays(module), (x,)).first
+
+    assert wrong is not None and not wrong.tested
+    assert (wrong.torch, wrong.op) == ("norms.0", "layer_norm")
+    line = Residual.forward.__code__.co_firstlineno + 3
+    assert wrong.torch_line == f"test_forward.py:{line}"
+    assert wrong.cause == (
+        "JAX's norms.1 (layer_norm) reads the result of exp, torch's reads the result of add at "
+        f"test_forward.py:{line} (call 1 of 2) (rerunning torch with this change reproduces JAX's "
+        "value there, but not its outputs)"
+    )
 
 
 class Policy(nn.Module):

@@ -1,5 +1,6 @@
 """Each kind of trial is a change of torch's calls that gives what the port computes."""
 
+import functools
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -434,13 +435,14 @@ def test_a_call_without_another_operand_is_not_rewired():
         ({}, True),
         ({"data": None}, False),
         ({"shape": (3, 2)}, False),
+        ({"shape": (1, *X.shape)}, True),
         ({"data": X.float().numpy()}, False),
         ({"print": fingerprint(np.ones(6))}, False),
         ({"print": fingerprint(X.numpy())}, False),
     ],
 )
 def test_an_operand_is_replaced_by_a_value_of_its_kind(change, fits):
-    """The value has the operand's shape and dtype, other elements and is not constant."""
+    """It has the operand's shape without axes of length 1, its dtype, and other elements."""
     other = Value(**{**vars(value("exp", (0,), X.exp())), **change})
     run: Any = SimpleNamespace(values=[other])
     assert trials._fits(run, 0, value("input", (), X)) is fits
@@ -467,10 +469,70 @@ def test_values_are_named_by_their_module_or_by_their_place():
     values = [value("sin", (), X), value("input", (), X), value("input", (), X + 1)]
     values[0].module = "net.0"
     run: Any = SimpleNamespace(values=values)
-    assert [trials._named(run, k) for k in range(3)] == [
-        "the result of net.0 (sin)", "input 0", "input 1"
-    ]  # fmt: skip
+    assert trials._names(run) == ["the result of net.0 (sin)", "input 0", "input 1"]
     assert trials._distinct(run, [0, 1, 2]) == [0, 2]
+
+
+def test_values_with_the_same_name_are_told_apart():
+    """A value has its line, its number among the calls of the line and among the call's results."""
+    rows = [("chunk", 1, "m:1"), ("chunk", 1, "m:1"), ("exp", 2, "m:2"), ("exp", 3, "m:2"),
+            ("exp", 4, "m:3"), ("sin", 5, "m:4"), ("cos", -1, ""), ("cos", -1, "")]  # fmt: skip
+    values = [value(op, (), X, number=number) for op, number, _ in rows]
+    for each, (_, _, line) in zip(values, rows, strict=True):
+        each.line = line
+    run: Any = SimpleNamespace(values=values)
+
+    assert trials._names(run) == [
+        "result 1 of 2 of chunk",
+        "result 2 of 2 of chunk",
+        "the result of exp at m:2 (call 1 of 2)",
+        "the result of exp at m:2 (call 2 of 2)",
+        "the result of exp at m:3",
+        "the result of sin",
+        "the result of cos",
+        "the result of cos",
+    ]
+
+
+class Pooled(nn.Module):
+    """A GRU whose outputs are averaged under a mask of ones and zeros."""
+
+    def __init__(self):
+        super().__init__()
+        self.gru, self.head = nn.GRU(3, 4, batch_first=True), nn.Linear(4, 2)
+
+    def forward(self, x, mask):
+        h, _ = self.gru(x)
+        return self.head((h * mask).sum(1) / mask.sum(1))
+
+
+def pooled(p: Any, x: Any, mask: Any, *, last: bool = False) -> Any:
+    def step(h: Any, x: Any) -> Any:
+        ir, iz, inn = jnp.split(x @ p["gru.weight_ih_l0"].T + p["gru.bias_ih_l0"], 3, -1)
+        hr, hz, hn = jnp.split(h @ p["gru.weight_hh_l0"].T + p["gru.bias_hh_l0"], 3, -1)
+        z = jax.nn.sigmoid(iz + hz)
+        h = (1 - z) * jnp.tanh(inn + jax.nn.sigmoid(ir + hr) * hn) + z * h
+        return h, h
+
+    final, states = jax.lax.scan(step, jnp.zeros((len(x), 4), x.dtype), x.swapaxes(0, 1))
+    mean = (states.swapaxes(0, 1) * mask).sum(1) / mask.sum(1)
+    return linear(p, "head", final if last else mean)
+
+
+def test_a_call_that_reads_another_value_of_another_rank_is_named():
+    """The last state of a GRU has an axis of length 1 in torch, and none in JAX."""
+    torch.manual_seed(0)
+    module = Pooled()
+    mask = (np.arange(5) < np.array([5, 3, 2])[:, None]).astype(np.float32)[..., None]
+    arguments = arrays(module), (draw(3, 5, 3), mask)
+
+    prove(module, pooled, *arguments).check()
+    wrong = prove(module, functools.partial(pooled, last=True), *arguments).first
+    assert wrong is not None and (wrong.torch, wrong.op) == ("head", "linear")
+    assert wrong.cause == (
+        "JAX's linear reads result 2 of 2 of gru (gru), torch's reads the result of div (rerunning "
+        "torch with this change reproduces JAX's outputs)"
+    )
 
 
 @pytest.mark.parametrize(

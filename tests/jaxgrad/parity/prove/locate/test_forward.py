@@ -217,7 +217,7 @@ def test_an_origin_that_jax_lacks_too_comes_first():
     aligned = alignment(LOST, (1,), LOST, LOST, (0,), spots=spots)
     lost = locate_forward.lost_in_jax(FLOW, aligned, FLOW.outputs[0])._replace(
         region={key(FLOW, "sin"), key(FLOW, "exp")}
-    )
+    )  # as if torch had the product too
 
     assert locate_forward.rank(record, aligned, lost, weights(), 2) == 2
     assert locate_forward.rank(record, aligned, lost, weights(), 3) == 0
@@ -232,6 +232,28 @@ def test_an_origin_that_reads_a_constant_of_torch_comes_later():
 
     assert locate_forward.rank(record, aligned, lost, weights(), 3) == 1
     assert locate_forward.rank(record, aligned, lost, weights(), 4) == 0
+
+
+def test_an_origin_whose_operands_no_lost_value_depends_on_is_wrong():
+    """A port that pools otherwise reads the last state, and the states of all steps in vain."""
+
+    def port(p: Any, x: Any) -> Any:
+        jnp.cos(x)  # computed in vain
+        return jnp.exp(jnp.sin(x)[0]) @ p
+
+    flow = traced(port, W, X)
+    spots = [Spot(*key(flow, name)) for name in ("cos", "sin", "squeeze")]
+    aligned = alignment(LOST, (0,), (1,), (2,), LOST, LOST, spots=spots)
+    lost = locate_forward.lost_in_jax(flow, aligned, flow.outputs[0])
+
+    def rank(*reads: int) -> int:
+        states = (value("input"), value("cos", 0), value("sin", 0), value("last", 0))
+        record = run(*states, value("mean", reads[0]), value("add", *reads[1:]))
+        return locate_forward.rank(record, aligned, lost, weights(), 4)
+
+    assert rank(1) == 0
+    assert rank(2, 3) == 2, "the control: a port may compute the mean of its last state"
+    assert rank(2) == 0, "torch does not read the last state"
 
 
 def test_a_scan_takes_rows_without_an_equation():
