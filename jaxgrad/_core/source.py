@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import pathlib
 import sys
 from collections.abc import Iterable
@@ -68,6 +69,7 @@ def column(eqn: jex_core.JaxprEqn) -> int | None:
 
 _JAX = str(pathlib.Path(jax.__file__).parent)
 _PROVING = str(pathlib.Path(_OWN, "parity"))  # it runs the user's programs and adds no operations
+_DECORATORS = 8  # lines that the decorators of a function may take
 _STDLIB = str(pathlib.Path(pathlib.__file__).parent)
 _FRAMEWORKS = ("jax", "jaxlib", "flax", "equinox", "haiku", "optax", "chex", "jaxtyping", "numpy")
 
@@ -164,6 +166,32 @@ def body_line(eqn: jex_core.JaxprEqn) -> str:
     if info is None or not info.func_filename or not _is_users(info.func_filename):
         return short_line(eqn)
     return f"{short_name(info.func_filename)}:{info.func_lineno}"
+
+
+class Rule(NamedTuple):
+    """The user's function that has the derivative of a custom rule."""
+
+    path: str
+    line: int
+    name: str
+
+
+def rule_of(eqn: jex_core.JaxprEqn) -> Rule | None:
+    """Return the derivative of a `custom_vjp` or `custom_jvp`, if the user's code defines it."""
+    rule = eqn.params.get("bwd") or eqn.params.get("jvp_jaxpr_fun")
+    info = getattr(rule, "debug_info", None)
+    path, line = getattr(info, "func_filename", None), getattr(info, "func_lineno", None)
+    if info is None or not path or not line or not _is_users(path):
+        return None
+    name = info.func_name if info.func_name.isidentifier() else "rule"  # not a lambda
+    return Rule(path, defined_at(path, line), name)
+
+
+def defined_at(path: str, line: int) -> int:
+    """Return the line of a `def`, given the line of its code object, which may be a decorator's."""
+    lines = [linecache.getline(path, line + n).strip() for n in range(_DECORATORS)]
+    defs = [n for n, text in enumerate(lines) if text.startswith("def ")]
+    return line + defs[0] if defs and lines[0].startswith("@") else line
 
 
 def is_own(eqn: jex_core.JaxprEqn) -> bool:

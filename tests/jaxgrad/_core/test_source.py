@@ -43,6 +43,57 @@ def test_the_expression_of_an_equation() -> None:
     assert texts == ["jnp.sin(x)", "3.0 * jnp.sin(x)"]
 
 
+@jax.custom_vjp
+def rounded(x: Any) -> Any:
+    return jnp.round(x)
+
+
+def rounded_bwd(_: Any, grad: Any) -> Any:
+    return (grad,)
+
+
+rounded.defvjp(lambda x: (rounded(x), None), rounded_bwd)
+
+
+@jax.custom_jvp
+def floored(x: Any) -> Any:
+    return jnp.floor(x)
+
+
+@floored.defjvp
+def floored_jvp(primals: Any, tangents: Any) -> Any:
+    return floored(*primals), tangents[0]
+
+
+def test_the_rule_of_a_custom_derivative_has_a_line() -> None:
+    """It is that of the `def`, even below a decorator."""
+    for function, rule in ((rounded, rounded_bwd), (floored, floored_jvp)):
+        (eqn,) = jax.make_jaxpr(function)(1.0).jaxpr.eqns
+        found = source.rule_of(eqn)
+        assert found is not None and found.name == rule.__name__
+        line = pathlib.Path(found.path).read_text(encoding="utf-8").splitlines()[found.line - 1]
+        assert line.startswith(f"def {rule.__name__}(")
+
+
+def test_a_rule_that_is_a_lambda_has_no_name_and_one_of_jax_no_line() -> None:
+    """A place in JAX's own code tells the user nothing."""
+
+    @jax.custom_vjp
+    def negated(x: Any) -> Any:
+        return x
+
+    negated.defvjp(lambda x: (x, None), lambda _, grad: (-grad,))
+    (eqn,) = jax.make_jaxpr(negated)(1.0).jaxpr.eqns
+    found = source.rule_of(eqn)
+    assert found is not None and found.name == "rule"
+    line = pathlib.Path(found.path).read_text(encoding="utf-8").splitlines()[found.line - 1]
+    assert "lambda _, grad" in line
+    (eqn,) = jax.make_jaxpr(jax.nn.relu)(1.0).jaxpr.eqns
+    assert source.rule_of(eqn) is None
+    (eqn,) = jax.make_jaxpr(jnp.sin)(1.0).jaxpr.eqns
+    assert source.rule_of(eqn) is None
+
+
 def test_a_cell_of_a_notebook_has_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     """A place in a cell names the cell's number, as IPython does, not its temporary file."""
     cells = {"/tmp/ipykernel_7/226.py": "In[3]", "<ipython-input-4-ab12>": "In[4]"}

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from jaxgrad._core.jaxpr import Path
+from jaxgrad._core.source import Rule, rule_of
 from jaxgrad.parity.prove.align.fingerprint import fingerprint, magnitude, print_distance
 from jaxgrad.parity.prove.causes import numbers
 from jaxgrad.parity.prove.causes.case import Explanation
@@ -17,10 +19,13 @@ from jaxgrad.parity.prove.locate import quotes
 from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_of, place
 from jaxgrad.parity.prove.record.jax_side.port import Draw, Port
-from jaxgrad.parity.prove.record.jax_side.program import Key, Spot
+from jaxgrad.parity.prove.record.jax_side.program import CUSTOM, Key, Spot
 from jaxgrad.parity.prove.record.torch_side.side import RERUNS
 from jaxgrad.parity.prove.record.torch_side.values import TorchRun, Value, rounding
 from jaxgrad.parity.prove.report import Finding
+
+
+_SMALL = 1e-9  # relative to the largest element
 
 
 def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) -> Finding:
@@ -57,6 +62,10 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
     alike = evidence.rerunnable and value.data is not None and numbers.equal(value.data, data)
     expected = value.cotangent_data if alike else None
     text, worst, in_torch, in_jax = _difference(value, expected, actual)
+    rule = _rule(port, spot, key)
+    if why is None and rule is not None and at.rule and not cause:
+        both = expected, actual
+        cause = _unequal_rules(evidence, draw, run, number, at, rule, both)
     finding = Finding(
         "backward",
         at.module or ROOT,
@@ -68,11 +77,74 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
         cause=cause,
         tested=why is not None and why.confirmed,
         op=at.op,
-        torch_line=at.line,
+        torch_line=at.rule or at.line,
     )
     if why is None:
-        return quotes.quoted(evidence, finding, key)
+        return quotes.quoted(evidence, finding, key, rule=None if rule is None else rule[1])
     return quotes.explained(evidence, finding, why._replace(key=key))
+
+
+def _rule(port: Port, spot: Spot, key: Key) -> tuple[Path, Rule] | None:
+    """Return the equation and the user's rule through which the gradient flows into a value.
+
+    Args:
+        port: The port.
+        spot: The value.
+        key: The first equation on its path; the lines inside a custom rule have no derivative.
+    """
+    if key == spot.key or leaf_of(key) is not None:
+        return None
+    for n in range(1, len(key[0]) + 1, 2):
+        eqn = port.program.equations[key[0][:n]]
+        rule = rule_of(eqn) if eqn.primitive.name in CUSTOM else None
+        if rule is not None:
+            return key[0][:n], rule
+    return None
+
+
+def _unequal_rules(
+    evidence: Evidence,
+    draw: int,
+    run: TorchRun,
+    number: int,
+    result: Value,
+    in_jax: tuple[Path, Rule],
+    cotangents: tuple[np.ndarray | None, np.ndarray],
+) -> str:
+    """Say that the derivative rules differ, if no other call reads the value in either program.
+
+    Args:
+        evidence: All runs.
+        draw: The draw of weights and inputs.
+        run: torch's run.
+        number: The value whose cotangent differs.
+        result: The result of torch's custom Function.
+        in_jax: JAX's equation and its rule.
+        cotangents: torch's cotangent of the value, if it has JAX's layout, and JAX's.
+    """
+    (path, rule), (expected, actual) = in_jax, cotangents
+    inside = locate_backward.inside_functions(run)
+    consumers = [i for i, v in enumerate(run.values) if number in v.inputs and i not in inside]
+    children = evidence.flow.children.get(evidence.spots(draw)[number].key, [])
+    spot = evidence.spots(draw).get(consumers[0]) if len(consumers) == 1 else None
+    if (
+        spot is None
+        or run.values[consumers[0]] is not result
+        or result.cotangent is None
+        or any(key[0][: len(path)] != path for key in children)
+    ):
+        return ""
+    after = np.asarray(evidence.jax_gradients[draw].cotangents[spot.key])[spot.iteration]
+    allowed = locate_backward.allowed(float(noise_of(evidence, draw)[consumers[0]]))
+    if float(print_distance(fingerprint(after), result.cotangent)) > allowed:
+        return ""
+    text = f"for the same incoming gradient, JAX's {rule.name} and torch's {result.op}.backward"
+    if expected is None or expected.shape != actual.shape:
+        return f"{text} differ"
+    off = np.abs(actual - expected) > _SMALL * np.max(np.abs(expected), initial=0.0)
+    zero = [name for name, x in (("torch's", expected), ("JAX's", actual)) if not np.any(x[off])]
+    where = f", where {zero[0]} result is 0" if len(zero) == 1 else ""
+    return f"{text} differ in {int(off.sum())} of {off.size} elements{where}"
 
 
 def _stops_later(port: Port, spot: Spot, key: Key) -> bool:

@@ -201,10 +201,11 @@ def rank(run: TorchRun, alignment: Alignment, lost: LostRegion, weights: WeightM
     case, every JAX consumer of the same operands also reads an unmatched value, which is 2. Its
     mask may also hold other large numbers; then the torch value reads a constant that does not
     occur in JAX, which is 1. If no lost value depends on the operands, a port that is right there
-    cannot compute the torch value, and it is 0.
+    cannot compute the torch value, which is 0, unless it is one of weights and inputs alone.
     """
     read = operands(run, lost, weights, i)
-    if read and not lost.region & lost.flow.ahead(read, _unread(run, alignment)):
+    computed = any(leaf_of(key) is None for key in read)
+    if computed and not lost.region & lost.flow.ahead(read, _unread(run, alignment)):
         return 0
     if not lost.first(read):
         return 2

@@ -10,6 +10,7 @@ import inspect
 from typing import Any
 
 from jaxgrad._core import source
+from jaxgrad._core.source import Rule
 from jaxgrad.parity.prove.causes.case import Explanation
 from jaxgrad.parity.prove.edits import (
     Edit,
@@ -43,6 +44,7 @@ def quoted(
     key: Key | None,
     fix: tuple[str, str] = NO_FIX,
     write: InTorch | None = None,
+    rule: Rule | None = None,
 ) -> Finding:
     """Add the port's line to a finding.
 
@@ -52,7 +54,12 @@ def quoted(
         key: Its JAX value, None if it is unknown.
         fix: What the JAX code contains and what it should contain, if the cause was tested.
         write: What torch's code needs in order to do what the JAX code does, if it was tested.
+        rule: The derivative rule that has the JAX value's gradient, if the user's code defines it.
     """
+    if rule is not None:
+        finding = lines.of_rule(finding, rule, quote=evidence.reference == TORCH)
+    if rule is not None and evidence.reference == TORCH:
+        return finding
     if evidence.reference == TORCH:
         return lines.quoted(finding, evidence.port.program, key, fix)
     finding, line = _at(evidence, finding, finding.torch_line)

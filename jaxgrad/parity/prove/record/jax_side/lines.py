@@ -40,6 +40,14 @@ def quoted(
     return dataclasses.replace(finding, source=f"{line}: {text}" if text else "", edit=edit)
 
 
+def of_rule(finding: Finding, rule: source.Rule, *, quote: bool = True) -> Finding:
+    """Name the line of a derivative rule as the place in JAX, and quote it."""
+    line = f"{source.short_name(rule.path)}:{rule.line}"
+    finding = dataclasses.replace(finding, jax=f"{line} ({rule.name})")
+    text = source_line(rule.path, rule.line).strip() if quote else ""
+    return dataclasses.replace(finding, source=f"{line}: {text}") if text else finding
+
+
 def _stopped(program: JaxProgram, use: Gate) -> Edit | None:
     """Suggest a stop_gradient around the operand that uses a value."""
     eqn = program.equations[use.path]

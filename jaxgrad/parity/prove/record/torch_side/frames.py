@@ -8,7 +8,7 @@ from types import FrameType
 
 import torch
 
-from jaxgrad._core.source import is_generated, short_name
+from jaxgrad._core.source import defined_at, is_generated, short_name
 
 
 _RUN = str(pathlib.Path(__file__).with_name("run.py"))  # calls the module; its callers are outside
@@ -33,3 +33,13 @@ def is_users(frame: FrameType) -> bool:
 def is_users_file(path: str) -> bool:
     """Whether a file is the user's, not torch's, jaxgrad's or generated code."""
     return not (path.startswith(_HIDDEN) or is_generated(path) or path.endswith("/functools.py"))
+
+
+def backward_line(function: type[torch.autograd.Function]) -> str:
+    """Return `file:line` of the `backward` of a custom Function, or "" if it is not the user's."""
+    for method in (function.backward, function.vjp):  # two names, of which the user defines one
+        code = getattr(method, "__code__", None)
+        if code is not None and is_users_file(code.co_filename):
+            line = defined_at(code.co_filename, code.co_firstlineno)
+            return f"{short_name(code.co_filename)}:{line}"
+    return ""

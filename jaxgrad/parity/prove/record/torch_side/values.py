@@ -41,6 +41,7 @@ class Value:
     requires_grad: bool = True
     line: str = ""  # file:line of the user's code, if values are kept
     own_gradient: bool = False  # whether a custom autograd.Function returned it
+    rule: str = ""  # file:line of the `backward` of this Function
     part: str = ""  # of an attention or a recurrent layer that is computed step by step
     constants: tuple[np.ndarray, ...] = ()  # fingerprints of further tensors that the call read
     unchecked: bool = False  # whether it read integers or booleans that are not an input

@@ -13,7 +13,7 @@ from torch.jit import ScriptModule
 
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
-from jaxgrad.parity.prove.record.torch_side.frames import user_line
+from jaxgrad.parity.prove.record.torch_side.frames import backward_line, user_line
 from jaxgrad.parity.prove.record.torch_side.trees import (
     flat_outputs,
     is_inexact,
@@ -118,6 +118,7 @@ class Watcher:
         self._add(type(node).__name__.removesuffix("Backward"), weights, read, x, None)
         value = self.values[-1]
         value.own_gradient = True
+        value.rule = backward_line(getattr(type(node), "_forward_cls", torch.autograd.Function))
         if before is not None:
             value.inputs = tuple(dict.fromkeys((before, *read)))
             value.line = self.values[before].line

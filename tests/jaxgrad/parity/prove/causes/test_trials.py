@@ -530,8 +530,8 @@ def test_a_call_that_reads_another_value_of_another_rank_is_named():
     wrong = prove(module, functools.partial(pooled, last=True), *arguments).first
     assert wrong is not None and (wrong.torch, wrong.op) == ("head", "linear")
     assert wrong.cause == (
-        "JAX's linear reads result 2 of 2 of gru (gru), torch's reads the result of div (rerunning "
-        "torch with this change reproduces JAX's outputs)"
+        "JAX's head (linear) reads result 2 of 2 of gru (gru), torch's reads the result of div "
+        "(rerunning torch with this change reproduces JAX's outputs)"
     )
 
 

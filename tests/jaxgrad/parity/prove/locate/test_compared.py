@@ -1,6 +1,8 @@
 """The values whose cotangents are compared, with those that custom Functions return."""
 
 import dataclasses
+import pathlib
+import re
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -100,14 +102,85 @@ def proved(quantized: bool, factor: float, rounded: Callable[[Any], Any] | None 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("quantized", [True, False])
 def test_a_wrong_gradient_reversal_is_located_at_the_function(quantized):
-    """The finding names torch's Function, JAX's custom_vjp and the factor between them."""
+    """The finding names both backward rules, and the factor between them."""
     assert proved(quantized, -0.5).verdict == "pass"
     first = proved(quantized, 1.0).first
     assert first is not None
     assert (first.surface, first.torch, first.op) == ("backward", "(root)", "Reverse")
     assert first.cause == "JAX's gradient through this call is -2 times torch's"
-    assert "custom_vjp" in first.jax
-    assert first.torch_line.startswith("test_compared.py:")
+    place, _, name = first.jax.partition(" ")
+    text = pathlib.Path(__file__).read_text(encoding="utf-8").splitlines()
+    jaxs, torchs = (text[int(p.rpartition(":")[2]) - 1] for p in (place, first.torch_line))
+    assert name == "(rule)" and "lambda _, grad:" in jaxs
+    assert torchs.strip().startswith("def backward(") and first.source == f"{place}: {jaxs.strip()}"
+
+
+class Clipped(torch.autograd.Function):
+    """Rounds, and passes the gradient on inside [-1, 1] only."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return (4 * x.clamp(-1, 1)).round() / 4
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Any:
+        return grads[0] * (ctx.saved_tensors[0].abs() < 1)
+
+
+class Rounded(nn.Module):
+    def __init__(self, twice: bool):
+        super().__init__()
+        self.a, self.b, self.twice = nn.Linear(3, 3), nn.Linear(3, 2), twice
+
+    def forward(self, x: Tensor) -> Tensor:
+        h = 2 * self.a(x)
+        return self.b(Clipped.apply(h) + (h.sin() if self.twice else 0))
+
+
+def unequal(bound: float, *, twice: bool = False, sine: bool = False) -> Report:
+    """Prove a port whose rule passes the gradient inside other bounds."""
+
+    @jax.custom_vjp
+    def clipped(x: Any) -> Any:
+        return jnp.round(4 * jnp.clip(x, -1, 1)) / 4
+
+    def clipped_bwd(x: Any, grad: Any) -> Any:
+        return (grad * (abs(x) < bound),)
+
+    clipped.defvjp(lambda x: (clipped(x), x), clipped_bwd)
+
+    def port(p: Any, x: Any) -> Any:
+        h = 2 * (x @ p["a.weight"].T + p["a.bias"])
+        y = clipped(h) + (jnp.sin(h) if twice or sine else 0)
+        y = y - jnp.sin(jax.lax.stop_gradient(h)) if sine else y
+        return y @ p["b.weight"].T + p["b.bias"]
+
+    torch.manual_seed(0)
+    module = Rounded(twice)
+    return prove(module, port, arrays(module), (draw(8, 3),))
+
+
+@pytest.mark.parametrize(("bound", "zero"), [(9.0, "torch's"), (0.5, "JAX's")])
+def test_backward_rules_that_differ_are_named(bound, zero):
+    """The elements are counted where only one rule passes the gradient on."""
+    assert unequal(1.0).verdict == "pass"
+    first = unequal(bound).first
+    assert first is not None and not first.tested
+    assert (first.op, first.jax.partition(" ")[2]) == ("Clipped", "(clipped_bwd)")
+    assert first.source.endswith(": def clipped_bwd(x: Any, grad: Any) -> Any:")
+    assert re.fullmatch(
+        "for the same incoming gradient, JAX's clipped_bwd and torch's Clipped.backward differ in "
+        rf"\d+ of 24 elements, where {zero} result is 0",
+        first.cause,
+    )
+
+
+@pytest.mark.parametrize("program", ["twice", "sine"])
+def test_a_rule_beside_another_call_is_not_blamed(program):
+    """If several calls read the value, the gradient that one of them returns is not known."""
+    first = unequal(9.0, **{program: True}).first
+    assert first is not None and "incoming gradient" not in first.cause
 
 
 def test_a_missing_straight_through_estimator_is_located_at_the_function():

@@ -58,3 +58,32 @@ def test_lines_outside_of_the_run_do_not_count(tmp_path):
     exec(compile("def run(): return user_line()", str(runner), "exec"), scope)
 
     assert scope["run"]() == ""
+
+
+class Shift(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        del ctx
+        return x + 1
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        del ctx
+        return grads[0]
+
+
+class Named(torch.autograd.Function):
+    @staticmethod
+    def vjp(ctx: Any, *grads: Any) -> Any:
+        del ctx
+        return grads[0]
+
+
+def test_the_backward_of_a_function_has_a_line():
+    """It is that of the `def`, whatever the user calls the method; torch's own has none."""
+    text = pathlib.Path(__file__).read_text(encoding="utf-8").splitlines()
+    for function, name in ((Shift, "backward"), (Named, "vjp")):
+        file, _, number = frames.backward_line(function).rpartition(":")
+        assert file == "test_frames.py"
+        assert text[int(number) - 1].strip().startswith(f"def {name}(")
+    assert frames.backward_line(torch.autograd.Function) == ""

@@ -1,5 +1,6 @@
 """Values inside multi-head attention and scripted functions are recorded, with all consumers."""
 
+import inspect
 import re
 import warnings
 import weakref
@@ -197,6 +198,8 @@ def test_the_results_of_a_custom_function_are_recorded_with_their_gradients():
     assert [v.own_gradient for v in made.values] == [v.op == "Shift" for v in made.values]
     ops = [[made.values[k].op for k in v.inputs] for v in shifts]
     assert ops == [["add", "exp"], ["view_as", "exp"]]
+    line = inspect.getsourcelines(Shift.backward)[1] + 1
+    assert [v.rule for v in shifts] == [f"test_watcher.py:{line}"] * 2
     assert [v.weights for v in shifts] == [("w",), ("w",)]
     assert all(v.cotangent is not None for v in shifts)
     assert [v.module for v in shifts] == ["", ""]
