@@ -216,7 +216,9 @@ class Search:
                 orders = [x if is_transposition(x, value.shape) else None for x in orders]
             for spot, indices in zip(spots, orders, strict=True):
                 if indices is not None:
-                    yield trials.shuffled(self.run, k, indices, spot.key)
+                    transposes = value.op not in MOVES and is_transposition(indices, value.shape)
+                    found = trials.shuffled(self.run, k, indices, spot.key)
+                    yield found._replace(transposes=transposes)
 
     @functools.cached_property
     def _kept(self) -> list[TorchRun]:
@@ -538,7 +540,9 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
     operands = search.rewired(search.lost(starts))
     tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))
-    shuffled, swaps = search.shuffled(starts), search.exchanged(starts)
+    shuffled: list[Trial] = []  # is filled while the results that are only transposed are tried
+    transposed = _transposed(search.shuffled(starts), shuffled)
+    swaps = search.exchanged(starts)
     first, then = map(search.all_trials, (starts, later))
     for trial in search.in_time(
         itertools.chain(
@@ -546,6 +550,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
             search.inner_stops(starts),
             orders,
             tables,
+            transposed,
             swaps,
             first,
             shuffled,
@@ -562,6 +567,15 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         line = search.run.values[left[0]].line
         tried = tuple(x.says(evidence.reference) for x in search.tried)
         yield Guess(left[0], None, tried=tried, line=line)
+
+
+def _transposed(shuffled: Iterable[Trial], others: list[Trial]) -> Iterator[Trial]:
+    """Yield the trials that transpose a computed value, and append the others to a list."""
+    for trial in shuffled:
+        if trial.transposes:
+            yield trial
+        else:
+            others.append(trial)
 
 
 def enlarged(draw: Draw, parameters: Collection[str]) -> Draw:

@@ -47,6 +47,7 @@ class Trial(NamedTuple):
     changed: int = -1  # the value that the changed call computes, if this is not `value`
     key: Key | None = None  # the JAX value that the changed call then computes
     operand: bool = False  # whether the result is an operand of the call, which JAX has anyway
+    transposes: bool = False  # whether JAX's value is torch's with two axes exchanged
     unread: int = -1  # the value that the changed call does not read any more
 
     @property
@@ -191,7 +192,13 @@ def shuffled(run: TorchRun, i: int, indices: np.ndarray, key: Key) -> Trial:
         f"torch has the elements of its {value.op} output in another order than JAX: "
         f"it has at {here} what JAX has at {there}",
     )
-    return Trial(i, text, (Change(value.call_number, call),), key=key)
+
+    def everywhere() -> list[Change]:
+        like = value.op, value.part, value.shape
+        alike = [v for v in run.values if (v.op, v.part, v.shape) == like and v.call_number >= 0]
+        return [Change(v.call_number, call) for v in alike]
+
+    return Trial(i, text, (Change(value.call_number, call),), everywhere, key=key)
 
 
 def reordered(run: TorchRun, i: int) -> Iterator[Trial]:

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxgrad.parity.prove.align.order import same_layout
+from jaxgrad.parity.prove.align.order import is_transposition, reordering, same_layout
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.record.jax_side.program import Spot
+from jaxgrad.parity.prove.record.jax_side.program import Key, Spot
 from jaxgrad.parity.prove.record.torch_side.values import TorchRun
 
 
@@ -48,6 +48,29 @@ def without_shuffled(
     other = alignment.without(shuffled)
     alignments = tuple(other if each is alignment else each for each in evidence.alignments)
     return dataclasses.replace(evidence, alignments=alignments)
+
+
+def transposed(evidence: Evidence, draw: int, run: TorchRun, start: int) -> tuple[int, Key] | None:
+    """Return an operand of a torch call that JAX has only transposed, with JAX's value.
+
+    A port may keep a value in another layout and be right. Where the programs first differ, this
+    is worth saying of a value whose transposed axes have the same size.
+
+    Args:
+        evidence: All runs.
+        draw: The draw of weights and inputs.
+        run: torch's run on this draw, with the values themselves.
+        start: The torch value at which the programs diverge.
+    """
+    for i in run.values[start].inputs:
+        x = _array(run, i) if i != start else None
+        spots = copies(evidence, draw, i) if x is not None else []
+        ys = evidence.port.values(evidence.draws[draw], spots) if spots else []
+        if x is None or not ys or any(y.shape != x.shape for y in ys):
+            continue
+        if all(is_transposition(reordering([x], [y]), x.shape) for y in ys):
+            return i, spots[0].key
+    return None
 
 
 def copies(evidence: Evidence, draw: int, i: int) -> list[Spot]:

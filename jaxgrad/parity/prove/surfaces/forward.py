@@ -245,7 +245,11 @@ def _finding(
         cause, confirmed = ("", False) if swap is None else (swap.text, True)
     reads = start if cause else starts[0]  # a step on the way to a constant may differ
     table = unequal_constants.find(evidence, draw, reads)
+    other = None if cause else _transposed(evidence, draw, start)
     found = _found(run, alignment, start, key)
+    if other is not None:
+        number, key = other
+        found += f" JAX has the result of torch's {run.values[number].op} only transposed."
     if table is not None:
         found = _lacking(unequal_constants.read_by(evidence, draw, reads, table), table)
     op = value.part or value.op
@@ -308,6 +312,13 @@ def _in_port(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding 
     finding = Finding("forward", at.module or locate_forward.ROOT, place(program, extra.key), text,
                       op=at.op, cause=extra.text, tested=True, **bad.worst)  # fmt: skip
     return quoted(evidence, finding, extra.key)
+
+
+def _transposed(evidence: Evidence, draw: int, start: int) -> tuple[int, Key] | None:
+    """Return the operand of a torch call that JAX has only transposed, with JAX's value."""
+    if not evidence.rerunnable or not evidence.runs[draw].values[start].inputs:
+        return None
+    return shuffled.transposed(evidence, draw, evidence.run_with_values(draw), start)
 
 
 def _found(run: TorchRun, alignment: Alignment, start: int, key: Key | None = None) -> str:

@@ -16,6 +16,7 @@ from torch.nn import functional
 from jaxgrad.parity import Report, prove
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
 from jaxgrad.parity.prove.causes import trials
+from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.torch_side.values import Value
 from jaxgrad.parity.prove.report import Finding
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
@@ -131,6 +132,41 @@ def test_scores_of_exchanged_operands_are_named_as_transposed():
     assert finding.tested
     assert "it has at [0, 1] what torch has at [1, 0]" in finding.cause
     assert finding.source.endswith("return jax.nn.softmax(k @ q.T if exchange else q @ k.T) @ x")
+
+
+def attended_twice(m: Any, x: Any) -> Any:
+    for _ in range(2):
+        scores = m.a(x) @ m.norm(x).T
+        x = x + (scores + torch.ones_like(scores).triu(1) * -1e9).softmax(-1) @ x
+    return x
+
+
+def port_twice(p: Any, x: Any, exchange: bool = True) -> Any:
+    for _ in range(2):
+        q, k = linear(p, "a", x), norm(p, x)
+        scores = k @ q.T if exchange else q @ k.T
+        x = x + jax.nn.softmax(jnp.where(jnp.tril(jnp.ones((5, 5))) > 0, scores, -jnp.inf)) @ x
+    return x
+
+
+def test_scores_that_are_transposed_in_every_layer_are_named_once():
+    """The masked scores differ, and the scores occur only transposed."""
+    assert proved(attended_twice, lambda p, x: port_twice(p, x, False)).verdict == "pass"
+    finding = first(attended_twice, port_twice)
+    assert finding.tested and finding.op == "matmul"
+    assert "it has at [0, 1] what torch has at [1, 0]" in finding.cause
+    line = attended_twice.__code__.co_firstlineno + 2
+    assert f"JAX's outputs if all 2 calls at test_trials.py:{line} are changed" in finding.cause
+
+
+def test_without_time_for_a_cause_transposed_scores_are_the_place(monkeypatch):
+    """The line that transposes them is named, not the line of the mask, which is right."""
+    monkeypatch.setattr(Evidence, "may_search", lambda *_, **__: False)
+    finding = first(attended_twice, port_twice)
+
+    assert not finding.cause and finding.op == "add"
+    assert "JAX has the result of torch's matmul only transposed." in finding.text
+    assert finding.source.endswith("scores = k @ q.T if exchange else q @ k.T")
 
 
 def heads(m: Any, x: Any) -> Any:

@@ -4,6 +4,7 @@ import contextlib
 from typing import Any
 
 import jax.numpy as jnp
+import pytest
 import torch
 from torch import nn
 
@@ -53,3 +54,39 @@ def test_a_shuffled_operand_is_no_longer_matched():
         assert shuffled.copies(other, 0, joined) == shuffled.copies(evidence, 0, joined)
         assert evidence.alignments[0].visible(joined)  # the first evidence is unchanged
         assert shuffled.without_shuffled(other, 0, run, [joined]) is None
+
+
+class Scores(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 3), nn.Linear(4, 3)
+
+    def forward(self, x):
+        return (self.a(x) @ self.b(x).mT + 0.5).exp()
+
+
+@pytest.mark.parametrize("program", ["right", "exchanged", "another layout"])
+def test_an_operand_is_transposed_if_no_copy_has_its_order(program):
+    """An array with another shape has another layout, in which nothing is wrong."""
+
+    def port(p: Any, x: Any) -> Any:
+        q, k = (x @ p[f"{n}.weight"].T + p[f"{n}.bias"] for n in "ab")
+        if program == "another layout":
+            scores = jnp.einsum("btd,bsd->tbs", q, k)
+            return jnp.exp(2 * scores + 0.5).transpose(1, 0, 2)
+        return jnp.exp(2 * (k @ q.mT if program == "exchanged" else q @ k.mT) + 0.5)
+
+    torch.manual_seed(0)
+    module = Scores()
+    request = Request(module, port, arrays(module), (draw(2, 5, 4),))
+    with adapters.float64_on_cpu(), contextlib.closing(open_torch_side(request)) as side:
+        evidence = gather(request, Clock(), side)
+        run = side.run(evidence.draws[0], keep=True)
+        numbers = {value.op: i for i, value in enumerate(run.values)}
+        found = shuffled.transposed(evidence, 0, run, numbers["add"])
+        if program != "exchanged":
+            assert found is None
+        else:
+            number, key = found or (None, None)
+            assert number == numbers["matmul"]
+            assert key is not None and key[0] in evidence.port.program.equations
