@@ -38,12 +38,24 @@ def mistakes(call: TorchCall) -> Mistakes:
     for order in list(itertools.permutations(range(len(gates))))[1:]:
         wrong = [w if w is None else permuted(w, order) for w in (wi, wh, bi, bh)]
         yield call.called(ordered(gates, order), x, state, *wrong)
+    for k, name in enumerate(("ih", "hh")):
+        names = f"weight_{name}" if bi is None else f"weight_{name} and bias_{name}"
+        for order in exchanges(gates):
+            wrong = [w if w is None or n % 2 != k else permuted(w, order)
+                     for n, w in enumerate((wi, wh, bi, bh))]  # fmt: skip
+            yield call.called(ordered(gates, order, f" in {names}"), x, state, *wrong)
     for name, given in (("bias_ih", (None, bh)), ("bias_hh", (bi, None))):
         if bi is not None and bh is not None:
             zeros = [torch.zeros_like(bi) if b is None else b for b in given]
             yield call.called(Missing(name), x, state, wi, wh, *zeros)
     for text, cell in WRONG_CELLS.get(kind, {}).items():
         yield call.by(text.at(""), _step(cell), x, state, wi, wh, bi, bh)
+
+
+def exchanges(gates: Sequence[str]) -> list[tuple[int, ...]]:
+    """Return the orders in which two gates are in each other's place."""
+    orders = itertools.permutations(range(len(gates)))
+    return [o for o in orders if sum(k != n for n, k in enumerate(o)) == 2]
 
 
 def ordered(gates: Sequence[str], order: Sequence[int], where: str = "") -> Told:

@@ -16,6 +16,7 @@ from jaxgrad.parity.prove.causes.mistakes.cells import (
     WRONG_CELLS,
     Cell,
     Label,
+    exchanges,
     ordered,
     permuted,
 )
@@ -88,6 +89,13 @@ def mistakes(call: TorchCall) -> Mistakes:
         for order in list(itertools.permutations(range(len(gates))))[1:]:
             turned = [permuted(w, order) if i in chosen else w for i, w in enumerate(weights)]
             yield call.called(ordered(gates, order, where), x, state, turned, *rest)
+        for name, k in (("ih", 0), ("hh", 1)):
+            some = {i for i in chosen if i % per in ((k, k + 2) if given.has_bias else (k,))}
+            names = f"weight_{name} and bias_{name}" if given.has_bias else f"weight_{name}"
+            for order in exchanges(gates):
+                turned = [permuted(w, order) if i in some else w for i, w in enumerate(weights)]
+                text = ordered(gates, order, f" in {names}{where}")
+                yield call.called(text, x, state, turned, *rest)
         for k, name in ((2, "bias_ih"), (3, "bias_hh")) if given.has_bias else ():
             bare = [
                 torch.zeros_like(w) if i in chosen and i % per == k else w

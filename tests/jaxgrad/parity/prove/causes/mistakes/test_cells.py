@@ -116,5 +116,8 @@ def test_the_gates_are_permuted_and_the_biases_left_out(kind, gates):
         text = "the gates are ordered update, reset, new; torch's order is reset, update, new"
         swapped = [cells.permuted(w, (1, 0, 2)) for w in (wi, wh, bi, bh)]
         torch.testing.assert_close(calls[text].result, func(x, given, *swapped))
+        text = text.replace("the gates", "the gates in weight_hh and bias_hh")
+        turned = [wi, swapped[1], bi, swapped[3]]
+        torch.testing.assert_close(calls[text].result, func(x, given, *turned))
     bare = texts(tried(cells.mistakes, func, x, given, wi, wh))
     assert not [text for text in bare if text.startswith("bias_")]

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.causes.mistakes import recurrent
+from jaxgrad.parity.prove.causes.mistakes import cells, recurrent
 from jaxgrad.parity.prove.causes.mistakes.call import TorchCall
 from jaxgrad.parity.prove.causes.mistakes.recurrent import Layers
 from jaxgrad.parity.prove.causes.mistakes.table import results
@@ -95,6 +95,26 @@ def test_permuted_gates_are_named(kind, order, text):
     assert texts[0].startswith(text)
 
 
+@pytest.mark.parametrize(
+    ("kind", "chosen", "order", "text"),
+    [
+        ("gru", (0, 2), (1, 0, 2), "the gates in weight_ih and bias_ih of layer 0 are ordered "
+         "update, reset, new; torch's order is reset, update, new"),
+        ("lstm", (5, 7), (0, 1, 3, 2), "the gates in weight_hh and bias_hh of layer 1 are ordered "
+         "input, forget, output, cell; torch's order is input, forget, cell, output"),
+    ],
+)  # fmt: skip
+def test_gates_that_are_exchanged_in_one_product_are_named(kind, chosen, order, text):
+    """A port may split the input's product in another order than the state's."""
+    torch_call = call(kind)
+    x, state, weights, *rest = torch_call.args
+    permuted = [cells.permuted(w, order) if i in chosen else w for i, w in enumerate(weights)]
+    expected = to_numpy(torch_call.func(x, state, permuted, *rest)[0])
+    texts = [w.mistake for w, y in results(torch_call) if np.allclose(y, expected, 0, 1e-12)]
+
+    assert texts == [text]
+
+
 def test_a_transposed_gate_is_named():
     """A square weight of one gate that is transposed is named with its gate and layer."""
     torch_call = call("gru")
@@ -135,7 +155,7 @@ def test_other_cells_are_named():
 @pytest.mark.parametrize("kind", ["gru", "lstm", "rnn_relu"])
 def test_every_mistake_in_one_layer_is_listed(kind):
     """Without further layers and directions no layer is named."""
-    count = {"gru": 5, "lstm": 23, "rnn_relu": 0}[kind]
+    count = {"gru": 5 + 2 * 3, "lstm": 23 + 2 * 6, "rnn_relu": 0}[kind]
     wrong = list(recurrent.mistakes(call(kind, layers=1)))
     texts = [w.mistake for w in wrong]
 
