@@ -48,6 +48,7 @@ _NUMBERS = 32
 _LOST = 64
 # Calls after which the same elements may be in another order.
 _MOVES = MOVES | set(GATES) | {"repeat_interleave"}
+_TERMS = 4  # sums that are computed without a term
 _ALTERNATIVES = 3  # mistakes that explain the same difference
 _ROUNDING = 1e-14  # relative to the scale
 _LARGER = 4.0  # times the numbers of a draw
@@ -177,6 +178,18 @@ class Search:
                     before.append(k)
                     todo.append(k)
         return sorted(before)[:_LOST]
+
+    def without_terms(self, starts: Sequence[int]) -> Iterator[Trial]:
+        """Yield the sums at or after `starts` of which JAX has one term, and not the other."""
+        alignment = self.evidence.alignments[self.draw]
+        for i in (*starts, *self.lost(starts)):
+            operands = self.run.values[i].inputs if self.run.values[i].op in trials.SUMS else ()
+            kept = [k for k in operands if alignment.candidates[k]]
+            terms = [k for k in operands if not self.visible(k)]
+            if len(kept) == len(terms) == 1:
+                key = alignment.spots[alignment.candidates[kept[0]][0]].key
+                trial = trials.without_term(self.run, i, kept[0], terms[0], key)
+                yield from () if trial is None else (trial,)
 
     def multiple(self, i: int) -> Trial | None:
         """Return the trial that scales a value, if JAX has a multiple of it."""
@@ -526,6 +539,11 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     """
     search = Search(evidence, draw)
     starts = search.starts
+    terms = search.without_terms(origins(frozenset())[:limit])
+    for trial in search.in_time(itertools.islice(terms, _TERMS)):
+        tested = search.tested(trial)
+        if tested is not None and tested.complete:
+            yield _guess(search, [tested])
     while fresh := [i for i in origins(search.merged) if i not in starts][:limit]:
         starts += fresh
         for i in fresh:

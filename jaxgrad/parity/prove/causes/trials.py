@@ -24,6 +24,8 @@ from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, TorchRu
 from jaxgrad.parity.prove.wording import TORCH, Difference, Multiple, Told
 
 
+SUBTRACTS = ("sub", "isub")
+SUMS = ("add", "radd", "iadd", *SUBTRACTS)
 _OPERANDS = 24  # values that may take the place of an operand
 
 Numbers = tuple[float, ...]
@@ -199,6 +201,34 @@ def shuffled(run: TorchRun, i: int, indices: np.ndarray, key: Key) -> Trial:
         return [Change(v.call_number, call) for v in alike]
 
     return Trial(i, text, (Change(value.call_number, call),), everywhere, key=key)
+
+
+def without_term(run: TorchRun, i: int, kept: int, term: int, key: Key | None) -> Trial | None:
+    """Return the trial in which a sum or a difference is its first term alone.
+
+    Args:
+        run: torch's run.
+        i: The result of torch's call.
+        kept: The operand that JAX has.
+        term: The operand that it has not.
+        key: The JAX value that equals the first one.
+    """
+    value = run.values[i]
+    args = () if value.call is None else value.call[1]
+    places = [n for n, x in enumerate(args) if _is(x, run.values[kept])]
+    if len(places) != 1 or in_place(value) or (value.op in SUBTRACTS and places != [0]):
+        return None
+
+    def call(func: Any, args: Any, kwargs: Any) -> Any:
+        return args[places[0]].expand_as(func(*args, **kwargs)).clone()
+
+    name = _names(run)[term]
+    text = Told(
+        f"a term of the sum is missing: {name}, which torch's {value.in_words} reads",
+        f"the sum has a term that JAX lacks: {name}, which torch's {value.in_words} reads",
+    )
+    changes = (Change(value.call_number, call),)
+    return Trial(i, text, changes, tested="leaving it out in torch", key=key)
 
 
 def reordered(run: TorchRun, i: int) -> Iterator[Trial]:

@@ -165,6 +165,22 @@ ROWS = [
         "add",
     ),
     Row(
+        "a term",
+        lambda x: x.exp() - x.sin(),
+        jnp.exp,
+        "a term of the sum is missing: the result of sin, which torch's sub reads",
+        "sub",
+        "exp",
+    ),
+    Row(
+        "a term with fewer axes",
+        lambda x: (1e-2 * x.logsumexp(-1, keepdim=True) ** 2) + x.exp(),
+        jnp.exp,
+        "a term of the sum is missing: the result of mul, which torch's add reads",
+        "add",
+        "exp",
+    ),
+    Row(
         "order of two functions",
         lambda x: x.exp().sin(),
         lambda x: jnp.exp(jnp.sin(x)),

@@ -448,6 +448,27 @@ def test_each_operand_may_be_another_visible_value():
     np.testing.assert_array_equal(again, x)
 
 
+def test_a_sum_without_a_term_is_its_other_operand():
+    """Of a difference only the second term can be missing, or JAX would have its negative."""
+    run = added()
+    trial = trials.without_term(run, 6, 1, 2, ((4,), 0))
+    assert trial is not None and (trial.value, trial.key) == (6, ((4,), 0))
+    assert trial.text == (
+        "a term of the sum is missing: the result of exp, which torch's add reads"
+    )
+    (change,) = trial.changes
+    x, y = X[:1].sin(), X.exp()
+    kept = change.apply(torch.add, (x, y), {})
+    np.testing.assert_array_equal(kept, x.expand(y.shape))
+
+    a, b = X.sin(), X.exp()
+    run.values[6].op, run.values[6].call = "sub", (torch.sub, (a, b), {})
+    assert trials.without_term(run, 6, 1, 2, None) is not None
+    assert trials.without_term(run, 6, 2, 1, None) is None
+    run.values[6].call = (torch.sub, (a, a), {})
+    assert trials.without_term(run, 6, 1, 2, None) is None, "both terms are the same"
+
+
 def test_a_call_without_another_operand_is_not_rewired():
     """Views, calls in place, calls that reject the value and results of no tensor are left out."""
     run = added()

@@ -94,7 +94,7 @@ def test_the_call_with_the_wrong_gradient_is_located(wrong):
     )
     assert finding.jax_value == pytest.approx(3 * finding.torch_value) and len(finding.index) == 2
     assert finding.cause == "JAX's gradient through this call is 3 times torch's"
-    assert "stop(h) + x" in finding.source
+    assert finding.source.endswith("lambda _, g: (3 * g,))")
 
 
 def test_a_gradient_with_the_wrong_sign_has_both_signs(arguments):
