@@ -181,11 +181,11 @@ class Search:
 
     def without_terms(self, starts: Sequence[int]) -> Iterator[Trial]:
         """Yield the sums at or after `starts` of which JAX has one term, and not the other."""
-        alignment = self.evidence.alignments[self.draw]
+        alignment, values = self.evidence.alignments[self.draw], self.run.values
         for i in (*starts, *self.lost(starts)):
-            operands = self.run.values[i].inputs if self.run.values[i].op in trials.SUMS else ()
+            operands = values[i].inputs if values[i].op in trials.SUMS else ()
             kept = [k for k in operands if alignment.candidates[k]]
-            terms = [k for k in operands if not self.visible(k)]
+            terms = [k for k in operands if not self.visible(k) and values[k].op != "input"]
             if len(kept) == len(terms) == 1:
                 key = alignment.spots[alignment.candidates[kept[0]][0]].key
                 trial = trials.without_term(self.run, i, kept[0], terms[0], key)

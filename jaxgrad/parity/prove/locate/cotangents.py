@@ -63,7 +63,8 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
     expected = value.cotangent_data if alike else None
     text, worst, in_torch, in_jax = _difference(value, expected, actual)
     rule = _rule(port, spot, key)
-    if why is None and rule is not None and at.rule and not cause:
+    backward = at.rule if at is not value else ""  # of the call that reads the value
+    if why is None and rule is not None and backward and not cause:
         both = expected, actual
         cause = _unequal_rules(evidence, draw, run, number, at, rule, both)
     finding = Finding(
@@ -77,7 +78,7 @@ def locate(evidence: Evidence, draw: int, number: int, why: Explanation | None) 
         cause=cause,
         tested=why is not None and why.confirmed,
         op=at.op,
-        torch_line=at.rule or at.line,
+        torch_line=backward or at.line,
     )
     if why is None:
         return quotes.quoted(evidence, finding, key, rule=None if rule is None else rule[1])

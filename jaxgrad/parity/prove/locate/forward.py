@@ -200,8 +200,8 @@ def rank(run: TorchRun, alignment: Alignment, lost: LostRegion, weights: WeightM
     A correct port may lack a torch value, for example if it adds a mask elsewhere. In that
     case, every JAX consumer of the same operands also reads an unmatched value, which is 2. Its
     mask may also hold other large numbers; then the torch value reads a constant that does not
-    occur in JAX, which is 1. If no lost value depends on the operands, a port that is right there
-    cannot compute the torch value, which is 0, unless it is one of weights and inputs alone.
+    occur in JAX, which is 1. If operands are computed and no lost value depends on them, the port
+    cannot compute the torch value elsewhere, which is 0.
     """
     read = operands(run, lost, weights, i)
     computed = any(leaf_of(key) is None for key in read)

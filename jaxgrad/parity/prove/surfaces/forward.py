@@ -316,7 +316,9 @@ def _in_port(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Finding 
 
 def _transposed(evidence: Evidence, draw: int, start: int) -> tuple[int, Key] | None:
     """Return the operand of a torch call that JAX has only transposed, with JAX's value."""
-    if not evidence.rerunnable or not evidence.runs[draw].values[start].inputs:
+    values = evidence.runs[draw].values
+    shapes = [[n for n in values[i].shape if n != 1] for i in values[start].inputs]
+    if not evidence.rerunnable or all(len(set(shape)) == len(shape) for shape in shapes):
         return None
     return shuffled.transposed(evidence, draw, evidence.run_with_values(draw), start)
 
