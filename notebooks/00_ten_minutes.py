@@ -127,8 +127,8 @@ print(jax.tree.map(lambda p, g: p - 0.1 * g, tree, tree_grads))
 # Every comparison in these notebooks has the same form as the next one: the lines of torch, the
 # lines of JAX, a table of their results, and a verdict. The line to look at is marked. The lines
 # are cut from the programs that actually ran. Below them *the whole script* is folded, with the
-# network and its inputs: copy it into a plain session with torch, or with JAX and jaxgrad, and it
-# runs.
+# network and its inputs: copy it into a file, or into a cell of a plain session with torch, or with
+# JAX and jaxgrad, and it runs.
 #
 # `=` means bit-identical, `~` means equal up to rounding, and `≠` means different. Numbers have
 # three digits; below the table all digits are folded. Each comparison draws its own inputs, unless

@@ -82,13 +82,13 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.norm = nn.BatchNorm1d(1, affine=False)
-        self.w = nn.Parameter(torch.tensor([[2.0]]))
+        self.w = nn.Parameter(torch.tensor([[2.0], [1.0]]))
 
     def forward(self, x):
         return self.norm(x @ self.w)
 
 
-inputs = (np.float32([[1.0], [2.0], [6.0]]),)""",
+inputs = (np.float32([[1.0, 0.0], [2.0, 1.0], [6.0, -1.0]]),)""",
         wrong="""\
 def port(params, x):
     x = x @ params["w"]
@@ -122,13 +122,13 @@ class Model(nn.Module):
     def __init__(self):
         super().__init__()
         self.norm = nn.BatchNorm1d(1, affine=False, momentum=0.1)
-        self.w = nn.Parameter(torch.tensor([[2.0]]))
+        self.w = nn.Parameter(torch.tensor([[2.0], [1.0]]))
 
     def forward(self, x):
         return self.norm(x @ self.w)
 
 
-inputs = (np.float32([[1.0], [2.0], [6.0]]),)""",
+inputs = (np.float32([[1.0, 0.0], [2.0, 1.0], [6.0, -1.0]]),)""",
         wrong="""\
 def port(params, x):
     state = [params[f"norm.{name}"] for name in ("running_mean", "running_var")]
@@ -149,8 +149,8 @@ def port(params, x):
         "norm.running_var": out.running_var,
         "norm.num_batches_tracked": count,
     }""",
-        trap="torch's momentum 0.1 is the weight of the new batch; flax's momentum 0.9 is the "
-        "weight of the old average.",
+        trap="torch's momentum 0.1 is the weight of the new batch. flax's momentum is the weight "
+        "of the old average: torch's 0.1 is its 0.9, and its default is 0.99.",
         options={"has_state": True},
     ),
 )

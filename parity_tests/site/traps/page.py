@@ -74,7 +74,7 @@ The two files of a card are `model.py` and `port.py`. With these imports
 functional = functional.at(torch.__version__)  # the gradients of your torch
 ```
 
-they can be pasted into a session and proved:
+they can be pasted into a file or a notebook cell, and proved:
 
 ```python
 module = Model()
@@ -95,6 +95,10 @@ A card on training shows only the optimizers, which `prove` compares with
 def pages() -> dict[str, str]:
     """Run every card and return the index and a page for each room, by their path in docs/."""
     runs = {card.name: outcome(card) for card in CARDS}
+    for name, run in runs.items():
+        verdicts = run.wrong.verdict, run.right.verdict
+        if verdicts != ("fail", "pass"):
+            raise RuntimeError(f"the ports of {name!r} have the verdicts {verdicts}")
     return {
         "traps.md": index(
             {name: symptom(run) for name, run in runs.items()},

@@ -23,6 +23,7 @@ from jaxgrad.parity.prove.record.jax_side.gates import Gate, Gated
 from jaxgrad.parity.prove.record.jax_side.port import Gradients
 from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun
+from jaxgrad.parity.prove.users import ProofError
 from jaxgrad.parity.ulp import scale_of
 
 
@@ -265,7 +266,10 @@ class Case:
         for trial, changes in trials:
             if not self.evidence.may_search():
                 break
-            run = side.run(draw, changes=(*self.changes, *changes))
+            try:
+                run = side.run(draw, changes=(*self.changes, *changes))
+            except ProofError:  # the change makes a later call impossible
+                continue
             after = self.differing(self.actual, run)
             if after < left and self.holds(self.wrong - after, changes=changes):
                 best, left = (trial, self.wrong - after), after

@@ -275,13 +275,43 @@ def _chained(run: TorchRun, first: Value, second: Value) -> list[Places]:
     operands = [n for n, x in enumerate(first.call[1]) if any(_is(x, v) for v in computed)]
     alike = [n for n in operands if first.call[1][n].shape == first.shape]
     read = [n for n, x in enumerate(second.call[1]) if _is(x, first)]
-    return [(operand, place) for operand in alike for place in read]
+    before = _before(run, first)
+    return [
+        (operand, place)
+        for operand in alike
+        for place in read
+        if _has_operands(run, first, operand, before) and _has_operands(run, second, place, before)
+    ]
+
+
+def _before(run: TorchRun, first: Value) -> int:
+    """Return the number of values that are computed before a call."""
+    return [v.call_number for v in run.values].index(first.call_number)
+
+
+def _has_operands(run: TorchRun, value: Value, operand: int, before: int) -> bool:
+    """Whether all operands of a call but one are weights, numbers or values computed before."""
+    assert value.call is not None
+    known = {operand, *_earlier(run, value, operand, before)}
+    computed = (isinstance(x, Tensor) and x.grad_fn is not None for x in value.call[1])
+    return all(n in known or not flag for n, flag in enumerate(computed))
+
+
+def _earlier(run: TorchRun, value: Value, operand: int, before: int) -> dict[int, int]:
+    """Return the operands of a call, but one, that are values computed before, by position."""
+    assert value.call is not None
+    return {
+        n: k
+        for n, x in enumerate(value.call[1])
+        for k in value.inputs
+        if n != operand and k < before and _is(x, run.values[k])
+    }
 
 
 def _exchanged(run: TorchRun, first: Value, second: Value, places: Places) -> tuple[Change, ...]:
     """Return the changes that exchange two calls, as `_chained` says."""
     operand, place = places
-    before = [v.call_number for v in run.values].index(first.call_number)
+    before = _before(run, first)
     return (
         _moved(run, second, place, first, operand, before),
         _moved(run, first, operand, second, place, before),
@@ -301,12 +331,7 @@ def _moved(run: TorchRun, value: Value, operand: int, to: Value, place: int, bef
     """
     assert value.call is not None
     func, given, kwargs = value.call
-    found = {
-        n: k
-        for n, x in enumerate(given)
-        for k in value.inputs
-        if n != operand and k < before and _is(x, run.values[k])
-    }
+    found = _earlier(run, value, operand, before)
 
     def call(func: Any, args: Any, _: Any, *read: Tensor) -> Any:
         live = {**dict(zip(found, read, strict=True)), operand: args[place]}
