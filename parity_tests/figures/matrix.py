@@ -35,7 +35,7 @@ STOPS = {
 }
 LEGEND = (
     (42, "None", "faint dashed", "no path"),
-    (166, "0", "violet", "derivative zero"),
+    (166, "0", "violet", "only zeros"),
     (332, "number", "kept", "norm"),
 )
 

@@ -76,6 +76,11 @@ class LintReport:
                 "nothing was checked: no argument is a floating point array, and other arguments "
                 "have no gradient"
             )
+        if not self.findings and not self.equations:
+            return self._noted(
+                "nothing was compared: this function has no operation for which the conventions of "
+                f"torch {self.torch} and JAX are known to differ"
+            )
         if not self.findings:
             plural = "s" * (self.equations != 1)
             text = f"the conventions of torch {self.torch} hold at these values"
