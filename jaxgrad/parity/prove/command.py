@@ -72,13 +72,10 @@ def named(functions: Mapping[str, Callable[..., Any]], file: str, name: str) -> 
     """Return the function with this name.
 
     Raises:
-        UsageError: There is none; the message lists the pairs, or else all functions.
+        UsageError: There is none; the message lists those that the file has.
     """
     if name not in functions:
-        pairs = [key for key in functions if key.startswith(PREFIX)]
-        raise UsageError(
-            f"{file} has no function {name!r}; it has {_listed(pairs or list(functions))}"
-        )
+        raise UsageError(f"{file} has no function {name!r}; it has {_listed(list(functions))}")
     return functions[name]
 
 

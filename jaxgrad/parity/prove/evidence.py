@@ -189,14 +189,14 @@ def _own_leaves(
     state = [i for i in free if i in read] if model.trained or port.has_state else []
     if state:
         notes.append(
-            f"{called}'s state {listed(state)} holds none of torch's tensors: it starts with its "
-            "own constant values"
+            f"{called}'s state {listed(state)} holds no tensor of torch's state dict: it keeps "
+            "its own values"
         )
     unread = [i for i in free if i not in read]
     if unread:
         notes.append(
-            f"{called}'s params hold {listed(unread)}: no output depends on this, and it holds "
-            "none of torch's tensors"
+            f"{called}'s params hold {listed(unread)}: no output depends on this, and it holds no "
+            "tensor of torch's state dict"
         )
     return tuple(notes)
 
@@ -395,7 +395,7 @@ class Evidence:
     def spots(self, number: int = 0) -> dict[int, Spot]:
         """Map each torch value to the JAX value with which its cotangent is compared."""
         run, alignment = self.runs[number], self.alignments[number]
-        return compared.compared(run, alignment, self.port.program, self.flow.used)
+        return compared.compared(run, alignment, self.port.program, self.flow.used, self.flow.live)
 
     @functools.cached_property
     def slots(self) -> tuple[Key, ...]:

@@ -19,7 +19,11 @@ _DETACHES = ("input", "detach", "data")
 
 
 def compared(
-    run: TorchRun, alignment: Alignment, program: JaxProgram, used: Collection[Key] = ()
+    run: TorchRun,
+    alignment: Alignment,
+    program: JaxProgram,
+    used: Collection[Key] = (),
+    live: Collection[Key] | None = None,
 ) -> dict[int, Spot]:
     """Return for each distinct torch value the JAX value whose cotangent is compared with it.
 
@@ -29,6 +33,8 @@ def compared(
         program: The port's program.
         used: The JAX values on which an output depends. A copy that nothing uses, such as the
             maxima that are computed together with their indices, has no cotangent.
+        live: The JAX values that a gradient leaves for a parameter or an input; None for all. A
+            cotangent behind a stop_gradient is lost there, as torch's at its detach.
     """
     chosen: dict[int, Spot] = {}
     served: set[int] = set()
@@ -47,6 +53,8 @@ def compared(
             continue  # the gradients surface compares it
         if not value.requires_grad and i not in without_gradient:
             continue  # depends only on data, for which torch computes no gradient
+        if not value.requires_grad and live is not None and spot.key not in live:
+            continue  # both programs stop the gradient before it reaches a parameter
         if not value.inputs and value.op in (*VIEWS, *_PROPERTIES):
             continue  # a view of a weight, which the gradients surface compares
         if i in copies:

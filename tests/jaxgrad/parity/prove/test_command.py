@@ -102,7 +102,10 @@ def test_a_wrong_target_is_a_usage_error(pairs, tmp_path, capsys):
         assert status == 2, messages
 
     assert "the file 'nowhere.py' does not exist; pass pair.py or pair.py::name" in messages[0]
-    assert "has no function 'pair_god'; it has pair_good, pair_wrong" in messages[1]
+    assert (
+        "has no function 'pair_god'; it has layer, port, wrong, pair_good, pair_wrong, "
+        in messages[1]
+    )
     assert "no function whose name starts with 'pair'; it has port; select one with" in messages[2]
     assert "cannot be imported: it raised AttributeError at broken.py:2:" in messages[3]
     assert "cannot be written: there is no folder" in messages[4]

@@ -84,6 +84,14 @@ class Flow:
         """The values and leaves on which an output depends, outputs included."""
         return self.back((key for keys in self.outputs for key in keys), set())
 
+    @functools.cached_property
+    def live(self) -> set[Key]:
+        """The values from which a derivative path leads to a leaf, past no stop_gradient."""
+        equations = self.program.equations.items()
+        stops = {(path, 0) for path, eqn in equations if eqn.primitive.name == "stop_gradient"}
+        leaves = [leaf_key(i) for i in range(len(self.program.leaves))]
+        return self.ahead(leaves, stops) - stops
+
     def back(self, start: Iterable[Key], stop: set[Key]) -> set[Key]:
         """Return the ancestors of some values, without `stop` and the ancestors behind it."""
         visited: set[Key] = set()

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
@@ -27,7 +28,7 @@ from jaxgrad.parity.prove.report import Finding
 from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.surfaces import backward
 from parity_tests.case import identity
-from tests.jaxgrad.parity.prove._helpers import Net, port
+from tests.jaxgrad.parity.prove._helpers import Net, arrays, port
 
 
 X = np.random.default_rng(0).standard_normal(6)
@@ -319,3 +320,58 @@ def test_a_control_is_detected_by_a_cotangent_or_a_gradient(
     assert bool(backward._control(fake)) == detected
     tried = CONTROL_SIZES[:1] if detected else CONTROL_SIZES
     assert controls == ([("first", 1 + size) for size in tried] if key else [])
+
+
+class Scaled(torch.autograd.Function):
+    """Half of the gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return grads[0] * 0.5
+
+
+class Advantage(torch.nn.Module):
+    """A loss with a normalized difference behind a detach."""
+
+    def __init__(self):
+        super().__init__()
+        self.b, self.pi, self.v = (torch.nn.Linear(n, m) for n, m in ((3, 4), (4, 1), (4, 1)))
+
+    def forward(self, x, r):
+        z = Scaled.apply(torch.tanh(self.b(x)))
+        v = self.v(z)
+        advantage = (r - v).detach()
+        return (self.pi(z) * (advantage / advantage.std())).mean() + ((v - r) ** 2).mean()
+
+
+def advantage(p: Any, x: Any, r: Any, *, scale: float, stops: bool = True) -> Any:
+    def linear(name: str, x: Any) -> Any:
+        return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+    z = jnp.tanh(linear("b", x))
+    z = scale * z + jax.lax.stop_gradient((1 - scale) * z)
+    v = linear("v", z)
+    difference = jax.lax.stop_gradient(r - v) if stops else r - v
+    policy = linear("pi", z) * (difference / difference.std(ddof=1))
+    return policy.mean() + ((v - r) ** 2).mean()
+
+
+def test_a_cotangent_that_both_programs_lose_at_a_stop_is_no_difference():
+    """What is computed from a stopped value has a cotangent in JAX, which reaches no parameter."""
+    torch.manual_seed(0)
+    module, numbers = Advantage(), np.random.default_rng(0)
+    inputs = numbers.normal(size=(5, 3)), numbers.normal(size=(5, 1))
+    params = arrays(module)
+    right = functools.partial(advantage, scale=0.5)
+    assert prove(module, right, params, inputs).verdict == "pass"
+
+    unscaled = prove(module, functools.partial(advantage, scale=1.0), params, inputs).first
+    assert unscaled is not None and unscaled.op == "Scaled", unscaled
+    assert "is 2 times torch's" in unscaled.cause
+
+    lost = prove(module, functools.partial(right, stops=False), params, inputs).first
+    assert lost is not None and "torch stops the gradient at " in lost.cause, lost

@@ -387,7 +387,7 @@ def test_a_state_that_starts_from_zeros_is_compared():
     report = prove(nn.BatchNorm1d(6), *ema("ema"), (draw(8, 6),), has_state=True)
     assert failed(report) == ("updates", "running_mean")
     assert report.first is not None and "is off by 9 " in report.first.text
-    assert any("1/1/1 holds none of torch's tensors" in note for note in report.notes)
+    assert any("1/1/1 holds no tensor of torch's state dict" in note for note in report.notes)
 
 
 class Total(nn.Module):

@@ -305,8 +305,8 @@ def test_a_leaf_that_the_port_never_reads_needs_no_tensor(leaf, converted):
     report = prove(module, port, params, (np.ones((2, 4), np.float32),), weights=weights)
     assert report.verdict == "pass", report
     text = (
-        "the port's params hold mask: no output depends on this, and it holds none of torch's "
-        "tensors"
+        "the port's params hold mask: no output depends on this, and it holds no tensor of torch's "
+        "state dict"
     )
     assert text in report.notes
 
