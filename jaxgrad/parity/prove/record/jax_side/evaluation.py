@@ -47,7 +47,6 @@ def run_watched(
     pins: bool = False,
     compute: Compute | None = None,
     read: Callable[[Key], bool] = lambda _: False,
-    kind: Any = jnp.inexact,
     show: Callable[[Key, Any], Any] = lambda _, x: fingerprint(x),
 ) -> Watched:
     """Run the program on other leaves, and record or change values inside it.
@@ -66,7 +65,6 @@ def run_watched(
         compute: Function from an equation, its path and its operands to its outputs, in place of
             the equation's own.
         read: Function that selects the values to record.
-        kind: The kind of dtype that they have.
         show: Function from a key and a value to the record that is stored for it.
     """
     changes: dict[Path, dict[str, dict[int, Any]]] = {}
@@ -93,7 +91,7 @@ def run_watched(
         # Equations of a custom rule's derivative are not among the program's equations.
         if path in program.equations and path not in program.closed:
             for k, x in enumerate(outs):
-                if jnp.issubdtype(x.dtype, kind) and read((path, k)):
+                if jnp.issubdtype(x.dtype, jnp.inexact) and read((path, k)):
                     records[k] = show((path, k), x)
         return outs, records or None
 

@@ -8,8 +8,6 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from jaxgrad._core.jaxpr import Path, abstract
 from jaxgrad.parity.prove.record.jax_side.flow import REARRANGES, Flow, place
 from jaxgrad.parity.prove.record.jax_side.keys import Keys
@@ -22,7 +20,7 @@ from jaxgrad.parity.prove.record.jax_side.sites import (
     sites,
     with_repeats,
 )
-from jaxgrad.parity.prove.record.noise import KINDS
+from jaxgrad.parity.prove.record.noise import KINDS, arranged
 from jaxgrad.parity.prove.users import ProofError
 
 
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
     from jaxgrad.parity.prove.record.torch_side.side import Drawn
 
 _SAME = 1e-9  # the sum of the differences of outputs that agree
-_LOWEST = 1e-6  # a number below every threshold
+_MASKS = ("select_n", "mul", "div")  # primitives that drop elements
 _CLEARLY = 2.0  # outputs that are this many times as far from torch's are clearly farther
 _MOST = 3  # source lines that are tried one by one; with more, all or none are reflected
 
@@ -42,7 +40,8 @@ def inject(
 
     A port may keep what is below a threshold or what is above it: the choice with which it has
     torch's outputs is kept. If no choice gives these, the port has another mistake. The choice is
-    then that of its thresholds, or else that with which most of torch's values occur in the port.
+    then the one that drops what torch drops, or else the one with which most of torch's values
+    occur in the port.
 
     Args:
         port: The port.
@@ -116,52 +115,37 @@ def _keeping_above(
 ) -> dict[tuple[str, ...], bool]:
     """Return whether masks keep what is above a threshold, by the source line that draws them.
 
-    torch keeps an element with another probability than a half. If the threshold is on the same
-    side of a half, the numbers below it are kept, and otherwise those above it. A line is left out
-    if its numbers are not compared with a threshold, or torch keeps half of the elements.
+    The port drops the elements that torch drops, or else those that torch keeps. A line is left out
+    if its elements do not tell.
     """
-    masks: dict[tuple[str, ...], tuple[Spot, float]] = {}
+    plain = port.replacing(injection=dataclasses.replace(injection, reflected=frozenset()))
+    found = []
     for site, sources in zip(injection.sites, injection.sources, strict=True):
         noise = draw.noise[sources.ravel()[0]]
-        spot = _mask(port.program, flow, site) if noise.kind == "bernoulli" else None
-        rate = float(np.mean(noise.rate))
-        if spot is not None and rate != 0.5:
-            masks.setdefault(site.line, (spot, rate))
-    if not masks:
-        return {}
-    spots = [spot for spot, _ in masks.values()]
-    plain = port.replacing(injection=dataclasses.replace(injection, reflected=frozenset()))
-
-    def filled(number: float) -> Draw:
-        every = [
-            dataclasses.replace(x, kind="uniform", standard=np.full(x.drawn.shape, number))
-            if x.kind == "bernoulli"
-            else x
-            for x in draw.noise
-        ]
-        return dataclasses.replace(draw, noise=every)
-
-    numbers = (_LOWEST, 0.5, 1 - _LOWEST)
-    found = plain.masks([filled(number) for number in numbers], spots)
-    lowest, middle, highest = ([bool(x.ravel()[0]) for x in values] for values in found)
-    return {
-        line: (low == half) != (rate > 0.5)
-        for (line, (_, rate)), low, half, high in zip(
-            masks.items(), lowest, middle, highest, strict=True
-        )
-        if low != high
-    }
+        spot = _masked(port.program, flow, site) if noise.kind == "bernoulli" else None
+        ones = arranged(noise.drawn, site.shape, swapped=injection.swapped)
+        if spot is not None and ones is not None:
+            found.append((site.line, spot, ones != 0))
+    above: dict[tuple[str, ...], bool] = {}
+    values = plain.values(draw, [spot for _, spot, _ in found]) if found else []
+    for (line, _, kept), x in zip(found, values, strict=True):
+        if x.shape == kept.shape and kept.any() and not kept.all():
+            drops, drops_kept = bool((x[~kept] == 0).all()), bool((x[kept] == 0).all())
+            if drops != drops_kept:
+                above.setdefault(line, drops_kept)
+    return above
 
 
-def _mask(program: JaxProgram, flow: Flow, site: Site) -> Spot | None:
-    """Return the first boolean value that is computed from the numbers of a site alone."""
+def _masked(program: JaxProgram, flow: Flow, site: Site) -> Spot | None:
+    """Return the first value that is multiplied by a mask, or selected by it."""
     keys = [(site.path, 0)]
     for key in keys:
         for child in flow.children.get(key, ()):
             eqn = program.equations[child[0]]
-            if abstract(eqn.outvars[child[1]]).dtype == bool:
+            if eqn.primitive.name in _MASKS:
                 return Spot(*child, (0,) * len(program.lengths[child[0]]))
-            if eqn.primitive.name in REARRANGES:
+            is_mask = abstract(eqn.outvars[child[1]]).dtype == bool
+            if (is_mask or eqn.primitive.name in REARRANGES) and child not in keys:
                 keys.append(child)
     return None
 

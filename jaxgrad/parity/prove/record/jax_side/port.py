@@ -137,26 +137,6 @@ class Port:
             ).prints
         return [np.asarray(values[spot.key])[spot.iteration] for spot in spots]
 
-    def masks(self, draws: Sequence[Draw], spots: Sequence[Spot]) -> list[list[np.ndarray]]:
-        """Return some boolean values of the JAX program on each draw."""
-        keys = {spot.key for spot in spots}
-
-        @quick_jit
-        def run(leaves: Any, noise: Any) -> Any:
-            return evaluation.run_watched(
-                self.program,
-                leaves,
-                read=lambda key: key in keys,
-                kind=jnp.bool_,
-                show=lambda _, x: x,
-                noise=noise,
-            ).prints
-
-        every = [run(_moved(self.leaves(draw)), self.noise(draw)) for draw in draws]
-        return [
-            [np.asarray(values[spot.key])[spot.iteration] for spot in spots] for values in every
-        ]
-
     def _print(self, key: Key, x: Any) -> np.ndarray:
         """Return a value's fingerprint, or one per iteration for a value inside a loop."""
         x, lengths = np.asarray(x), self.program.lengths[key[0]]

@@ -183,7 +183,7 @@ class Scaled(nn.Module):
 @pytest.mark.parametrize("rate", [0.1, 0.8])
 @pytest.mark.parametrize("wrong_rate", [False, True])
 def test_a_mistake_before_all_dropout_does_not_turn_the_masks(keeps, rate, wrong_rate):
-    """If no value of torch occurs behind the mistake, the thresholds tell which side is kept."""
+    """If no value of torch occurs behind the mistake, the dropped elements tell what is kept."""
     own = rate + 0.1 if wrong_rate else rate
 
     def fn(p: Any, x: Any) -> Any:
