@@ -151,7 +151,7 @@ BUGS: tuple[Bug, ...] = (
         "loss",
         plant=dict(z=0.0),
         about="The router's z-loss is missing.",
-        cause=r"number in mul is 0, torch uses 0\.01",
+        cause=r"number in mul is 0, torch uses 0\.01|a term of the sum is missing: .*loss \(mul\)",
     ),
     Bug(
         "weights_stopped",

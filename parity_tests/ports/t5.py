@@ -443,7 +443,7 @@ BUGS: tuple[Bug, ...] = (
         "decoder.*.cross_attn",
         plant=dict(memory_mask=jnp.zeros_like),
         about="The decoder attends to the encoder's padding.",
-        cause="torch's add is missing|mask is (missing|ignored|unused)",
+        cause="torch's add is missing|mask is (missing|ignored|unused)|term of the sum is missing",
     ),
     Bug(
         "key_not_transposed",
