@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -120,7 +121,8 @@ def check_transformation(tx: Any) -> None:
         ProofError: It has no `init` or no `update`.
     """
     if not _is_transformation(tx):
-        raise ProofError(f"optimizer=: {type(tx).__name__} is not an optax transformation")
+        remedy = f"; call it: {tx.__name__}(...)" if inspect.isfunction(tx) else ""
+        raise ProofError(f"optimizer=: {type(tx).__name__} is not an optax transformation{remedy}")
 
 
 def _is_transformation(tx: Any) -> bool:

@@ -59,6 +59,11 @@ def as_function(fn: Any, params: Any) -> JaxFunction:
     """
     if isinstance(fn, tuple) and len(fn) == 2 and params is None:
         fn, params = fn
+    if isinstance(fn, type):
+        raise ProofError(
+            f"the second argument is the class {fn.__name__}, not a model: create one, "
+            f"{fn.__name__}(...)"
+        )
     fn, params, trained = _adapted(fn, params)
     with running("params is not a tree that JAX accepts: jax.tree.map"):
         copied = jax.tree.map(lambda x: copy_to_numpy(x) if is_tensor(x) else x, params)

@@ -182,6 +182,10 @@ BAD = {
         lambda g: dict(optimizer=(lambda p: torch.optim.SGD(p, 1.0), 4)),
         "int is not an optax transformation",
     ),
+    "a transformation that is not called": (
+        lambda g: dict(optimizer=(lambda p: torch.optim.SGD(p, 1.0), optax.sgd)),
+        "function is not an optax transformation; call it: sgd(...)",
+    ),
     "a transformation alone": (
         lambda g: dict(optimizer=optax.adam(1e-3)),
         "optimizer= needs a pair (torch_factory, optax transformation), as in",

@@ -73,6 +73,12 @@ def test_a_pair_of_model_and_params_is_unpacked():
     assert as_function((port, 2.0), None) == JaxFunction(port, 2.0)
 
 
+def test_a_class_is_not_a_model():
+    """The error says how to create a model of it."""
+    with pytest.raises(ProofError, match=r"the class Linear, not a model: create one, Linear"):
+        as_function(nnx.Linear, None)
+
+
 def test_a_number_is_not_a_model():
     """An object that cannot be called raises an error that suggests a remedy."""
     with pytest.raises(ProofError, match="fn is int, which is not callable: pass a function"):
