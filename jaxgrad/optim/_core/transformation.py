@@ -136,6 +136,11 @@ def _check(name: str, grads: PyTree, state: PyTree, params: PyTree) -> None:
                 f"{name}(grads, state, params): the state must be the second argument, but the "
                 f"{place} one is ({type(other).__name__})"
             )
+    if jax.tree.structure(state) == jax.tree.structure(grads):
+        raise TypeError(
+            f"{name}(grads, state, params): the second argument has the structure of the "
+            "gradients; pass the state that init(params), or the step before, returned"
+        )
 
 
 def matched(tree: PyTree, params: PyTree, name: str) -> list[Any]:

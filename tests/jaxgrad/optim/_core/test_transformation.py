@@ -122,6 +122,9 @@ def test_swapped_arguments_are_named():
         tx.step(params, params, state)
     with pytest.raises(TypeError, match=r"update\(grads, state, params\): .*first one is"):
         tx.update(state, params, params)
+    text = r"step\(grads, state, params\): the second argument has the structure of the gradients"
+    with pytest.raises(TypeError, match=text):
+        tx.step(params, params, params)
 
 
 def test_trees_of_other_parameters_are_named():
