@@ -60,7 +60,10 @@ def test_the_sample_proof_lists_the_cotangents_from_the_loss_backwards():
     assert verdicts == ["pass"] * 6 + ["harmless"] + ["fail"] * 3
     assert [row["torch"] is None for row in rows] == [False] * 6 + [True] * 4
     assert rows[0]["name"] == "pow, example.py:26 (integer_pow)"
-    assert rows[7]["name"] == "l2 (linear), call 1 of 2, example.py:21 (add)"
+    assert (
+        rows[7]["name"]
+        == "l2 (linear), call 1 of 2, example.py:21, called from example.py:25 (add)"
+    )
 
 
 def test_the_numbers_of_the_first_divergence_are_those_of_a_row():
