@@ -223,13 +223,13 @@ class Search:
             copies = [self.evidence.port.values(draw, spots) for draw in draws] if spots else []
             xs = [np.asarray(run.values[k].data) for run in self._kept]
             orders = [reordering(xs, ys) for ys in zip(*copies, strict=True)]
-            if value.op not in MOVES and all(order is not None for order in orders):
-                # No call moves the elements. Exchanged operands transpose a product; another
-                # order is that of another computation.
-                orders = [x if is_transposition(x, value.shape) else None for x in orders]
+            # If no call moves the elements, exchanged operands transpose a product; another order
+            # is that of another computation.
+            computed = value.op not in MOVES
+            alone = computed and all(order is not None for order in orders)
             for spot, indices in zip(spots, orders, strict=True):
-                if indices is not None:
-                    transposes = value.op not in MOVES and is_transposition(indices, value.shape)
+                transposes = computed and is_transposition(indices, value.shape)
+                if indices is not None and (transposes or not alone):
                     found = trials.shuffled(self.run, k, indices, spot.key)
                     yield found._replace(transposes=transposes)
 

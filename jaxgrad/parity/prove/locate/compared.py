@@ -33,8 +33,8 @@ def compared(
         program: The port's program.
         used: The JAX values on which an output depends. A copy that nothing uses, such as the
             maxima that are computed together with their indices, has no cotangent.
-        live: The JAX values that a gradient leaves for a parameter or an input; None for all. A
-            cotangent behind a stop_gradient is lost there, as torch's at its detach.
+        live: The JAX values from which a gradient flows on to a parameter or an input; None for
+            all. A stop_gradient loses the cotangents behind it, as torch's detach does.
     """
     chosen: dict[int, Spot] = {}
     served: set[int] = set()

@@ -56,12 +56,12 @@ def quoted(
         write: What torch's code needs in order to do what the JAX code does, if it was tested.
         rule: The derivative rule that has the JAX value's gradient, if the user's code defines it.
     """
+    in_jax = evidence.reference == TORCH
     if rule is not None:
-        finding = lines.of_rule(finding, rule, quote=evidence.reference == TORCH)
-    if rule is not None and evidence.reference == TORCH:
-        return finding
-    if evidence.reference == TORCH:
-        return lines.quoted(finding, evidence.port.program, key, fix)
+        finding = lines.of_rule(finding, rule, quote=in_jax)
+    if in_jax:
+        program = evidence.port.program
+        return finding if rule is not None else lines.quoted(finding, program, key, fix)
     finding, line = _at(evidence, finding, finding.torch_line)
     if line is None:
         return finding

@@ -54,9 +54,10 @@ def surface(evidence: Evidence, training: Training) -> Surface | None:
     if found is None:
         text = f"given gradients {kinds} {clip}, {len(factors)} steps agree"
         return Surface("updates", "pass", text)
-    if schedules.replay(evidence, training, len(factors)) is not None:
-        # These are more steps than the compared ones: a schedule may differ only now.
-        return schedules.replayed(evidence, training, len(factors))
+    # These are more steps than the compared ones: a schedule may differ only now.
+    plain = schedules.replayed(evidence, training, len(factors))
+    if plain.verdict == "fail":
+        return plain
     size = abs(factors[found.step - 1]) * norm
     place = "above" if abs(factors[found.step - 1]) >= bounds.above else "below"
     text = (

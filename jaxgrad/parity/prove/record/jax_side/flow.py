@@ -86,7 +86,7 @@ class Flow:
 
     @functools.cached_property
     def live(self) -> set[Key]:
-        """The values from which a derivative path leads to a leaf, past no stop_gradient."""
+        """The values from which a gradient flows to a leaf, through no stop_gradient."""
         equations = self.program.equations.items()
         stops = {(path, 0) for path, eqn in equations if eqn.primitive.name == "stop_gradient"}
         leaves = [leaf_key(i) for i in range(len(self.program.leaves))]

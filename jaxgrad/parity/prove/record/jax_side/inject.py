@@ -113,7 +113,7 @@ def _nearest(port: Port, injection: Injection, drawn: Drawn, flow: Flow) -> tupl
 def _keeping_above(
     port: Port, injection: Injection, draw: Draw, flow: Flow
 ) -> dict[tuple[str, ...], bool]:
-    """Return whether masks keep what is above a threshold, by the source line that draws them.
+    """Return, for each source line that draws a mask, whether it keeps numbers above a threshold.
 
     The port drops the elements that torch drops, or else those that torch keeps. A line is left out
     if its elements do not tell.
