@@ -19,6 +19,7 @@ from jaxgrad.parity.prove.causes import schedules
 from jaxgrad.parity.prove.causes.acceptance import MARGIN, settled
 from jaxgrad.parity.prove.evidence import Evidence, with_cause
 from jaxgrad.parity.prove.record.jax_side.loop import Loop
+from jaxgrad.parity.prove.record.jax_side.port import Gradients
 from jaxgrad.parity.prove.report import Finding, Surface
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.wording import Told
@@ -27,6 +28,7 @@ from jaxgrad.parity.prove.wording import Told
 _TRIED = [4.0**k for k in range(-12, 13)]  # factors of the gradients
 _LEAST_NORM = 10.0  # of large gradients, for which the 1e-6 that torch adds to a norm is negligible
 _LARGE, _SMALL = 8.0, 0.5  # relative to the gradients that are just clipped, and just not clipped
+_MOMENTS = (1e24, 1e32)  # factors of the moments in the state of an optimizer
 _SHAPE = (1.0, -1.0, 0.5, 2.0)  # factors of the gradients in turn, so that Adam shows their sizes
 
 
@@ -182,6 +184,29 @@ def _step(evidence: Evidence, training: Training) -> None:
         list(evidence.torch_side.replay(training, evidence.draws[0], given))
 
 
+def bounds_update(evidence: Evidence, training: Training) -> bool:
+    """Return whether the port's transformation bounds the norm of its update by a number in it.
+
+    One that clips after the optimizer does. As long as its updates are smaller than the bound it
+    trains as one that does not clip, so training does not tell the two apart. Here the moments in
+    the state of the optimizer are made so large that only a bound can hold the update.
+    """
+    loop = Loop(evidence.port, training, evidence.draws[0], evidence.trained)
+    leaves = evidence.jax_gradients[0].leaves[: len(evidence.port.program.param_paths)]
+    gradients = Gradients([], leaves, {})
+    loop.step(lambda *_: gradients)
+    own, *norms = (loop.norm_of_update(gradients, factor) for factor in (1.0, *_MOMENTS))
+    if not math.isfinite(sum(norms)) or not _close(*norms) or norms[0] <= 2 * own:
+        return False
+    rates = schedules.used_rates(evidence, training, 2)[1]
+    factors = (1.0, *(float(rate) for rate in rates))  # the clip follows the learning rate, or not
+    return any(_close(n * factor, norms[0]) for n in loop.numbers() for factor in factors)
+
+
+def _close(x: float, y: float) -> bool:
+    return math.isclose(x, y, rel_tol=1e-4)
+
+
 def _cause(
     evidence: Evidence, training: Training, factors: Sequence[float], share: float
 ) -> tuple[str, bool]:
@@ -198,6 +223,8 @@ def _cause(
         *variants.clips(training),
         *port_numbers.clips(training, numbers),
     ]  # fmt: skip
+    if bounds_update(evidence, training):
+        tried.sort(key=lambda variant: not variant.of_update)
     allowed = min(schedules.TOLERANCE, share / MARGIN)
     port = list(schedules.weights_of_port(evidence, training, factors))
 

@@ -66,10 +66,8 @@ class Loop:
             gradients = backward(number, self.params)
             if self.port.has_state and gradients.outputs:
                 self._store_state(gradients.outputs)
-            pairs = zip(self.params, gradients.leaves, strict=False)
-            grads = [self._without_path(x) if g is None else jnp.conj(g) for x, g in pairs]
-            params = self._tree(self.params)
-            updates, self.state = self._update(self._tree(grads), self.state, params)
+            params, grads = self._tree(self.params), self._tree(self._grads(gradients))
+            updates, self.state = self._update(grads, self.state, params)
             new = iter(jax.tree.leaves(optax.apply_updates(params, updates)))
             pairs = zip(self.params, self.trained, strict=True)
             self.params = [next(new) if trained else x for x, trained in pairs]
@@ -77,6 +75,11 @@ class Loop:
             self._change(self._after)
         if self._average is not None:
             self._average = self._average.after(self._tree(self.params))
+
+    def _grads(self, gradients: Gradients) -> list[Any]:
+        """Return the gradients of the params as an optax transformation takes them."""
+        pairs = zip(self.params, gradients.leaves, strict=False)
+        return [self._without_path(x) if g is None else jnp.conj(g) for x, g in pairs]
 
     def _without_path(self, x: jax.Array) -> jax.Array | None:
         """Return the gradient of a leaf that no derivative path reaches."""
@@ -103,6 +106,28 @@ class Loop:
                     f"{np.shape(self.params[i])} to {np.shape(x)}"
                 )
             self.params[i] = jnp.asarray(x, self.params[i].dtype)
+
+    def norm_of_update(self, gradients: Gradients, factor: float) -> float:
+        """Return the norm of an update whose optimizer has moments that are a multiple of its own.
+
+        The loop itself is not changed.
+
+        Args:
+            gradients: The gradients of each micro-batch.
+            factor: Factor of all arrays in the state of the optimizer, except scalars.
+        """
+
+        def scaled(x: Any) -> Any:
+            is_moment = jnp.ndim(x) and jnp.issubdtype(jnp.asarray(x).dtype, jnp.inexact)
+            return x * factor if is_moment else x
+
+        state, params = jax.tree.map(scaled, self.state), self._tree(self.params)
+        grads, largest = self._tree(self._grads(gradients)), 0.0
+        for _ in range(self.accumulate):
+            updates, state = self._update(grads, state, params)
+            parts = [np.linalg.norm(np.asarray(x).ravel()) for x in jax.tree.leaves(updates)]
+            largest = max(largest, float(np.linalg.norm(parts)))
+        return largest
 
     def numbers(self) -> list[float]:
         """Return the sizes of the numbers in the program of the optax transformation.

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import itertools
 import math
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -33,6 +34,7 @@ class Variant(NamedTuple):
     schedule: bool = False  # whether the schedule is changed
     given: bool = False  # whether it is the port's own schedule, of which others are descriptions
     scales: bool = False  # whether it multiplies the rates of a schedule in all compared steps
+    of_update: bool = False  # whether it clips the update instead of the gradients
 
     @property
     def text(self) -> str:
@@ -192,7 +194,7 @@ def _clips(training: Training) -> Iterator[Variant]:
         parameters = [p for group in optimizer.param_groups for p in group["params"]]
         step = optimizer.step
 
-        def clipped() -> None:
+        def clipped(_: Any) -> None:
             before = [p.detach().clone() for p in parameters]
             rate = 1.0 if scaled else float(optimizer.param_groups[0]["lr"])
             step()
@@ -202,7 +204,7 @@ def _clips(training: Training) -> Iterator[Variant]:
                 for p, b, move in zip(parameters, before, moves, strict=True):
                     p.copy_(b + factor * move)
 
-        optimizer.step = clipped
+        optimizer.step = types.MethodType(clipped, optimizer)  # which a scheduler wraps
         return optimizer
 
     for scaled, eps in itertools.product((True, False), (0.0, 1e-6)):
@@ -215,6 +217,7 @@ def _clips(training: Training) -> Iterator[Variant]:
             ),
             edited(training, edit),
             remember,
+            of_update=True,
         )
     yield Variant(
         Told(
@@ -270,7 +273,7 @@ def _clip_decayed(optimizer: Any, norms: Sequence[float], eps: float) -> Any:
     decays = [group["weight_decay"] for group in groups]
     step = optimizer.step
 
-    def decayed_first() -> None:
+    def decayed_first(_: Any) -> None:
         pairs = [(p, d) for g, d in zip(groups, decays, strict=True) for p in g["params"]]
         gradients = [(p.grad, p.detach() * d) for p, d in pairs if p.grad is not None]
         for gradient, decay in gradients:
@@ -284,7 +287,7 @@ def _clip_decayed(optimizer: Any, norms: Sequence[float], eps: float) -> Any:
         for group, decay in zip(groups, decays, strict=True):
             group["weight_decay"] = decay
 
-    optimizer.step = decayed_first
+    optimizer.step = types.MethodType(decayed_first, optimizer)
     return optimizer
 
 

@@ -17,7 +17,8 @@ from tests.jaxgrad.parity.prove._helpers import updated
 
 
 HIGH = 1000.0  # a norm above those of all gradients of the compared steps
-AFTER = "the gradients are not clipped"
+MISSING = "the gradients are not clipped"
+OF_UPDATE = "the update is clipped instead of the gradient (clip before the optimizer in optax.chain)"
 
 
 def adam(parameters: Any) -> Any:
@@ -84,16 +85,33 @@ def test_a_port_that_clips_as_torch_does_passes(evidence: Evidence, training: An
 
 
 WRONG = {
-    "missing": (Training(adam, optax.adam(0.1), clip=HIGH), AFTER),
-    "after Adam": (Training(adam, optax.chain(optax.adam(0.1), CLIP), clip=HIGH), AFTER),
-    "of SGD": (Training(sgd, optax.sgd(0.1), clip=HIGH), AFTER),
+    "missing": (Training(adam, optax.adam(0.1), clip=HIGH), MISSING),
+    "after Adam": (Training(adam, optax.chain(optax.adam(0.1), CLIP), clip=HIGH), OF_UPDATE),
+    "between Adam and its rate": (
+        Training(
+            adam,
+            optax.chain(optax.scale_by_adam(), CLIP, optax.scale_by_learning_rate(0.1)),
+            clip=HIGH,
+        ),
+        OF_UPDATE,
+    ),
+    "after a scheduled Adam": (
+        Training(
+            adam,
+            optax.chain(optax.adam(lambda n: 0.1 / (1 + n)), CLIP),
+            scheduler=lambda opt: torch.optim.lr_scheduler.LambdaLR(opt, lambda n: 1 / (1 + n)),
+            clip=HIGH,
+        ),
+        OF_UPDATE,
+    ),
+    "of SGD": (Training(sgd, optax.sgd(0.1), clip=HIGH), MISSING),
     "another norm": (
         Training(adam, optax.chain(optax.clip_by_global_norm(2000.0), optax.adam(0.1)), clip=HIGH),
         "the gradients are clipped to the norm 2000, torch's is 1000",
     ),
-    "by value": (Training(adam, optax.adam(0.1), clip=by_value), AFTER),
-    "by hand": (Training(adam, optax.adam(0.1), clip=by_hand), AFTER),
-    "by a hook": (Training(with_hook, optax.adam(0.1)), AFTER),
+    "by value": (Training(adam, optax.adam(0.1), clip=by_value), MISSING),
+    "by hand": (Training(adam, optax.adam(0.1), clip=by_hand), MISSING),
+    "by a hook": (Training(with_hook, optax.adam(0.1)), MISSING),
     "value for norm": (
         Training(adam, optax.chain(optax.clip(HIGH), optax.adam(0.1)), clip=HIGH),
         "the gradients are clipped by value, torch clips them by norm",
