@@ -280,7 +280,8 @@ def stop_in_torch(places: Sequence[str], tested: str, through: Sequence[str] = (
     `through` are the places where JAX would have to stop it, if they are known.
     """
     what = Mutual(f"torch stops the gradient at {_and_at(places)}, JAX does not")
-    add = f"; add a stop_gradient at {_and_at(through)}" if through else ""
+    parts = [f"in {x}" if x.startswith("the call at ") else f"at {x}" for x in through]
+    add = f"; add a stop_gradient {' and '.join(parts)}" if parts else ""
     it = "this stop" if len(places) == 1 else "these stops"
     return Rerun(what, tested, add, f"; leave {it} out")
 

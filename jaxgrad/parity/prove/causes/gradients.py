@@ -17,7 +17,7 @@ from jaxgrad.parity.prove.causes import absorbed, infinite_derivatives, straight
 from jaxgrad.parity.prove.causes import hooks as hook_causes
 from jaxgrad.parity.prove.causes.case import Case, Explanation
 from jaxgrad.parity.prove.evidence import Evidence
-from jaxgrad.parity.prove.record.jax_side import gates
+from jaxgrad.parity.prove.record.jax_side import flow, gates
 from jaxgrad.parity.prove.record.jax_side.gates import Gate
 from jaxgrad.parity.prove.record.torch_side.values import Change, Value
 from jaxgrad.parity.prove.wording import TORCH
@@ -93,7 +93,7 @@ def _paired(detach: Explanation, use: Explanation, reference: str) -> Explanatio
 
 def _superfluous_stops(case: Case) -> Explanation | None:
     """Open stop_gradients of the JAX program."""
-    lines = [group for _, group in _by_caller(case, case.stops)]
+    lines = _by_line(case, case.stops)
     groups: list[Sequence[Gate]] = [*((gate,) for gate in case.stops), *lines]
     if len(case.stops) > 1:
         groups.append(case.stops)
@@ -149,17 +149,14 @@ def _torch_lines(case: Case, stops: Sequence[Gate]) -> tuple[str, ...]:
 
 def _missing_stops(case: Case) -> Explanation | None:
     """Close uses of the wrong leaves, and of values that torch detaches."""
-    callers = _by_caller(case, case.uses)
     singles = [(gate,) for gate in case.uses]
-    kept, fixed = case.best([*(group for _, group in callers), *singles], 0.0)
+    kept, fixed = case.best([*_by_line(case, case.uses), *singles], 0.0)
     if not kept:
         return None
     closed = [gate for group in kept for gate in group]
     order = case.evidence.flow.order
     kept = sorted(kept, key=lambda group: order.get((group[0].path, 0), -1))
-    lines = {group: line for line, group in callers}
-    through = [lines.get(tuple(group), case.place((group[0].path, 0))) for group in kept]
-    through = list(dict.fromkeys(through))
+    through = list(dict.fromkeys(_place_of(case, group) for group in kept))
     this = "this path" if len(through) == 1 else "these paths"
     tested = f"rerunning JAX without {this}, {case.names(fixed)}"
     text = wording.missing_stop(through, tested).says(case.evidence.reference)
@@ -174,18 +171,35 @@ def _missing_stops(case: Case) -> Explanation | None:
     )
 
 
-def _by_caller(case: Case, gates: Sequence[Gate]) -> list[tuple[str, tuple[Gate, ...]]]:
-    """Group gates by each of the user's lines on their call stacks."""
+def _by_line(case: Case, gates: Sequence[Gate]) -> list[tuple[Gate, ...]]:
+    """Return the groups of several gates, but not of all, that share one of the user's lines."""
     lines: dict[str, list[Gate]] = {}
     for gate in gates:
-        for line in source.user_lines(case.evidence.port.program.equations[gate.path]):
+        for line in flow.lines_of(case.evidence.port.program, gate.path):
             lines.setdefault(line, []).append(gate)
-    groups = {tuple(dict.fromkeys(found)): line for line, found in lines.items()}
-    return [
-        (f"the call at {line}", group)
-        for group, line in groups.items()
-        if 1 < len(group) < len(gates)
-    ]
+    groups = dict.fromkeys(tuple(dict.fromkeys(found)) for found in lines.values())
+    return [group for group in groups if 1 < len(group) < len(gates)]
+
+
+def _place_of(case: Case, group: Sequence[Gate]) -> str:
+    """Return the place of uses of a value whose gradient has to be stopped.
+
+    It is the line that computes them; or, if other calls of the same helper function compute the
+    same with other values, the line that calls it for these uses.
+    """
+    program = case.evidence.port.program
+    stacks = {path: flow.lines_of(program, path) for path in program.equations}
+    paths = {gate.path for gate in group}
+    inner = {(stacks[path][:1] or [""])[0] for path in paths}
+    common = [x for x in stacks[group[0].path] if all(x in stacks[path] for path in paths)]
+    others = [lines for path, lines in stacks.items() if path not in paths and inner & {*lines[:1]}]
+    foreign = {line: sum(line in lines for lines in others) for line in common}
+    if not common:
+        return case.place((group[0].path, 0))
+    best = min(common, key=lambda line: foreign[line])
+    if foreign[common[0]] > foreign[best]:
+        return f"the call at {best}"
+    return common[0] if len(group) > 1 else case.place((group[0].path, 0))
 
 
 def _in_torch(case: Case) -> Explanation | None:

@@ -150,18 +150,24 @@ def place(program: JaxProgram, key: Key) -> str:
     around = [program.equations[key[0][:n]] for n in range(1, len(key[0]), 2)]
     stacks = [str(e.source_info.name_stack) for e in (*around, eqn)]
     names = "/".join(s for s in stacks if s)
-    stacks_of_lines = [_lines(program, key[0][: 2 * n + 1], stacks[n]) for n in range(len(stacks))]
-    lines = next(filter(None, reversed(stacks_of_lines)), [source.body_line(eqn)])
+    lines = lines_of(program, key[0]) or [source.body_line(eqn)]
     line = lines[0] + _caller(program, lines)
     return f"{line} ({names})" if names else f"{line} ({eqn.primitive.name})"
 
 
-def _lines(program: JaxProgram, path: Path, stack: str) -> list[str]:
-    """Return the user's lines of an equation, innermost first, or those of the nearest one."""
-    eqn = program.equations[path]
-    if source.user_line(eqn):
-        return source.user_lines(eqn)
-    return _nearby_lines(program, path, stack)
+def lines_of(program: JaxProgram, path: Path) -> list[str]:
+    """Return the user's lines that an equation is computed in, innermost first.
+
+    An equation without lines of its own, such as one inside of a function of `jax.numpy`, has those
+    of the nearest one, or of the equation that it is inside of.
+    """
+    for length in range(len(path), 0, -2):
+        eqn = program.equations[path[:length]]
+        own = source.user_lines(eqn) if source.user_line(eqn) else []
+        found = own or _nearby_lines(program, path[:length], str(eqn.source_info.name_stack))
+        if found:
+            return found
+    return []
 
 
 def _caller(program: JaxProgram, stack: Sequence[str]) -> str:

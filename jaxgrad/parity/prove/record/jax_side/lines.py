@@ -28,16 +28,26 @@ def quoted(
         fix: What the code contains and what it should contain, if the cause was tested.
         closed: The only use of a value whose gradient has to be stopped, if that was tested.
     """
-    line = "" if key is None else place(program, key).partition(" (")[0].partition(",")[0]
+    at = "" if key is None else place(program, key).partition(" (")[0]
+    line, _, caller = at.partition(", called from ")
     path = source.file_of(program.equations.values(), line)
     if not path:
         return finding
     number = int(line.rpartition(":")[2])
-    text = source_line(path, number).strip()
+    text = _quote(program, line)
+    if text and (call := _quote(program, caller)):
+        text = f"{text}; called from {call}"
     edit = suggest(path, number, *fix, _column(program, key, line))
     if edit is None and closed is not None:
         edit = _stopped(program, closed)
-    return dataclasses.replace(finding, source=f"{line}: {text}" if text else "", edit=edit)
+    return dataclasses.replace(finding, source=text, edit=edit)
+
+
+def _quote(program: JaxProgram, line: str) -> str:
+    """Return a line of the port with its text, or "" if it cannot be read."""
+    path = source.file_of(program.equations.values(), line)
+    text = source_line(path, int(line.rpartition(":")[2])).strip() if path else ""
+    return f"{line}: {text}" if text else ""
 
 
 def of_rule(finding: Finding, rule: source.Rule, *, quote: bool = True) -> Finding:

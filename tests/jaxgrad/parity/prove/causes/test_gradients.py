@@ -65,7 +65,7 @@ def test_one_use_of_a_weight_that_is_not_stopped_is_located():
     assert first.cause.startswith("torch stops the gradient at test_gradients.py:")
     assert " (detach), JAX does not (rerunning torch without these stops" in first.cause
     assert first.cause.count("test_gradients.py:") == 2, "each line once"
-    assert "all gradients agree); add a stop_gradient at the call at" in first.cause
+    assert "all gradients agree); add a stop_gradient in the call at" in first.cause
     assert "times" not in first.cause
 
 
@@ -93,6 +93,83 @@ def temperature(actors: Through, alphas: Through) -> Report:
 
 
 @pytest.mark.slow
+class TwoViews(nn.Module):
+    """Each view predicts the other, whose gradient is stopped, as in SimSiam."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.head = nn.Linear(3, 4), nn.Linear(4, 4)
+
+    def forward(self, a, b):
+        u, v = self.encoder(a), self.encoder(b)
+
+        def loss(p, z):
+            return -functional.cosine_similarity(p, z.detach(), dim=-1).mean()
+
+        return loss(self.head(u), v) + loss(self.head(v), u)
+
+
+def two_views(through: Through) -> Report:
+    torch.manual_seed(0)
+    module = TwoViews()
+
+    def apply(p: Any, a: Any, b: Any) -> Any:
+        u, v = linear(p, "encoder", a), linear(p, "encoder", b)
+
+        def loss(p: Any, z: Any) -> Any:
+            p = p / jnp.linalg.norm(p, axis=-1, keepdims=True)
+            z = through(z)
+            z = z / jnp.linalg.norm(z, axis=-1, keepdims=True)
+            return -(p * z).sum(-1).mean()
+
+        return loss(linear(p, "head", u), v) + loss(linear(p, "head", v), u)
+
+    return prove(module, apply, arrays(module), (draw(5, 3), draw(6, 3)[:5]))
+
+
+def test_a_line_of_which_a_part_is_inside_a_function_of_jax_is_located():
+    """The value is also read by the head, whose line is right: the gradient flows there."""
+    two_views(stop).check()
+    first = two_views(identity).first
+
+    assert first is not None
+    assert first.source.endswith(": z = z / jnp.linalg.norm(z, axis=-1, keepdims=True)"), first
+    line = first.source.partition(": ")[0]
+    assert first.tested and first.cause.endswith(f"; add a stop_gradient at {line}")
+
+
+class Baseline(nn.Module):
+    """The head that estimates the value does not train the body."""
+
+    def __init__(self):
+        super().__init__()
+        self.body, self.policy, self.value = (nn.Linear(3, 3) for _ in range(3))
+
+    def forward(self, x):
+        z = self.body(x).tanh()
+        return self.policy(z).square().mean() + self.value(z.detach()).sin().mean()
+
+
+def test_a_stop_is_missing_in_the_line_that_calls_a_helper():
+    """The line of the helper computes all layers: a stop there would stop their gradients too."""
+    torch.manual_seed(0)
+    module = Baseline()
+
+    def apply(p: Any, x: Any) -> Any:
+        z = jnp.tanh(linear(p, "body", x))
+        policy = linear(p, "policy", z)
+        value = linear(p, "value", z)
+        return (policy**2).mean() + jnp.sin(value).mean()
+
+    first = prove(module, apply, arrays(module), (draw(5, 3),)).first
+
+    assert first is not None and first.tested
+    caller = first.jax.partition(", called from ")[2].partition(" ")[0]
+    assert first.cause.endswith(f"; add a stop_gradient in the call at {caller}")
+    assert first.source.endswith(f'; called from {caller}: value = linear(p, "value", z)')
+    assert first.edit is None
+
+
 def test_terms_that_cancel_are_not_a_stopped_gradient():
     """A gradient that is zero because two terms cancel lacks a stop_gradient, not the reverse."""
     temperature(stop, stop).check()
