@@ -78,7 +78,8 @@ def flops(ported: Ported, module: nn.Module, inputs: Any) -> float | None:
         return sum((jnp.sum(jnp.real(x)) for x in results), jnp.zeros(()))
 
     try:
-        cost = jax.jit(jax.value_and_grad(loss)).lower(trained, arrays).cost_analysis()
+        with jax.enable_x64(False):  # as a user runs the port, whose constants are then float32
+            cost = jax.jit(jax.value_and_grad(loss)).lower(trained, arrays).cost_analysis()
     except Exception:  # an input is a setting, or the port reads values
         return None
     return float(cost["flops"])  # pyright: ignore[reportArgumentType, reportOptionalSubscript]
