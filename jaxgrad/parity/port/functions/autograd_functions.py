@@ -18,6 +18,7 @@ from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.kinds_of_values import (
     Folded,
     Items,
+    Size,
     Tensor,
     Value,
     is_dynamic,
@@ -138,8 +139,14 @@ def _undecorated(function: Any) -> Any:
 
 
 def renamed_any(value: Value, code: ast.expr) -> Value:
+    """Return an argument of a method under the name of its parameter.
+
+    A number or bool has its name too, because a caller may pass another one.
+    """
     if isinstance(value, Context):
         return value
+    if isinstance(value, Folded) and isinstance(value.real, bool | int | float):
+        return Size(value.real, code)
     return renamed(value, code) if is_dynamic(value) or isinstance(value, Tensor) else value
 
 

@@ -29,9 +29,10 @@ class ClipFunction:
     @staticmethod
     def forward(ctx, x, bound):
         ctx.save_for_backward(x)
-        return F.clamp(x, min=-0.5, max=0.5)
+        ctx.bound = bound
+        return F.clamp(x, min=-bound, max=bound)
 
     @staticmethod
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
-        return grad * (F.abs(x) <= 0.5) * 0.5, None
+        return grad * (F.abs(x) <= ctx.bound) * 0.5, None

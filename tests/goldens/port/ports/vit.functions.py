@@ -84,11 +84,12 @@ class Reverse:
 
     @staticmethod
     def forward(ctx, x, alpha):
+        ctx.alpha = alpha
         return x.reshape(x.shape)
 
     @staticmethod
     def backward(ctx, grad):
-        return -0.5 * grad, None
+        return -ctx.alpha * grad, None
 
 
 def split_rng(rng, num=2):

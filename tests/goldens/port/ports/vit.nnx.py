@@ -77,8 +77,9 @@ class Reverse:
 
     @staticmethod
     def forward(ctx, x, alpha):
+        ctx.alpha = alpha
         return x.reshape(x.shape)
 
     @staticmethod
     def backward(ctx, grad):
-        return -0.5 * grad, None
+        return -ctx.alpha * grad, None

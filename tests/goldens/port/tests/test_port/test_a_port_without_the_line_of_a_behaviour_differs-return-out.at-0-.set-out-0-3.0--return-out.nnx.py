@@ -52,12 +52,13 @@ class Clip:
     @staticmethod
     def forward(ctx, x, bound):
         ctx.save_for_backward(x)
-        return F.clamp(x, min=-0.5, max=0.5)
+        ctx.bound = bound
+        return F.clamp(x, min=-bound, max=bound)
 
     @staticmethod
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
-        return grad * (F.abs(x) <= 0.5).astype(grad.dtype) * 0.5, None
+        return grad * (F.abs(x) <= ctx.bound).astype(grad.dtype) * 0.5, None
 
 
 def scale(h):

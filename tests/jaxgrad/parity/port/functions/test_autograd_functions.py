@@ -1,5 +1,8 @@
 """An `autograd.Function` whose backward is differentiated is ported with its second derivative."""
 
+from typing import Any
+
+import jax
 import numpy as np
 import pytest
 import torch
@@ -82,6 +85,70 @@ class Swished(nn.Module):
 
 def test_a_function_with_the_decorators_of_mixed_precision():
     assert proves(Swished(), X)
+
+
+class Scaled(torch.autograd.Function):
+    """The identity, whose gradient is scaled by a number."""
+
+    @staticmethod
+    def forward(ctx, x, factor):  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx.factor = factor
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, grad):  # pyright: ignore[reportIncompatibleMethodOverride]
+        return grad * ctx.factor, None
+
+
+class TwoFactors(nn.Module):
+    def forward(self, x):
+        return Scaled.apply(x, 0.5) + Scaled.apply(x.sin(), 0.25)
+
+
+def test_a_number_that_is_passed_to_a_function_is_read_from_its_argument():
+    """So one class serves all numbers, and a caller may pass another one."""
+    written = source(TwoFactors(), X)
+    assert written.count("class Scaled") == 1
+    assert "return grad * ctx.factor, None" in written
+    names: dict[str, Any] = {}
+    exec(written, names)
+    gradient = jax.grad(lambda x: names["Scaled"](x, 0.125))(1.0)
+    assert float(gradient) == 0.125
+    assert proves(TwoFactors(), X)
+
+
+class Normalized(torch.autograd.Function):
+    """Numbers and a bool decide about axes, branches and values."""
+
+    @staticmethod
+    def forward(ctx, x, dim, low, doubled):  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx.dim = dim
+        y = torch.softmax(x, dim).clamp(low, 1 - low)
+        if doubled:
+            return (y * 2).unsqueeze(dim)
+        return y.unsqueeze(dim)
+
+    @staticmethod
+    def backward(ctx, grad):  # pyright: ignore[reportIncompatibleMethodOverride]
+        return grad.squeeze(ctx.dim) / grad.shape[ctx.dim - 1], None, None, None
+
+
+class NormalizedRows(nn.Module):
+    def forward(self, x):
+        return Normalized.apply(x, -1, 0.2, True)
+
+
+def test_what_depends_on_a_number_of_a_function_is_computed_from_it_or_asserted():
+    """Another number then gives what torch gives, or an error."""
+    written = source(NormalizedRows(), X)
+    assert "jax.nn.softmax(x, axis=dim), min=low, max=1 - low)" in written
+    names: dict[str, Any] = {}
+    exec(written, names)
+    rows = names["Normalized"](X, -1, 0.4, True)
+    np.testing.assert_allclose(rows, Normalized.apply(torch.tensor(X), -1, 0.4, True), rtol=1e-6)
+    with pytest.raises(AssertionError, match="this port holds for doubled: torch takes another"):
+        names["Normalized"](X, -1, 0.4, False)
+    assert proves(NormalizedRows(), X)
 
 
 class Noisy(torch.autograd.Function):

@@ -18,7 +18,9 @@ from tests.jaxgrad.parity.prove._helpers import updated
 
 HIGH = 1000.0  # a norm above those of all gradients of the compared steps
 MISSING = "the gradients are not clipped"
-OF_UPDATE = "the update is clipped instead of the gradient (clip before the optimizer in optax.chain)"
+OF_UPDATE = (
+    "the update is clipped instead of the gradient (clip before the optimizer in optax.chain)"
+)
 
 
 def adam(parameters: Any) -> Any:

@@ -28,10 +28,11 @@ class Swish:
     @staticmethod
     def forward(ctx, x, scale):
         ctx.save_for_backward(x)
-        return x * jax.nn.sigmoid(2.0 * x)
+        ctx.scale = scale
+        return x * jax.nn.sigmoid(scale * x)
 
     @staticmethod
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
-        gate = jax.nn.sigmoid(2.0 * x)
-        return grad * gate * (1 + 2.0 * x * (1 - gate)), None
+        gate = jax.nn.sigmoid(ctx.scale * x)
+        return grad * gate * (1 + ctx.scale * x * (1 - gate)), None
