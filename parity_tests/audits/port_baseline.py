@@ -65,10 +65,10 @@ def record(name: str) -> dict[str, Any]:
 def flops(ported: Ported, module: nn.Module, inputs: Any) -> float | None:
     """Return XLA's count for the value and the gradients of the sum of all outputs."""
     given = ported.proof_arguments(module.training and True in ported.modes, 0)
-    leaves, structure = jax.tree.flatten(given["params"])
+    leaves, structure = jax.tree.flatten(jax.tree.map(_single, given["params"]))
     flags = jax.tree.leaves(ported.trainable)
     trained = {n: x for n, (x, flag) in enumerate(zip(leaves, flags, strict=True)) if flag}
-    arrays = to_numpy(inputs)
+    arrays = jax.tree.map(_single, to_numpy(inputs))
 
     def loss(trained: Any, arrays: Any) -> jax.Array:
         params = structure.unflatten(trained.get(n, x) for n, x in enumerate(leaves))
@@ -83,6 +83,11 @@ def flops(ported: Ported, module: nn.Module, inputs: Any) -> float | None:
     except Exception:  # an input is a setting, or the port reads values
         return None
     return float(cost["flops"])  # pyright: ignore[reportArgumentType, reportOptionalSubscript]
+
+
+def _single(x: Any) -> Any:
+    """Return an array as a user has it, in float32 instead of float64."""
+    return np.asarray(x, np.float32) if getattr(x, "dtype", None) == np.float64 else x
 
 
 def main(argv: Sequence[str] | None = None) -> int:
