@@ -25,6 +25,7 @@ from jaxgrad.parity.port.source.refusals import Hole
 from jaxgrad.parity.port.source.written import Assumption
 from jaxgrad.parity.port.values.params import Layout
 from jaxgrad.parity.prove.report import Report
+from jaxgrad.parity.prove.text import counted
 
 
 if TYPE_CHECKING:
@@ -73,6 +74,20 @@ class Ported:
     targets: tuple[Any, ...] = ()
     seed: int = 0
     leftovers: tuple[LeftBehind, ...] = dataclasses.field(default=(), repr=False, compare=False)
+
+    def __str__(self) -> str:
+        """What was ported, how it is called, what the proof says, and what there is to read."""
+        module = type(self.layout.module).__name__
+        proofs = [f"{report.verdict} in {mode} mode" for mode, report in self.reports.items()]
+        kept = {
+            "call": self.usage,
+            "proof": ", ".join(proofs) or "none, because of prove=False",
+            "assumes": ", ".join(a.text for a in self.assumptions),
+            "by hand": f"{counted(len(self.holes), 'hole')}, see .holes" if self.holes else "",
+            "source": f"{counted(len(self.source.splitlines()), 'line')}, see .source and .write()",
+        }
+        rows = [f"  {name:<9}{text}" for name, text in kept.items() if text]
+        return "\n".join([f"JAX port of {module}", *rows])
 
     @functools.cached_property
     def space(self) -> Mapping[str, Any]:
