@@ -17,9 +17,14 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.locate.quotes import quoted
 from jaxgrad.parity.prove.record.jax_side.flow import place
+from jaxgrad.parity.prove.record.jax_side.program import literals
+from jaxgrad.parity.prove.record.jax_side.sites import Injection
 from jaxgrad.parity.prove.record.noise import Noise
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.wording import jax_program
+
+
+_APART = 1e-4  # probabilities that differ by less are one
 
 
 def surface(evidence: Evidence) -> Judgement | None:
@@ -42,11 +47,41 @@ def surface(evidence: Evidence) -> Judgement | None:
         outputs = port.replacing(injection=tight).outputs(draw, {})
         wrong = [j for j in evidence.judge_outputs(0, outputs) if j.verdict == "fail"]
         if wrong:
+            other = _probability(evidence, tight, sources)
             text = (
-                f"{called} draws the mask with another probability than torch, although both "
-                "rescale by the same factor"
+                f"{called} draws the mask with another probability than torch"
+                if other is None
+                else f"{called} keeps an element with the probability {other:.7g}, torch with "
+                f"{np.ravel(noise.rate)[0]:.7g}"
             )
+            text += ", although both rescale by the same factor"
             return _failed(evidence, noise, site.path, text, **wrong[0].worst)
+    return None
+
+
+def _probability(evidence: Evidence, tight: Injection, sources: np.ndarray) -> float | None:
+    """Return the probability with which the port keeps an element of a mask; None if unknown.
+
+    If the numbers are close to this one, the port's mask is torch's. Tried are the probability with
+    which torch drops an element, and the numbers of the port's program and their complements.
+    """
+    draw = evidence.draws[0]
+    rates = np.unique(np.concatenate([np.ravel(draw.noise[k].rate) for k in sources.flat]))
+    if len(rates) != 1:
+        return None
+    own = float(rates[0])
+    numbers = [x for x in literals(evidence.port.program.jaxpr) if 0 < x < 1]
+    candidates = [1 - own, *numbers, *(1 - x for x in numbers)]
+    for rate in dict.fromkeys(float(f"{x:.7g}") for x in candidates):
+        if abs(rate - own) < _APART:
+            continue
+        noise = list(draw.noise)
+        for k in sources.flat:
+            noise[k] = dataclasses.replace(noise[k], rate=rate)
+        port = evidence.port.replacing(injection=tight)
+        outputs = port.outputs(dataclasses.replace(draw, noise=noise), {})
+        if all(j.verdict != "fail" for j in evidence.judge_outputs(0, outputs)):
+            return rate
     return None
 
 

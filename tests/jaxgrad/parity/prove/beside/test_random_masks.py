@@ -26,7 +26,7 @@ class Port:
 
     injection: Injection
     wrong: set[int]
-    program: Any = None
+    program: Any = dataclasses.field(default_factory=lambda: SimpleNamespace(jaxpr=None))
 
     def replacing(self, **fields: Any) -> "Port":
         return dataclasses.replace(self, **fields)
@@ -59,6 +59,7 @@ def test_the_first_mask_with_another_probability_is_reported(monkeypatch, wrong,
     """The finding has the module, the call and the worst element."""
     monkeypatch.setattr(random_masks, "quoted", lambda _, finding, *__: finding)
     monkeypatch.setattr(random_masks, "place", lambda _, key: f"line of {key}")
+    monkeypatch.setattr(random_masks, "literals", lambda _: [])
     surface = random_masks.surface(evidence(*wrong))
     assert surface is not None
     (finding,) = surface.surface.findings

@@ -252,7 +252,25 @@ def test_a_mask_of_another_probability_is_found(net):
     drop = functools.partial(dropped, rate=0.2, scale=1 / 0.7)
     report = prove(net, lambda p, x: port(p, x, drop), arrays(net), (X,))
     assert report.verdict == "fail" and report.first is not None
-    assert report.first.where == "2 (dropout)" and "another probability" in report.first.text
+    assert report.first.where == "2 (dropout)"
+    kept = (
+        "the port keeps an element with the probability 0.8, torch with 0.7, although both rescale"
+    )
+    assert report.first.text.startswith(kept), report.first
+
+
+def test_a_mask_that_keeps_what_torch_drops_is_found(net):
+    """`bernoulli` takes the probability of keeping an element, which is not the rate of dropout."""
+
+    def swapped(x: Any) -> Any:
+        return jnp.where(jax.random.bernoulli(KEY, 0.3, x.shape), x / 0.7, 0)
+
+    report = prove(net, lambda p, x: port(p, x, swapped), arrays(net), (X,))
+    assert report.first is not None
+    kept = (
+        "the port keeps an element with the probability 0.3, torch with 0.7, although both rescale"
+    )
+    assert report.first.text.startswith(kept), report.first
 
 
 class Linen(linen.Module):
