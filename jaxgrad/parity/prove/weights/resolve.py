@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jaxgrad._core.libraries import is_a
 from jaxgrad.parity.prove.record.adapters import as_function
 from jaxgrad.parity.prove.record.jax_side import program as jax_program
 from jaxgrad.parity.prove.record.lazy import Lazy
@@ -73,7 +74,9 @@ def weight_map(
     ]
     if extra:  # a weight that torch itself does not use needs no leaf
         trained = [n for n in missing if n in side.flags and not mapped.copy_of(n)]
-        raise ProofError(_unmapped(mapped, missing, extra, sorted(trained)) + found.hint)
+        is_flax = any(is_a(x, "flax.nnx", "Module") for x in (fn, params))
+        text = _unmapped(mapped, missing, extra, sorted(trained), is_flax=is_flax)
+        raise ProofError(text + found.hint)
     return params, mapped
 
 
@@ -189,7 +192,12 @@ def _is_floating(x: Any) -> bool:
 
 
 def _unmapped(
-    mapped: WeightMap, missing: Sequence[str], extra: Sequence[str], trained: Sequence[str]
+    mapped: WeightMap,
+    missing: Sequence[str],
+    extra: Sequence[str],
+    trained: Sequence[str],
+    *,
+    is_flax: bool = False,
 ) -> str:
     """Explain which leaves and which of torch's parameters have no counterpart."""
     lines = []
@@ -206,11 +214,12 @@ def _unmapped(
         for name in trained[:_MOST_LISTED]
     ]
     lines += _rest(trained, "of torch's parameters are in no JAX leaf")
+    load = " (jaxgrad.nnx.load_state_dict(model, module.state_dict()))" if is_flax else ""
     return (
         "the torch weights could not be matched with the JAX leaves:\n"
         + "\n".join(lines)
-        + "\nLoad the same checkpoint into both models, or pass weights= (a converter, or a dict "
-        "from torch names to paths)"
+        + f"\nLoad the same checkpoint into both models{load}, or pass weights= (a converter, or a "
+        "dict from torch names to paths)"
     )
 
 
