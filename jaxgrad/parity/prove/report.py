@@ -281,8 +281,10 @@ class Report:
         if self.text:
             lines.append(self.text)
         for surface in self.surfaces.values():
-            lines.append(f"  {surface.name:<10} {surface.verdict:<12} {surface.text}".rstrip())
-            if surface.control:
+            judged = surface.verdict != "not judged"
+            if judged or surface.text:
+                lines.append(f"  {surface.name:<10} {surface.verdict:<12} {surface.text}".rstrip())
+            if judged and surface.control:
                 lines.append(f"  {'':<10} {'':<12} negative control: {surface.control}")
         if self.first is not None:
             lines += ["", self.first.headed(self.first.title, self.reference)]

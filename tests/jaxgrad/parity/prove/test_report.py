@@ -91,6 +91,23 @@ def test_an_error_judges_nothing():
     assert str(report).startswith("ERROR  int | fn\nfn is int")
 
 
+def test_what_is_not_judged_prints_its_reason_alone():
+    """A control of a comparison that was not made says nothing, and neither does an empty line."""
+    report = Report(
+        "fail",
+        {
+            "forward": Surface("forward", "fail", "off", control="an error was detected"),
+            "backward": Surface("backward", "not judged", "no gradient differs", control="unused"),
+            "updates": Surface("updates", "not judged", ""),
+        },
+    )
+    assert str(report).splitlines()[1:] == [
+        "  forward    fail         off",
+        f"  {'':<10} {'':<12} negative control: an error was detected",
+        "  backward   not judged   no gradient differs",
+    ]
+
+
 @pytest.mark.parametrize(
     ("verdicts", "overall"),
     [
