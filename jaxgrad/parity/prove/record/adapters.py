@@ -42,6 +42,7 @@ class JaxFunction(NamedTuple):
     fn: Callable[..., Any]
     params: Any
     trained: Trained | None = None  # None: every leaf
+    is_nnx: bool = False  # whether it consists of flax nnx modules
 
 
 class Held(NamedTuple):
@@ -64,10 +65,10 @@ def as_function(fn: Any, params: Any) -> JaxFunction:
             f"the second argument is the class {fn.__name__}, not a model: create one, "
             f"{fn.__name__}(...)"
         )
-    fn, params, trained = _adapted(fn, params)
+    model = _adapted(fn, params)
     with running("params is not a tree that JAX accepts: jax.tree.map"):
-        copied = jax.tree.map(lambda x: copy_to_numpy(x) if is_tensor(x) else x, params)
-    return JaxFunction(fn, copied, trained)
+        copied = jax.tree.map(lambda x: copy_to_numpy(x) if is_tensor(x) else x, model.params)
+    return model._replace(params=copied)
 
 
 def _adapted(fn: Any, params: Any) -> JaxFunction:
@@ -200,7 +201,8 @@ def _from_nnx(fn: Callable[..., Any], module: Any) -> JaxFunction:
         return Held(out, _merged(_arrays(nnx.state(merged, kinds)), params))
 
     trained = _paths(_arrays(nnx.state(module, nnx.Param)))
-    return JaxFunction(run, _arrays(state), Trained(trained, "nnx.grad differentiates nnx.Param"))
+    rule = "nnx.grad differentiates nnx.Param"
+    return JaxFunction(run, _arrays(state), Trained(trained, rule), is_nnx=True)
 
 
 def _changed(before: Any, after: Any) -> Any:

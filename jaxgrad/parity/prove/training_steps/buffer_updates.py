@@ -13,14 +13,15 @@ import numpy as np
 
 from jaxgrad._core import paths
 from jaxgrad.parity.prove import wording
-from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.causes import acceptance, running_statistics
+from jaxgrad.parity.prove.evidence import Evidence, with_cause
 from jaxgrad.parity.prove.judge import ROUNDING_FACTOR, Judged, judge
 from jaxgrad.parity.prove.record.torch_side.values import Left, TorchRun, changes
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training_steps import state_pairs
 from jaxgrad.parity.prove.weights.likeness import leaves_of, likeness
-from jaxgrad.parity.prove.wording import NO_DIFFERENCE, Difference, Mutual, Told
+from jaxgrad.parity.prove.wording import Told
 from jaxgrad.parity.ulp import scale_of
 
 
@@ -359,7 +360,7 @@ def _not_compared(names: Iterable[str], program: str = "the port") -> tuple[str,
 
 def _finding(evidence: Evidence, draw: int, compared: Compared) -> Finding:
     """Describe a value that differs after one forward pass, or that the port does not return."""
-    left, j, path, actual = compared
+    left, j, path, _ = compared
     kind, state = left.kind, evidence.port.program.state_paths
     if not path:
         free = _free(evidence, draw, left)
@@ -387,9 +388,35 @@ def _finding(evidence: Evidence, draw: int, compared: Compared) -> Finding:
     text = (
         f"the {kind}'s update in one forward pass is off by {j.share:.2g} (relative to the update)"
     )
-    why = _cause(evidence, draw, j.name, np.asarray(actual)) if kind == "buffer" else NO_DIFFERENCE
-    cause = why.says(evidence.reference)
-    return Finding("updates", j.name, path, text, **j.worst, cause=cause)
+    finding = Finding("updates", j.name, path, text, **j.worst)
+    if kind != "buffer":
+        return finding
+    return with_cause(
+        evidence,
+        finding,
+        lambda: running_statistics.explain(
+            evidence, j.name, lambda runs: _of_buffers(evidence, runs)
+        ),
+    )
+
+
+def _of_buffers(evidence: Evidence, runs: Sequence[TorchRun]) -> list[acceptance.Compared]:
+    """Compare the buffers that the port returns too, on every draw.
+
+    Args:
+        evidence: All runs.
+        runs: torch's forward pass on each draw, as it is or with another rule of update.
+    """
+    rows = []
+    for k, (run, drawn) in enumerate(zip(runs, evidence.drawn, strict=True)):
+        state = _state(evidence, k)
+        found = compared_after(evidence, drawn.draw.state, run, drawn.reruns, state)
+        for c in needed(evidence, found):
+            if c.left.kind == "buffer" and c.path:
+                judged = dataclasses.replace(c.judged, name=f"{c.judged.name} on draw {k}")
+                values = acceptance.range_of(np.asarray(c.actual))
+                rows.append(acceptance.compared(judged, values))
+    return rows
 
 
 def _free(evidence: Evidence, draw: int, left: Left) -> list[str]:
@@ -399,41 +426,3 @@ def _free(evidence: Evidence, draw: int, left: Left) -> list[str]:
     used = {path for c in _compared(evidence, draw) for path in c.path.split(", ")}
     state = _state(evidence, draw).items()
     return [path for path, x in state if x.size == left.after.size and path not in used]
-
-
-def _cause(evidence: Evidence, draw: int, name: str, actual: np.ndarray) -> Difference:
-    """Check whether a common mistake in batch norm's running statistics explains a difference."""
-    module, _, _ = name.rpartition(".")
-    before = np.asarray(evidence.draws[draw].state[name])
-    after = evidence.runs[draw].buffers[name]
-    actual = actual.reshape(before.shape)
-    if not evidence.rerunnable:
-        return NO_DIFFERENCE
-    modules = dict(evidence.torch_side.module.named_modules())
-    momentum = getattr(modules.get(module), "momentum", None)
-    if not isinstance(momentum, float | int) or not momentum:
-        return NO_DIFFERENCE
-    batch = (after - (1 - momentum) * before) / momentum
-    if np.allclose(actual, momentum * before + (1 - momentum) * batch, rtol=1e-9, atol=0):
-        text = f"the momentum is inverted: torch uses {momentum:g}, JAX uses {1 - momentum:g}"
-        return Mutual(text)
-    step, own = actual - before, batch - before
-    share = float(np.vdot(own, step) / (np.vdot(own, own) or 1.0))
-    if np.allclose(step, share * own, rtol=1e-9, atol=0) and 0 < share < 1 and np.size(own) > 1:
-        part = "flax and optax count the part that stays"
-        return Told(
-            f"the momentum is {share:.6g}, torch uses {momentum:g} ({part}: {1 - momentum:g} is "
-            f"torch's {momentum:g})",
-            f"the momentum is {momentum:g}, JAX uses {share:.6g} ({part}: {1 - share:.6g} is "
-            f"torch's {share:.6g})",
-        )
-    biased = (actual - (1 - momentum) * before) / momentum
-    factor = biased / batch
-    same = name.endswith("running_var") and np.allclose(factor, factor.flat[0], rtol=1e-9, atol=0)
-    if same and 0.4 < factor.flat[0] < 1:
-        n = round(1 / (1 - float(factor.flat[0])))
-        return Told(
-            f"the variance is divided by N = {n}, torch's running variance by N - 1",
-            f"the running variance is divided by N - 1, JAX's by N = {n}",
-        )
-    return NO_DIFFERENCE

@@ -1,0 +1,153 @@
+"""Find why the running statistics of batch norm differ: run torch with another rule of update.
+
+JAX's libraries differ from torch in two ways. Their momentum is the part that stays, and torch's
+the part that is replaced; and they divide the running variance by N, where torch divides it by
+N - 1. Each is tried in torch itself, so that a layer may be called any number of times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from jaxgrad.parity.prove.causes.acceptance import Compared, confirms, settled
+from jaxgrad.parity.prove.causes.mistakes.call import TorchCall
+from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.record.jax_side.program import literals
+from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun
+from jaxgrad.parity.prove.wording import TORCH, Difference, Mutual, Told
+
+
+TESTED = "rerunning torch with {} reproduces JAX's updates"
+_OPS = ("batch_norm", "instance_norm")
+_ALIKE = 1e-9  # the largest difference of two numbers that are one momentum
+
+# Function from torch's run on each draw to the comparisons of all that it changes.
+Compare = Callable[[Sequence[TorchRun]], list[Compared]]
+
+
+class Rule(NamedTuple):
+    """How a layer updates its running statistics."""
+
+    momentum: float  # the part that is replaced, as in torch
+    biased: bool = False  # whether the variance is divided by N
+
+    def update(self, func: Callable[..., Any], args: Any, kwargs: Any, *_: Any) -> Any:
+        """Call torch's function with this rule."""
+        bound = TorchCall(func, args, kwargs, "").bound
+        variance, x = bound.get("running_var"), bound["input"]
+        kept = None if variance is None else (1 - self.momentum) * variance
+        result = func(**bound | {"momentum": self.momentum})
+        if self.biased and kept is not None:
+            count = x.numel() // x.shape[1]
+            variance.sub_(kept).mul_((count - 1) / count).add_(kept)
+        return result
+
+
+def explain(evidence: Evidence, name: str, compare: Compare) -> tuple[str, bool]:
+    """Return the rule of update with which torch has JAX's statistics; whether it is confirmed.
+
+    The rule is tried in all layers that torch calls, and then in the layer of the buffer alone.
+
+    Args:
+        evidence: All runs.
+        name: The name of the first buffer that differs.
+        compare: Compares what torch's runs change with what the port's change.
+    """
+    layer = name.rpartition(".")[0]
+    modules = dict(evidence.torch_side.module.named_modules())
+    own = getattr(modules.get(layer), "momentum", None)
+    if not evidence.rerunnable or not isinstance(own, int | float) or isinstance(own, bool):
+        return "", False
+    without, texts, every = compare(evidence.runs), [], True
+    for layers in (None, layer):
+        chosen = without if layers is None else [c for c in without if _of(c.name, layer)]
+        for rule in _rules(evidence, own):
+            text = _text(evidence, rule, own, layer)
+            if not evidence.may_search(text):
+                every = False
+                break
+            runs = [_rerun(evidence, draw, rule, layers) for draw in range(len(evidence.draws))]
+            after = {c.name: c for c in compare(runs)}
+            if confirms(chosen, [after[c.name] for c in chosen if c.name in after]):
+                texts.append(text)
+        if texts:
+            break
+    return settled(texts, TESTED, every=every)
+
+
+def _of(name: str, layer: str) -> bool:
+    """Whether a comparison is of a buffer of a layer; its name ends with that of a draw."""
+    return name.partition(" on draw ")[0].rpartition(".")[0] == layer
+
+
+def _rules(evidence: Evidence, own: float) -> Iterator[Rule]:
+    """Yield the rules that the port may follow: those with numbers of its program."""
+    numbers = [x for x in literals(evidence.port.program.jaxpr) if 0 < x < 1]
+    near = [own, 1 - own, *numbers, *(1 - x for x in numbers)]
+    momenta: list[float] = []
+    for x in (float(f"{x:.7g}") for x in near):
+        if not any(abs(x - y) < _ALIKE for y in momenta):
+            momenta.append(x)
+    yield Rule(momenta[0], biased=True)
+    for momentum in momenta[1:]:
+        yield Rule(momentum)
+        yield Rule(momentum, biased=True)
+
+
+def _rerun(evidence: Evidence, draw: int, rule: Rule, layer: str | None) -> TorchRun:
+    """Return torch's forward pass on a draw with a rule, in all layers or in one."""
+    values = evidence.runs[draw].values
+    numbers = {
+        value.call_number
+        for value in values
+        if value.op in _OPS and value.call_number >= 0 and layer in (None, value.module)
+    }
+    changes = tuple(Change(number, rule.update) for number in sorted(numbers))
+    return evidence.torch_side.run(evidence.draws[draw], forward=True, changes=changes)
+
+
+def _text(evidence: Evidence, rule: Rule, own: float, layer: str) -> str:
+    parts: list[Difference] = []
+    if abs(rule.momentum - own) >= _ALIKE:
+        parts.append(_momentum(rule.momentum, own))
+    if rule.biased:
+        count = _count(evidence, layer)
+        parts.append(
+            Told(
+                f"the variance is divided by N{count}, torch's running variance by N - 1",
+                f"the running variance is divided by N - 1, JAX's by N{count}",
+            )
+        )
+    text = ", and ".join(part.says(evidence.reference) for part in parts)
+    return text + (_remedy(evidence, layer) if evidence.reference == TORCH else "")
+
+
+def _remedy(evidence: Evidence, layer: str) -> str:
+    """Name the layer that a flax module can have instead, if there is one."""
+    if not evidence.model.is_nnx:
+        return ""
+    from jaxgrad import nnx  # imports flax
+
+    kind = type(dict(evidence.torch_side.module.named_modules())[layer]).__name__
+    return f"; jaxgrad.nnx.{kind} does what torch does" if hasattr(nnx, kind) else ""
+
+
+def _momentum(jax: float, torch: float) -> Difference:
+    if abs(jax + torch - 1) < _ALIKE:
+        return Mutual(f"the momentum is inverted: torch uses {torch:g}, JAX uses {jax:g}")
+    part = "flax and optax count the part that stays"
+    return Told(
+        f"the momentum is {jax:.6g}, torch uses {torch:g} ({part}: {1 - torch:g} is torch's "
+        f"{torch:g})",
+        f"the momentum is {torch:g}, JAX uses {jax:.6g} ({part}: {1 - jax:.6g} is torch's "
+        f"{jax:.6g})",
+    )
+
+
+def _count(evidence: Evidence, layer: str) -> str:
+    """Return " = 7" for the number of values of each channel in the first call of a layer."""
+    calls = (v for v in evidence.runs[0].values if v.op in _OPS and v.module == layer)
+    shape = next((v.shape for v in calls if len(v.shape) > 1), None)
+    return "" if shape is None else f" = {math.prod(shape) // shape[1]}"
