@@ -31,7 +31,8 @@ _DETACHED = Told(
     "a stop_gradient is missing where torch detaches", "torch detaches what JAX does not stop"
 )
 _UNTIED = Told(
-    "each leaf receives only a part of the gradient, so the leaves diverge in training",
+    "each leaf receives only a part of the gradient, so the leaves diverge in training "
+    "(under gradients, the sum of the parts is compared)",
     "torch's parameter receives the whole gradient, of which each leaf in JAX receives a part",
 )
 _MISSING = Told(
