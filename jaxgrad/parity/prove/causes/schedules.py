@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import jax
 import numpy as np
 
 from jaxgrad.parity.prove.causes.acceptance import MARGIN, settled
@@ -22,6 +23,7 @@ from jaxgrad.parity.prove.evidence import Evidence, with_cause
 from jaxgrad.parity.prove.record.adapters import ProofError, name_of
 from jaxgrad.parity.prove.record.jax_side.loop import Loop
 from jaxgrad.parity.prove.record.jax_side.port import Gradients
+from jaxgrad.parity.prove.record.jax_side.program import literals
 from jaxgrad.parity.prove.record.torch_side.side import State
 from jaxgrad.parity.prove.report import Finding, Surface
 from jaxgrad.parity.prove.training import Training
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
 TOLERANCE = 1e-6  # of the largest learning rate or update: schedules may be computed in float32
 REPLAYED = "replaying torch with {} gives JAX's weights"
+SCHEDULED = "torch's scheduler with {} gives JAX's rates in every step"
 COUNTED = "steps count from 1"
 _SECONDS = 2.0  # that replaying may take, estimated from these:
 _PER_TENSOR, _PER_ELEMENT = 2e-4, 4e-8
@@ -118,7 +121,7 @@ def failing(evidence: Evidence, training: Training, steps: int) -> Failing | Non
     if training.schedule is None or not evidence.rerunnable:
         return None
     found = given(evidence, training, _range(evidence, training, steps)[0])
-    return None if found is None else Failing(found.first, _different(training, found))
+    return None if found is None else Failing(found.first, _different(evidence, training, found))
 
 
 def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
@@ -126,11 +129,11 @@ def _compared(evidence: Evidence, training: Training, total: int) -> Surface:
     found = given(evidence, training, total)
     if found is None:
         return Surface("updates", "pass", f"the schedules agree in all {total} steps")
-    return _different(training, found)
+    return _different(evidence, training, found)
 
 
-def _different(training: Training, found: Schedules) -> Surface:
-    """Say in which steps the schedules differ."""
+def _different(evidence: Evidence, training: Training, found: Schedules) -> Surface:
+    """Say in which steps the schedules differ, and with which change torch's has JAX's rates."""
     total, first = len(found.differ), found.first - 1
     expected, actual = found.torch[first], found.jax[first]
     finding = Finding(
@@ -143,8 +146,43 @@ def _different(training: Training, found: Schedules) -> Surface:
         jax_value=float(actual),
         cause=shift(found.torch, found.jax),
     )
+    if training.scheduler is not None:
+        finding = with_cause(evidence, finding, lambda: _setting(evidence, training, found))
     text = f"the schedules differ in {int(found.differ.sum())} of {total} steps"
     return Surface("updates", "fail", text, findings=(finding,))
+
+
+def _setting(evidence: Evidence, training: Training, found: Schedules) -> tuple[str, bool]:
+    """Return the change of torch's scheduler that gives the port's schedule in every step."""
+    from jaxgrad.parity.prove.record.torch_side import port_numbers, variants
+
+    total, texts, every = len(found.differ), [], True
+    expected = _rates(evidence, training, total)
+    pairs = enumerate(expected.tolist())
+    port = np.array([_values(training.schedule, step, rates) for step, rates in pairs])
+    numbers = _with_rates_of(_numbers(training.schedule), port)
+    for variant in (
+        *variants.schedules(training),
+        *port_numbers.schedules(training, evidence.torch_side.module, numbers),
+    ):
+        text = variant.difference.says(evidence.reference)
+        if not evidence.may_search(text):
+            every = False
+            break
+        if _same(_rates(evidence, variant.training, total), port):
+            texts.append(text)
+    if not texts:
+        return shift(found.torch, found.jax), False
+    return settled(texts, SCHEDULED, every=every)
+
+
+def _numbers(schedule: Callable[[Any], Any]) -> list[float]:
+    """Return the sizes of the numbers in a schedule's program; none if JAX cannot trace it."""
+    try:
+        jaxpr = jax.make_jaxpr(schedule)(np.zeros((), np.int32))
+    except Exception:  # numbers are only candidates for a cause
+        return []
+    return [float(f"{abs(x):.7g}") for x in literals(jaxpr)]
 
 
 def _name(schedule: Any) -> str:

@@ -1,5 +1,6 @@
 """Schedules are compared over the whole training run, without training."""
 
+import dataclasses
 import math
 from types import SimpleNamespace
 from typing import Any, cast
@@ -153,6 +154,47 @@ def test_a_schedule_is_compared_with_the_scheduler(evidence: Evidence, boundary:
             "the schedules differ first in step 51 of 60 (steps count from 1), by 0.05"
             in surface.findings[0].text
         )
+
+
+def warmed_up(optimizer: Any) -> Any:
+    """Five steps of warmup, and then a cosine of 15 steps."""
+    lr = torch.optim.lr_scheduler
+    warmup = lr.LinearLR(optimizer, 0.1, 1.0, total_iters=5)
+    return lr.SequentialLR(optimizer, [warmup, lr.CosineAnnealingLR(optimizer, 15)], [5])
+
+
+def warmed(start: float = 0.1, decay: int = 15, offset: int = 0) -> Any:
+    def rate(count: Any) -> Any:
+        n = count + offset
+        cosine = 0.5 * (1 + jnp.cos(jnp.pi * (n - 5) / decay))
+        return 0.1 * jnp.where(n < 5, start + (1 - start) * n / 5, cosine)
+
+    return rate
+
+
+@pytest.mark.parametrize(
+    ("schedule", "cause"),
+    [
+        (warmed(decay=20), "T_max of the schedule is 20, torch uses 15"),
+        (warmed(start=0.02), "start_factor of the schedule is 0.02, torch uses 0.1"),
+        (warmed(offset=1), "the schedule is one step ahead of torch's"),
+        (lambda count: 0.2 * warmed()(count) / 0.1, ""),
+        (lambda count: float(warmed(decay=20)(count)), ""),
+    ],
+    ids=["decay", "start", "ahead", "scaled", "not traceable"],
+)
+def test_a_wrong_number_of_a_given_schedule_is_named(evidence: Evidence, schedule, cause: str):
+    """torch's scheduler has the port's rates in all 20 steps with the number of the port."""
+    right = Training(sgd, optax.sgd(warmed()), scheduler=warmed_up, schedule=warmed(), total=20)
+    assert schedules.failing(evidence, right, 1) is None
+    wrong = dataclasses.replace(right, schedule=schedule)
+    found = schedules.failing(evidence, wrong, 1)
+    assert found is not None
+    (finding,) = found.surface.findings
+
+    assert finding.tested == bool(cause)
+    tested = "(torch's scheduler with this change gives JAX's rates in every step)"
+    assert not cause or finding.cause == f"{cause} {tested}"
 
 
 def test_a_schedule_that_raises_is_an_error(arguments: dict[str, Any]):
