@@ -25,6 +25,7 @@ FUNCTIONAL = (
     {"__init__"},
 )
 PORT = (
+    {"ir"},
     {"source"},
     {"values"},
     {"functions"},

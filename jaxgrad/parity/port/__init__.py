@@ -4,6 +4,7 @@ A module is run on its example inputs, and each statement that runs is interpret
 the configuration is folded, what depends on sizes and tensors becomes code. Each folder imports
 only folders above it:
 
+- `ir`: the nodes of the intermediate representation, which the annotations of `ast` nodes hold.
 - `source`: read the source of the torch program, build and write that of the port.
 - `values`: what an expression is (folded, a size, a tensor, a module), and the state of a port.
 - `functions`, `expressions`, `rules`, `calls`, `modules`, `statements`: interpret each kind of

@@ -11,6 +11,7 @@ import torch
 
 from jaxgrad.parity.port.expressions import conditions, operators
 from jaxgrad.parity.port.expressions.displays import joined
+from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.values.kinds_of_values import (
     Folded,
@@ -105,8 +106,8 @@ def unary_expression(node: ast.UnaryOp, scope: Scope) -> Value:
     if not isinstance(node.op, ast.USub):
         return folded(real)
     new = computed(real, lambda x: ast.UnaryOp(node.op, x), value)
-    new.origin = value.origin if isinstance(value, Folded) else ""
-    return new
+    known = value.number if isinstance(value, Folded) else None
+    return new if known is None else new.named(known.name, NameOf.FORMULA)
 
 
 _BINARY: dict[type[ast.operator], Callable[..., Any]] = {

@@ -14,7 +14,8 @@ from torch import nn
 
 from jaxgrad.parity.port.expressions.submodules import child, module_value
 from jaxgrad.parity.port.functions import autograd_functions, made_objects, objects
-from jaxgrad.parity.port.source import authors, syntax
+from jaxgrad.parity.port.ir import NameOf
+from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.constants import constant_tensor, holds_parts
@@ -73,7 +74,7 @@ def read(value: Value, name: str, scope: Scope, node: ast.AST) -> Value:
         return Folded(found)
     if value.code is not None and isinstance(found, int | float):
         return Size(found, syntax.attribute(code_of(value), name))
-    return constant_value(found, name, scope, source=_source(value.real, scope))
+    return constant_value(found, name, scope, name_of=_name_of(value.real, scope))
 
 
 def _of_sized(value: Size, name: str) -> Value:
@@ -92,7 +93,11 @@ _OF_NUMBERS = ("is_integer", "bit_length")
 
 
 def constant_value(
-    real: Any, name: str, scope: Scope, owner: Module | None = None, source: str = ""
+    real: Any,
+    name: str,
+    scope: Scope,
+    owner: Module | None = None,
+    name_of: NameOf | None = None,
 ) -> Value:
     """Return the value of something that the torch program did not compute in this run.
 
@@ -101,7 +106,7 @@ def constant_value(
         name: Its name, for the port.
         scope: The function that reads it.
         owner: The module whose attribute it is, if it is one.
-        source: Where a number comes from, if the port may have the name for it.
+        name_of: What the name refers to, if the port may write it in place of a number.
     """
     if isinstance(real, torch.Tensor):
         found = None if owner is None else _registered(owner, real, scope)
@@ -116,7 +121,7 @@ def constant_value(
         fields = {k: constant_value(x, f"{name}_{k}", scope, owner) for k, x in real.items()}
         is_own = isinstance(real, dict) and not isinstance(real, _PLAIN)
         return Fields(type(real) if is_own else dict, None, fields)
-    return folded(real, name, source=source)
+    return folded(real, name, name_of)
 
 
 def _registered(owner: Module, real: torch.Tensor, scope: Scope) -> Value | None:
@@ -163,7 +168,8 @@ def _of_module(value: Module, name: str, scope: Scope, node: ast.AST) -> Value:
     if isinstance(found, torch.Tensor):
         return _own(value, name, found, scope)
     is_set = scope.run.settings.was_set(module, name)  # by the forward pass itself
-    return constant_value(found, name, scope, value, "" if is_set else _source(module, scope))
+    name_of = None if is_set else _name_of(module, scope)
+    return constant_value(found, name, scope, value, name_of)
 
 
 def _is_layer(value: Module, scope: Scope) -> bool:
@@ -184,10 +190,10 @@ def _note_read(owner: Any, name: str, scope: Scope) -> None:
     scope.run.unread.pop((id(owner), name), None)
 
 
-def _source(owner: Any, scope: Scope) -> str:
-    """Return where a number is from, if it is an attribute in the user's program."""
+def _name_of(owner: Any, scope: Scope) -> NameOf | None:
+    """Return ATTRIBUTE if the user's program reads an attribute of an object of its own."""
     is_own = not (is_torch(type(owner)) or is_torch(scope.source.function))
-    return authors.ATTRIBUTE if is_own and not isinstance(owner, types.ModuleType | type) else ""
+    return NameOf.ATTRIBUTE if is_own and not isinstance(owner, types.ModuleType | type) else None
 
 
 def _of_parent(value: Parent, name: str, scope: Scope, node: ast.AST) -> Value:

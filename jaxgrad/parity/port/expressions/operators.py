@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port.source import authors, formulas, syntax
+from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Size, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
-from jaxgrad.parity.port.values.values import code_of, real_of
+from jaxgrad.parity.port.values.values import code_of, named_formula, real_of
 
 
 def binary(op: ast.operator, compute: Callable[..., Any], left: Value, right: Value) -> Tensor:
@@ -38,11 +38,10 @@ def _from_features(tensor: Tensor, number: Value, scope: Scope) -> Value:
     """Return a root of the number of features of an array as code that reads it."""
     formula = None
     if isinstance(number, Folded) and number.code is None and type(number.real) is float:
-        if scope.run.classes is not None or (number.parts and authors.has_name(number.parts)):
+        if scope.run.classes is not None or named_formula(number) is not None:
             return number  # it has the author's name
-        formula = number.formula
-        if formula is None and formulas.is_long(number.real):  # 2.0 is no root of 4 features
-            formula = formulas.found(number.real)
+        if numbers.is_long(number.real):  # 2.0 is no root of 4 features
+            formula = number.formula or numbers.formula_of(number.real)
     if not isinstance(formula, ast.BinOp) or not isinstance(formula.left, ast.Constant):
         return number
     if syntax.text(formula.right) not in ("0.5", "-0.5") or tensor.code is None:
@@ -62,7 +61,9 @@ def _from_features(tensor: Tensor, number: Value, scope: Scope) -> Value:
 
 def _leaves_as_is(op: ast.operator, left: Tensor, right: Value) -> bool:
     """Return whether an operator is `positions + 0` or `positions - 0`, of integers."""
-    if not isinstance(op, ast.Add | ast.Sub) or not isinstance(right, Folded) or right.source:
+    if not isinstance(op, ast.Add | ast.Sub) or not isinstance(right, Folded):
+        return False
+    if right.number is not None and right.number.has_author_name:
         return False
     is_integer = left.real.dtype in (torch.int64, torch.int32)
     return is_integer and type(right.real) is int and right.real == 0

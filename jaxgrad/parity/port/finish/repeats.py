@@ -17,9 +17,13 @@ import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from jaxgrad.parity.port.merging.defaults import aligned, without_defaults
-from jaxgrad.parity.port.merging.differences import constants, origin_of
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.merging.differences import (
+    aligned,
+    constants,
+    keyword_of,
+    without_omitted,
+)
+from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.annotations import move_comments, on_statement
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.source.written import Written
@@ -68,21 +72,16 @@ def _turns(body: list[ast.stmt], size: int) -> Iterator[list[ast.stmt]]:
                    for s in turn):  # fmt: skip
             return
         places = constants(body[:size], turn) if start else []
-        if places is None or not all(_is_plain(a) and _is_plain(b) for a, b in places):
+        if places is None or not all(numbers.is_literal(x) for place in places for x in place):
             return
         yield turn
-
-
-def _is_plain(node: ast.expr) -> bool:
-    """Return whether a node is a number without a sign: no formula, and no key of the params."""
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Varying:
     """A number of a statement that has another value in each turn."""
 
-    node: ast.Constant  # in the first turn
+    node: ast.expr  # in the first turn
     values: tuple[Any, ...]
     is_index: bool
     name: str
@@ -105,24 +104,24 @@ def _loop(turns: list[list[ast.stmt]], taken: set[str]) -> ast.For | None:
     others = [aligned(first, other)[1] for other in others]  # with the options of all turns
     varying = _varying(first, others)
     indices = [v for v in varying if v.is_index]
-    numbers = [v for v in varying if not v.is_index]
+    named = [v for v in varying if not v.is_index]
     if any(v.step <= 0 or v.step != indices[0].step for v in indices) or not varying:
         return None
-    labels = _labels(numbers, taken)
+    labels = _labels(named, taken)
     if labels is None:
         return None
     iterables: list[tuple[str, ast.expr]] = [
         (label, syntax.literal(values)) for values, label in labels.items()
     ]
-    new: dict[int, ast.expr] = {id(v.node): syntax.name(labels[v.values]) for v in numbers}
+    new: list[tuple[ast.expr, ast.expr]] = [(v.node, syntax.name(labels[v.values])) for v in named]
     if indices:
         index = syntax.unique("i", taken)
         base, step = indices[0].values[0], indices[0].step
         iterables.insert(0, (index, _range(base, base + step * len(turns), step)))
-        new |= {id(v.node): _plus(index, v.values[0] - base) for v in indices}
-    body = [_Replaced(new).visit(s) for s in first]
+        new += [(v.node, _plus(index, v.values[0] - base)) for v in indices]
+    body = [syntax.replace(s, new) for s in first]
     for statement in body:
-        without_defaults(statement)
+        without_omitted(statement)
     loop = ast.For(*_head(iterables), body, [])
     move_comments(body[0], loop)
     return loop
@@ -145,10 +144,10 @@ def _varying(first: list[ast.stmt], others: list[list[ast.stmt]]) -> list[_Varyi
     columns = [list(_numbers(ast.Module(turn, []))) for turn in (first, *others)]
     found = []
     for column in zip(*columns, strict=True):
-        values = tuple(node.value for node, _ in column)
+        values = tuple(numbers.value_of(node) for node, _ in column)
         if len(set(values)) > 1:
             node, place = column[0]
-            name = origin_of(node) or ("" if place == INDEX else place)
+            name = keyword_of(node) or ("" if place == INDEX else place)
             found.append(_Varying(node, values, place == INDEX, name))
     return found
 
@@ -156,11 +155,10 @@ def _varying(first: list[ast.stmt], others: list[list[ast.stmt]]) -> list[_Varyi
 INDEX = "[]"
 
 
-def _numbers(node: ast.AST, place: str = "") -> Iterator[tuple[ast.Constant, str]]:
+def _numbers(node: ast.AST, place: str = "") -> Iterator[tuple[ast.expr, str]]:
     """Yield the numbers of a tree, each with the keyword that it is passed for or as an index."""
-    if isinstance(node, ast.Constant):
-        if _is_plain(node):
-            yield node, place
+    if isinstance(node, ast.expr) and numbers.is_literal(node):
+        yield node, place
         return
     for field, inner in ast.iter_fields(node):
         is_index = isinstance(node, ast.Subscript) and field == "slice"
@@ -171,11 +169,11 @@ def _numbers(node: ast.AST, place: str = "") -> Iterator[tuple[ast.Constant, str
                 yield from _numbers(child, INDEX if is_index else keyword)
 
 
-def _labels(numbers: list[_Varying], taken: set[str]) -> dict[tuple[Any, ...], str] | None:
+def _labels(varying: list[_Varying], taken: set[str]) -> dict[tuple[Any, ...], str] | None:
     """Return a name for each sequence of numbers, or None if one has no name in the program."""
     labels: dict[tuple[Any, ...], str] = {}
-    for values in dict.fromkeys(v.values for v in numbers):
-        names = [v.name for v in numbers if v.values == values and v.name]
+    for values in dict.fromkeys(v.values for v in varying):
+        names = [v.name for v in varying if v.values == values and v.name]
         if not names:
             return None
         labels[values] = syntax.unique(names[0], {*taken, *labels.values()})
@@ -193,13 +191,3 @@ def _plus(index: str, offset: int) -> ast.expr:
         return syntax.name(index)
     relation = ast.Add() if offset > 0 else ast.Sub()
     return ast.BinOp(syntax.name(index), relation, syntax.constant(abs(offset)))
-
-
-class _Replaced(ast.NodeTransformer):
-    """Put expressions in the places of numbers."""
-
-    def __init__(self, parts: dict[int, ast.expr]) -> None:
-        self.parts = parts
-
-    def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        return self.parts.get(id(node), node)

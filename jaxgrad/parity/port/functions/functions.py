@@ -174,7 +174,7 @@ def _write(
         written.paths.add(path)
     code = syntax.call_written(written.name, *used.values())
     result = outside(result, arguments)
-    on_expression(code).numbers = inner.numbers
+    on_expression(code).folded = inner.folded
     if inner.stateful:
         return result_of(result, state.call(result, code, passed["p"], scope, node))
     return result_of(result, code)

@@ -12,7 +12,9 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.functions import borrowed, closures
-from jaxgrad.parity.port.source import authors, syntax
+from jaxgrad.parity.port.ir import NameOf
+from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.numbers import is_long, is_number
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch
@@ -31,7 +33,7 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 )
 from jaxgrad.parity.port.values.results import method_names
 from jaxgrad.parity.port.values.scope import Scope
-from jaxgrad.parity.port.values.values import code_of, folded, is_number
+from jaxgrad.parity.port.values.values import code_of, folded
 
 
 Arguments = dict[str, ast.expr]  # the port's parameters, and what the caller passes for them
@@ -76,7 +78,7 @@ def bound_arguments(
             inner.values[name] = _default(parameter.default, name, inner)
         named = _with_name(name, inner.values[name], function)
         if named is not inner.values[name] and name in bound.arguments:
-            inner.numbers[name] = code_of(bound.arguments[name])
+            inner.folded[name] = code_of(bound.arguments[name])
         inner.values[name] = named
     return passed
 
@@ -90,7 +92,8 @@ def _with_name(name: str, value: Value, function: types.FunctionType) -> Value:
     """Return a number that a function of the user takes under the name of its parameter."""
     if type(value) is not Folded or not is_number(value.real) or is_torch(function):
         return value
-    return folded(value.real, name, value.formula, authors.ARGUMENT)
+    formula = value.formula if is_long(value.real) else None
+    return folded(value.real, name, NameOf.ARGUMENT, formula)
 
 
 def _wrapped_names(function: types.FunctionType, first: int, count: int) -> list[str]:

@@ -11,8 +11,9 @@ from jaxgrad.parity.port.calls import memory
 from jaxgrad.parity.port.expressions import arithmetic, attributes, conditions, displays, indexing
 from jaxgrad.parity.port.expressions.boolean_expressions import bool_expression
 from jaxgrad.parity.port.functions import closures, context_managers, rearranging
+from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.loops.comprehensions import comprehension
-from jaxgrad.parity.port.source import authors, source, syntax
+from jaxgrad.parity.port.source import source, syntax
 from jaxgrad.parity.port.values.binding import bind
 from jaxgrad.parity.port.values.fixed import is_fixed
 from jaxgrad.parity.port.values.kinds_of_values import (
@@ -64,8 +65,8 @@ def _name(node: ast.Name, scope: Scope) -> Value:
     except KeyError:
         raise scope.refuse(f"the name {node.id!r} has no value here", node) from None
     is_own = node.id.isupper() and not source.is_torch(function)
-    kind = authors.GLOBAL if is_own else ""
-    return attributes.constant_value(found, node.id, scope, source=kind)
+    name_of = NameOf.GLOBAL if is_own else None
+    return attributes.constant_value(found, node.id, scope, name_of=name_of)
 
 
 def _fresh(value: Value, node: ast.AST, scope: Scope) -> Value:

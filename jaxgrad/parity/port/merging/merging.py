@@ -9,16 +9,18 @@ from typing import Any
 
 from torch import nn
 
+from jaxgrad.parity.port.ir import NameOf, Number
 from jaxgrad.parity.port.merging import branch_tests, variants
-from jaxgrad.parity.port.merging.defaults import aligned, is_default, without_defaults
 from jaxgrad.parity.port.merging.differences import (
     Place,
+    aligned,
     constants,
     differences,
+    is_omitted,
     is_text,
-    origin_of,
+    keyword_of,
+    without_omitted,
 )
-from jaxgrad.parity.port.merging.keywords import Replace, as_passed, keyword_name
 from jaxgrad.parity.port.merging.redirection import (
     Redirections,
     add_keywords,
@@ -26,8 +28,8 @@ from jaxgrad.parity.port.merging.redirection import (
     redirect,
     reorder,
 )
-from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.annotations import on_statement
+from jaxgrad.parity.port.source import numbers, syntax
+from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.source.written import Written
 
@@ -55,7 +57,7 @@ def merged(functions: Sequence[Written], module: nn.Module | None = None) -> lis
             kept.append(written)
     for written in kept:
         redirect(written.node, calls)
-        without_defaults(written.node)
+        without_omitted(written.node)
     for written in kept:
         order_keywords(written.node, {w.name: w.node for w in kept})
     return kept
@@ -79,7 +81,7 @@ def _is_copy(base: Written, other: Written) -> bool:
 def _are_few(places: Sequence[Place]) -> bool:
     if len({_key(p) for p in places}) > MOST_KEYWORDS:
         return False
-    given = {(p[0].id, syntax.text(p[1])) for p in places if isinstance(p[0], ast.Name)}
+    given = {(p[0].id, _value(p[1])) for p in places if isinstance(p[0], ast.Name)}
     return len(given) == len({name for name, _ in given})  # one value for each keyword
 
 
@@ -87,8 +89,20 @@ def _bare(node: ast.FunctionDef) -> list[Any]:
     return [[a.arg for a in node.args.args], *node.body]
 
 
-def _key(place: Place) -> tuple[str, str, str]:
-    return origin_of(place[0]), syntax.text(place[0]), syntax.text(place[1])
+_Key = tuple[str, Any, Any]
+
+
+def _key(place: Place) -> _Key:
+    """Return the name of a constant and its values: places with one key get one keyword."""
+    return keyword_of(place[0]), _value(place[0]), _value(place[1])
+
+
+def _value(code: ast.expr) -> Any:
+    """Return the value of a number or a key of the params, or the name of a keyword."""
+    number = numbers.of(code)
+    if number is not None:
+        return number.typed
+    return code.id if isinstance(code, ast.Name) else ast.literal_eval(code)
 
 
 def _align(base: Written, other: Written) -> list[Place]:
@@ -176,7 +190,7 @@ def _merge(
         options: Keywords of `base` that are new, with their values for each copy.
     """
     base.held |= other.held
-    keywords: dict[tuple[str, str, str], str] = {}
+    keywords: dict[_Key, str] = {}
     taken = {n.id for n in ast.walk(base.node) if isinstance(n, ast.Name)} | RESERVED
     taken |= {a.arg for a in (*base.node.args.args, *base.node.args.kwonlyargs)}
     mine: dict[str, ast.expr] = {}
@@ -185,22 +199,25 @@ def _merge(
     for place in places:
         key = _key(place)
         if isinstance(place[0], ast.Name):
-            theirs[place[0].id] = as_passed(place[1])
+            theirs[place[0].id] = _as_passed(place[1])
         elif key not in keywords:
             alike = next((k for k in keywords if k[1:] == key[1:] and not key[0]), None)
             if alike is not None:
                 keywords[key] = keywords[alike]
                 continue
             fallback = "key" if is_text(place[0]) else "constant"
-            name = syntax.unique(keyword_name(key[0]) or fallback, taken)
+            name = syntax.unique(key[0] or fallback, taken)
             taken.add(name)
             keywords[key] = name
-            mine[name], theirs[name] = as_passed(place[0]), as_passed(place[1])
+            mine[name], theirs[name] = _as_passed(place[0]), _as_passed(place[1])
         label = place[0].id if isinstance(place[0], ast.Name) else keywords[key]
-        for constant in filter(is_default, place):
+        for constant in filter(is_omitted, place):
             defaults[label] = copy.deepcopy(constant)
-    targets = {id(p[0]): keywords[_key(p)] for p in places if not isinstance(p[0], ast.Name)}
-    Replace(targets).visit(base.node)
+    syntax.replace(
+        base.node,
+        [(p[0], _keyword(p[0], keywords[_key(p)])) for p in places
+         if not isinstance(p[0], ast.Name)],
+    )  # fmt: skip
     for name, (left, right) in (options or {}).items():
         mine[name], theirs[name] = syntax.literal(left), syntax.literal(right)
     for name in mine:
@@ -220,3 +237,20 @@ def _merge(
     known = calls.get(base.name, (base.name, {}))[1]
     calls[base.name] = (base.name, known | mine)
     calls[other.name] = (base.name, known | theirs)
+
+
+def _as_passed(code: ast.expr) -> Any:
+    """Return a constant for a call, which has the constants of the file but no attributes."""
+
+    def chosen(number: Number) -> ast.expr | None:
+        return numbers.numeral(number) if number.name_of is NameOf.GLOBAL else None
+
+    return numbers.with_names(copy.deepcopy(code), chosen)
+
+
+def _keyword(code: ast.expr, name: str) -> ast.expr:
+    """Return the keyword that takes the place of a number, or of a key of the params."""
+    number = on_expression(code).number or numbers.of(code)
+    if number is None:
+        number = Number(ast.literal_eval(code))
+    return numbers.keyword(name, number)

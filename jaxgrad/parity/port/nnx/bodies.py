@@ -9,11 +9,12 @@ from typing import Any
 
 from flax import nnx
 
+from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.modes.mode_expressions import DROPOUTS, TRAINING
 from jaxgrad.parity.port.modules.whole_modules import MODULES
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.annotations import on_expression, on_parameter, on_statement
+from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -53,7 +54,7 @@ class Bodies:
             for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
             if a.arg not in (TRAINING, draws.RNG)
         ]
-        own = {a.arg: d for a, d in kept if d is not None and on_parameter(a).attribute}
+        own = {a.arg: d for a, d in kept if d is not None and _is_attribute(d)}
         held = {
             name: code for name, code in own.items()
             if not hasattr(nnx.Module, name)
@@ -72,6 +73,12 @@ class Bodies:
             if isinstance(inner, ast.arg) and inner.arg == "p":
                 inner.arg = "module"
         return node
+
+
+def _is_attribute(default: ast.expr) -> bool:
+    """Return whether a keyword's default is a number that is an attribute of the module."""
+    number = on_expression(default).number
+    return number is not None and number.name_of is NameOf.ATTRIBUTE
 
 
 class _Attributes(ast.NodeTransformer):

@@ -12,7 +12,7 @@ from typing import Any
 
 from torch import nn
 
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 
 
@@ -35,7 +35,7 @@ class Instance:
     methods: list[ast.FunctionDef]
 
     @property
-    def nodes(self) -> list[ast.AST]:
+    def nodes(self) -> list[ast.stmt]:
         return [*self.init, *self.methods]
 
 
@@ -49,22 +49,20 @@ def alike(instances: Sequence[Instance]) -> list[list[Instance]]:
 
 def _form(instance: Instance) -> str:
     """Return the code of a module without its numbers."""
-    nodes = copy.deepcopy(instance.nodes)
-    for constant in _numbers(nodes):
-        constant.value = "a bool" if isinstance(constant.value, bool) else "a number"
-    return "\n".join(ast.dump(node) for node in nodes)
+    module = copy.deepcopy(ast.Module(instance.nodes, []))
+    blank: list[tuple[ast.expr, ast.expr]] = [
+        (n, syntax.constant(f"a {'bool' if isinstance(numbers.value_of(n), bool) else 'number'}"))
+        for n in _numbers(module.body)
+    ]
+    return ast.dump(syntax.replace(module, blank))
 
 
-def _numbers(nodes: Sequence[ast.AST]) -> list[ast.Constant]:
+def _numbers(nodes: Sequence[ast.AST]) -> list[ast.expr]:
     """Return the numbers in some code without the defaults of methods, which read no attribute."""
-    inner = [n for node in nodes for n in ast.walk(node)]
-    methods = [n for n in inner if isinstance(n, ast.FunctionDef)]
-    defaults = {id(x) for m in methods for d in m.args.kw_defaults if d for x in ast.walk(d)}
-    return [
-        n for n in inner
-        if isinstance(n, ast.Constant) and type(n.value) in (int, float, bool)
-        and id(n) not in defaults
-    ]  # fmt: skip
+    methods = [n for x in nodes for n in ast.walk(x) if isinstance(n, ast.FunctionDef)]
+    defaults = [x for m in methods for d in m.args.kw_defaults if d for x in numbers.literals(d)]
+    found = [x for node in nodes for x in numbers.literals(node)]
+    return [x for x in found if not any(x is d for d in defaults)]
 
 
 def merged(
@@ -82,9 +80,9 @@ def merged(
     places = _numbers([*init, *methods])
     in_init = len(_numbers(init))
     values = [_numbers(instance.nodes) for instance in group]
-    vectors = [tuple(v[n].value for v in values) for n in range(len(places))]
+    vectors = [tuple(numbers.value_of(v[n]) for v in values) for n in range(len(places))]
     arguments, attributes, given = _attributes(group)
-    replaced: dict[int, ast.expr] = {}
+    replaced: list[tuple[ast.expr, ast.expr]] = []
     stored: list[str] = []
     for number, (place, vector) in enumerate(zip(places, vectors, strict=True)):
         if all(_equal(x, vector[0]) for x in vector):
@@ -95,12 +93,12 @@ def merged(
             arguments[key] = _argument(place, vector, group, names | taken)
         label = arguments[key]
         if number < in_init:
-            replaced[id(place)] = syntax.name(label)
+            replaced.append((place, syntax.name(label)))
         else:
-            replaced[id(place)] = syntax.dotted(f"self.{label}")
+            replaced.append((place, syntax.dotted(f"self.{label}")))
             stored += [] if label in stored else [label]
-    init = [_Replace(replaced).visit(x) for x in init]
-    methods = [_Replace(replaced).visit(x) for x in methods]
+    init = [syntax.replace(x, replaced) for x in init]
+    methods = [syntax.replace(x, replaced) for x in methods]
     kept: list[ast.stmt] = [
         ast.Assign([syntax.attribute(syntax.name("self"), x)], syntax.name(x)) for x in stored
     ]
@@ -112,7 +110,7 @@ def merged(
     calls = {
         instance.path: _call(
             name,
-            {a: syntax.constant(key[len(group) + n]) for key, a in arguments.items()}
+            {a: syntax.literal(key[len(group) + n]) for key, a in arguments.items()}
             | {a: instance.numbers[a] for a in given},
             takes_rngs,
         )
@@ -139,7 +137,7 @@ def _attributes(
         if not all(syntax.same(first, x) for x in codes):
             given.append(name)
             code = syntax.name(name)
-            values = [x.value for x in codes if isinstance(x, ast.Constant)]
+            values = [numbers.value_of(x) for x in codes if numbers.is_literal(x)]
             if len(values) == len(codes):
                 arguments.setdefault((*map(type, values), *values), name)
         target = syntax.attribute(syntax.name("self"), name)
@@ -152,7 +150,7 @@ def _equal(left: Any, right: Any) -> bool:
 
 
 def _argument(
-    place: ast.Constant, vector: tuple[Any, ...], group: Sequence[Instance], taken: set[str]
+    place: ast.expr, vector: tuple[Any, ...], group: Sequence[Instance], taken: set[str]
 ) -> str:
     """Return the name of an argument: the author's for this number, or that of the layer."""
     modules = [instance.module for instance in group]
@@ -160,7 +158,8 @@ def _argument(
         given = [vars(m).get(name) for m in modules]
         if name not in taken and all(_equal(a, b) for a, b in zip(given, vector, strict=True)):
             return name
-    return syntax.unique(on_expression(place).origin or "constant", taken)
+    number = on_expression(place).number
+    return syntax.unique((number and number.name) or "constant", taken)
 
 
 def _constructor(arguments: list[str], body: list[ast.stmt], takes_rngs: bool) -> ast.FunctionDef:
@@ -174,20 +173,8 @@ def _constructor(arguments: list[str], body: list[ast.stmt], takes_rngs: bool) -
 def _call(name: str, values: Mapping[str, ast.expr], takes_rngs: bool) -> ast.Call:
     call = syntax.call(name)
     for argument, value in values.items():
-        code = copy.deepcopy(value)
-        for inner in ast.walk(code):
-            if isinstance(inner, ast.expr):
-                on_expression(inner).origin = argument
+        code = numbers.label(copy.deepcopy(value), argument)
         call.keywords.append(ast.keyword(argument, code))
     if takes_rngs:
         call.keywords.append(ast.keyword("rngs", syntax.name("rngs")))
     return call
-
-
-class _Replace(ast.NodeTransformer):
-    def __init__(self, codes: Mapping[int, ast.expr]) -> None:
-        self.codes = codes
-
-    def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        code = self.codes.get(id(node))
-        return node if code is None else copy.deepcopy(code)

@@ -11,8 +11,8 @@ from torch import nn
 from jaxgrad.parity.port.nnx import layers
 from jaxgrad.parity.port.nnx.bodies import EVALUATES, STREAM, part
 from jaxgrad.parity.port.nnx.modules import Modules
-from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.annotations import on_expression, on_statement
+from jaxgrad.parity.port.source import numbers, syntax
+from jaxgrad.parity.port.source.annotations import on_statement
 
 
 def statements(
@@ -94,8 +94,7 @@ def listed(items: list[ast.expr]) -> ast.expr:
         return ast.List(items, ast.Load())
     if not all(syntax.same(first, x) for x in items[1:]):
         return ast.List(items, ast.Load())
-    count = syntax.constant(len(items))
-    on_expression(count).origin = "count"
+    count = numbers.label(syntax.constant(len(items)), "count")
     turns = ast.comprehension(ast.Name("_", ast.Store()), syntax.call("range", count), [], 0)
     return ast.ListComp(first, [turns])
 
@@ -106,9 +105,7 @@ def _variable(path: str, name: str, tensor: torch.Tensor, modules: Modules) -> a
     kind = "nnx.Cache"
     if modules.persists(path, name):
         kind = "nnx.Param" if name in module._parameters else "nnx.BatchStat"
-    shape = [syntax.constant(n) for n in tensor.shape]
-    for size in shape:
-        on_expression(size).origin = f"{name}_size"
+    shape = [numbers.label(syntax.constant(n), f"{name}_size") for n in tensor.shape]
     shapes: ast.expr = shape[0] if len(shape) == 1 else ast.Tuple([*shape], ast.Load())
     dtype = syntax.literal(tensor.dtype)
     if kind == "nnx.Cache" and tensor.numel() <= syntax.LARGEST:

@@ -19,7 +19,7 @@ from torch.nn.utils.parametrizations import _WeightNorm
 
 import jaxgrad.nnx
 from jaxgrad.nnx.loading import named_tensors
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.refusals import PortError
 
@@ -107,10 +107,7 @@ def _plain_construction(module: nn.Module) -> ast.Call:
     kind = _class_of(module).__name__
     call = syntax.call(kind)
     for name, value in _settings(module).items():
-        code = syntax.literal(_short(name, value))
-        for inner in ast.walk(code):
-            if isinstance(inner, ast.expr):
-                on_expression(inner).origin = name
+        code = numbers.label(syntax.literal(_short(name, value)), name)
         call.keywords.append(ast.keyword(name, code))
     dtype = next((p.dtype for p in module.parameters()), torch.float32)
     if dtype is not torch.float32:

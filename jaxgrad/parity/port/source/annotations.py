@@ -1,11 +1,11 @@
 """Facts about the statements and expressions of the port, which are `ast` nodes until written.
 
 An `ast` node says what is written. What it means, and where it comes from, is in its annotations:
-`on_statement`, `on_expression` and `on_parameter` return them. A field that nobody has set has its
-default, and reading it does not change the node::
+`on_statement` and `on_expression` return them. A field that nobody has set has its default, and
+reading it does not change the node::
 
     on_statement(loop).comments = on_statement(first).comments
-    if on_expression(node).origin == "eps": ...
+    on_expression(code).number = Number(1e-5, "eps")
 
 The annotations of a node are stored in the node itself. So `copy.copy` of a node copies them,
 `copy.deepcopy` copies their values too, and a node that is built anew has none. Two expressions
@@ -20,36 +20,7 @@ import ast
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-
-@dataclasses.dataclass(frozen=True)
-class Author:
-    """What the torch program has in the place of a number.
-
-    Attributes:
-        kind: `authors.ATTRIBUTE` or `ARGUMENT` for configuration, `GLOBAL` for a constant of the
-            file, and `FORMULA` for an expression of such numbers.
-        name: The name of the attribute, argument or constant.
-        local: The variable that the formula is given to.
-        number: The number as it is written without the name.
-    """
-
-    kind: str
-    name: str
-    local: str
-    number: ast.expr
-
-
-@dataclasses.dataclass(frozen=True)
-class FileConstant:
-    """A constant of the torch file that the port's file has too.
-
-    Attributes:
-        order: Where the torch file defines it, among the names of the file.
-        value: Its value.
-    """
-
-    order: int
-    value: ast.expr
+from jaxgrad.parity.port.ir import Number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -121,41 +92,18 @@ class StatementAnnotations(_OfNode):
 class ExpressionAnnotations(_OfNode):
     """What the porter knows about an expression of the port, or a part of one."""
 
-    # The name of a number's attribute, argument or option, or "". It names the keyword that the
-    # number becomes where copies differ in it. Set by `values/values` from the folded value, by
-    # `merging/defaults` and the flax layers from the option.
-    origin: str = ""
-
-    # What the torch program has in the place of the number. Set by `authors.mark`; while it is
-    # there, `merging/numbers` may still write the author's name.
-    author: Author | None = None
-
-    # Whether this is a formula of numbers alone for a number of many digits, such as `8**-0.5`:
-    # copies may differ in it as in a literal. Set by `source/formulas`.
-    number: bool = False
-
-    # The variable of the torch program that has this number before a loop, or "". Set for values
-    # that `loops/carried` marks; if the loop changes the variable, the first iteration reads it.
-    variable: str = ""
-
-    # Whether `merging/defaults` wrote this option, which the call leaves out, to align two calls.
-    default: bool = False
-
-    # Whether the name is a keyword of the function, in the place of a number in which copies
-    # differ. Set by `merging/keywords`, read where a third copy is compared.
-    keyword: bool = False
-
-    # The constant of the port's file that this name reads. Set by `merging/numbers`; the writer
-    # lists the constants.
-    constant: FileConstant | None = None
+    # The number that this is: a literal, a formula, or a name in its place. Set by `values/values`
+    # from the folded value, and by passes that name numbers after options; passes replace it.
+    number: Number | None = None
 
     # Whether the name is that of a function of the port, which may change, and not of a local
     # variable. Set by `syntax.call_written`.
     written: bool = False
 
-    # The numbers that a call of a function of the port passes in the torch program, by parameter.
-    # Set by `functions/functions`; `merging/numbers` passes them if they get names.
-    numbers: Mapping[str, ast.expr] | None = None
+    # The numbers among the arguments of a call in the torch program, by parameter. The function of
+    # the port has their values in it. Set by `functions/functions`; `merging/numbers` passes those
+    # that become keywords.
+    folded: Mapping[str, ast.expr] | None = None
 
     # What the key of a random draw is for, as long as the key has no name; `draws.split_for` names
     # it. Set by `draws.key`.
@@ -189,15 +137,6 @@ class ExpressionAnnotations(_OfNode):
     unpacked: ast.expr | None = None
 
 
-@dataclasses.dataclass(init=False, repr=False, eq=False)
-class ParameterAnnotations(_OfNode):
-    """What the porter knows about a parameter of a function of the port."""
-
-    # Whether the keyword is an attribute of the module wherever the function reads it. Set by
-    # `merging/numbers`; a flax class then has the attribute too.
-    attribute: bool = False
-
-
 def on_statement(node: ast.AST) -> StatementAnnotations:
     """Return the annotations of a statement; setting a field annotates the statement."""
     return StatementAnnotations(node)
@@ -206,11 +145,6 @@ def on_statement(node: ast.AST) -> StatementAnnotations:
 def on_expression(node: ast.AST) -> ExpressionAnnotations:
     """Return the annotations of an expression; setting a field annotates the expression."""
     return ExpressionAnnotations(node)
-
-
-def on_parameter(node: ast.arg) -> ParameterAnnotations:
-    """Return the annotations of a parameter; setting a field annotates the parameter."""
-    return ParameterAnnotations(node)
 
 
 def has_remarks(statement: ast.stmt) -> bool:

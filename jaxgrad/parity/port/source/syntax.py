@@ -149,6 +149,20 @@ class _Substitute(ast.NodeTransformer):
         return new
 
 
+def replace(node: Any, parts: Sequence[tuple[ast.expr, ast.expr]]) -> Any:
+    """Replace parts of a node, each of which is in the node itself; return what is there then."""
+    return _Replace(parts).visit(node)
+
+
+class _Replace(ast.NodeTransformer):
+    def __init__(self, parts: Sequence[tuple[ast.expr, ast.expr]]) -> None:
+        self.parts = parts
+
+    def visit(self, node: ast.AST) -> Any:
+        new = next((new for old, new in self.parts if old is node), None)
+        return self.generic_visit(node) if new is None else new
+
+
 def params_key(code: ast.AST | None) -> str:
     """Return `attn` for the call `attention(p["attn"], x)`, and "" for other code."""
     place = code.args[0] if isinstance(code, ast.Call) and code.args else None

@@ -14,9 +14,11 @@ from torch import nn
 
 from jaxgrad._core.source import short_name
 from jaxgrad._core.torch_versions import convention
+from jaxgrad.parity.port.ir import Form
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
 from jaxgrad.parity.port.source.line_breaks import WIDTH, fit
+from jaxgrad.parity.port.source.numbers import numeral
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.source.spelling import statement_text, tidy
 from jaxgrad.parity.port.source.written import Assumption, Written
@@ -94,12 +96,13 @@ def write_file(
 
 def _constants(nodes: Sequence[ast.AST]) -> list[str]:
     """Return the constants of the file that functions read, as one block."""
-    found = {
-        n.id: constant for node in nodes for n in ast.walk(node)
-        if isinstance(n, ast.Name) and (constant := on_expression(n).constant) is not None
+    constants = {
+        n.id: number for node in nodes for n in ast.walk(node)
+        if isinstance(n, ast.Name) and (number := on_expression(n).number) is not None
+        and number.form is Form.CONSTANT
     }  # fmt: skip
-    ordered = sorted(found.items(), key=lambda item: item[1].order)  # as in the torch file
-    lines = [tidy(f"{name} = {syntax.text(constant.value)}") for name, constant in ordered]
+    ordered = sorted(constants.items(), key=lambda item: item[1].order)  # as in the torch file
+    lines = [tidy(f"{name} = {syntax.text(numeral(number))}") for name, number in ordered]
     return ["\n".join(lines)] if lines else []
 
 

@@ -7,6 +7,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
+from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.views import is_part
@@ -78,9 +79,11 @@ def with_name(name: str, value: Value) -> Value:
     """Return configuration that a variable of the torch program holds."""
     if type(value) is not Folded or value.code is not None:
         return value
-    new = copy.copy(value)
-    new.origin, new.local = value.origin or name, name
-    return new
+    known = value.number
+    if known is None:
+        return value.named(name, local=name)
+    local = known.local if known.name_of is NameOf.VARIABLE else name
+    return value.named(known.name or name, known.name_of, local)
 
 
 def bind_results(names: Sequence[str], reals: Sequence[Any], code: ast.expr, scope: Scope) -> None:

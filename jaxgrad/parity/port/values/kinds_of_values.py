@@ -7,7 +7,9 @@ import copy
 import dataclasses
 from typing import Any
 
+from jaxgrad.parity.port.ir import NameOf, Number
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.numbers import is_number
 from jaxgrad.parity.port.source.refusals import PortError
 
 
@@ -21,15 +23,20 @@ class Value:
     symbolic: ast.expr | None = dataclasses.field(default=None, init=False)
 
 
+@dataclasses.dataclass(eq=False)
 class Folded(Value):
     """Configuration: a number, a string, a function. It may have the code that names it."""
 
-    origin: str = ""  # the attribute that it was read from, which names a keyword of the port
-    source: str = ""  # ATTRIBUTE, ARGUMENT or GLOBAL, if the port may have the author's name for it
-    local: str = ""  # the variable that the torch program gives it to
-    variable: str = ""  # the variable that has it before a loop
-    formula: ast.expr | None = None  # how a number of many digits is computed
-    parts: ast.expr | None = None  # how any number is computed, for the formula of another one
+    number: Number | None = None  # a number, flag or string with the author's names for it
+    formula: ast.expr | None = None  # how a number is computed, or the code of a slice
+
+    def named(self, name: str, name_of: NameOf | None = None, local: str = "") -> Folded:
+        """Return the value with names; only a number is written as the author names it."""
+        if not isinstance(self.real, int | float | str):
+            return self
+        new = copy.copy(self)
+        new.number = Number(self.real, name, name_of if is_number(self.real) else None, local)
+        return new
 
 
 @dataclasses.dataclass(eq=False)

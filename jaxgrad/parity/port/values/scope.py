@@ -127,7 +127,7 @@ class Scope:
     stateful: bool = False  # whether the function changes buffers, and returns its params too
     stores: list[Store] = dataclasses.field(default_factory=list)  # of new buffers, so far
     shown: int = 0  # the last source line whose comments were kept
-    numbers: dict[str, ast.expr] = dataclasses.field(default_factory=dict)  # that are arguments
+    folded: dict[str, ast.expr] = dataclasses.field(default_factory=dict)  # numbers it is given
     held: list[str] = dataclasses.field(default_factory=list)  # comments above an `if`
     renamed: dict[str, str] = dataclasses.field(default_factory=dict)  # variable -> port's name
     resume: Callable[[Value], None] | None = None  # runs the block of `with`, at a `yield`

@@ -13,7 +13,8 @@ from typing import Any
 
 import torch
 
-from jaxgrad.parity.port.source import authors, formulas, syntax
+from jaxgrad.parity.port.ir import NameOf, Number
+from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.values.kinds_of_values import (
@@ -32,25 +33,23 @@ from jaxgrad.parity.port.values.kinds_of_values import (
 
 
 def folded(
-    real: Any, origin: str = "", formula: ast.expr | None = None, source: str = ""
+    real: Any, name: str = "", name_of: NameOf | None = None, formula: ast.expr | None = None
 ) -> Folded:
-    value = Folded(real)
-    value.origin, value.formula, value.source = origin, formula, source
-    return value
+    """Return configuration with the name that it has in the torch program."""
+    value = Folded(real, formula=formula)
+    return value.named(name, name_of) if name else value
 
 
 def computed(real: Any, build: Callable[..., ast.expr], *operands: Value) -> Folded:
-    """Return a number that is computed from others, with its formula if it has many digits."""
-    if not isinstance(real, int | float) or isinstance(real, bool):
+    """Return a number that is computed from others, with its formula."""
+    if not numbers.is_number(real):
         return Folded(real)
     try:
         codes = [_operand(x) for x in operands]
     except PortError:
         return Folded(real)
-    value = folded(real)
-    value.parts = formulas.short(build(*map(copy.deepcopy, codes)))
-    value.formula = value.parts if formulas.is_long(real) else None
-    return value
+    formula = numbers.short(build(*map(copy.deepcopy, codes)))
+    return Folded(real, None, Number(real, name_of=NameOf.FORMULA), formula)
 
 
 def has_list(value: Value) -> bool:
@@ -63,10 +62,10 @@ def has_list(value: Value) -> bool:
 def _operand(value: Value) -> ast.expr:
     """Return the code of a number, or how it is computed if a number in that has a name."""
     code = code_of(value)
-    parts = value.parts if isinstance(value, Folded) else None
-    if parts is None or authors.of(code) is not None:
+    formula = value.formula if isinstance(value, Folded) else None
+    if formula is None or numbers.named(code) is not None:
         return code
-    return parts if any(on_expression(n).origin for n in ast.walk(parts)) else code
+    return formula if numbers.has_name(formula) else code
 
 
 def is_computed(value: Value) -> bool:
@@ -119,40 +118,30 @@ def code_of(value: Value) -> ast.expr:
     if isinstance(value, Fields):
         keys: list[ast.expr | None] = [syntax.literal(key) for key in value.fields]
         return ast.Dict(keys, [code_of(x) for x in value.fields.values()])
-    formula = _formula(value) if isinstance(value, Folded) else None
+    return _code_of_folded(value) if isinstance(value, Folded) else syntax.literal(value.real)
+
+
+def _code_of_folded(value: Folded) -> ast.expr:
+    """Return configuration as a literal, or as a formula if a number in it has a name."""
+    number, formula = value.number, named_formula(value)
     if formula is not None:
-        return formula
-    code = syntax.literal(value.real)
-    if formulas.is_long(value.real):
-        code = formulas.found(value.real) or code
-    inner = code.operand if isinstance(code, ast.UnaryOp) else code
-    has_origin = isinstance(inner, ast.Constant) or on_expression(inner).number
-    if isinstance(value, Folded) and value.origin and has_origin:
-        on_expression(inner).origin = value.origin
-    if isinstance(value, Folded) and value.variable:
-        on_expression(code).variable = value.variable
-    elif isinstance(value, Folded) and value.source and is_number(value.real):
-        number = copy.deepcopy(code)
-        authors.mark(code, authors.Author(value.source, value.origin, value.local, number))
-    return code
-
-
-def _formula(value: Folded) -> ast.expr | None:
-    """Return how a number is computed, if a number in it has a name or it has many digits."""
-    parts = value.parts
-    if parts is None or value.variable or not authors.has_name(parts):
+        return numbers.annotated(copy.deepcopy(formula), number)
+    is_plain = numbers.is_number(value.real) and not numbers.is_long(value.real)
+    if value.formula is not None and not is_plain:
         return copy.deepcopy(value.formula)
-    number = syntax.literal(value.real)
-    if value.formula is not None:
-        number = authors.written(copy.deepcopy(parts), lambda _: None)
-    code = copy.deepcopy(parts)
-    on_expression(code).origin = value.local or value.origin
-    return authors.mark(code, authors.Author(authors.FORMULA, "", value.local, number))
+    if number is None:
+        is_long = numbers.is_long(value.real)
+        return numbers.numeral(Number(value.real)) if is_long else syntax.literal(value.real)
+    is_formula = number.name_of is NameOf.FORMULA
+    return numbers.numeral(number.without_author() if is_formula else number)
 
 
-def is_number(real: Any) -> bool:
-    """Return whether a value of the run is a number, which a bool is not."""
-    return isinstance(real, int | float) and not isinstance(real, bool)
+def named_formula(value: Folded) -> ast.expr | None:
+    """Return how a number is computed from others, if the author has named one of them."""
+    if value.number is None or value.number.name_of is not NameOf.FORMULA:
+        return None
+    named = value.formula is not None and numbers.has_author_name(value.formula)
+    return value.formula if named else None
 
 
 def lift(real: Any, code: ast.expr) -> Value:

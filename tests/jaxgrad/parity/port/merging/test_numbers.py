@@ -148,3 +148,33 @@ def test_a_formula_of_a_formula_is_assigned_after_it():
     text = source(Kept(), X)
     assert "    drop_prob = 1 / 30\n    keep_prob = 1 - drop_prob\n" in text
     assert agrees(Kept(), X)
+
+
+class Shift(nn.Module):
+    def __init__(self, offset, axis):
+        super().__init__()
+        self.weight, self.offset, self.axis = nn.Parameter(torch.ones(8)), offset, axis
+
+    def forward(self, x):
+        total = -1
+        for _ in range(3):
+            total = total + x.sum(dim=self.axis, keepdim=True)
+        return x * self.weight + self.offset + total
+
+
+class Shifts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first, self.second = Shift(-0.5, -1), Shift(-0.25, -2)
+
+    def forward(self, x):
+        return self.second(self.first(x))
+
+
+def test_a_negative_number_is_one_number_with_its_sign():
+    """A keyword takes the author's value, and a loop may start at a negative number."""
+    text = source(Shifts(), X)
+    assert "offset=-0.5" in text and "offset=-0.25" in text
+    assert "x.sum(axis=axis, keepdims=True)" in text and "] + offset" in text
+    assert "    total = -1\n    for _ in range(3):\n" in text
+    assert agrees(Shifts(), X)

@@ -6,25 +6,20 @@ import dataclasses
 
 import pytest
 
+from jaxgrad.parity.port.ir import Number
 from jaxgrad.parity.port.source import annotations, syntax
 from jaxgrad.parity.port.source.annotations import (
-    Author,
     copy_remarks,
     drop_remarks,
     has_remarks,
     move_comments,
     on_expression,
-    on_parameter,
     on_statement,
     put_comments_above,
 )
 
 
-KINDS = (
-    annotations.StatementAnnotations,
-    annotations.ExpressionAnnotations,
-    annotations.ParameterAnnotations,
-)
+KINDS = (annotations.StatementAnnotations, annotations.ExpressionAnnotations)
 
 
 def assigned(comments=(), trailing=""):
@@ -40,14 +35,13 @@ def remarks(statement):
 
 def test_reading_an_annotation_does_not_change_the_node():
     """A field that nobody has set has its default, and the node stays as it is."""
-    name, statement, parameter = syntax.name("x"), ast.Pass(), ast.arg("x")
-    before = [dict(vars(node)) for node in (name, statement, parameter)]
+    name, statement = syntax.name("x"), ast.Pass()
+    before = [dict(vars(node)) for node in (name, statement)]
 
-    assert on_expression(name).origin == "" and on_expression(name).author is None
+    assert on_expression(name).layer == "" and on_expression(name).number is None
     assert on_statement(statement).comments == () and not on_statement(statement).splits
-    assert not on_parameter(parameter).attribute
 
-    assert [vars(node) for node in (name, statement, parameter)] == before
+    assert [vars(node) for node in (name, statement)] == before
 
 
 def test_a_copy_of_a_node_has_annotations_of_its_own():
@@ -65,20 +59,21 @@ def test_a_copy_of_a_node_has_annotations_of_its_own():
 
 def test_only_a_deep_copy_copies_the_expressions_in_annotations():
     """A pass may change the expression in an annotation of a deep copy."""
-    number = syntax.constant(2)
-    code = syntax.constant(2)
-    on_expression(code).author = Author("attribute", "heads", "", number)
+    unpacked = syntax.constant(2)
+    code = syntax.name("x")
+    on_expression(code).unpacked = unpacked
 
-    shallow, deep = on_expression(copy.copy(code)).author, on_expression(copy.deepcopy(code)).author
+    shallow = on_expression(copy.copy(code)).unpacked
+    deep = on_expression(copy.deepcopy(code)).unpacked
 
-    assert shallow is not None and shallow.number is number
-    assert deep is not None and deep.number is not number and syntax.same(deep.number, number)
+    assert shallow is unpacked
+    assert deep is not None and deep is not unpacked and syntax.same(deep, unpacked)
 
 
 def test_annotations_do_not_change_what_is_written():
     """Two expressions are the same, and are written alike, whatever their annotations."""
     plain, annotated = syntax.name("x"), syntax.name("x")
-    on_expression(annotated).origin = "width"
+    on_expression(annotated).number = Number(8, "width")
 
     assert syntax.same(plain, annotated) and syntax.text(annotated) == "x"
 

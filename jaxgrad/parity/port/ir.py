@@ -1,0 +1,79 @@
+"""The intermediate representation of a port: frozen data that know nothing of `ast`.
+
+A program of torch is recorded in these nodes, passes rewrite them, and a printer writes them. Until
+the printers exist, an `ast` expression carries its node: `on_expression(code).number` is the number
+that an expression is.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import enum
+
+
+class NameOf(enum.Enum):
+    """What the name of a number refers to in the torch program."""
+
+    ATTRIBUTE = "attribute"  # of a module or an object
+    ARGUMENT = "argument"  # a parameter of the function
+    GLOBAL = "global"  # a constant of the file
+    FORMULA = "formula"  # a variable, or nothing: the number is computed from numbers with names
+    VARIABLE = "variable"  # a variable before a loop that assigns it; `local` is its name
+
+
+class Form(enum.Enum):
+    """How the port writes a number."""
+
+    VALUE = "value"  # as a literal or a formula
+    OMITTED = "omitted"  # not at all: it is the default of an option, written to compare two calls
+    KEYWORD = "keyword"  # as a keyword of the function
+    CONSTANT = "constant"  # as a constant of the port's file
+
+
+@dataclasses.dataclass(frozen=True)
+class Number:
+    """A number that is known when the port is written, with the author's names for it.
+
+    A flag counts as a number, and so does the key of the params in which copies of a function
+    differ.
+
+    Attributes:
+        value: The number.
+        name: The name of its attribute, argument, constant or option, or "". It names the keyword
+            that the number becomes where copies of a function differ in it.
+        name_of: What `name` refers to, if the port may still write the name in place of the number.
+        local: The variable of the torch program that holds it, or "".
+        form: How the port writes it.
+        order: Where the torch file defines the constant, among the names of the file.
+    """
+
+    value: float | str
+    name: str = ""
+    name_of: NameOf | None = None
+    local: str = ""
+    form: Form = Form.VALUE
+    order: int = 0
+
+    @property
+    def typed(self) -> tuple[type, float | str]:
+        """The value with its type, because 1 and 1.0 are written differently."""
+        return type(self.value), self.value
+
+    @property
+    def has_author_name(self) -> bool:
+        """Whether the port may still write the author's name for the number."""
+        return self.form is Form.VALUE and self.name_of not in (None, NameOf.VARIABLE)
+
+    @property
+    def keyword(self) -> str:
+        """The name of the keyword that the number becomes: `heads` for `_heads` and `HEADS`."""
+        if self.name_of is NameOf.GLOBAL and self.local:
+            name = self.local
+        else:
+            name = (self.name.lower() if self.name.isupper() else self.name).strip("_")
+        return f"{name}_value" if hasattr(builtins, name) else name
+
+    def without_author(self) -> Number:
+        """Return the number as it is written where the author's name cannot be used."""
+        return dataclasses.replace(self, name_of=None)

@@ -1,0 +1,46 @@
+"""The nodes of the intermediate representation are frozen data."""
+
+import dataclasses
+
+import pytest
+
+from jaxgrad.parity.port.ir import Form, NameOf, Number
+
+
+def test_a_node_is_frozen():
+    """A pass returns a new node, so that a node can be shared."""
+    number = Number(8, "heads", NameOf.ATTRIBUTE)
+
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        number.name = "width"  # pyright: ignore[reportAttributeAccessIssue]
+
+    assert number == Number(8, "heads", NameOf.ATTRIBUTE)
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        (Number(8, "_heads", NameOf.ATTRIBUTE), "heads"),
+        (Number(8, "HEADS", NameOf.GLOBAL), "heads"),
+        (Number(8, "HEADS", NameOf.GLOBAL, "parts"), "parts"),
+        (Number(8, "heads", NameOf.ATTRIBUTE, "parts"), "heads"),
+        (Number(8, "max", NameOf.ATTRIBUTE), "max_value"),
+        (Number(8), ""),
+    ],
+)
+def test_a_keyword_has_the_authors_name(number, name):
+    """The keyword is named after the attribute, or after the variable that holds a constant."""
+    assert number.keyword == name
+
+
+def test_a_number_has_an_author_name_until_it_is_written():
+    """The name of an option only names a keyword, and a keyword has its name already."""
+    number = Number(8, "heads", NameOf.ATTRIBUTE)
+    others = [
+        Number(8, "dim"),
+        number.without_author(),
+        dataclasses.replace(number, form=Form.KEYWORD),
+        Number(0, "total", NameOf.VARIABLE, "total"),
+    ]
+
+    assert number.has_author_name and not any(x.has_author_name for x in others)
