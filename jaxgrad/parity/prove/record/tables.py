@@ -12,11 +12,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 from jax.extend import core as jex_core
 
 from jaxgrad._core import compat
 from jaxgrad._core.jaxpr import bodies, evaluate, is_inexact
+from jaxgrad.parity.compiling import QUICK
 from jaxgrad.parity.prove.align.fingerprint import print_distance
 from jaxgrad.parity.prove.record.jax_side import lifting
 from jaxgrad.parity.prove.record.jax_side.port import is_rounded
@@ -38,7 +40,7 @@ def for_torch(
         tables: torch's constants that hold float32 numbers, by name.
         program: The port.
     """
-    constants = list(constants_of(program)) if tables else []
+    constants = constants_of(program) if tables else []
     near = {name: nearest(constants, table) for name, table in tables.items()}
     return {name: best for name, best in near.items() if best is not None}
 
@@ -148,22 +150,33 @@ def _layouts(x: np.ndarray, table: np.ndarray) -> Iterator[np.ndarray]:
             yield whole.reshape(table.shape)
 
 
-def constants_of(program: JaxProgram) -> Iterator[np.ndarray]:
-    """Yield the floating arrays in a program that depend on no parameter and no input."""
+def constants_of(program: JaxProgram) -> list[np.ndarray]:
+    """Return the floating arrays in a program that depend on no parameter and no input."""
     opened, consts = compat.open_jaxpr(lifting.constants(program.jaxpr, program.numbers))
-    known = dict(zip(opened.constvars, consts, strict=True))
-    yield from _constants(opened, known, program.numbers)
+    large = [n for n, x in enumerate(consts) if np.size(x) > 1]
+
+    def tables(arrays: Sequence[Any]) -> list[Any]:
+        given = dict(zip(large, arrays, strict=True))
+        known = {v: given.get(n, consts[n]) for n, v in enumerate(opened.constvars)}
+        return list(_constants(opened, known, program.numbers))
+
+    arrays = [consts[n] for n in large]
+    try:
+        found = jax.jit(tables, compiler_options=QUICK)(arrays)  # compiled once, not one by one
+    except Exception:  # such as a callback that raises
+        found = tables(arrays)
+    return [np.asarray(x) for x in found]
 
 
-def _constants(jaxpr: Any, known: dict[Any, Any], numbers: Sequence[float]) -> Iterator[np.ndarray]:
-    yield from (np.asarray(x) for x in known.values() if _is_table(x))
+def _constants(jaxpr: Any, known: dict[Any, Any], numbers: Sequence[float]) -> Iterator[Any]:
+    yield from (x for x in known.values() if _is_table(x))
     for eqn in jaxpr.eqns:
         ins = [v.val if isinstance(v, jex_core.Literal) else known.get(v) for v in eqn.invars]
         if all(x is not None for x in ins):
             if sum(math.prod(v.aval.shape) for v in eqn.outvars) <= _LARGEST:
                 outs = _evaluated(eqn, ins, numbers)
                 known.update(zip(eqn.outvars, outs, strict=False))
-                yield from (np.asarray(x) for x in outs if _is_table(x))
+                yield from (x for x in outs if _is_table(x))
         elif len(inside := bodies(eqn)) == 1 and not inside[0].carry:
             body, consts = compat.open_jaxpr(inside[0].jaxpr)
             pairs = zip(body.invars, inside[0].feed(ins), strict=True)
