@@ -7,7 +7,16 @@ import dataclasses
 import functools
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,6 +130,7 @@ class Search:
         self.numbers = _numbers(evidence)
         self.cut = False  # whether the time ended before every mistake was tried
         self.tried: dict[Difference, None] = {}
+        self.failed: set[Hashable] = set()  # mistakes in calls that explain nothing
         self.starts: list[int] = []  # values at which the difference may begin
         self.merged: set[int] = set()  # values of which JAX has a part: a correct port may merge
 
@@ -159,6 +169,10 @@ class Search:
                 row = find(x, self.prints)
                 if row is not None:
                     yield trial._replace(row=row)
+
+    def skips(self, trial: Trial) -> bool:
+        """Whether a call reads what another call reads, instead of the result of this call."""
+        return trial.changes[0].reads[0] in self.run.values[trial.unread].inputs
 
     def lost(self, starts: Sequence[int]) -> list[int]:
         """Return the first values that depend on `starts` and do not occur in JAX."""
@@ -306,8 +320,18 @@ class Search:
         """Rerun torch with a mistake, and say what it then has in common with JAX.
 
         If the outputs do not agree, a later value must: a correct port may well compute what a
-        mistake computes (a product without its bias) on the way to the right result.
+        mistake computes (a product without its bias) on the way to the right result. A mistake in
+        a call that only moves elements is tested once, and not for each call after it.
         """
+        same = trial.difference, trial.changed, trial.partial
+        if trial.changed >= 0 and same in self.failed:
+            return None
+        tested = self._tested(trial)
+        if tested is None:
+            self.failed.add(same)
+        return tested
+
+    def _tested(self, trial: Trial) -> Tested | None:
         rerun = self._rerun(self.draw, trial.changes, trial)
         if rerun is None:
             return None
@@ -327,12 +351,12 @@ class Search:
             if rest is not None:
                 text = f"JAX's outputs if {calls} are changed"
                 return Tested(trial, changes, text, True, self._needed(changes), rest)
-        others = [draw for draw in range(len(self.evidence.draws)) if draw != self.draw]
-        reruns = {draw: self._rerun(draw, trial.changes, trial) for draw in others}
-        reruns[self.draw] = rerun
-        if all(self._advances(trial, run, draw) for draw, run in reruns.items()):
-            return Tested(trial, trial.changes, "JAX's value here", False)
-        return None
+        draws = range(len(self.evidence.draws))
+        for draw in sorted(draws, key=lambda draw: draw != self.draw):
+            again = rerun if draw == self.draw else self._rerun(draw, trial.changes, trial)
+            if not self._advances(trial, again, draw):
+                return None
+        return Tested(trial, trial.changes, "JAX's value here", False)
 
     def _repeated(self, trial: Trial) -> Iterator[tuple[tuple[Change, ...], str]]:
         """Yield the changes that make a mistake in several calls of one function, and name these.
@@ -555,8 +579,18 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     if found:
         yield _guess(search, found)
     later = search.after(starts, limit)
+    skipping: list[Trial] = []  # without one call, which is told as a call that is missing
+    operands: list[Tested] = []  # with another operand torch has one value of JAX, not all outputs
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
-    operands = search.rewired(search.lost(starts))
+    for trial in search.in_time(search.rewired(search.lost(starts))):
+        if search.skips(trial):
+            skipping.append(trial)
+            continue
+        tested = search.tested(trial)
+        if tested is not None and tested.complete:
+            yield _guess(search, _with_alternatives(search, tested))
+        elif tested is not None:
+            operands.append(tested)
     tables = (trial for i in search.constants(starts) for trial in search.visible_trials(i))
     shuffled: list[Trial] = []  # is filled while the results that are only transposed are tried
     transposed = _transposed(search.shuffled(starts), shuffled)
@@ -573,13 +607,15 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
             first,
             shuffled,
             then,
-            operands,
+            skipping,
         )
     ):
         tested = search.tested(trial)
         if tested is not None:
             yield _guess(search, _with_alternatives(search, tested))
         search.tried[trial.difference] = None
+    for tested in operands:
+        yield _guess(search, _with_alternatives(search, tested))
     left = origins(search.merged) or starts
     if left:
         line = search.run.values[left[0]].line

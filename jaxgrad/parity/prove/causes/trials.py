@@ -26,6 +26,10 @@ from jaxgrad.parity.prove.wording import TORCH, Difference, Multiple, Told
 
 SUBTRACTS = ("sub", "isub")
 SUMS = ("add", "radd", "iadd", *SUBTRACTS)
+# Calls that move all elements of one value.
+_MOVED = frozenset(
+    "transpose permute t mT swapaxes swapdims movedim view reshape contiguous".split()
+)
 _OPERANDS = 24  # values that may take the place of an operand
 
 Numbers = tuple[float, ...]
@@ -344,40 +348,68 @@ def _moved(run: TorchRun, value: Value, operand: int, to: Value, place: int, bef
 def rewired(
     run: TorchRun, i: int, visible: Callable[[int], bool]
 ) -> Iterator[tuple[Trial, np.ndarray]]:
-    """Yield the trials in which a call reads another value of the same shape, with the results."""
+    """Yield the trials in which a call reads another value of the same shape, with the results.
+
+    A value that is only transposed or reshaped before the call reads it is replaced before that.
+    """
     value = run.values[i]
     if value.call is None or in_place(value) or value.op in MOVES:
         return
     func, args, kwargs = value.call
     names = _names(run)
-    for old in value.inputs:
-        given = run.values[old]
-        places = [n for n, x in enumerate(args) if _is(x, given)]
-        if not places:
-            continue
-        others = [k for k in range(i) if _fits(run, k, given) and visible(k)]
-        for k in _distinct(run, others)[-_OPERANDS:]:
-            other = torch.as_tensor(run.values[k].data).reshape(given.shape)
-            live = [other if n in places else x for n, x in enumerate(args)]
-            try:
-                with torch.no_grad():
-                    out = func(*live, **kwargs)
-            except Exception:  # the call does not accept this value
-                continue
-            if not isinstance(out, Tensor):
-                continue
+    for read in value.inputs:
+        places = [n for n, x in enumerate(args) if _is(x, run.values[read])]
+        for old, move in _unmoved(run, read) if places else ():
+            given = run.values[old]
+            others = [k for k in range(i) if _fits(run, k, given) and visible(k)]
+            for k in _distinct(run, others)[-_OPERANDS:]:
 
-            def call(func: Any, args: Any, kwargs: Any, read: Tensor, places: Any = places) -> Any:
-                live = [read.reshape(x.shape) if n in places else x for n, x in enumerate(args)]
-                return func(*live, **kwargs)
+                def call(
+                    func: Any, args: Any, kwargs: Any, other: Tensor,
+                    places: Any = places, move: Any = move, shape: Any = given.shape,
+                ) -> Any:  # fmt: skip
+                    moved = move(other.reshape(shape))
+                    live = [moved.reshape(x.shape) if n in places else x
+                            for n, x in enumerate(args)]  # fmt: skip
+                    return func(*live, **kwargs)
 
-            read, torchs = names[k], names[old]
-            text = Told(
-                f"JAX's {value.in_words} reads {read}, torch's reads {torchs}",
-                f"torch's {value.in_words} reads {torchs}, JAX's reads {read}",
-            )
-            changes = (Change(value.call_number, call, (k,)),)
-            yield Trial(i, text, changes, unread=old), out.detach().numpy()
+                try:
+                    with torch.no_grad():
+                        out = call(func, args, kwargs, torch.as_tensor(run.values[k].data))
+                except Exception:  # the call does not accept this value
+                    continue
+                if not isinstance(out, Tensor):
+                    continue
+                text = Told(
+                    f"JAX's {value.in_words} reads {names[k]}, torch's reads {names[old]}",
+                    f"torch's {value.in_words} reads {names[old]}, JAX's reads {names[k]}",
+                )
+                changes = (Change(value.call_number, call, (k,)),)
+                yield Trial(i, text, changes, unread=old), out.detach().numpy()
+
+
+def _unmoved(run: TorchRun, i: int) -> Iterator[tuple[int, Callable[[Tensor], Tensor]]]:
+    """Yield a value, and those from which calls only move elements into it, with these moves."""
+    moves: list[tuple[Callable[..., Any], Sequence[Any], Mapping[str, Any], int]] = []
+    while True:
+        taken = tuple(reversed(moves))
+
+        def move(x: Tensor, taken: Any = taken) -> Tensor:
+            for func, args, kwargs, place in taken:
+                x = func(*args[:place], x, *args[place + 1 :], **kwargs)
+            return x
+
+        yield i, move
+        value = run.values[i]
+        if value.call is None or value.op not in _MOVED or len(value.inputs) != 1:
+            return
+        func, args, kwargs = value.call
+        (source,) = value.inputs
+        place = next((n for n, x in enumerate(args) if _is(x, run.values[source])), None)
+        if place is None:
+            return
+        moves.append((func, args, kwargs, place))
+        i = source
 
 
 def inner_stops(run: TorchRun, i: int, copy: Callable[[int], Key | None]) -> Iterator[Trial]:

@@ -168,6 +168,21 @@ def group_norm(call: TorchCall) -> Mistakes:
                 f"there are {n} groups, torch uses {used}", f"there are {used} groups, JAX uses {n}"
             )
             yield call.replaced(text, num_groups=n)
+    if 1 < used < channels:
+        order = torch.arange(channels).reshape(-1, used).T.reshape(-1)
+
+        def interleaved(**given: Any) -> Any:
+            affine = {
+                name: x[order] for name in ("weight", "bias") if (x := given.get(name)) is not None
+            }
+            result = call.func(**given | {"input": given["input"][:, order]} | affine)
+            return result[:, order.argsort()]
+
+        text = Told(
+            "the channels of the groups are interleaved, a group of torch has neighbouring ones",
+            "a group has neighbouring channels, those of JAX's groups are interleaved",
+        )
+        yield call.by(text, interleaved)._replace(args=(), kwargs=dict(given))
 
 
 def interpolate(call: TorchCall) -> Mistakes:

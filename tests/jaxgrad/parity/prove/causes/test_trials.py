@@ -448,6 +448,24 @@ def test_each_operand_may_be_another_visible_value():
     np.testing.assert_array_equal(again, x)
 
 
+def test_a_value_is_replaced_before_it_is_transposed():
+    """JAX has the product of a matrix with another one, which it transposes too."""
+    a, b = X.sin(), X.exp()
+    run: Any = SimpleNamespace(values=[
+        value("input", (), X),
+        value("sin", (0,), a, (torch.sin, (X,), {}), 1),
+        value("exp", (0,), b, (torch.exp, (X,), {}), 2),
+        value("transpose", (2,), b.T, (torch.transpose, (b, 0, 1), {}), 3),
+        value("matmul", (1, 3), a @ b.T, (torch.matmul, (a, b.T), {}), 4),
+    ])  # fmt: skip
+    found = {t.text: (t, x) for t, x in trials.rewired(run, 4, lambda k: k != 2)}
+    trial, x = found["JAX's matmul reads the result of sin, torch's reads the result of exp"]
+    np.testing.assert_allclose(x, a @ a.T)
+    (change,) = trial.changes
+    assert (change.number, change.reads) == (4, (1,))
+    np.testing.assert_allclose(change.apply(torch.matmul, (X, b.T), {}, a), X @ a.T)
+
+
 def test_a_sum_without_a_term_is_its_other_operand():
     """Of a difference only the second term can be missing, or JAX would have its negative."""
     run = added()
