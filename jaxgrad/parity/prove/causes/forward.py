@@ -250,10 +250,12 @@ class Search:
     @functools.cached_property
     def _kept(self) -> list[TorchRun]:
         """torch's run on each draw, with the values themselves."""
-        return [
+        runs = [
             self.run if draw == self.draw else self.evidence.run_with_values(draw)
             for draw in range(len(self.evidence.draws))
         ]
+        self.evidence.torch_side.load(self.evidence.draws[self.draw])
+        return runs
 
     def shared_masks(self) -> Iterator[Trial]:
         """Yield the random masks of which the port draws one for several of torch's."""
@@ -408,6 +410,9 @@ class Search:
             return evidence.torch_side.run(given, changes=(*earlier, *changes), **options)
         except Exception:  # the mistake makes a later call impossible
             return None
+        finally:  # the recorded calls read the weights that are loaded
+            if given is not evidence.draws[self.draw]:
+                evidence.torch_side.load(evidence.draws[self.draw])
 
     def _remaining(
         self,

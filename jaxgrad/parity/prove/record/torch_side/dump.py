@@ -241,6 +241,11 @@ class Dumped:
         """Raise an error, because a dump cannot run torch."""
         self.replace(tables)
 
+    def load(self, draw: Draw) -> NoReturn:
+        """Raise an error, because a dump has no module."""
+        del draw
+        raise ProofError(f"{self.path.name} is a dump, so it has no module to load weights into")
+
     def drawn(self, mapped: Sequence[str], fixed: Sequence[str] = ()) -> list[Drawn]:
         """Return both draws."""
         if fixed:

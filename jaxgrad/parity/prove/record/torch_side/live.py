@@ -133,6 +133,10 @@ class Live:
             if self._kept:
                 _ = self.module  # a search repeats calls without asking for the module
 
+    def load(self, draw: Draw) -> None:
+        """Give the module the weights of a draw, which the recorded calls of all runs read."""
+        self._load(draw.state)
+
     def _load(self, state: State) -> None:
         """Set the weights, and restore everything else to its value before the first run."""
         self._borrowed.widen()

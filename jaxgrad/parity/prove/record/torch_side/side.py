@@ -199,6 +199,10 @@ class TorchSide(Protocol):
         """Run torch forward and backward on a draw."""
         ...
 
+    def load(self, draw: Draw) -> None:
+        """Give the module the weights of a draw, which the recorded calls of all runs read."""
+        ...
+
     def reruns(
         self, draw: Draw, run: TorchRun, *, forward: bool = False, **options: Any
     ) -> Sequence[TorchRun]:

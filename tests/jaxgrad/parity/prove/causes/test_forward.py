@@ -15,7 +15,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from jaxgrad.parity import prove
+from jaxgrad.parity.prove.causes.forward import Search, enlarged
 from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.record import adapters
 from jaxgrad.parity.prove.report import Finding, Report
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 from tests.jaxgrad.parity.prove.surfaces._models import Row, proved
@@ -840,3 +842,18 @@ def test_constant_outputs_confirm_nothing():
     report = prove(Constant(), lambda p, x: (x > 1e9) + 2.5, {}, (draw(3, 4),))
     (finding,) = report.surfaces["forward"].findings
     assert not finding.tested and finding.edit is None
+
+
+def test_the_recorded_calls_read_the_weights_of_the_draw_that_is_searched(evidence):
+    """A rerun on another draw, or with other weights, loads others for as long as it runs."""
+    module = evidence.torch_side.module
+    name, weight = next(iter(module.named_parameters()))
+    with adapters.float64_on_cpu():
+        for draw in (0, 1):
+            search = Search(evidence, draw)
+            own = evidence.draws[draw].state[name]
+            for other in (1 - draw, enlarged(evidence.draws[draw], [name])):
+                assert search._rerun(other, ()) is not None
+                np.testing.assert_array_equal(weight.detach(), own)
+            assert len(search._kept) == 2
+            np.testing.assert_array_equal(weight.detach(), own)
