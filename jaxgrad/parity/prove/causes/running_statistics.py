@@ -39,7 +39,7 @@ class Rule(NamedTuple):
         variance, x = bound.get("running_var"), bound["input"]
         kept = None if variance is None else (1 - self.momentum) * variance
         result = func(**bound | {"momentum": self.momentum})
-        if self.biased and kept is not None:
+        if self.biased and variance is not None:
             count = x.numel() // x.shape[1]
             variance.sub_(kept).mul_((count - 1) / count).add_(kept)
         return result

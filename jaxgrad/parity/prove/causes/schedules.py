@@ -156,6 +156,7 @@ def _setting(evidence: Evidence, training: Training, found: Schedules) -> tuple[
     """Return the change of torch's scheduler that gives the port's schedule in every step."""
     from jaxgrad.parity.prove.record.torch_side import port_numbers, variants
 
+    assert training.schedule is not None
     total, texts, every = len(found.differ), [], True
     expected = _rates(evidence, training, total)
     pairs = enumerate(expected.tolist())
