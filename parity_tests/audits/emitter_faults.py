@@ -243,7 +243,7 @@ FAULTS: tuple[Fault, ...] = (
         "mode",
         replaced(mode_expressions, "choice", instead(lambda train, _: train)),
     ),
-    Fault("keys_shared", "two_dropouts", replaced(draws, "split_for", first_key)),
+    Fault("keys_shared", "two_dropouts", replaced(draws, "name_keys", first_key)),
     Fault("autocast_dropped", "autocast", replaced(regions, "autocast", instead(without_autocast))),
     # control flow
     Fault(

@@ -211,14 +211,13 @@ def other_arms(original: Any) -> Any:
 def first_key(original: Any) -> Any:
     """Let every draw of a statement have the key of the first."""
 
-    def split(statement: ast.stmt, taken: set[str]) -> Any:
-        found = draws.placeholders(statement)
-        result = original(statement, taken)
-        for placeholder in found:
-            placeholder.id = found[0].id
-        return result
+    def name_keys(body: list[ast.stmt], taken: set[str]) -> None:
+        original(body, taken)
+        for keys in map(draws.own_keys, body):
+            for key in keys:
+                key.id = keys[0].id
 
-    return split
+    return name_keys
 
 
 def without_autocast(node: ast.With, context: Any, scope: Any) -> None:

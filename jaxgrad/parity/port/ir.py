@@ -77,3 +77,16 @@ class Number:
     def without_author(self) -> Number:
         """Return the number as it is written where the author's name cannot be used."""
         return dataclasses.replace(self, name_of=None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    """The key of one random draw, which is read where the draw is.
+
+    A printer names the keys of a function and splits them off its own key.
+
+    Attributes:
+        label: What is drawn, or the module that draws, such as "dropout". It begins the key's name.
+    """
+
+    label: str

@@ -12,7 +12,6 @@ import torch.utils.checkpoint
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.port_names import port_name
-from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.binding import bind
 from jaxgrad.parity.port.values.kinds_of_values import Closure, Folded, Tensor, Value, renamed
 from jaxgrad.parity.port.values.scope import CallSite, Scope
@@ -57,8 +56,6 @@ def _sets_part(statement: ast.stmt) -> bool:
 
 def _recomputed(result: Value, inputs: list[Value], body: list[ast.stmt], scope: Scope) -> Value:
     """Return the result of statements that are a function under `jax.checkpoint`."""
-    for statement in draws.taken_out(body):
-        scope.body.append(statement)
     code = code_of(result)
     reads = _reads([*body, code])
     given = [x.code.id for x in inputs if isinstance(x.code, ast.Name)]

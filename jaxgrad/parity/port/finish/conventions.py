@@ -62,7 +62,7 @@ def conventions(
     lines = [params] if "p" in parameters else []
     if stateful:
         lines.append(STATE)
-    if any(map(draws.is_key, names | parameters)):
+    if draws.RNG in parameters:
         lines.append(KEY_ALWAYS if draws_in_eval else KEY)
     if "F" in names:
         lines.append(OPERATORS.format(convention(torch.__version__)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import copy
-import re
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from jaxgrad.parity.port.finish.part_names import PartNames
@@ -194,8 +194,8 @@ def _pair(
     """Return a statement as two: the first one computes one of its parts."""
     marker = "_part_"
     rest = _Replace(place, syntax.name(marker)).visit(copy.copy(statement))
-    early = syntax.text(rest).partition(marker)[0]
-    if _draws(syntax.text(place)) and _draws(early):
+    early = itertools.takewhile(lambda node: node is not place, syntax.in_order(statement))
+    if draws.keys(place) and any(map(draws.is_key, early)):
         return None  # the draws would be in another order
     reads = set(syntax.names_in(rest))
     name = names.of(statement, place, reads)
@@ -208,10 +208,6 @@ def _pair(
     second = syntax.substitute(rest, {marker: syntax.name(name)})
     on_statement(second).comments = ()
     return first, second
-
-
-def _draws(source: str) -> bool:
-    return any(draws.is_key(name) for name in re.findall(r"\w+", source))
 
 
 def _height(statement: ast.stmt, indent: int) -> int:

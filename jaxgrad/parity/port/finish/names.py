@@ -35,7 +35,7 @@ def is_temporary(statement: ast.stmt) -> bool:
 def _numbered(name: str) -> str | None:
     """Return `x` of `x_2`, and None of a name without a number."""
     match = re.fullmatch(r"(\w+?)_\d+", name)
-    return match[1] if match and not draws.is_key(name) else None
+    return match[1] if match else None
 
 
 def _rename(function: ast.FunctionDef) -> None:
@@ -104,6 +104,7 @@ def _reuse_names(function: ast.FunctionDef) -> None:
             continue
         after = function.body[n + 1 :]
         stored = [x for x in ast.walk(statement) if isinstance(x, ast.Name) and _is_store(x)]
+        stored = [x for x in stored if not draws.is_key(x)]
         for target in stored:
             new = _numbered(target.id)
             others = [x.id for x in stored if x is not target]
@@ -140,7 +141,9 @@ def _drop_numbers_of_arguments(function: ast.Lambda) -> None:
 def _drop_numbers(function: ast.FunctionDef, parameters: set[str]) -> None:
     """Write `logits` for `logits_2` if nothing else has this name."""
     names = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} | parameters
-    for old in sorted(names - parameters):
+    kept = {code.id for code in draws.keys(function)}
+    kept |= {n.name for n in ast.walk(function) if isinstance(n, ast.FunctionDef)}
+    for old in sorted(names - parameters - kept):
         new = _numbered(old)
         alike = [n for n in names if n == new or _numbered(n) == new]
         if new is not None and alike == [old] and new not in RESERVED and "temporary" not in new:

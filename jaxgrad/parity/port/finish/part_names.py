@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.port_names import RESERVED
-from jaxgrad.parity.port.values import draws
 
 
 MAIN = "x"  # the variable that torch's programs give one value after the other
@@ -53,8 +52,8 @@ class PartNames:
             return MAIN
         labels = [x for x in self._labels(statement, place) if x.isidentifier()]
         labels = [x for x in labels if not (x in RESERVED or hasattr(builtins, x))]
-        new = [x for x in (*labels, *SPARE) if not draws.is_key(x)]
-        return next((n for n in new if n not in self.taken and n not in reads), None)
+        new = (n for n in (*labels, *SPARE) if n not in self.taken and n not in reads)
+        return next(new, None)
 
     def _labels(self, statement: ast.stmt, place: ast.expr) -> Iterator[str]:
         """Yield the parameter that a part is passed for, and the module that it calls."""

@@ -124,7 +124,7 @@ def _recorded(function: Callable[..., Any], calls: list[Call]) -> Any:
         bound = parameters.bind(*args, **options)
         bound.apply_defaults()
         given = bound.arguments
-        kept = {k: v for k, v in given.items() if not (_is_params(k, v) or draws.is_key(k))}
+        kept = {k: v for k, v in given.items() if k != draws.RNG and not _is_params(k, v)}
         is_state = isinstance(result, tuple) and len(result) == 2 and _alike(result[1], given)
         shapes = {k: _shape(v) for k, v in kept.items()}
         calls.append(Call(shapes, _shape(result[0] if is_state else result), is_state))

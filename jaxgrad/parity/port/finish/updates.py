@@ -211,11 +211,13 @@ def _name_for(statement: ast.Assign, result: str, rest: Sequence[ast.stmt]) -> s
             return name
     if not isinstance(final, ast.Return):
         return None
-    return next((n for n in _reads(statement.value) if _is_free(n, following)), None)
+    keys = {code.id for code in draws.keys(statement.value)}
+    names = [n for n in _reads(statement.value) if n not in keys]
+    return next((n for n in names if _is_free(n, following)), None)
 
 
 def _is_free(name: str, following: Sequence[ast.stmt]) -> bool:
     """Return whether a variable is an array whose value is not needed any more."""
-    if name in RESERVED or name == TRAINING or draws.is_key(name):
+    if name in RESERVED or name == TRAINING:
         return False
     return all(name not in {*_reads(s), *syntax.assigned(s)} for s in following)

@@ -107,7 +107,7 @@ def _as_comprehension(
     if not all(syntax.same(codes[0], c) for c in codes[1:]):
         return None
     place = scope.place(node)
-    if draws.placeholders(codes[0]):
+    if draws.keys(codes[0]):
         scope.run.calls.unrolled.add(place)
         return None  # each element has a key of its own
     if place in scope.run.other_mode.unrolled:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from jaxgrad.parity.port.loops.loops import Turn
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.kinds_of_values import Module
 from jaxgrad.parity.port.values.scope import Scope
 
@@ -69,7 +71,8 @@ def _leaves(module: nn.Module) -> list[tuple[Any, ...]]:
 
 def scanned(functions: Sequence[Written]) -> list[Written]:
     """Return the functions with `lax.scan` in place of their uniform loops."""
-    found = [_scan_loops(written.node) for written in functions if _is_function(written)]
+    split = draws.split_function(functions)
+    found = [_scan_loops(written.node, split) for written in functions if _is_function(written)]
     if not any(found):
         return list(functions)
     return [Written.helper(STACKED_SOURCE, STACKED_DOC, scanned), *functions]
@@ -79,13 +82,13 @@ def _is_function(written: Written) -> bool:
     return isinstance(written.node, ast.FunctionDef)
 
 
-def _scan_loops(function: ast.FunctionDef) -> bool:
+def _scan_loops(function: ast.FunctionDef, split: str) -> bool:
     """Replace the uniform loops of a function, and return whether there were any."""
     changed = False
     for body, position in list(_loops(function)):
         loop = body[position]
         assert isinstance(loop, ast.For)
-        new = _scan(loop, function)
+        new = _scan(loop, function, split)
         if new is not None:
             body[position : position + 1] = new
             changed = True
@@ -104,9 +107,10 @@ def _loops(function: ast.FunctionDef) -> Iterator[tuple[list[ast.stmt], int]]:
                     yield block, n
 
 
-def _scan(loop: ast.For, function: ast.FunctionDef) -> list[ast.stmt] | None:
+def _scan(loop: ast.For, function: ast.FunctionDef, split: str) -> list[ast.stmt] | None:
     """Return a loop as a function of a layer and its scan; None if a scan cannot carry it."""
-    carried = _carried(loop, function)
+    layers = draws.split_each(copy.deepcopy(loop.body), function, split)
+    carried = _carried(layers, loop, function)
     if not carried:
         return None
     taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
@@ -117,7 +121,7 @@ def _scan(loop: ast.For, function: ast.FunctionDef) -> list[ast.stmt] | None:
     state = _names(carried, ast.Load())
     body = [] if one else [ast.Assign([_names(carried, ast.Store())], syntax.name(label))]
     returned = ast.Return(ast.Tuple([state, syntax.constant(None)], ast.Load()))
-    inner = syntax.function(step, [label, syntax.text(loop.target)], [*body, *loop.body, returned])
+    inner = syntax.function(step, [label, syntax.text(loop.target)], [*body, *layers, returned])
     on_statement(inner).comments = on_statement(loop).comments
     stack = syntax.call_written(STACKED, loop.iter)
     scan = syntax.call("lax.scan", syntax.name(step), state, stack)
@@ -131,13 +135,13 @@ def _names(names: Sequence[str], context: ast.expr_context) -> ast.expr:
     return ast.Tuple([ast.Name(n, context) for n in names], context)
 
 
-def _carried(loop: ast.For, function: ast.FunctionDef) -> list[str]:
+def _carried(body: list[ast.stmt], loop: ast.For, function: ast.FunctionDef) -> list[str]:
     """Return the variables that a turn takes from the one before, or that are read after the loop.
 
     There are none if one of them has no value before the loop.
     """
-    assigned = sorted({n for statement in loop.body for n in syntax.assigned(statement)})
-    early = _read_first(loop.body, set())
+    assigned = sorted({n for statement in body for n in syntax.assigned(statement)})
+    early = _read_first(body, set())
     around = list(_around(loop, function))
     later = {n for statement in around for n in syntax.names_in(statement)}
     parameters = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}

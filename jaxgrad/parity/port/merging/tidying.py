@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.written import Written
-from jaxgrad.parity.port.values import draws
 
 
 def tidied(functions: Sequence[Written]) -> list[Written]:
@@ -40,12 +39,10 @@ def _passes_on_to(written: Written, functions: Sequence[Written]) -> Written | N
     node = written.node
     if not isinstance(node, ast.FunctionDef) or node.args.kwonlyargs:
         return None
-    body, key = _without_split(node.body)
-    call = _only_call(body)
+    call = _only_call(node.body)
     if call is None or call.keywords or not syntax.is_written(call.func):
         return None
     given = [a.id if isinstance(a, ast.Name) else "" for a in call.args]
-    given = [draws.RNG if key and name == key else name for name in given]
     order = [a.arg for a in node.args.args]
     if sorted(given) != sorted(order):
         return None
@@ -55,18 +52,6 @@ def _passes_on_to(written: Written, functions: Sequence[Written]) -> Written | N
     if target is not None and given != order:
         return _reordered(target, [given.index(x) for x in order], functions)
     return target
-
-
-def _without_split(body: list[ast.stmt]) -> tuple[list[ast.stmt], str]:
-    """Return a body without `rng, key = jax.random.split(rng)` at its start, and the key's name."""
-    first = body[0]
-    if not isinstance(first, ast.Assign) or not isinstance(first.targets[0], ast.Tuple):
-        return body, ""
-    names = [x.id for x in first.targets[0].elts if isinstance(x, ast.Name)]
-    is_split = syntax.text(first.value) == f"jax.random.split({draws.RNG})"
-    if not is_split or len(names) != 2 or names[0] != draws.RNG:
-        return body, ""
-    return body[1:], names[1]
 
 
 def _reordered(target: Written, order: list[int], functions: Sequence[Written]) -> Written | None:

@@ -18,6 +18,7 @@ from jaxgrad.parity.port.modes.mode_statements import merge_bodies
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values.draws import RNG
 
 
 def with_branches(left: Written, right: Written, test: Test, constants: Any) -> list[ast.stmt]:
@@ -88,7 +89,8 @@ def _hoist(
         ):
             continue
         names = {name for s in (left[n], right[n]) for name in syntax.names_in(s)}
-        label = next((x for x in syntax.names_in(pair[0]) if x in parameters and x != "p"), "y")
+        arrays = parameters - {"p", RNG}
+        label = next((x for x in syntax.names_in(pair[0]) if x in arrays), "y")
         outside = [
             _replaced(s, part, syntax.name("_"))
             for s, part in zip((left[n], right[n]), pair, strict=True)

@@ -20,7 +20,6 @@ from jaxgrad.parity.port.source.annotations import (
     copy_remarks,
     drop_remarks,
     has_remarks,
-    on_statement,
 )
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.source.written import Written
@@ -133,11 +132,8 @@ def _only_calls(caller: Written, written: Written) -> bool:
     """
     if not isinstance(caller.node, ast.FunctionDef):
         return False
-    *splits, only = caller.node.body
-    calls = calls_of(written.name, [caller])
-    if splits and not (len(calls) == 1 and _is_key_of(splits, written, calls[0])):
-        return False
-    if not isinstance(only, ast.Return) or len(calls) != 1 or caller.pinned:
+    (only, *more), calls = caller.node.body, calls_of(written.name, [caller])
+    if more or not isinstance(only, ast.Return) or len(calls) != 1 or caller.pinned:
         return False
     arguments = _arguments(written.node, calls[0])
     names = {k: v.id for k, v in arguments.items() if isinstance(v, ast.Name)}
@@ -149,14 +145,6 @@ def _only_calls(caller: Written, written: Written) -> bool:
     ends = isinstance(written.node.body[-1], ast.Return)
     local = changes - set(names.values())
     return fits and ends and "p" not in assigned and not changes & set(rest) and not local & own
-
-
-def _is_key_of(splits: list[ast.stmt], written: Written, call: ast.Call) -> bool:
-    """Return whether statements split off one key, which a call passes on."""
-    keys = syntax.assigned(splits[0]) - {draws.RNG}
-    key = _arguments(written.node, call).get(draws.RNG)
-    is_split = len(splits) == 1 and on_statement(splits[0]).splits
-    return is_split and isinstance(key, ast.Name) and keys == {key.id}
 
 
 def _without(only: ast.Return, call: ast.Call) -> list[str]:
@@ -173,7 +161,7 @@ def _move(written: Written, caller: Written) -> None:
     (call,) = calls_of(written.name, [caller])
     only = node.body[-1]
     arguments = _arguments(written.node, call)
-    arguments.pop(draws.RNG, None)  # the statements split the caller's key
+    arguments.pop(draws.RNG, None)  # the draws have keys of the caller
     renamed = {k: v.id for k, v in arguments.items() if isinstance(v, ast.Name) and k != "p"}
     places = {"p": arguments["p"]} if "p" in arguments else {}
     body = [copy.deepcopy(s) for s in written.node.body]
@@ -183,7 +171,6 @@ def _move(written: Written, caller: Written) -> None:
     if before:
         copy_remarks(only, before[0])
         drop_remarks(only)
-    draws.mark_splits(before)
     node.body = [*before, only]
 
 

@@ -117,8 +117,7 @@ def _name(train: ast.Name, evaluated: ast.Name, pairs: Pairs) -> ast.expr | None
         if not mode_of(pair):
             return new
         return syntax.call("partial", new, **mode_of(pair))
-    both_keys = draws.is_key(train.id) and draws.is_key(evaluated.id)
-    return copy.deepcopy(train) if train.id == evaluated.id or both_keys else None
+    return copy.deepcopy(train) if train.id == evaluated.id else None
 
 
 def _renamed(name: ast.Name, written: Written) -> ast.Name:
@@ -200,7 +199,7 @@ def _argument(train: ast.expr | None, evaluated: ast.expr | None, pairs: Pairs) 
     if train is not None and evaluated is not None:
         return merge_expression(train, evaluated, pairs)
     only = train or evaluated
-    if isinstance(only, ast.Name) and draws.is_key(only.id):
+    if only is not None and draws.is_key(only):
         return copy.deepcopy(only)
     return choice(train or none, evaluated or none)
 
@@ -215,7 +214,7 @@ def _keywords(train: ast.Call, evaluated: ast.Call, pairs: Pairs) -> list[ast.ke
         only = sides[0] or sides[1]
         if None not in sides:
             value = merge_expression(*sides, pairs)
-        elif isinstance(only, ast.Name) and draws.is_key(only.id):
+        elif only is not None and draws.is_key(only):
             value = copy.deepcopy(only)
         else:
             default = _default(syntax.text(train.func), name)

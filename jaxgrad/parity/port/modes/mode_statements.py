@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ast
 import copy
-import dataclasses
 from typing import Any, Protocol
 
 from jaxgrad.parity.port.expressions.conditions import opposite
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.annotations import on_statement, put_comments_above
 
 
 class Expressions(Protocol):
@@ -23,14 +21,6 @@ class Expressions(Protocol):
     def alone(self, node: Any, *, training: bool) -> Any: ...
 
 
-@dataclasses.dataclass(frozen=True)
-class _Unit:
-    """A statement, and those before it that split off its keys."""
-
-    splits: list[ast.stmt]
-    statement: ast.stmt
-
-
 def merge_bodies(
     train: list[ast.stmt], evaluated: list[ast.stmt], bound: set[str], merger: Expressions
 ) -> list[ast.stmt]:
@@ -42,41 +32,28 @@ def merge_bodies(
         bound: The variables that have a value before them in both modes.
         merger: Merges expressions.
     """
-    left, right = _units(train), _units(evaluated)
     bound = set(bound)
     body: list[ast.stmt] = []
     start = 0, 0
-    ends = [*_aligned(left, right, bound, merger), (len(left), len(right), None)]
+    ends = [*_aligned(train, evaluated, bound, merger), (len(train), len(evaluated), None)]
     for i, j, statement in ends:
-        body += _unmatched(left[start[0] : i], right[start[1] : j], bound, merger)
+        body += _unmatched(train[start[0] : i], evaluated[start[1] : j], bound, merger)
         if statement is not None:
-            body += _with_keys([*left[i].splits, *right[j].splits], statement)
+            body.append(statement)
             bound |= syntax.assigned(statement)
         start = i + 1, j + 1
     return body
 
 
-def _units(body: list[ast.stmt]) -> list[_Unit]:
-    units: list[_Unit] = []
-    splits: list[ast.stmt] = []
-    for statement in body:
-        if on_statement(statement).splits:
-            splits.append(statement)
-        else:
-            units.append(_Unit(splits, statement))
-            splits = []
-    return units
-
-
 def _aligned(
-    left: list[_Unit], right: list[_Unit], bound: set[str], merger: Expressions
+    left: list[ast.stmt], right: list[ast.stmt], bound: set[str], merger: Expressions
 ) -> list[tuple[int, int, ast.stmt]]:
     """Return the longest sequence of statements that can be merged, in the order of both."""
     merged = {
         (i, j): m
         for i, a in enumerate(left)
         for j, b in enumerate(right)
-        if (m := _statement(a.statement, b.statement, bound, merger)) is not None
+        if (m := _statement(a, b, bound, merger)) is not None
     }
     best: dict[tuple[int, int], int] = {}
     for i in reversed(range(len(left))):
@@ -126,36 +103,20 @@ def _block(train: Any, evaluated: Any, bound: set[str], merger: Expressions) -> 
     return new
 
 
-def _with_keys(splits: list[ast.stmt], statement: ast.stmt) -> list[ast.stmt]:
-    """Return a statement after those that split off the keys it reads."""
-    read = set(syntax.names_in(statement))
-    needed: list[ast.stmt] = []
-    for split in splits:
-        keys = syntax.assigned(split) - {"rng"}
-        if keys & read and not any(keys <= syntax.assigned(s) for s in needed):
-            needed.append(copy.deepcopy(split))
-    comments = [c for s in splits for c in on_statement(s).comments]
-    if comments and not needed:
-        put_comments_above(statement, comments)
-    return [*needed, statement]
-
-
 def _unmatched(
-    left: list[_Unit], right: list[_Unit], bound: set[str], merger: Expressions
+    left: list[ast.stmt], right: list[ast.stmt], bound: set[str], merger: Expressions
 ) -> list[ast.stmt]:
     """Return statements that only one mode has, inside of `if training:`."""
     if right:
-        train = [s for unit in left for s in (*unit.splits, unit.statement)]
-        evaluated = [s for unit in right for s in (*unit.splits, unit.statement)]
-        return _branch(train, evaluated, merger)
+        return _branch(left, right, merger)
     body: list[ast.stmt] = []
     pending: list[ast.stmt] = []
-    for unit in left:
-        dropped = _dropped(unit.statement, bound, merger)
+    for statement in left:
+        dropped = _dropped(statement, bound, merger)
         if dropped is None:
-            pending += [*unit.splits, unit.statement]
+            pending.append(statement)
             continue
-        body += [*_branch(pending, [], merger), *_with_keys(unit.splits, dropped)]
+        body += [*_branch(pending, [], merger), dropped]
         pending = []
     return [*body, *_branch(pending, [], merger)]
 

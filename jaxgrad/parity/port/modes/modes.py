@@ -118,7 +118,7 @@ def merge_modes(train: Sequence[Written], evaluated: Sequence[Written]) -> list[
     assert entry is not None
     functions = _reached(entry, [w for w in merger.pairs.values() if w is not None], train)
     if draws.RNG in parameters(entry) and draws.RNG not in parameters(evaluated[-1]):
-        functions.insert(0, _without_key(functions))
+        functions.insert(0, Written.helper(draws.SPLIT_SOURCE, draws.SPLIT_DOC, merge_modes))
         entry.node.args.args = [a for a in entry.node.args.args if a.arg != draws.RNG]
         entry.node.args.kwonlyargs.insert(0, ast.arg(draws.RNG))
         entry.node.args.kw_defaults.insert(0, None)
@@ -126,15 +126,6 @@ def merge_modes(train: Sequence[Written], evaluated: Sequence[Written]) -> list[
         syntax.constant(None if a.arg == draws.RNG else False) for a in entry.node.args.kwonlyargs
     ]
     return _named(functions)
-
-
-def _without_key(functions: Sequence[Written]) -> Written:
-    """Let every function split its key by a helper that takes None, and return the helper."""
-    for written in functions:
-        for node in ast.walk(written.node):
-            if isinstance(node, ast.Call) and syntax.text(node.func) == "jax.random.split":
-                node.func = syntax.name(draws.SPLIT)
-    return Written.helper(draws.SPLIT_SOURCE, draws.SPLIT_DOC, merge_modes)
 
 
 def _reached(entry: Written, merged: Sequence[Written], order: Sequence[Written]) -> list[Written]:

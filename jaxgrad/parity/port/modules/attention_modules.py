@@ -43,9 +43,8 @@ def call(
         0
     ]
     assert isinstance(tree, ast.FunctionDef)
-    draws.mark_splits(tree.body)
-    run = scope.run
-    written = additions.add(type(real).forward, type(real), parameters, tree.body, run, module.path)
+    body, run = draws.filled(tree.body, "attention"), scope.run
+    written = additions.add(type(real).forward, type(real), parameters, body, run, module.path)
     passed = [code_of(module), *(code_of(given[name]) for name in (*names, *attention.masks))]
     if attention.drops:
         label = functions.key_label(type(real).forward, type(real), module.path)

@@ -105,8 +105,7 @@ class Attention:
         if self.is_causal:
             options += ", is_causal=True"
         if self.drops:
-            yield f"{draws.RNG}, attention_{draws.RNG} = jax.random.split({draws.RNG})"
-            options += f", dropout_p={self.module.dropout}, dropout_key=attention_{draws.RNG}"
+            options += f", dropout_p={self.module.dropout}, dropout_key={draws.KEY}"
         yield f"attn_output = F.scaled_dot_product_attention(q, k, v{options})"
 
     def _attention_with_weights(self) -> Iterator[str]:
@@ -119,9 +118,7 @@ class Attention:
         yield f"scores = {scores} + {mask}" if self.masks else f"scores = {scores}"
         yield "attn_output_weights = jax.nn.softmax(scores, axis=-1)"
         if self.drops:
-            key = f"attention_{draws.RNG}"
-            yield f"{draws.RNG}, {key} = jax.random.split({draws.RNG})"
-            dropped = f"F.dropout(attn_output_weights, {self.module.dropout}, key={key})"
+            dropped = f"F.dropout(attn_output_weights, {self.module.dropout}, key={draws.KEY})"
             yield f"attn_output_weights = {dropped}"
         yield "attn_output = attn_output_weights @ v"
 

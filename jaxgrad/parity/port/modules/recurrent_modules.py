@@ -65,10 +65,8 @@ def call(
     parameters += [draws.RNG] if drops else []
     tree = ast.parse("\n".join(["def _():", *("    " + line for line in lines)])).body[0]
     assert isinstance(tree, ast.FunctionDef)
-    draws.mark_splits(tree.body)
-    written = additions.add(
-        type(real).forward, type(real), parameters, tree.body, scope.run, module.path
-    )
+    body, run = draws.filled(tree.body, "dropout"), scope.run
+    written = additions.add(type(real).forward, type(real), parameters, body, run, module.path)
     passed = [code_of(module), code_of(source)]
     passed += [packing.length_code(source, scope, node)] if packed else []
     passed += [code_of(start)] if has_start else []
@@ -117,8 +115,7 @@ def _body(
     yield from (_scan(module, has_lengths) if several else _step(module, 'p["{}_l0"]', has_lengths))
     for number, suffix in enumerate(suffixes):
         if number % len(directions) == 0 and number and drops:
-            yield f"{draws.RNG}, dropout_{draws.RNG} = jax.random.split({draws.RNG})"
-            yield f"x = F.dropout(x, {module.dropout}, key=dropout_{draws.RNG})"
+            yield f"x = F.dropout(x, {module.dropout}, key={draws.KEY})"
         start = f"(start[0][{number}], start[1][{number}])" if is_lstm else f"start[{number}]"
         if not several:
             first = start if has_start else "start"

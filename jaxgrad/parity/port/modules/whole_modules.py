@@ -93,7 +93,7 @@ def _methods(code: ast.expr) -> list[ast.expr]:
 
 def _maps_one(code: ast.expr, child: Module) -> bool:
     """Return whether an expression is the call of a module, or a function of its input alone."""
-    if draws.placeholders(code):
+    if draws.keys(code):
         return False
     return _is_call_of(code, child) or set(syntax.names_in(code)) <= {PLACEHOLDER, *_LIBRARIES}
 

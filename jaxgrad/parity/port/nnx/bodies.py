@@ -14,7 +14,7 @@ from jaxgrad.parity.port.modes.mode_expressions import DROPOUTS, TRAINING
 from jaxgrad.parity.port.modules.whole_modules import MODULES
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.annotations import on_expression, on_statement
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -29,10 +29,11 @@ class Bodies:
     Attributes:
         labels: The name of each function that is a method -> the method's name.
         modules: The modules of the port.
+        split: The name of the function that splits keys.
     """
 
-    def __init__(self, labels: Mapping[str, str], modules: Modules) -> None:
-        self.labels, self.modules = labels, modules
+    def __init__(self, labels: Mapping[str, str], modules: Modules, split: str) -> None:
+        self.labels, self.modules, self.split = labels, modules, split
 
     def method(
         self, written: Written, numbers: dict[str, ast.expr], taken: Collection[str]
@@ -69,6 +70,7 @@ class Bodies:
     def function(self, written: Written) -> Any:
         """Return a function or class that is not a method, with its modules as arguments."""
         node = _Translate(self, "module").visit(copy.deepcopy(written.node))
+        node.body = draws.split_each(node.body, node, self.split)
         for inner in ast.walk(node):
             if isinstance(inner, ast.arg) and inner.arg == "p":
                 inner.arg = "module"
@@ -94,34 +96,16 @@ class _Attributes(ast.NodeTransformer):
 def _with_own_keys(method: ast.FunctionDef) -> ast.FunctionDef:
     """Let a method take its keys from the stream of its module."""
 
-    class Splits(ast.NodeTransformer):
-        def visit_Assign(self, node: ast.Assign) -> ast.stmt | None:
-            names = _split_names(node)
-            used = [n for n in names if n in syntax.names_in(method)]
-            if not names:
-                return node
-            if not used:
-                return None
-            keys = [_key(method, n) for n in used]
-            targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in used]
-            one = len(used) == 1
-            target = targets[0] if one else ast.Tuple(targets, ast.Store())
-            new = ast.Assign([target], keys[0] if one else ast.Tuple(keys, ast.Load()))
-            on_statement(new).comments = on_statement(node).comments
-            return new
+    def taken(codes: list[ast.Name]) -> ast.stmt:
+        keys = [_key(method, code.id) for code in codes]
+        targets: list[ast.expr] = [draws.target(code) for code in codes]
+        if len(codes) == 1:
+            return ast.Assign(targets, keys[0])
+        return ast.Assign([ast.Tuple(targets, ast.Store())], ast.Tuple(keys, ast.Load()))
 
-    return Splits().visit(method)
-
-
-def _split_names(node: ast.Assign) -> list[str]:
-    """Return the keys of `rng, a, b = jax.random.split(rng, 3)`."""
-    target, value = node.targets[0], node.value
-    if not isinstance(value, ast.Call) or not isinstance(target, ast.Tuple):
-        return []
-    if syntax.text(value.func) not in ("jax.random.split", draws.SPLIT):
-        return []
-    names = [x.id for x in target.elts if isinstance(x, ast.Name)]
-    return names[1:] if names[:1] == [draws.RNG] else []
+    draws.name_keys(method.body, {n.id for n in ast.walk(method) if isinstance(n, ast.Name)})
+    method.body = draws.with_splits(method.body, taken)
+    return method
 
 
 def _key(node: ast.AST, name: str) -> ast.expr:

@@ -75,7 +75,7 @@ def write_model(
         for path in written.paths:
             methods[path].append(written)
     modules = Modules(module, constants, sequences, methods)
-    bodies = Bodies(_labels(functions), modules)
+    bodies = Bodies(_labels(functions), modules, draws.split_function(functions))
     classes = _classes(modules, bodies, iterated(functions))
     rest = [
         dataclasses.replace(w, node=bodies.function(w))

@@ -20,7 +20,7 @@ import ast
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from jaxgrad.parity.port.ir import Number
+from jaxgrad.parity.port.ir import Key, Number
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,10 +62,6 @@ class StatementAnnotations(_OfNode):
     # stays collects them in a list.
     updates: str = ""
 
-    # Whether the statement splits keys off `rng`. Set by `values/draws` and `finish/keys`; passes
-    # that merge or move statements set the splits apart, and `finish/keys` joins them.
-    splits: bool = False
-
     # Whether the statement is one iteration's copy from a loop that was unrolled. Set by
     # `loops/unrolling`; `finish/repeats` makes loops again of such statements alone.
     unrolled: bool = False
@@ -105,9 +101,9 @@ class ExpressionAnnotations(_OfNode):
     # that become keywords.
     folded: Mapping[str, ast.expr] | None = None
 
-    # What the key of a random draw is for, as long as the key has no name; `draws.split_for` names
-    # it. Set by `draws.key`.
-    draw: str | None = None
+    # The key of a random draw that this name is. Set by `draws.key`; `finish/keys` and the flax
+    # classes name the keys and split them.
+    draw: Key | None = None
 
     # Whether the name takes the result of a call that returns its params too. Set by
     # `values/state`; `finish/updates` gives it the name under which the result is used.

@@ -7,7 +7,7 @@ import copy
 import functools
 import math
 import sys
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -161,6 +161,16 @@ class _Replace(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         new = next((new for old, new in self.parts if old is node), None)
         return self.generic_visit(node) if new is None else new
+
+
+def in_order(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a tree in the order in which they are written."""
+    yield node
+    inner = list(ast.iter_child_nodes(node))
+    if isinstance(node, ast.IfExp):
+        inner = [node.body, node.test, node.orelse]
+    for child in inner:
+        yield from in_order(child)
 
 
 def params_key(code: ast.AST | None) -> str:

@@ -10,7 +10,6 @@ import torch
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.cleaning import cleaned
 from jaxgrad.parity.port.statements import arm_stores
-from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.binding import bind_results
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Tensor, Value
 from jaxgrad.parity.port.values.leaving import Broken, Continued, Returned
@@ -181,8 +180,6 @@ def _cond(
     pairs = zip(results, (stores.then, stores.otherwise), strict=True)
     whole = [[*codes, *new] for codes, new in pairs]
     for arm, codes, word in zip((then, otherwise), whole, ("then", "otherwise"), strict=True):
-        for split in draws.taken_out(arm.body):
-            scope.emit(split)
         result = codes[0] if len(codes) == 1 else ast.Tuple(codes, ast.Load())
         body = cleaned([*arm.body, ast.Return(result)])
         function = syntax.function(word, locals_, body)

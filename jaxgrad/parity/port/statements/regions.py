@@ -8,7 +8,6 @@ import torch
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.cleaning import cleaned
-from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.binding import bind_results
 from jaxgrad.parity.port.values.kinds_of_values import Tensor, Value
 from jaxgrad.parity.port.values.leaving import Returned
@@ -40,8 +39,6 @@ def autocast(node: ast.With, context: torch.autocast, scope: Scope) -> None:
         return
     codes = [code_of(v) for v in values]
     result = codes[0] if len(codes) == 1 else ast.Tuple(codes, ast.Load())
-    for split in draws.taken_out(body):
-        scope.emit(split)
     label = scope.fresh("autocast_region")
     locals_ = [scope.local(n) for n in operands]
     scope.emit(syntax.function(label, locals_, cleaned([*body, ast.Return(result)])))

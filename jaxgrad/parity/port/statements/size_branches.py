@@ -10,7 +10,6 @@ from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.statements import branches
-from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.kinds_of_values import Size, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.size_tests import are_alike, are_one_number
@@ -56,9 +55,6 @@ def branch(node: ast.If, test: Size, scope: Scope) -> None:
     after = _joined(before, arms, taken, scope)
     scope.values.clear()
     scope.values.update(after)
-    for arm in arms.values():
-        for split in draws.taken_out(arm.body):
-            scope.emit(split)
     then, otherwise = arms[True].body, arms[False].body
     if not then and not otherwise:
         return

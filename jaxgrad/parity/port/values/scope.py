@@ -19,7 +19,6 @@ from jaxgrad.parity.port.source.refusals import Place, PortError, Raised
 from jaxgrad.parity.port.source.slice_calls import with_slice_calls
 from jaxgrad.parity.port.source.source import Source
 from jaxgrad.parity.port.source.written import Assumption, Written
-from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.classes import Classes
 from jaxgrad.parity.port.values.kinds_of_values import Size, Value
 from jaxgrad.parity.port.values.ranks import Ranks
@@ -153,11 +152,7 @@ class Scope:
             statement.msg = None
             if set(syntax.names_in(statement.test)) <= {"p"}:
                 return  # the sizes of the params do not change
-        split = draws.split_for(statement, self.names)
         comments, trailing = self._comments()
-        if split is not None:
-            on_statement(split).comments, comments = tuple(comments), []
-            self.body.append(split)
         known = on_statement(statement)
         known.comments, known.trailing = tuple(comments), trailing
         self.body.append(statement)

@@ -4,6 +4,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional as tf
+from torch.utils.checkpoint import checkpoint
 
 from jaxgrad.parity.port.port import port
 
@@ -132,4 +133,56 @@ def test_a_loop_does_not_replace_a_key_of_the_function():
     assert "        rng, loop_drop_rng = split_rng(rng)\n" in text
     assert "    rng, drop_rng = split_rng(rng)\n" in text
     ported = port(Heads(), (X,))
+    assert ported.report is not None and ported.report.verdict == "pass"
+
+
+class Recomputed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        def inner(x):
+            x = tf.dropout(self.fc(x), 0.5, self.training)
+            return x.sin() * tf.dropout(x, 0.1, self.training)
+
+        return checkpoint(inner, x, use_reentrant=False)
+
+
+def test_a_recomputed_function_reads_its_keys_from_outside():
+    """Each of its draws has a key of its own, so that recomputing repeats the draws."""
+    assert "    dropout_rng_1, dropout_rng_2 = split_rng(rng)\n" in source(Recomputed())
+    for style in ("functions", "nnx"):
+        ported = port(Recomputed(), (X,), style=style)
+        assert ported.report is not None and ported.report.verdict == "pass"
+
+
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc, self.drop = nn.Linear(3, 3), nn.Dropout(0.1)
+
+    def forward(self, x):
+        return x + self.drop(self.fc(x))
+
+
+class Scanned(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Layer() for _ in range(3)])
+        self.drop = nn.Dropout(0.2)
+
+    def forward(self, x):
+        x = self.drop(x)
+        for layer in self.layers:
+            x = layer(x)
+        return self.drop(x)
+
+
+def test_a_scan_carries_the_key_that_its_layers_split():
+    """The other keys of the function are split once, and `rng` is kept for the scan."""
+    ported = port(Scanned(), (X,), scan=True)
+    assert "    rng, drop_rng_1, drop_rng_2 = split_rng(rng, 3)\n" in ported.source
+    assert "    def layer_2(carry, layer):\n        rng, x = carry\n" in ported.source
+    assert "        rng, layer_rng = split_rng(rng)\n" in ported.source
     assert ported.report is not None and ported.report.verdict == "pass"

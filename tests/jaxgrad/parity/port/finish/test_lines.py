@@ -8,6 +8,7 @@ from jaxgrad.parity.port.finish.lines import with_short_lines
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.writer import function_text
 from jaxgrad.parity.port.source.written import Written
+from jaxgrad.parity.port.values import draws
 
 
 LONG = "F.linear(x, weight_of_the_first_layer, bias_of_the_first_layer)"
@@ -15,9 +16,14 @@ CALL = "F.dropout({}, p=0.1, training=training, key=rng_of_the_second_layer_of_i
 
 
 def rewritten(*body: str) -> list[str]:
-    """Return the lines of a function of `p`, `x` and `skip` after the rewriting."""
+    """Return the lines of a function of `p`, `x` and `skip` after the rewriting.
+
+    Each `KEY` in it is the key of a dropout.
+    """
     lines = "\n    ".join(("def f(p, x, skip):", *body))
     written = Written.helper(lines, "", ast)
+    written.node.body = draws.filled(written.node.body, "dropout")
+    draws.name_keys(written.node.body, ())
     (new,) = with_short_lines([written])
     return [line.strip() for line in function_text(new).splitlines()[2:]]
 
@@ -53,9 +59,9 @@ def test_a_variable_that_is_still_read_is_not_overwritten():
 
 def test_draws_keep_their_order():
     """The second draw is not computed before the first one, because torch draws in this order."""
-    first, second = (f"F.dropout({LONG}, key={k})" for k in ("rng", "dropout_rng"))
-    lines = rewritten(f"return {first} + {second}")
-    assert " ".join(lines).index("key=rng") < " ".join(lines).index("key=dropout_rng")
+    draw = f"F.dropout({LONG}, key=KEY)"
+    text = " ".join(rewritten(f"return {draw} + {draw}"))
+    assert text.index("key=dropout_rng)") < text.index("key=dropout_rng_2)")
 
 
 @pytest.mark.parametrize("values, count", [("h(x)", 1), (LONG, 2)])

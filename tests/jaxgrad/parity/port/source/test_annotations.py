@@ -39,7 +39,7 @@ def test_reading_an_annotation_does_not_change_the_node():
     before = [dict(vars(node)) for node in (name, statement)]
 
     assert on_expression(name).layer == "" and on_expression(name).number is None
-    assert on_statement(statement).comments == () and not on_statement(statement).splits
+    assert on_statement(statement).comments == () and not on_statement(statement).part
 
     assert [vars(node) for node in (name, statement)] == before
 
@@ -52,9 +52,9 @@ def test_a_copy_of_a_node_has_annotations_of_its_own():
         assert remarks(new) == (("# one",), "")
 
         on_statement(new).comments = ("# two",)
-        on_statement(new).splits = True
+        on_statement(new).part = True
 
-        assert remarks(statement) == (("# one",), "") and not on_statement(statement).splits
+        assert remarks(statement) == (("# one",), "") and not on_statement(statement).part
 
 
 def test_only_a_deep_copy_copies_the_expressions_in_annotations():
