@@ -237,6 +237,7 @@ class Evidence:
     tables: Mapping[str, np.ndarray] = dataclasses.field(default_factory=dict)  # torch's, rounded
     opened: bool = False  # whether torch computes attention and recurrent layers step by step
     mistakes: tuple[tuple[Change, ...], ...] = ()  # of the port that torch makes too
+    made: bool = False  # whether torch makes all mistakes of the port's forward pass in every run
     reference: str = TORCH  # the framework of the original, as `prove(reference=)` says
 
     def rerun_torch(self) -> Evidence:

@@ -20,6 +20,7 @@ import numpy as np
 from jaxgrad._core.copies import copy_to_numpy
 from jaxgrad._core.typing import PyTree
 from jaxgrad.parity.prove import arguments, checks, listings, origins, progress_line, users
+from jaxgrad.parity.prove.beside import unused_results
 from jaxgrad.parity.prove.causes import edited
 from jaxgrad.parity.prove.clock import Clock, TimeLimit
 from jaxgrad.parity.prove.evidence import Evidence, gather
@@ -38,7 +39,7 @@ from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.training import Training, as_training
 from jaxgrad.parity.prove.weights.checkpoints import WeightMap
 from jaxgrad.parity.prove.weights.template import Template
-from jaxgrad.parity.prove.wording import JAX, TORCH, Told
+from jaxgrad.parity.prove.wording import JAX, MADE, TORCH
 from jaxgrad.parity.weight_map import from_leaf_map
 
 
@@ -212,6 +213,8 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
     first = origins.first_divergence(surfaces)
     verdict = overall_verdict(surfaces)
     notes = tuple(n for j in judgements.values() for n in j.notes) + clock.notes()
+    if verdict == "fail":
+        notes = (*unused_results.notes(evidence), *notes)
     return Report(
         verdict="inconclusive" if ended and verdict == "pass" else verdict,
         surfaces=surfaces,
@@ -362,12 +365,6 @@ def _judge_gradients(evidence: Evidence, judgements: dict[str, Judgement]) -> No
     judgements["backward"] = backward.surface(evidence, why)
 
 
-_MADE = Told(
-    "once torch makes the same mistake in its forward pass",
-    "once torch's forward pass does what JAX's does",
-)
-
-
 def _after_mistakes(
     evidence: Evidence, request: Request, earlier: Mapping[str, Judgement]
 ) -> dict[str, Judgement]:
@@ -401,7 +398,7 @@ def _after_mistakes(
     if has_updates:
         with made.clock("updates"):
             found["updates"] = updates.surface(made, request)
-    text = _MADE.says(request.reference)
+    text = MADE.says(request.reference)
     judgements |= {name: _made(judgement, text) for name, judgement in found.items()}
     return {n: edited.proved(made, request, judgement) for n, judgement in judgements.items()}
 

@@ -248,6 +248,13 @@ class Rerun(Difference):
         return f"{self.what.of_torch} ({self.tested}){self.torch}"
 
 
+# How gradients are compared if the forward passes differ, and the mistake in them is known.
+MADE = Told(
+    "once torch makes the same mistake in its forward pass",
+    "once torch's forward pass does what JAX's does",
+)
+
+
 def extra_stop(places: Sequence[str], lines: Sequence[str], tested: str) -> Difference:
     """Return the difference that only JAX stops a gradient.
 

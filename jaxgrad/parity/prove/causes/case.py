@@ -24,6 +24,7 @@ from jaxgrad.parity.prove.record.jax_side.port import Gradients
 from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun
 from jaxgrad.parity.prove.users import ProofError
+from jaxgrad.parity.prove.wording import MADE
 from jaxgrad.parity.ulp import scale_of
 
 
@@ -340,7 +341,8 @@ class Case:
     def names(self, fixed: frozenset[str]) -> str:
         """Describe the gradients that agree after a change."""
         if fixed == self.wrong:
-            return "all gradients agree"
+            made = f" {MADE.says(self.evidence.reference)}" if self.evidence.made else ""
+            return f"all gradients agree{made}"
         listed = ", ".join(sorted(fixed)[:4]) + (" and others" if len(fixed) > 4 else "")
         return f"the gradients of {listed} agree, others still differ"
 

@@ -56,6 +56,7 @@ def making(evidence: Evidence, mistakes: Mistakes) -> Evidence:
     """Return the evidence of a torch that makes these mistakes in every run, also of training."""
     side = evidence.torch_side.making(mistakes)
     drawn = [side.record(each.draw) for each in evidence.drawn]
+    alignments = aligned(drawn, evidence.jax_runs)
     return dataclasses.replace(
-        evidence, torch_side=side, drawn=drawn, alignments=aligned(drawn, evidence.jax_runs)
+        evidence, torch_side=side, drawn=drawn, alignments=alignments, made=True
     )

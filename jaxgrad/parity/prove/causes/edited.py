@@ -72,7 +72,8 @@ def _mending(evidence: Evidence, request: Request, finding: Finding, edit: Edit)
             mends = complete or _is_later(new, finding)
         else:
             wrong = _wrong(new)
-            complete, mends = not wrong.names, wrong.is_less_than(before, edit.complete)
+            complete = not (wrong.names or evidence.made)  # those of the forward pass remain
+            mends = wrong.is_less_than(before, edit.complete)
     return dataclasses.replace(edit, complete=complete) if mends else None
 
 

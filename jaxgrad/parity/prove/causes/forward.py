@@ -84,6 +84,7 @@ class Guess(NamedTuple):
     weak: bool = False  # whether a correct port may compute what the mistake computes
     seen: bool = True  # whether JAX has the value that it gives, or all outputs
     write: InTorch = InTorch()  # what torch's code needs in order to do the same
+    scales: bool = False  # whether JAX's value is a multiple of torch's, which may be chance
 
     @property
     def confirmed(self) -> bool:
@@ -170,7 +171,7 @@ class Search:
                 if row is not None:
                     yield trial._replace(row=row)
 
-    def skips(self, trial: Trial) -> bool:
+    def leaves_out(self, trial: Trial) -> bool:
         """Whether a call reads what another call reads, instead of the result of this call."""
         return trial.changes[0].reads[0] in self.run.values[trial.unread].inputs
 
@@ -588,7 +589,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
     operands: list[Tested] = []  # with another operand torch has one value of JAX, not all outputs
     orders = (trial for i in starts for trial in trials.reordered(search.run, i))
     for trial in search.in_time(search.rewired(search.lost(starts))):
-        if search.skips(trial):
+        if search.leaves_out(trial):
             skipping.append(trial)
             continue
         tested = search.tested(trial)
@@ -741,6 +742,7 @@ def _guess(search: Search, found: Sequence[Tested]) -> Guess:
         trial.partial,
         complete or trial.row is not None,
         trial.write if alone and complete else InTorch(),
+        trial.general == MULTIPLE,
     )
 
 

@@ -57,14 +57,20 @@ def allowed(noise: float) -> float:
     return max(1e-10, 20 * noise)
 
 
-def nearest_weights(run: TorchRun, number: int) -> set[str]:
-    """Return the weights of the nearest calls upstream of a value, and "input" for an input."""
+def nearest_weights(run: TorchRun, number: int, right: Set[int] = frozenset()) -> set[str]:
+    """Return the weights of the nearest calls upstream of a value, and "input" for an input.
+
+    Args:
+        run: torch's run.
+        number: Index of the value.
+        right: The values whose cotangents are right; those of the values behind them are too.
+    """
     names: set[str] = set()
     visited: set[int] = set()
     todo = [number]
     while todo:
         i = todo.pop()
-        if i in visited:
+        if i in visited or i in right:
             continue
         visited.add(i)
         value = run.values[i]

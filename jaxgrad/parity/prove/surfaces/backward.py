@@ -35,7 +35,8 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     wrong = _wrong(evidence, draw, evidence.jax_gradients[draw].cotangents)
     read = {k for value in evidence.runs[draw].values for k in value.inputs}
     last = set(evidence.runs[draw].output_values) - read  # whose cotangents are given
-    inside = [i for i in wrong if i not in last and _matters(evidence, draw, i)]
+    right = set(evidence.spots(draw)) - set(wrong)
+    inside = [i for i in wrong if i not in last and _matters(evidence, draw, i, right)]
     if why is not None and why.cotangents:
         after = set(_wrong(evidence, draw, why.cotangents))
         inside = [i for i in inside if i not in after]  # the others differ in a correct port too
@@ -119,17 +120,20 @@ def _wrong(evidence: Evidence, draw: int, cotangents: Mapping[Key, np.ndarray]) 
     return locate_backward.wrong(evidence.runs[draw], spots, cotangents, noise)
 
 
-def _matters(evidence: Evidence, draw: int, number: int) -> bool:
+def _matters(evidence: Evidence, draw: int, number: int, right: Set[int]) -> bool:
     """Whether the gradients nearest to a differing cotangent differ too.
 
-    If they agree, the port is correct and only uses the value differently from torch.
+    If they agree, or if the cotangents of all values before it are `right`, the port only uses the
+    value differently from torch: it may mask after a product what torch masks before it.
     """
-    right = {j.name for j in evidence.judged_gradients[draw] if j.verdict != "fail"}
+    agreeing = {j.name for j in evidence.judged_gradients[draw] if j.verdict != "fail"}
     run = evidence.runs[draw]
     inputs = {n for n in evidence.torch_gradients(run) if n.startswith("input ")}
-    near = locate_backward.nearest_weights(run, number)
+    near = locate_backward.nearest_weights(run, number, right)
+    if not near and locate_backward.nearest_weights(run, number):
+        return False
     names = (near - {"input"}) | (inputs if "input" in near else set())
-    return not names or not names <= right
+    return not names or not names <= agreeing
 
 
 def _stopped_too(evidence: Evidence, draw: int, number: int) -> bool:

@@ -90,14 +90,15 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Located:
     """Locate the first torch value that wrong outputs depend on and JAX does not compute.
 
     If a mistake explains this value but not the outputs, the search goes on in a torch that makes
-    it too, and the findings of the next mistakes follow.
+    it too, and the findings of the next mistakes follow. A value that is only a multiple of torch's
+    may be one by chance, as a sum of 16 elements is of their mean: other mistakes are tried before.
     """
     finding = _in_port(evidence, draw, wrong) if not evidence.mistakes else None
     finding = finding or _at_end(evidence, draw, wrong)
     if finding is not None:
         return Located((finding,))
     first: Finding | None = None
-    for guess, finding, used in _guesses(evidence, draw, wrong):
+    for guess, finding, used in _scales_last(_guesses(evidence, draw, wrong)):
         if guess is None:
             return Located((first or finding,))
         if guess.complete:
@@ -114,6 +115,21 @@ def _locate(evidence: Evidence, draw: int, wrong: Sequence[Judged]) -> Located:
         if not guess.weak and first is None:
             first = finding if guess.seen else dataclasses.replace(finding, cause="", edit=None)
     return Located((first or _plain(wrong[0]),))
+
+
+def _scales_last(
+    guesses: Iterator[tuple[Guess | None, Finding, Evidence]],
+) -> Iterator[tuple[Guess | None, Finding, Evidence]]:
+    """Yield the multiples that do not explain all outputs after the other mistakes."""
+    multiples = []
+    for found in guesses:
+        guess = found[0]
+        if guess is None:
+            yield from multiples
+        if guess is not None and guess.scales and not guess.complete:
+            multiples.append(found)
+        else:
+            yield found
 
 
 def _next(evidence: Evidence, changes: Sequence[Change]) -> Located | None:

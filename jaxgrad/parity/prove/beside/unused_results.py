@@ -1,0 +1,41 @@
+"""Note the calls whose only purpose is their result, and whose result the port never uses.
+
+A tensor of torch changes in place; an array of JAX does not. So a lone `x.at[i].set(y)`, a lone
+`stop_gradient(x)` and a lone `jaxgrad.hook(x, f)` do nothing, and nothing raises.
+"""
+
+from __future__ import annotations
+
+from jaxgrad._core import source
+from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.record.jax_side.flow import place
+from jaxgrad.parity.prove.wording import jax_program
+
+
+_RETURN_A_COPY = ("scatter", "dynamic_update_slice", "stop_gradient", "attach")
+_MOST = 3  # places that are listed
+
+
+def notes(evidence: Evidence) -> tuple[str, ...]:
+    """Return the note on a port's calls whose result no output depends on; none if all are used."""
+    flow, program = evidence.flow, evidence.port.program
+    if any(eqn.primitive.name == "while" for eqn in program.equations.values()):
+        return ()  # its condition uses values on which no output depends
+    used = {path for path, _ in flow.used}
+    places = {
+        source.user_line(eqn): place(program, (path, 0))
+        for path, eqn in program.equations.items()
+        if eqn.primitive.name.startswith(_RETURN_A_COPY)
+        and path not in used
+        and path not in program.closed
+        and source.user_line(eqn)
+    }
+    if not places:
+        return ()
+    listed = list(places.values())
+    more = f" and {len(listed) - _MOST} more" if len(listed) > _MOST else ""
+    return (
+        f"{jax_program(evidence.reference)} never uses the result of {', '.join(listed[:_MOST])}"
+        f"{more}: .at[...], stop_gradient and jaxgrad.hook leave their argument as it is and "
+        "return a new array",
+    )
