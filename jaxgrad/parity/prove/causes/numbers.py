@@ -116,9 +116,13 @@ def ratio(expected: np.ndarray | None, actual: np.ndarray | None) -> str:
 def agreement(share: float, of: str = "", *, count: int = 2) -> str:
     """Return how closely one value or several agree, and relative to what.
 
-    >>> agreement(2e-16, "their scale"), agreement(0.0, count=1)
-    ('agree within 2e-16 (relative to their scale)', 'is bit-identical')
+    Without a value, nothing is said to agree: `accept=` names them all.
+
+    >>> agreement(2e-16, "their scale"), agreement(0.0, count=1), agreement(0.0, count=0)
+    ('agree within 2e-16 (relative to their scale)', 'is bit-identical', 'are all accepted')
     """
+    if not count:
+        return "are all accepted"
     agree, are = ("agrees", "is") if count == 1 else ("agree", "are")
     if not share:
         return f"{are} bit-identical"

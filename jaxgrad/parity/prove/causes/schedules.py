@@ -232,7 +232,7 @@ def replayed(evidence: Evidence, training: Training, total: int) -> Surface:
     """Give both optimizers the same gradients, and compare the weights after every step."""
     found = replay(evidence, training, total)
     if found is None:
-        return Surface("updates", "pass", f"given the same gradients, {total} steps agree")
+        return Surface("updates", "pass", f"given the same gradients, {agree(evidence, total)}")
     name, rate = found.name, found.rates[_group_of(evidence, training, found.name)]
     values: dict[str, Any] = {}
     at = f"step {found.step} of {total} ({COUNTED})"
@@ -251,6 +251,15 @@ def replayed(evidence: Evidence, training: Training, total: int) -> Surface:
     )
     text = f"given the same gradients, step {found.step} differs"
     return Surface("updates", "fail", text, findings=(finding,))
+
+
+def agree(evidence: Evidence, total: int) -> str:
+    """Say that the weights agree in some steps, but not those that the user accepts."""
+    names = list(gradients(evidence))
+    accepted = [name for name in names if evidence.waivers.names("updates", name)]
+    if len(accepted) == len(names):
+        return "no step is compared, because all weights are accepted"
+    return f"{total} steps agree" + (" in the other weights" if accepted else "")
 
 
 def _group_of(evidence: Evidence, training: Training, name: str) -> int:

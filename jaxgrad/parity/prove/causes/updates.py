@@ -212,6 +212,7 @@ class Search:
         yield from _rates(evidence, training, paths)
         if schedules.other_rates(evidence, training, self.last, rates):
             return  # given the same gradients, nothing else differs
+        yield from variants.late_decays(training)
         yield from _decays(evidence, training, paths)
         settings = loop.settings(training, evidence.torch_side.module)
         tried = [*variants.variants(training)]

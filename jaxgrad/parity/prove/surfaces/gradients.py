@@ -37,7 +37,9 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
         )
     if draw is not None:
         wrong = [j for j in judged if j.verdict == "fail"]
-        text = differing(len(wrong), len(judged), "gradient")
+        text = (
+            f"{differing(len(wrong), len(judged), 'gradient')}: {_listed([j.name for j in wrong])}"
+        )
         if draw:
             text += " with redrawn weights and inputs, but not with the given ones"
         names = {j.name for j in wrong}
@@ -57,6 +59,7 @@ def surface(evidence: Evidence, why: Explanation | None = None) -> Judgement:
     agreeing = [j.name for j in judged if j.verdict not in ("accepted", "mask")]
     inputs = sum(name.startswith("input ") for name in agreeing)
     text = counted(len(agreeing), "gradient") + (f" ({inputs} of inputs)" if inputs else "")
+    text = text if agreeing else "the gradients"
     text += f" {numbers.agreement(largest, 'their scale', count=len(agreeing))}"
     zeros = sum(j.verdict == "zero" for j in judged)
     if zeros:
@@ -94,7 +97,8 @@ def _one_sided(evidence: Evidence) -> Judgement:
 
 
 def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
 
 
 def _ignored(masks: Sequence[Judged]) -> tuple[str, ...]:

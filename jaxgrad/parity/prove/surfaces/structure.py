@@ -150,8 +150,8 @@ def _training(evidence: Evidence, name: str) -> Iterator[Finding]:
             ", ".join(port.program.param_paths[i] for i in unreached),
             "torch computes a gradient, but no derivative path leads to the leaf in JAX",
             Told(
-                f"an extra stop_gradient at {stop}",
-                f"JAX stops the gradient at {stop}; a .detach() is missing in torch",
+                f"all paths to the leaf end at the stop_gradient at {stop}, a path of torch does not",
+                f"JAX stops all gradients at {stop}; a .detach() is missing in torch",
             )
             if stop
             else Mutual("the JAX function ignores the leaf"),

@@ -54,7 +54,7 @@ def surface(evidence: Evidence, training: Training) -> Surface | None:
     found = schedules.replay(evidence, training, len(factors), factors=factors)
     kinds = "above" if bounds.below is None else "below and above"
     if found is None:
-        text = f"given gradients {kinds} {clip}, {len(factors)} steps agree"
+        text = f"given gradients {kinds} {clip}, {schedules.agree(evidence, len(factors))}"
         return Surface("updates", "pass", text)
     # These are more steps than the compared ones: a schedule may differ only now.
     plain = schedules.replayed(evidence, training, len(factors))

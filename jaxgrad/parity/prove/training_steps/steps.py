@@ -145,7 +145,10 @@ def _weights(trained: Trained) -> Surface:
     text = counted(last, "step")
     if len(paths.torch) < last:
         text += f", of which {len(paths.torch)} are compared to save memory"
-    text += f", {what} {numbers.agreement(largest, 'their change')}"
+    accepted = any(change.judged.verdict == "accepted" for change in changes)
+    what = f"other {what}" if accepted and equal else what
+    count = len(equal) if accepted else 2
+    text += f", {what} {numbers.agreement(largest, 'their change', count=count)}"
     if zero := zero - set(evidence.port.weights.not_one_to_one):
         left = counted(len(zero), "weight")
         text += f"; {left} left out, with gradients that are zero up to rounding"
@@ -182,7 +185,8 @@ def _moments(trained: Trained) -> list[Surface]:
         shares = [m.judged.share for m in compared if m.judged.verdict != "accepted"]
         off = max(shares, default=0.0)
         agree = numbers.agreement(off, count=len(shares))
-        text = f"{counted(len(shares), 'optimizer moment')} {agree}"
+        what = counted(len(shares), "optimizer moment") if shares else "the optimizer moments"
+        text = f"{what} {agree}"
         return [Surface("updates", "pass", text, rows)]
     text = "the optimizer moments are not compared, because their names differ"
     return [Surface("updates", "pass", text)] if moments.count(paths.moments) else []

@@ -254,6 +254,46 @@ def _decayed_clips(training: Training) -> Iterator[Variant]:
         )
 
 
+def late_decays(training: Training) -> Iterator[Variant]:
+    """Yield the variant in which the weight decay is added to the update of the optimizer.
+
+    `optax.add_decayed_weights` after the optimizer does so: the weights grow, and by an amount that
+    the learning rate does not scale.
+    """
+    yield Variant(
+        Told(
+            "the weight decay is added to the update, after the learning rate and its sign, so "
+            "that the weights grow (add_decayed_weights comes before the optimizer in optax.chain)",
+            "the weight decay is a part of the step, JAX adds it to the update",
+        ),
+        edited(training, _decay_after_step),
+    )
+
+
+def _decay_after_step(optimizer: Any) -> Any:
+    """Let an optimizer step without its weight decay, and add the decay to the new weights."""
+    groups = optimizer.param_groups
+    if not any(group.get("weight_decay") for group in groups):
+        raise ValueError("no weight decays")
+    step = optimizer.step
+
+    def decayed_last(_: Any) -> None:
+        decays = [group["weight_decay"] for group in groups]
+        pairs = [(p, d) for g, d in zip(groups, decays, strict=True) for p in g["params"]]
+        added = [(p, p.detach() * d) for p, d in pairs if d]
+        for group in groups:
+            group["weight_decay"] = 0.0
+        step()
+        for group, decay in zip(groups, decays, strict=True):
+            group["weight_decay"] = decay
+        with torch.no_grad():
+            for p, x in added:
+                p.add_(x)
+
+    optimizer.step = types.MethodType(decayed_last, optimizer)
+    return optimizer
+
+
 def _remembering(norms: list[float]) -> Clip:
     """Return a function that records the maximum norm and does not clip."""
 

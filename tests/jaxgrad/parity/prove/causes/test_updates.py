@@ -136,6 +136,16 @@ CASES = {
         optax.adagrad(1e-2),
         "initial_accumulator_value is 0.1 and eps is 1e-07 and eps is inside the square root",
     ),
+    "decay after SGD": (
+        lambda p: torch.optim.SGD(p, 0.1, momentum=0.9, weight_decay=1e-2),
+        optax.chain(optax.sgd(0.1, momentum=0.9), optax.add_decayed_weights(1e-2)),
+        "the weight decay is added to the update, after the learning rate and its sign",
+    ),
+    "decay after plain SGD": (
+        lambda p: torch.optim.SGD(p, 0.1, weight_decay=1e-2),
+        optax.chain(optax.sgd(0.1), optax.add_decayed_weights(1e-2)),
+        "the weight decay is added to the update, after the learning rate and its sign",
+    ),
     "eps_root": (
         lambda p: torch.optim.Adam(p, 1e-3),
         optax.adam(1e-3, eps_root=1e-8),

@@ -105,7 +105,7 @@ def test_the_error_of_an_update_is_relative_to_the_weights_change(monkeypatch):
 
 def test_a_weight_that_does_not_move_has_no_error(monkeypatch):
     """Weights that do not move, are not trained, or are not in the port have no error."""
-    none = "every value is zero"
+    none = "every value is zero, or accepted"
     assert error(monkeypatch, merged=["w", "v"]) == none
     assert error(monkeypatch, trained=["u"]) == none
     assert error(monkeypatch, rounded={"u": np.ones(1)}) == none
