@@ -68,7 +68,7 @@ class Number:
     @property
     def keyword(self) -> str:
         """The name of the keyword that the number becomes: `heads` for `_heads` and `HEADS`."""
-        if self.name_of is NameOf.GLOBAL and self.local:
+        if self.name_of in (NameOf.GLOBAL, NameOf.FORMULA) and self.local:
             name = self.local
         else:
             name = (self.name.lower() if self.name.isupper() else self.name).strip("_")

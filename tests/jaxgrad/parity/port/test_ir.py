@@ -24,12 +24,13 @@ def test_a_node_is_frozen():
         (Number(8, "HEADS", NameOf.GLOBAL), "heads"),
         (Number(8, "HEADS", NameOf.GLOBAL, "parts"), "parts"),
         (Number(8, "heads", NameOf.ATTRIBUTE, "parts"), "heads"),
+        (Number(-8, "heads", NameOf.FORMULA, "parts"), "parts"),
         (Number(8, "max", NameOf.ATTRIBUTE), "max_value"),
         (Number(8), ""),
     ],
 )
 def test_a_keyword_has_the_authors_name(number, name):
-    """The keyword is named after the attribute, or after the variable that holds a constant."""
+    """A constant of the file and a formula have the name of the variable that holds them."""
     assert number.keyword == name
 
 
