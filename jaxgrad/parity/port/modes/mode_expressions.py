@@ -9,7 +9,7 @@ import itertools
 from typing import Any, Protocol
 
 from jaxgrad import functional
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -44,7 +44,7 @@ def merge_expression(train: Any, evaluated: Any, pairs: Pairs) -> Any:
 
 def _alike(train: Any, evaluated: Any, pairs: Pairs) -> Any:
     """Return the merged expression of two that have the same form."""
-    if _is_number(train) and _is_number(evaluated):
+    if all(numbers.is_literal(x) or numbers.is_flag(x) for x in (train, evaluated)):
         return choice(train, evaluated)
     if type(train) is not type(evaluated):
         return None
@@ -88,12 +88,6 @@ def _list(train: list[Any], evaluated: list[Any], pairs: Pairs) -> list[Any] | N
             return None
         merged.append(part)
     return merged
-
-
-def _is_number(node: Any) -> bool:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return _is_number(node.operand)
-    return isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float)
 
 
 def choice(train: ast.expr, evaluated: ast.expr) -> ast.expr:
