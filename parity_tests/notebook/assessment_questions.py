@@ -511,7 +511,7 @@ EXAMS = (
                 "for your answer.",
                 6,
                 "3 points for the verdicts (question 11) or for the correct line (12), 3 for the "
-                "reason. In question 11 each wrong verdict costs 1 of the 3 points. "
+                "reason. In question 11 each wrong verdict costs 1 of the 3 points, down to 0. "
                 "In question 12 any line that makes `updates` pass is correct.",
                 5,
                 (

@@ -1,8 +1,8 @@
 """The intermediate representation of a port: frozen data that know nothing of `ast`.
 
 A program of torch is recorded in these nodes, passes rewrite them, and a printer writes them. Until
-the printers exist, an `ast` expression carries its node: `on_expression(code).number` is the number
-that an expression is.
+the printers exist, an `ast` expression carries its node: `on_expression(code)` has the `Number`,
+the `Key` and the `Part` that an expression is, and `param_paths.of(code)` returns its `Param`.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Number:
     @property
     def keyword(self) -> str:
         """The name of the keyword that the number becomes: `heads` for `_heads` and `HEADS`."""
-        if self.name_of is NameOf.GLOBAL and self.local:
+        if self.name_of in (NameOf.GLOBAL, NameOf.FORMULA) and self.local:
             name = self.local
         else:
             name = (self.name.lower() if self.name.isupper() else self.name).strip("_")
@@ -90,3 +90,55 @@ class Key:
     """
 
     label: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Param:
+    """A part of the params of a function: the params of a submodule, or one tensor.
+
+    Attributes:
+        path: The keys from the owner on; numbers are positions in lists.
+        owner: The variable that holds the params: `p`, or the variable of a loop over modules.
+    """
+
+    path: tuple[str | int, ...] = ()
+    owner: str = "p"
+
+    def at(self, key: str | int) -> Param:
+        """Return a part of this part."""
+        return Param((*self.path, key), self.owner)
+
+    def is_in(self, other: Param) -> bool:
+        """Return whether this is the other part, or a part of it."""
+        start = self.path[: len(other.path)]
+        return self.owner == other.owner and start == other.path
+
+
+class How(enum.Enum):
+    """How a torch module reaches a part of itself."""
+
+    ATTRIBUTE = "attribute"
+    ITEM = "item"  # of a list
+    KEY = "key"  # of a dict
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+    """A part of a torch module that the port reaches in the params.
+
+    Attributes:
+        module: The path of the module.
+        name: The name of the part in the module.
+        how: How the module reaches it, which a flax class does too.
+        siblings: For a tensor, the names of all parts of the module, and None for a submodule.
+    """
+
+    module: str
+    name: str
+    how: How
+    siblings: frozenset[str] | None = None
+
+    @property
+    def path(self) -> str:
+        """The path of the part."""
+        return f"{self.module}.{self.name}" if self.module else self.name

@@ -115,7 +115,7 @@ class Clock:
         return (
             f"the search for causes was stopped after {self.stopped:.0f} s of CPU time: it may "
             f"use as much CPU time as the rest of the proof, {LEAST:.0f} s, or half of "
-            "time_limit=, whichever is longest",
+            "time_limit=, whichever is longest; time_limit=120 lets it search for a minute",
         )
 
 

@@ -83,6 +83,8 @@ print(prove(module, port, params, inputs))
 print(lint(port, params, *inputs))
 ```
 
+The line numbers on a card are those of its two files; the imports above them add their own lines.
+
 A card on training shows only the optimizers, which `prove` compares with
 `optimizer=Training(optimizer, tx), steps=3`; `scheduler`, `schedule`, `total`, `clip` and
 `ema=(decay, average)` are further arguments of `Training`. The other names are from this pair:

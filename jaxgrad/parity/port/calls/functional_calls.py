@@ -12,8 +12,8 @@ from torch import nn
 from torch.nn.utils import stateless
 
 from jaxgrad.parity.port.expressions import indexing
-from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.values import param_paths, places
+from jaxgrad.parity.port.source import param_paths, syntax
+from jaxgrad.parity.port.values import places
 from jaxgrad.parity.port.values.kinds_of_values import Fields, Folded, Items, Module, Tensor, Value
 from jaxgrad.parity.port.values.scope import CallSite
 from jaxgrad.parity.port.values.values import code_of, real_of
@@ -73,7 +73,7 @@ def _is_stopped(value: Value) -> bool:
     base = code.args[0]
     while isinstance(base, ast.Subscript):
         base = base.value
-    return isinstance(base, ast.Name) and base.id == "p"
+    return param_paths.is_params(base)
 
 
 def _params(module: Module, tensors: Mapping[str, Tensor]) -> ast.expr:

@@ -15,6 +15,7 @@ from jaxgrad.parity.port.calls.elements import renew
 from jaxgrad.parity.port.calls.memory import Data, named, require_no_parameter, shares, unrecorded
 from jaxgrad.parity.port.expressions import operators
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.param_paths import is_params
 from jaxgrad.parity.port.source.refusals import OutOfReach
 from jaxgrad.parity.port.source.views import replaced
 from jaxgrad.parity.port.values import state
@@ -166,7 +167,7 @@ def _require_own(target: Tensor, scope: Scope, node: ast.AST) -> None:
     code = target.code
     while isinstance(code, ast.Subscript | ast.Attribute):
         code = code.value
-    if not isinstance(code, ast.Name) or code.id == "p" or code.id not in scope.passed:
+    if not isinstance(code, ast.Name) or is_params(code) or code.id not in scope.passed:
         return
     if scope.code is None or scope.run.classes is not None or state.is_leaf(target.code):
         return

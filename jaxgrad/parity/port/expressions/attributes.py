@@ -16,7 +16,6 @@ from jaxgrad.parity.port.expressions.submodules import child, module_value
 from jaxgrad.parity.port.functions import autograd_functions, made_objects, objects
 from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.source import syntax
-from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.values.constants import constant_tensor, holds_parts
 from jaxgrad.parity.port.values.kinds_of_values import (
@@ -221,10 +220,10 @@ def _own(value: Module, name: str, tensor: torch.Tensor, scope: Scope) -> Tensor
     scope.run.used.add(path)
     if name not in value.real._parameters and name not in value.real._buffers:
         scope.run.constants[path] = tensor
-    code = reached(value, name, syntax.item(code_of(value), name))
     tensors = {k: x for k, x in vars(value.real).items() if isinstance(x, torch.Tensor)}
     own = {**tensors, **value.real._parameters, **value.real._buffers, **value.real._modules}
-    on_expression(code).siblings = frozenset(k for k, x in own.items() if x is not None)
+    siblings = frozenset(k for k, x in own.items() if x is not None)
+    code = reached(value, name, syntax.item(code_of(value), name), siblings)
     return Tensor(tensor, code)
 
 

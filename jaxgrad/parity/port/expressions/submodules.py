@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import nn
 
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.refusals import OutOfReach
 from jaxgrad.parity.port.values.kinds_of_values import Module, Value
 from jaxgrad.parity.port.values.places import is_numbered, reached
@@ -17,7 +17,7 @@ def module_value(module: nn.Module, scope: Scope, owner: Module | None = None) -
     path = scope.run.paths.get(id(module))
     if path is None:
         if next(module.parameters(), None) is None and next(module.buffers(), None) is None:
-            return _at(Module(module, syntax.name("p")), "")
+            return _at(Module(module, param_paths.params()), "")
         raise scope.refuse(
             f"{type(module).__name__} is not a submodule of the module that is ported"
         )

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import torch
 
 from jaxgrad._core.torch_versions import convention
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -59,7 +59,7 @@ def conventions(
     nodes = [w.node for w in functions if isinstance(w.node, ast.FunctionDef)]
     parameters = {a.arg for x in nodes for a in (*x.args.args, *x.args.kwonlyargs)}
     params = PARAMS_AND_BUFFERS.format(_listed(buffers, paths)) if buffers else PARAMS
-    lines = [params] if "p" in parameters else []
+    lines = [params] if param_paths.PARAMS in parameters else []
     if stateful:
         lines.append(STATE)
     if draws.RNG in parameters:

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from jaxgrad import functional
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.ir import Param
+from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import copy_remarks, on_expression
 from jaxgrad.parity.port.source.written import Written
-from jaxgrad.parity.port.values.param_paths import keys_of
 
 
-Keys = tuple[int | str, ...]
 HOOK = "jaxgrad.hook"
 
 
@@ -33,34 +32,30 @@ def _name_hooked(function: ast.FunctionDef) -> None:
     taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)}
     taken |= {a.arg for a in function.args.args}
     for number, statement in enumerate(function.body):
-        path, code = _hooked(statement)
-        others = [s for n, s in enumerate(function.body) if n != number and not _hooked(s)[0]]
-        if not path or any(
-            path[: len(keys)] == keys for s in others for keys in _covering(s, path)
-        ):
+        code = _hooked(statement)
+        if code is None:
             continue
-        name = syntax.unique("_".join(map(str, path)), taken)
+        param = param_paths.of(_innermost(code))
+        others = [n for n, s in enumerate(function.body) if n != number and _hooked(s) is None]
+        if any(_reads_around(function.body[n], param) for n in others):
+            continue
+        name = syntax.unique("_".join(map(str, param.path)), taken)
         taken.add(name)
-        place = syntax.text(_innermost(code))
-        for n, other in enumerate(function.body):
-            if n != number and not _hooked(other)[0]:
-                function.body[n] = _Named(place, name, str(path[-1])).visit(other)
+        for n in others:
+            function.body[n] = _Named(param, name).visit(function.body[n])
         new = ast.Assign([ast.Name(name, ast.Store())], code)
         copy_remarks(statement, new)
         function.body[number] = new
 
 
-def _hooked(statement: ast.stmt) -> tuple[Keys, ast.expr]:
-    """Return the path of the parameter that `p = {**p, "a": jaxgrad.hook(p["a"], f)}` hooks."""
-    none: tuple[Keys, ast.expr] = ((), syntax.constant(None))
-    if not isinstance(statement, ast.Assign) or syntax.text(statement.targets[0]) != "p":
-        return none
-    code = statement.value
+def _hooked(statement: ast.stmt) -> ast.Call | None:
+    """Return the call in `p = {**p, "a": jaxgrad.hook(p["a"], f)}`, or None."""
+    code = param_paths.new_params(statement)
     while isinstance(code, ast.Dict | ast.List):
         code = code.values[-1] if isinstance(code, ast.Dict) else _element(code)
     if not isinstance(code, ast.Call) or syntax.text(code.func) != HOOK:
-        return none
-    return _keys(_innermost(code)), code
+        return None
+    return code if param_paths.of(_innermost(code)).path else None
 
 
 def _element(code: ast.List) -> ast.expr:
@@ -75,70 +70,60 @@ def _innermost(code: ast.expr) -> ast.expr:
     return code
 
 
-def _keys(code: ast.expr) -> Keys:
-    """Return the keys of `p["layers"][0]`."""
-    keys: list[int | str] = []
-    while isinstance(code, ast.Subscript) and isinstance(code.slice, ast.Constant):
-        keys += keys_of(str(code.slice.value))
-        code = code.value
-    return tuple(reversed(keys))
-
-
-def _covering(statement: ast.stmt, path: Keys) -> Iterator[Keys]:
-    """Yield the keys of each read of the params that is not of one parameter: `p` and `p["a"]`."""
-    inner = {
-        id(n.value)
+def _reads_around(statement: ast.stmt, param: Param) -> bool:
+    """Return whether a statement reads a part of the params that a parameter is in."""
+    inner = [
+        n.value
         for n in ast.walk(statement)
         if isinstance(n, ast.Subscript) and isinstance(n.slice, ast.Constant)
-    }
-    inner |= {id(k.value) for n in ast.walk(statement) for k in _whole(n)}
-    for node in ast.walk(statement):
-        if not isinstance(node, ast.Name | ast.Subscript) or id(node) in inner:
-            continue
-        root: ast.expr = node
-        while isinstance(root, ast.Subscript):
-            root = root.value
-        if isinstance(root, ast.Name) and root.id == "p":
-            keys = _keys(node)
-            if len(keys) < len(path):
-                yield keys
+    ]
+    inner += [k.value for n in ast.walk(statement) for k in _whole(n)]
+    reads = [n for n in ast.walk(statement) if isinstance(n, ast.Name | ast.Subscript)]
+    parts = [_whole_part(n) for n in reads if not any(n is x for x in inner)]
+    return any(param != part and param.is_in(part) for part in parts)
+
+
+def _whole_part(code: ast.expr) -> Param:
+    """Return the part of the params that code reads; `p["layers"][i]` may be any of the layers."""
+    while isinstance(code, ast.Subscript) and not param_paths.of(code).owner:
+        code = code.value
+    return param_paths.of(code)
 
 
 def _whole(node: ast.AST) -> list[ast.keyword]:
     """Return `**p["linear"]` of a call of `F` that takes each tensor of a module by its name."""
     if not isinstance(node, ast.Call) or not syntax.text(node.func).startswith("F."):
         return []
-    return [k for k in node.keywords if k.arg is None and on_expression(k.value).leaves is not None]
+    return [k for k in node.keywords if on_expression(k).tensors is not None]
 
 
 class _Named(ast.NodeTransformer):
     """Read a variable in the place of a parameter, which a call may get with its siblings."""
 
-    def __init__(self, place: str, name: str, leaf: str) -> None:
-        self.place, self.name, self.leaf = place, name, leaf
+    def __init__(self, param: Param, name: str) -> None:
+        self.param, self.name = param, name
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        if isinstance(node.ctx, ast.Load) and syntax.text(node) == self.place:
+        if isinstance(node.ctx, ast.Load) and param_paths.of(node) == self.param:
             return syntax.name(self.name)
         self.generic_visit(node)
         return node
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         for keyword in _whole(node):
-            leaves = on_expression(keyword.value).leaves or frozenset()
-            if syntax.text(syntax.item(keyword.value, self.leaf)) == self.place:
+            if param_paths.of(keyword.value).at(self.param.path[-1]) == self.param:
                 node.keywords.remove(keyword)
-                _pass_each(node, keyword.value, leaves)
+                _pass_each(node, keyword.value, on_expression(keyword).tensors or frozenset())
         self.generic_visit(node)
         return node
 
 
-def _pass_each(call: ast.Call, base: ast.expr, leaves: frozenset[str]) -> None:
+def _pass_each(call: ast.Call, base: ast.expr, tensors: frozenset[str]) -> None:
     """Pass the tensors of a module one by one, by position as long as none is left out."""
     function = getattr(functional, syntax.text(call.func).removeprefix("F."))
     names = list(inspect.signature(function).parameters)
     named: list[ast.keyword] = []
-    for name in (n for n in names if n in leaves):
+    for name in (n for n in names if n in tensors):
         if name == names[len(call.args)]:
             call.args.append(syntax.item(base, name))
         else:

@@ -34,15 +34,16 @@ def _pass_whole(call: ast.Call) -> None:
         return
     if not tensors or any(k.arg is None for k in call.keywords):
         return
-    places = {syntax.text(x.value) for x in tensors}  # pyright: ignore[reportAttributeAccessIssue]
-    names = {x.slice.value for x in tensors}  # pyright: ignore[reportAttributeAccessIssue]
-    if len(places) == 1 and names == on_expression(tensors[0]).siblings:
+    module = tensors[0].value  # pyright: ignore[reportAttributeAccessIssue]
+    parts = [part for x in tensors if (part := on_expression(x).part) is not None]
+    same = all(syntax.same(x.value, module) for x in tensors)  # pyright: ignore[reportAttributeAccessIssue]
+    if same and {part.name for part in parts} == parts[0].siblings:
         call.args = call.args[:start]
-        call.keywords.insert(0, ast.keyword(None, tensors[0].value))  # pyright: ignore[reportAttributeAccessIssue]
+        call.keywords.insert(0, ast.keyword(None, module))
 
 
 def _is_own(code: ast.expr, name: str) -> bool:
     """Return whether an argument is the tensor of a module that has the parameter's name."""
-    if not isinstance(code, ast.Subscript) or on_expression(code).siblings is None:
-        return False
-    return isinstance(code.slice, ast.Constant) and code.slice.value == name
+    part = on_expression(code).part
+    is_named = isinstance(code, ast.Subscript) and isinstance(code.slice, ast.Constant)
+    return is_named and part is not None and part.siblings is not None and part.name == name

@@ -20,6 +20,7 @@ from jaxgrad.parity.port.source.annotations import (
     on_statement,
 )
 from jaxgrad.parity.port.source.line_breaks import WIDTH, operands
+from jaxgrad.parity.port.source.param_paths import PARAMS, is_params
 from jaxgrad.parity.port.source.spelling import statement_text, tidy
 from jaxgrad.parity.port.source.writer import statement_lines
 from jaxgrad.parity.port.source.written import Written
@@ -102,7 +103,7 @@ def _apart(body: list[ast.stmt], names: PartNames) -> None:
         return
     assert isinstance(last.value, ast.Tuple)
     first = last.value.elts[0]
-    name = names.of(last, first, {"p"}) if _is_long(first) else None
+    name = names.of(last, first, {PARAMS}) if _is_long(first) else None
     if name is not None:
         last.value.elts[0] = syntax.name(name)
         before = ast.Assign([ast.Name(name, ast.Store())], first)
@@ -113,7 +114,7 @@ def _apart(body: list[ast.stmt], names: PartNames) -> None:
 def _is_with_params(code: ast.expr | None) -> bool:
     """Return whether a function returns its params with what it computes."""
     parts = code.elts if isinstance(code, ast.Tuple) else []
-    return len(parts) == 2 and syntax.text(parts[1]) == "p"
+    return len(parts) == 2 and is_params(parts[1])
 
 
 def _is_long(code: ast.expr) -> bool:

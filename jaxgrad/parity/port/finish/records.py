@@ -8,6 +8,7 @@ from typing import Any, get_type_hints
 
 from jaxgrad import functional
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.written import Written
 
 
@@ -51,7 +52,7 @@ def _assign_fields(
     statement: Any, record: str, fields: Sequence[str], function: ast.FunctionDef
 ) -> None:
     after = function.body[function.body.index(statement) + 1 :]
-    later = {name for s in after for name in syntax.names_in(s)} | {"p"}
+    later = {name for s in after for name in syntax.names_in(s)} | {PARAMS}
     taken = {n.id for n in ast.walk(function) if isinstance(n, ast.Name)} - {record}
     taken |= {a.arg for a in function.args.args}
     known = [n for n in syntax.names_in(statement.value) if n not in later]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.param_paths import is_params
 from jaxgrad.parity.port.source.source import is_torch, source_of
 from jaxgrad.parity.port.source.written import Written
 
@@ -56,7 +57,7 @@ def _label(code: ast.expr, variables: set[str]) -> str:
             code = inner
     if isinstance(code, ast.Attribute):
         return code.attr if _is_self(code.value) else ""
-    known = isinstance(code, ast.Name) and code.id in variables and code.id != "p"
+    known = isinstance(code, ast.Name) and code.id in variables and not is_params(code)
     return code.id if known else ""  # pyright: ignore[reportAttributeAccessIssue]
 
 

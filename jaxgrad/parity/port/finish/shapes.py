@@ -17,6 +17,7 @@ from jaxgrad.parity.port.finish import sizes
 from jaxgrad.parity.port.finish.letters import MORE, Letters, names_of_sizes
 from jaxgrad.parity.port.finish.result_names import result_names
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -137,7 +138,7 @@ def _recorded(function: Callable[..., Any], calls: list[Call]) -> Any:
 
 def _is_params(name: str, value: Any) -> bool:
     """Return whether an argument is a tree of params, which has no shape to say."""
-    return name == "p" or (
+    return name == PARAMS or (
         isinstance(value, dict)
         and ("weight" in value or any(isinstance(x, dict | list) for x in value.values()))
     )
@@ -149,7 +150,7 @@ def _described(leaf: Any) -> Any:
 
 def _alike(result: Any, given: Mapping[str, Any]) -> bool:
     """Return whether a result is a function's params with new buffers."""
-    params = given.get("p")
+    params = given.get(PARAMS)
     return isinstance(params, dict | list) and jax.tree.structure(params) == jax.tree.structure(
         result
     )

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from jaxgrad import functional
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.ir import Param
+from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.written import Written
-from jaxgrad.parity.port.values import param_paths
 
 
 TIED = "# tied"
@@ -49,13 +50,14 @@ def tie(entry: Written, ties: Mapping[str, str], tree: Any, *, stateful: bool) -
     added: list[list[int | str]] = []
     for alias, first in ties.items():
         body = [_read_first(s, alias, first) for s in entry.node.body]
-        if not any(_holds(path, alias) for s in body for path in _paths(s)):
+        leaf = param_paths.of(param_paths.reach(alias))
+        if not any(leaf.is_in(part) for s in body for part in _parts(s)):
             entry.node.body[:] = body
             continue
         code = param_paths.replaced(
-            param_paths.keys_of(alias), syntax.name("p"), param_paths.reach(first)
+            param_paths.keys_of(alias), param_paths.params(), param_paths.reach(first)
         )
-        statement = ast.Assign([ast.Name("p", ast.Store())], code)
+        statement = param_paths.assigned(code)
         on_statement(statement).trailing = TIED
         statements.append(statement)
         added.append(_first_new(param_paths.keys_of(alias), tree))
@@ -67,7 +69,7 @@ def tie(entry: Written, ties: Mapping[str, str], tree: Any, *, stateful: bool) -
         _Returned(lambda params: _without(params, keys)).visit(entry.node)
         return []
     given = syntax.unique("given", syntax.assigned(entry.node) | set(syntax.names_in(entry.node)))
-    kept = syntax.call("list" if isinstance(tree, list) else "dict", syntax.name("p"))
+    kept = syntax.call("list" if isinstance(tree, list) else "dict", param_paths.params())
     entry.node.body.insert(0, ast.Assign([ast.Name(given, ast.Store())], kept))
     _Returned(lambda params: syntax.call(LIKE, params, syntax.name(given))).visit(entry.node)
     return [Written.helper(LIKE_SOURCE, LIKE_DOC, tie)]
@@ -120,27 +122,28 @@ def _read_first(statement: ast.stmt, alias: str, first: str) -> ast.stmt:
 
 class _Read(ast.NodeTransformer):
     def __init__(self, alias: str, first: str) -> None:
-        self.place = syntax.text(param_paths.reach(alias))
-        self.owner, _, self.leaf = alias.rpartition(".")
+        self.alias = param_paths.of(param_paths.reach(alias))
+        self.leaf = alias.rpartition(".")[2]
         self.first = first
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
-        if syntax.text(node) == self.place:
+        if param_paths.of(node) == self.alias:
             return param_paths.reach(self.first)
         return self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> Any:
         self.generic_visit(node)
-        whole = [k for k in node.keywords if k.arg is None and self._is_owner(k.value)]
+        whole = [k for k in node.keywords if self._is_alone(k)]
         if not whole or _parameter(node) != self.leaf:
             return node
         node.keywords.remove(whole[0])
         node.args.append(param_paths.reach(self.first))
         return node
 
-    def _is_owner(self, code: ast.expr) -> bool:
-        alone = on_expression(code).leaves == {self.leaf}
-        return alone and syntax.text(code) == syntax.text(param_paths.reach(self.owner))
+    def _is_alone(self, keyword: ast.keyword) -> bool:
+        """Return whether a keyword passes the params of a module that has the leaf alone."""
+        alone = on_expression(keyword).tensors == {self.leaf}
+        return alone and param_paths.of(keyword.value).at(self.leaf) == self.alias
 
 
 def _parameter(call: ast.Call) -> str:
@@ -150,19 +153,11 @@ def _parameter(call: ast.Call) -> str:
     return names[0] if names else ""
 
 
-def _paths(node: ast.AST) -> Iterator[str]:
-    """Yield the path of each part of the params that is read as a whole."""
-    code, keys = node, []
-    while isinstance(code, ast.Subscript) and isinstance(code.slice, ast.Constant):
-        keys.insert(0, str(code.slice.value))
-        code = code.value
-    if isinstance(code, ast.Name) and code.id == "p":
-        yield ".".join(keys)
+def _parts(node: ast.AST) -> Iterator[Param]:
+    """Yield each part of the params that is read as a whole."""
+    part = param_paths.of(node) if isinstance(node, ast.expr) else Param((), "")
+    if part.owner == PARAMS:
+        yield part
     else:
         for inner in ast.iter_child_nodes(node):
-            yield from _paths(inner)
-
-
-def _holds(path: str, leaf: str) -> bool:
-    """Return whether a leaf is in a part of the params."""
-    return path in ("", leaf) or leaf.startswith(f"{path}.")
+            yield from _parts(inner)

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import copy_remarks, on_expression
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
@@ -43,8 +44,8 @@ def _update(function: ast.FunctionDef) -> None:
     for block in blocks:
         _merge_results(block, reads, options)
     if len(kinds) == 1:
-        copied = syntax.call(kinds.pop(), syntax.name("p"))
-        function.body.insert(0, ast.Assign([ast.Name("p", ast.Store())], copied))
+        copied = syntax.call(kinds.pop(), param_paths.params())
+        function.body.insert(0, param_paths.assigned(copied))
 
 
 def _reads(node: ast.AST) -> list[str]:
@@ -106,48 +107,33 @@ def _store_leaves(block: list[ast.stmt], reads: Counter[str], kinds: set[str]) -
 
 def _leaves(statement: ast.stmt) -> dict[str, ast.expr]:
     """Return the new values of `p = {**p, "a": a, "b": b}`, unless one depends on another."""
-    if not isinstance(statement, ast.Assign) or syntax.text(statement.targets[0]) != "p":
-        return {}
-    value = statement.value
+    value = param_paths.new_params(statement)
     if not isinstance(value, ast.Dict) or value.keys[0] is not None:
         return {}
-    if syntax.text(value.values[0]) != "p" or not all(
+    if not param_paths.is_params(value.values[0]) or not all(
         isinstance(k, ast.Constant) and isinstance(k.value, str) for k in value.keys[1:]
     ):
         return {}
     leaves = {k.value: v for k, v in zip(value.keys[1:], value.values[1:], strict=True)}  # pyright: ignore[reportOptionalMemberAccess, reportAttributeAccessIssue]
-    several = len(leaves) > 1 and any("p" in _reads(v) for v in leaves.values())
+    several = len(leaves) > 1 and any(PARAMS in _reads(v) for v in leaves.values())
     return {} if several else leaves
 
 
 def _leaf(key: str) -> ast.Subscript:
-    return ast.Subscript(syntax.name("p"), syntax.constant(key), ast.Store())
+    return ast.Subscript(param_paths.params(), syntax.constant(key), ast.Store())
 
 
 def _place(statement: ast.stmt) -> ast.Subscript | None:
     """Return `p["b"]` of `p = {**p, "b": b}`, and `p[1]` of `p = [*p[:1], b, *p[2:]]`."""
-    if not isinstance(statement, ast.Assign) or syntax.text(statement.targets[0]) != "p":
-        return None
-    value = statement.value
-    key: ast.expr | None = None
-    if isinstance(value, ast.Dict) and len(value.keys) == 2 and value.keys[0] is None:
-        key = value.keys[1] if syntax.text(value.values[0]) == "p" else None
-    elif isinstance(value, ast.List) and isinstance(value.elts[-1], ast.Starred):
-        at = len(value.elts) - 2
-        index = 0 if at == 0 else _end(value.elts[0])
-        key = None if index is None else syntax.constant(index)
-        if syntax.text(value.elts[-1]) != f"*p[{(index or 0) + 1}:]" or at not in (0, 1):
-            return None
-    return None if key is None else ast.Subscript(syntax.name("p"), key, ast.Store())
-
-
-def _end(part: ast.expr) -> int | None:
-    """Return 1 of `*p[:1]`."""
-    inner = part.value if isinstance(part, ast.Starred) else None
-    if not isinstance(inner, ast.Subscript) or syntax.text(inner.value) != "p":
-        return None
-    upper = inner.slice.upper if isinstance(inner.slice, ast.Slice) else None
-    return upper.value if isinstance(upper, ast.Constant) else None  # pyright: ignore[reportReturnType]
+    params = param_paths.params()
+    value = param_paths.new_params(statement)
+    match value:
+        case ast.Dict([None, ast.expr() as key], [whole, _]) if param_paths.is_params(whole):
+            return ast.Subscript(params, key, ast.Store())
+        case ast.List([*_, new, ast.Starred(ast.Subscript(slice=ast.Slice(ast.Constant(int(n)))))]):
+            if syntax.same(value, param_paths.replaced([n - 1], params, new)):
+                return ast.Subscript(params, syntax.constant(n - 1), ast.Store())
+    return None
 
 
 def _new_value(value: ast.expr) -> ast.expr:

@@ -8,10 +8,11 @@ import types
 from jaxgrad.parity.port.functions import closures, generators, inlined, rearranging
 from jaxgrad.parity.port.functions.additions import add, is_entry
 from jaxgrad.parity.port.functions.parameters import Arguments, bound_arguments
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.source.cleaning import cleaned
 from jaxgrad.parity.port.source.naming import base_name, snake
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.port_names import renames
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch, source_of
@@ -147,7 +148,7 @@ def _write(
         result = _unnamed(result, inner)
     returned = ast.Return(returned_code(result))
     if inner.stateful:
-        returned = ast.Return(ast.Tuple([returned_code(result), syntax.name("p")], ast.Load()))
+        returned = ast.Return(ast.Tuple([returned_code(result), param_paths.params()], ast.Load()))
     body = cleaned([*inner.body, returned])
     if (
         not inner.stateful
@@ -164,7 +165,7 @@ def _write(
     read = {name for statement in body for name in syntax.names_in(statement)}
     is_method = run.classes is not None and owner is not None and _module(inner) is not None
     if is_method:
-        read.add("p")
+        read.add(PARAMS)
     elif draws.RNG in read:
         passed[draws.RNG] = draws.key(key_label(function, owner, path))
     used = {name: code for name, code in passed.items() if name in read}
@@ -176,7 +177,7 @@ def _write(
     result = outside(result, arguments)
     on_expression(code).folded = inner.folded
     if inner.stateful:
-        return result_of(result, state.call(result, code, passed["p"], scope, node))
+        return result_of(result, state.call(result, code, passed[PARAMS], scope, node))
     return result_of(result, code)
 
 
@@ -208,7 +209,7 @@ def _is_inline(
         return False
     reads = syntax.names_in(body[0])
     for name, code in passed.items():
-        simple = isinstance(code, ast.Name) or (name == "p" and reads.count(name) <= 2)
+        simple = isinstance(code, ast.Name) or (name == PARAMS and reads.count(name) <= 2)
         if reads.count(name) > 1 and not simple:
             return False
     return True

@@ -15,6 +15,7 @@ from jaxgrad.parity.port.functions import borrowed, closures
 from jaxgrad.parity.port.ir import NameOf
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.numbers import is_long, is_number
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.port_names import port_name
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.source import is_torch
@@ -129,7 +130,7 @@ def _passed_as(name: str, value: Value, inner: Scope, passed: Arguments) -> Valu
     except PortError:
         return _parts(name, value, inner, passed)
     label = inner.renamed.get(name) or port_name(name)
-    local = syntax.unique("p" if name == "self" else label, passed)
+    local = syntax.unique(PARAMS if name == "self" else label, passed)
     passed[local] = code
     inner.names.add(local)
     new = renamed(value, syntax.name(local))

@@ -13,7 +13,8 @@ from torch import nn
 from jaxgrad.parity.port.interpretation.module_calls import own_call
 from jaxgrad.parity.port.merging.tidying import rename_parameters, tidied
 from jaxgrad.parity.port.modules import module_hooks
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import param_paths, syntax
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.port_names import RESERVED, port_name, renames
 from jaxgrad.parity.port.source.source import source_of
 from jaxgrad.parity.port.source.written import Assumption, Written
@@ -28,7 +29,7 @@ def interpret_entry(run: Run, example: Any) -> Written:
     """Interpret the module on its inputs, and return the function that is the entry."""
     module = run.module
     top = top_scope(run, type(module).__name__)
-    root = Module(module, syntax.name("p"))
+    root = Module(module, param_paths.params())
     named = isinstance(example, Mapping)
     names = list(example) if named else [f"x{n}" for n in range(len(example))]
     values = [
@@ -98,10 +99,10 @@ def _take_all(
         names: Their names.
         renamed: The entry's name for each parameter of the module's `forward`.
     """
-    if renamed.get("p", "p") != "p":  # a function that takes the module as another argument
-        rename_parameters(entry, {renamed["p"]: "p"})
+    if renamed.get(PARAMS, PARAMS) != PARAMS:  # the module is not the first argument
+        rename_parameters(entry, {renamed[PARAMS]: PARAMS})
     if named:
-        rename_parameters(entry, {new: old for old, new in renamed.items() if new != old != "p"})
+        rename_parameters(entry, {new: old for old, new in renamed.items() if new != old != PARAMS})
         renamed = {}
     other = renames(source_of(_forward(module)).node)
     chosen = names if named else _positions(module, len(names))
@@ -117,5 +118,5 @@ def _take_all(
         wanted = [kept.get(name, name) for name in wanted]
     have = [a.arg for a in entry.node.args.args]
     entry.node.args.args = [
-        ast.arg(n) for n in ["p", *wanted, *(h for h in have if h not in ("p", *wanted))]
+        ast.arg(n) for n in [PARAMS, *wanted, *(h for h in have if h not in (PARAMS, *wanted))]
     ]

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import param_paths, syntax
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.source.source import is_torch, source_of
 from jaxgrad.parity.port.source.written import Written
@@ -45,7 +46,7 @@ def test_between(left: Written, right: Written, module: nn.Module) -> Test | Non
     tests = [n.test for n in ast.walk(source) if isinstance(n, ast.If | ast.IfExp)]
     parts = [part for test in tests for part in _parts(test)]
     own = [n for n in ast.walk(source) if isinstance(n, ast.expr) and _own(n)]
-    take_params = all("p" in (a.arg for a in w.node.args.args) for w in (left, right))
+    take_params = all(PARAMS in (a.arg for a in w.node.args.args) for w in (left, right))
 
     def presence(part: ast.expr) -> Test | None:
         return _presence(part, sides) if take_params else None
@@ -94,9 +95,9 @@ def _presence(node: ast.expr, sides: Sequence[Sequence[nn.Module]]) -> Test | No
     have = [{_has_state(getattr(m, name, None)) for m in side} for side in sides]
     if have[0] == have[1] or any(len(x) != 1 for x in have):
         return None
-    code: ast.expr = ast.Compare(syntax.constant(name), [ast.In()], [syntax.name("p")])
+    code: ast.expr = ast.Compare(syntax.constant(name), [ast.In()], [param_paths.params()])
     if any(_is_empty(getattr(m, name, None)) for side in sides for m in side):
-        code = syntax.call(syntax.attribute(syntax.name("p"), "get"), syntax.constant(name))
+        code = syntax.call(syntax.attribute(param_paths.params(), "get"), syntax.constant(name))
     return Test(code, have[0] == {True}, {})
 
 

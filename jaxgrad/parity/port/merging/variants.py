@@ -17,6 +17,7 @@ from jaxgrad.parity.port.merging.branch_tests import Test
 from jaxgrad.parity.port.modes.mode_statements import merge_bodies
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values.draws import RNG
 
@@ -89,7 +90,7 @@ def _hoist(
         ):
             continue
         names = {name for s in (left[n], right[n]) for name in syntax.names_in(s)}
-        arrays = parameters - {"p", RNG}
+        arrays = parameters - {PARAMS, RNG}
         label = next((x for x in syntax.names_in(pair[0]) if x in arrays), "y")
         outside = [
             _replaced(s, part, syntax.name("_"))

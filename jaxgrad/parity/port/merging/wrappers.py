@@ -15,12 +15,13 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.merging.redirection import calls_of
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import (
     copy_remarks,
     drop_remarks,
     has_remarks,
 )
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.source import is_torch
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
@@ -141,10 +142,11 @@ def _only_calls(caller: Written, written: Written) -> bool:
     rest = _without(only, calls[0])
     changes = {names.get(n, n) for n in assigned}
     own = {a.arg for a in (*caller.node.args.args, *caller.node.args.kwonlyargs)}
-    fits = set(arguments) - {"p"} <= set(names) and _is_place(arguments.get("p", syntax.name("p")))
+    fits = set(arguments) - {PARAMS} <= set(names)
+    fits = fits and _is_place(arguments.get(PARAMS, param_paths.params()))
     ends = isinstance(written.node.body[-1], ast.Return)
     local = changes - set(names.values())
-    return fits and ends and "p" not in assigned and not changes & set(rest) and not local & own
+    return fits and ends and PARAMS not in assigned and not changes & set(rest) and not local & own
 
 
 def _without(only: ast.Return, call: ast.Call) -> list[str]:
@@ -162,8 +164,8 @@ def _move(written: Written, caller: Written) -> None:
     only = node.body[-1]
     arguments = _arguments(written.node, call)
     arguments.pop(draws.RNG, None)  # the draws have keys of the caller
-    renamed = {k: v.id for k, v in arguments.items() if isinstance(v, ast.Name) and k != "p"}
-    places = {"p": arguments["p"]} if "p" in arguments else {}
+    renamed = {k: v.id for k, v in arguments.items() if isinstance(v, ast.Name) and k != PARAMS}
+    places = {PARAMS: arguments[PARAMS]} if PARAMS in arguments else {}
     body = [copy.deepcopy(s) for s in written.node.body]
     body = [syntax.substitute(syntax.rename_variables(s, renamed), places) for s in body]
     *before, last = body

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import itertools
 from typing import Any, Protocol
 
 from jaxgrad import functional
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import numbers, syntax
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -43,7 +44,7 @@ def merge_expression(train: Any, evaluated: Any, pairs: Pairs) -> Any:
 
 def _alike(train: Any, evaluated: Any, pairs: Pairs) -> Any:
     """Return the merged expression of two that have the same form."""
-    if _is_number(train) and _is_number(evaluated):
+    if all(numbers.is_literal(x) or numbers.is_flag(x) for x in (train, evaluated)):
         return choice(train, evaluated)
     if type(train) is not type(evaluated):
         return None
@@ -87,12 +88,6 @@ def _list(train: list[Any], evaluated: list[Any], pairs: Pairs) -> list[Any] | N
             return None
         merged.append(part)
     return merged
-
-
-def _is_number(node: Any) -> bool:
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return _is_number(node.operand)
-    return isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float)
 
 
 def choice(train: ast.expr, evaluated: ast.expr) -> ast.expr:
@@ -206,30 +201,37 @@ def _argument(train: ast.expr | None, evaluated: ast.expr | None, pairs: Pairs) 
 
 def _keywords(train: ast.Call, evaluated: ast.Call, pairs: Pairs) -> list[ast.keyword] | None:
     """Merge keywords; one that eval mode lacks has its default there."""
-    left = {k.arg: k.value for k in train.keywords}
-    right = {k.arg: k.value for k in evaluated.keywords}
+    left, right = _by_keyword(train), _by_keyword(evaluated)
     merged: list[ast.keyword] = []
     for name in [*left, *(k for k in right if k not in left)]:
-        sides = left.get(name), right.get(name)
-        only = sides[0] or sides[1]
-        if None not in sides:
-            value = merge_expression(*sides, pairs)
-        elif only is not None and draws.is_key(only):
+        keyword = left.get(name) or right[name]
+        sides = [k.value if (k := side.get(name)) else None for side in (left, right)]
+        only = keyword.value
+        if sides[0] is not None and sides[1] is not None:
+            value = merge_expression(sides[0], sides[1], pairs)
+        elif draws.is_key(only):
             value = copy.deepcopy(only)
         else:
             default = _default(syntax.text(train.func), name)
-            pair = [default if x is None else x for x in sides]
-            value = None if default is None else choice(*pair)  # pyright: ignore[reportArgumentType]
+            both = [default if x is None else x for x in sides]
+            value = None if default is None else choice(*both)  # pyright: ignore[reportArgumentType]
         if value is None:
             return None
-        merged.append(ast.keyword(name, value))
+        merged.append(copy.copy(keyword))
+        merged[-1].value = value
     return merged
 
 
-def _default(function: str, name: str | None) -> ast.expr | None:
+def _by_keyword(call: ast.Call) -> dict[str | int, ast.keyword]:
+    """Return the keywords of a call by name; `**p["conv"]` and the like have numbers."""
+    whole = itertools.count()
+    return {next(whole) if k.arg is None else k.arg: k for k in call.keywords}
+
+
+def _default(function: str, name: str | int) -> ast.expr | None:
     """Return the default of an argument of `jaxgrad.functional`."""
     found = getattr(functional, function.removeprefix("F."), None)
-    if name is None or found is None or not function.startswith("F."):
+    if isinstance(name, int) or found is None or not function.startswith("F."):
         return None
     parameter = inspect.signature(found).parameters.get(name)
     if parameter is None or parameter.default is parameter.empty:

@@ -11,6 +11,7 @@ from torch import nn
 from jaxgrad.parity.port.functions import additions, functions
 from jaxgrad.parity.port.modules.attention_source import Attention
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
@@ -38,7 +39,7 @@ def call(
     if attention is None:
         return None
     names = INPUTS[:1] if attention.is_self else INPUTS
-    parameters = ["p", *attention.parameters, *([draws.RNG] if attention.drops else [])]
+    parameters = [PARAMS, *attention.parameters, *([draws.RNG] if attention.drops else [])]
     tree = ast.parse("\n".join(["def _():", *("    " + line for line in attention.lines())])).body[
         0
     ]

@@ -11,10 +11,9 @@ from torch import nn
 
 from jaxgrad.parity.port.calls.hooks import as_lambda
 from jaxgrad.parity.port.expressions import indexing
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_statement
 from jaxgrad.parity.port.source.refusals import PortError
-from jaxgrad.parity.port.values import param_paths
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Tensor, Value, renamed
 from jaxgrad.parity.port.values.scope import Scope
 from jaxgrad.parity.port.values.values import code_of, tensors_in
@@ -162,8 +161,7 @@ def parameter_hooks(scope: Scope, used: set[str], node: ast.AST) -> list[ast.stm
                 if function is not None:
                     code = syntax.call("jaxgrad.hook", code, function)
         if code is not place:
-            new = param_paths.replaced(
-                param_paths.keys_of(path), syntax.name("p"), code, present=True
-            )
-            statements += [*body, ast.Assign([ast.Name("p", ast.Store())], new)]
+            keys = param_paths.keys_of(path)
+            new = param_paths.replaced(keys, param_paths.params(), code, present=True)
+            statements += [*body, param_paths.assigned(new)]
     return statements

@@ -12,6 +12,7 @@ from jaxgrad.parity.port.calls import packing
 from jaxgrad.parity.port.functions import additions, functions
 from jaxgrad.parity.port.modules import whole_modules
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.values import draws
 from jaxgrad.parity.port.values.kinds_of_values import Folded, Items, Module, Packed, Tensor, Value
 from jaxgrad.parity.port.values.scope import Scope
@@ -61,7 +62,7 @@ def call(
     has_start = start.real is not None
     has_batch = packed or source.real.ndim == 3
     lines = [*_body(real, has_start, drops, has_batch, source.batch_first if packed else None)]
-    parameters = ["p", "x", *(["lengths"] if packed else []), *(["start"] if has_start else [])]
+    parameters = [PARAMS, "x", *(["lengths"] if packed else []), *(["start"] if has_start else [])]
     parameters += [draws.RNG] if drops else []
     tree = ast.parse("\n".join(["def _():", *("    " + line for line in lines)])).body[0]
     assert isinstance(tree, ast.FunctionDef)

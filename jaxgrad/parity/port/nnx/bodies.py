@@ -9,12 +9,13 @@ from typing import Any
 
 from flax import nnx
 
-from jaxgrad.parity.port.ir import NameOf
+from jaxgrad.parity.port.ir import How, NameOf
 from jaxgrad.parity.port.modes.mode_expressions import DROPOUTS, TRAINING
 from jaxgrad.parity.port.modules.whole_modules import MODULES
 from jaxgrad.parity.port.nnx.modules import Modules
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_expression
+from jaxgrad.parity.port.source.param_paths import PARAMS, is_params
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values import draws
 
@@ -48,7 +49,7 @@ class Bodies:
         node: ast.FunctionDef = _with_own_keys(copy.deepcopy(written.node))
         node = _Translate(self, "self").visit(node)
         node.name = self.labels[written.name]
-        others = [a for a in node.args.args if a.arg not in ("p", draws.RNG)]
+        others = [a for a in node.args.args if a.arg not in (PARAMS, draws.RNG)]
         node.args.args = [ast.arg("self"), *others]
         kept = [
             (a, d)
@@ -72,7 +73,7 @@ class Bodies:
         node = _Translate(self, "module").visit(copy.deepcopy(written.node))
         node.body = draws.split_each(node.body, node, self.split)
         for inner in ast.walk(node):
-            if isinstance(inner, ast.arg) and inner.arg == "p":
+            if isinstance(inner, ast.arg) and inner.arg == PARAMS:
                 inner.arg = "module"
         return node
 
@@ -139,7 +140,7 @@ class _Translate(ast.NodeTransformer):
         self.bodies, self.root = bodies, root
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        if node.id == "p":
+        if is_params(node):
             return ast.Name(self.root, node.ctx)
         if node.id == TRAINING and self.root == "self":
             return ast.UnaryOp(ast.Not(), self._evaluates())
@@ -162,21 +163,21 @@ class _Translate(ast.NodeTransformer):
         return self.root == "self" and isinstance(node, ast.Name) and node.id == TRAINING
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        reached = on_expression(node).reached
-        if reached is None:
+        known = on_expression(node).part
+        if known is None:
             return self.generic_visit(node)  # pyright: ignore[reportReturnType]
         base = self.visit(node.value)
         modules = self.bodies.modules
-        if reached.parent in modules.sequences:
+        if known.module in modules.sequences:
             base = syntax.attribute(base, "layers")
-        if reached.how == "attribute" or modules.is_class(reached.parent):
-            code = part(base, reached.name)
+        if known.how is How.ATTRIBUTE or modules.is_class(known.module):
+            code = part(base, known.name)
         else:
             key = node.slice
-            if isinstance(key, ast.Constant) and reached.how == "item":
+            if isinstance(key, ast.Constant) and known.how is How.ITEM:
                 key = syntax.constant(int(key.value))  # pyright: ignore[reportArgumentType]
             code = ast.Subscript(base, self.visit(key), ast.Load())
-        if on_expression(node).siblings is not None:
+        if known.siblings is not None:
             return ast.Subscript(code, syntax.constant(...), node.ctx)
         return code
 
@@ -204,7 +205,7 @@ class _Translate(ast.NodeTransformer):
             receiver, *args = [self.visit(x) for x in node.args]
             method = syntax.attribute(syntax.call("type", receiver), label)
             return ast.Call(syntax.call("nnx.remat", method), [receiver, *args], [])
-        if isinstance(function, ast.Lambda) and "p" in syntax.names_in(function):
+        if isinstance(function, ast.Lambda) and PARAMS in syntax.names_in(function):
             taken = [a.arg for a in function.args.args]
             arguments = syntax.function("_", [self.root, *taken], []).args
             inner = ast.Lambda(arguments, self.visit(function.body))

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from torch import nn
 
 from jaxgrad.parity.port.source.annotations import on_expression
+from jaxgrad.parity.port.source.param_paths import is_params
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.values.places import is_numbered
 
@@ -30,10 +31,10 @@ def iterated(functions: Sequence[Written]) -> set[str]:
 
 def _reached(node: ast.AST, own: set[str]) -> Iterator[str]:
     """Yield the paths of the modules in an expression, whose `p` is that of the paths `own`."""
-    reached = on_expression(node).reached
-    if reached is not None:
-        yield f"{reached.parent}.{reached.name}".lstrip(".")
-    elif isinstance(node, ast.Name) and node.id == "p":
+    part = on_expression(node).part
+    if part is not None:
+        yield part.path
+    elif is_params(node):
         yield from own
     else:
         for inner in ast.iter_child_nodes(node):

@@ -42,8 +42,8 @@ def write(op: Operation, **extra: ast.expr) -> ast.expr:
         name: value for name, value in bound.items()
         if not _is_default(value, _default(op.name, name, signature))
     }  # fmt: skip
-    shared = _same_module(kept) if op.scope.run.classes is None else {}
-    call = _written(f"F.{op.name}", signature, kept, shared)
+    whole = _whole_modules(kept) if op.scope.run.classes is None else {}
+    call = _written(f"F.{op.name}", signature, kept, whole)
     if "key" not in extra and _draws(bound, signature):
         extra["key"] = draws.key(op.name)
     call.keywords += [ast.keyword(name, code) for name, code in extra.items()]
@@ -122,21 +122,19 @@ def _written(
     function: str,
     signature: inspect.Signature,
     kept: dict[str, Any],
-    shared: dict[str, ast.expr],
+    whole: dict[str, ast.keyword],
 ) -> ast.Call:
     args: list[ast.expr] = []
     keywords: list[ast.keyword] = []
-    spread = False
     by_position = True
     for name, parameter in signature.parameters.items():
         if name not in kept:
             by_position = False
             continue
-        if name in shared:
+        if name in whole:
             by_position = False
-            if not spread:
-                keywords.append(ast.keyword(None, shared[name]))
-                spread = True
+            if not any(k is whole[name] for k in keywords):
+                keywords.append(whole[name])
             continue
         if parameter.kind == parameter.VAR_POSITIONAL:
             args += [code_of(x) for x in kept[name]]
@@ -180,21 +178,21 @@ def _argument(name: str, value: Any) -> ast.expr:
     return code_of(value)
 
 
-def _same_module(kept: dict[str, Any]) -> dict[str, ast.expr]:
-    """Return the params of the module whose every tensor is passed under its own name."""
-    homes: dict[str, list[str]] = {}
-    bases: dict[str, ast.expr] = {}
+def _whole_modules(kept: dict[str, Any]) -> dict[str, ast.keyword]:
+    """Return `**p["conv"]` for the tensors of each module that passes all it has by their names."""
+    modules: dict[str, dict[str, ast.Subscript]] = {}
     siblings: dict[str, frozenset[str]] = {}
     for name, value in kept.items():
         code = value.code if isinstance(value, Tensor) else None
-        if not isinstance(code, ast.Subscript) or (own := on_expression(code).siblings) is None:
-            continue
-        if not isinstance(code.slice, ast.Constant) or code.slice.value != name:
-            continue
-        base = syntax.text(code.value)
-        homes.setdefault(base, []).append(name)
-        bases[base], siblings[base] = code.value, own
-    whole = [base for base, names in homes.items() if set(names) == siblings[base]]
-    for base in whole:
-        on_expression(bases[base]).leaves = siblings[base]
-    return {name: bases[base] for base in whole for name in homes[base]}
+        part = on_expression(code).part if isinstance(code, ast.Subscript) else None
+        if isinstance(code, ast.Subscript) and part is not None and part.name == name:
+            if part.siblings is not None:
+                modules.setdefault(part.module, {})[name] = code
+                siblings[part.module] = part.siblings
+    keywords: dict[str, ast.keyword] = {}
+    for module, tensors in modules.items():
+        if set(tensors) == siblings[module]:
+            whole = ast.keyword(None, next(iter(tensors.values())).value)
+            on_expression(whole).tensors = siblings[module]
+            keywords |= dict.fromkeys(tensors, whole)
+    return keywords

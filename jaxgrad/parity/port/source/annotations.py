@@ -20,22 +20,7 @@ import ast
 import dataclasses
 from collections.abc import Iterable, Mapping
 
-from jaxgrad.parity.port.ir import Key, Number
-
-
-@dataclasses.dataclass(frozen=True)
-class Reached:
-    """How a part of a module is reached from it.
-
-    Attributes:
-        parent: The path of the module.
-        name: The name of the part.
-        how: "item" of a list, "key" of a dict, or "attribute".
-    """
-
-    parent: str
-    name: str
-    how: str
+from jaxgrad.parity.port.ir import Key, Number, Part
 
 
 class _OfNode:
@@ -109,17 +94,14 @@ class ExpressionAnnotations(_OfNode):
     # `values/state`; `finish/updates` gives it the name under which the result is used.
     result: bool = False
 
-    # The module's part that this expression of the params tree is. Set by `values/places`; flax
-    # classes reach it in another way.
-    reached: Reached | None = None
+    # The part of a torch module that this expression of the params is, as in `p["conv"]["weight"]`.
+    # Set by `values/places`; flax classes reach it in another way, and a call that takes each
+    # tensor of a module takes `**p["conv"]`.
+    part: Part | None = None
 
-    # For a tensor of a module, as in `p["conv"]["weight"]`: the names of all that the module has.
-    # Set by `expressions/attributes`; a call that takes each of them takes `**p["conv"]`.
-    siblings: frozenset[str] | None = None
-
-    # For `**p["conv"]` in a call of `F`: the names of the tensors, which are the call's arguments.
-    # Set by `rules/functional`; `finish/hooked` and `finish/ties` pass them one by one again.
-    leaves: frozenset[str] | None = None
+    # For the keyword `**p["conv"]` in a call of `F`: the names of the tensors, which are the call's
+    # arguments. Set by `rules/functional`; `finish/hooked` and `finish/ties` pass them one by one.
+    tensors: frozenset[str] | None = None
 
     # The layer of `jaxgrad.nnx` that this call makes, or "". Set and shortened by `nnx/layers`.
     layer: str = ""

@@ -46,11 +46,16 @@ def is_number(value: Any) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def is_literal(code: ast.AST) -> bool:
+def is_literal(code: Any) -> bool:
     """Return whether an expression is a number that is written with its digits."""
     if isinstance(code, ast.UnaryOp) and isinstance(code.op, ast.USub):
         code = code.operand
     return isinstance(code, ast.Constant) and is_number(code.value)
+
+
+def is_flag(code: Any) -> bool:
+    """Return whether an expression is True or False."""
+    return isinstance(code, ast.Constant) and isinstance(code.value, bool)
 
 
 def is_keyword(code: Any) -> bool:
@@ -82,8 +87,7 @@ def literals(code: ast.AST) -> Iterator[ast.expr]:
     inner = collections.deque([code])
     while inner:
         node = inner.popleft()
-        is_flag = isinstance(node, ast.Constant) and isinstance(node.value, bool)
-        if isinstance(node, ast.expr) and (is_flag or is_literal(node)):
+        if isinstance(node, ast.expr) and (is_flag(node) or is_literal(node)):
             yield node
         else:
             inner.extend(ast.iter_child_nodes(node))

@@ -143,10 +143,7 @@ class _Substitute(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if node.id not in self.parts or is_written(node):
             return node
-        new = copy.deepcopy(self.parts[node.id])
-        if (leaves := on_expression(node).leaves) is not None:
-            on_expression(new).leaves = leaves
-        return new
+        return copy.deepcopy(self.parts[node.id])
 
 
 def replace(node: Any, parts: Sequence[tuple[ast.expr, ast.expr]]) -> Any:

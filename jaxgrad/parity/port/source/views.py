@@ -6,6 +6,7 @@ import ast
 import copy
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.param_paths import is_params
 
 
 def replaced(place: ast.expr, new: ast.expr, ndim: int) -> tuple[ast.Name | None, ast.expr]:
@@ -48,7 +49,7 @@ def is_part(code: ast.expr) -> bool:
         whole, places = code.args[0], [*code.args[1:], *(k.value for k in code.keywords)]
     else:
         return False
-    if not isinstance(whole, ast.Name) or whole.id == "p":
+    if not isinstance(whole, ast.Name) or is_params(whole):
         return False
     return not any(map(syntax.names_in, places))
 

@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.values import state
 from jaxgrad.parity.port.values.equal import same
 from jaxgrad.parity.port.values.scope import Scope, Store
@@ -70,21 +70,21 @@ def joined(then: Arm, otherwise: Arm, scope: Scope, node: ast.AST) -> Stores:
             node,
         )
     assigned = {n for arm in (then, otherwise) for s in arm.body for n in syntax.assigned(s)}
-    roots = [n for n in dict.fromkeys(state.path_of(x)[0] for x in places) if n in assigned]
+    roots = [n for n in dict.fromkeys(param_paths.of(x).owner for x in places) if n in assigned]
     return Stores(places, values[0], values[1], roots)
 
 
 def _covers(store: Store, path: str) -> bool:
     """Return whether a new value is that of a tensor, or of a module that it is in."""
-    keys, parts = list(map(str, state.path_of(store.place)[1])), path.split(".")
+    keys, parts = list(map(str, param_paths.of(store.place).path)), path.split(".")
     return any(parts[n : n + len(keys)] == keys for n in range(len(parts)))
 
 
 def _places(stores: Sequence[Store], scope: Scope) -> list[ast.expr]:
     """Return each place once, without those inside of another one."""
-    known = {"p", *scope.turning}
+    known = {param_paths.PARAMS, *scope.turning}
     if scope.run.classes is None:  # a loop in the arm has put its modules' params in their place
-        stores = [x for x in stores if state.path_of(x.place)[0] in known]
+        stores = [x for x in stores if param_paths.of(x.place).owner in known]
     found = {syntax.text(x.place): x.place for x in stores}
     return [x for text, x in found.items() if not any(text.startswith(f"{o}[") for o in found)]
 
@@ -102,7 +102,7 @@ def _values(arm: Arm, places: Sequence[ast.expr]) -> list[ast.expr]:
 
 def _is_read(store: Store, later: Sequence[ast.stmt]) -> bool:
     """Return whether later statements read a new value in its place, or change what it is."""
-    root = state.path_of(store.place)[0]
+    root = param_paths.of(store.place).owner
     own = set(syntax.names_in(store.new))
     return any(root in syntax.names_in(s) or own & syntax.assigned(s) for s in later)
 
@@ -124,7 +124,7 @@ def emit(
 
 
 def _label(place: ast.expr) -> str:
-    keys = [k for k in state.path_of(place)[1] if isinstance(k, str) and k.isidentifier()]
+    keys = [k for k in param_paths.of(place).path if isinstance(k, str) and k.isidentifier()]
     return keys[-1] if keys else "state"
 
 

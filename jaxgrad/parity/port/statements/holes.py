@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.port_names import RESERVED
 from jaxgrad.parity.port.source.refusals import Hole, Place, PortError
 from jaxgrad.parity.port.source.source import free_names
@@ -109,8 +110,8 @@ def _passed(names: list[str], refusal: PortError, scope: Scope) -> dict[str, ast
                 code = code_of(value)
             except PortError:
                 raise refusal from None
-            label = "p" if name == "self" else scope.renamed.get(name) or name
-            found[label if label == "p" or label not in RESERVED else f"{label}_"] = code
+            label = PARAMS if name == "self" else scope.renamed.get(name) or name
+            found[label if label == PARAMS or label not in RESERVED else f"{label}_"] = code
     return found
 
 

@@ -8,6 +8,7 @@ import copy
 from jaxgrad.parity.port.expressions.conditions import opposite
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.statements import branches
 from jaxgrad.parity.port.values.kinds_of_values import Size, Tensor, Value
@@ -49,7 +50,7 @@ def branch(node: ast.If, test: Size, scope: Scope) -> None:
             if which == taken:
                 raise
             raise scope.refuse(f"the other arm cannot be written: {error}", node.test) from None
-    if any("p" in syntax.assigned(s) for arm in arms.values() for s in arm.body):
+    if any(PARAMS in syntax.assigned(s) for arm in arms.values() for s in arm.body):
         raise scope.refuse("a buffer changes in one arm of a branch on a size", node.test)
     scope.line, scope.shown = node, node.end_lineno or node.lineno
     after = _joined(before, arms, taken, scope)

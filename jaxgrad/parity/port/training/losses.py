@@ -12,6 +12,7 @@ from torch import nn
 
 from jaxgrad.parity.port.modes.mode_expressions import TRAINING
 from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.refusals import PortError
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.training.recipes import Recipe
@@ -60,7 +61,7 @@ def write_loss(
         PortError: The loss has no counterpart.
     """
     entry = functions[-1]
-    inputs = [a.arg for a in entry.node.args.args if a.arg not in ("p", draws.RNG)]
+    inputs = [a.arg for a in entry.node.args.args if a.arg not in (PARAMS, draws.RNG)]
     call = syntax.call_written(entry.name, syntax.name(holder), *map(syntax.name, inputs))
     keywords = {draws.RNG: syntax.name(draws.RNG), TRAINING: syntax.constant(True)}
     call.keywords = [ast.keyword(k, v) for k, v in keywords.items() if k in argument_names(entry)]

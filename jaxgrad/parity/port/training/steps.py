@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.written import Written
 from jaxgrad.parity.port.training import optimizers
 from jaxgrad.parity.port.training.losses import argument_names, write_loss
@@ -69,7 +70,7 @@ def write_step(
                               "Return whether torch's optimizer trains a leaf."))  # fmt: skip
     groups = [_paths(n for n in group if n in trained) for group in training.groups]
     written = [*functions, *loss.functions]
-    taken = {"p", *(n for w in written for n in (w.name, *syntax.assigned(w.node)))}
+    taken = {PARAMS, *(n for w in written for n in (w.name, *syntax.assigned(w.node)))}
     optimizer, done = optimizer_section(recipe, training, groups, taken)
     section += optimizer
     section += _training_functions(

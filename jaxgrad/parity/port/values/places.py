@@ -6,15 +6,18 @@ import ast
 
 from torch import nn
 
-from jaxgrad.parity.port.source.annotations import Reached, on_expression
+from jaxgrad.parity.port.ir import How, Part
+from jaxgrad.parity.port.source.annotations import on_expression
 from jaxgrad.parity.port.values.kinds_of_values import Module
 
 
-def reached(parent: Module, name: str, code: ast.expr) -> ast.expr:
-    """Mark the expression of a part of a module, which a port of classes writes otherwise."""
+def reached(
+    parent: Module, name: str, code: ast.expr, siblings: frozenset[str] | None = None
+) -> ast.expr:
+    """Annotate the expression of a part of a module, which a flax class reaches in its own way."""
     keyed = isinstance(parent.real, nn.ModuleDict | nn.ParameterDict)
-    how = "item" if is_list(parent.real) else "key" if keyed else "attribute"
-    on_expression(code).reached = Reached(parent.path, name, how)
+    how = How.ITEM if is_list(parent.real) else How.KEY if keyed else How.ATTRIBUTE
+    on_expression(code).part = Part(parent.path, name, how, siblings)
     return code
 
 

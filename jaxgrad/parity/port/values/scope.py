@@ -14,6 +14,7 @@ from torch import nn
 
 from jaxgrad.parity.port.source import syntax
 from jaxgrad.parity.port.source.annotations import on_statement
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.port_names import MARK, RESERVED, port_name
 from jaxgrad.parity.port.source.refusals import Place, PortError, Raised
 from jaxgrad.parity.port.source.slice_calls import with_slice_calls
@@ -150,7 +151,7 @@ class Scope:
         statement = with_slice_calls(statement)
         if self.plain and isinstance(statement, ast.Assert):
             statement.msg = None
-            if set(syntax.names_in(statement.test)) <= {"p"}:
+            if set(syntax.names_in(statement.test)) <= {PARAMS}:
                 return  # the sizes of the params do not change
         comments, trailing = self._comments()
         known = on_statement(statement)

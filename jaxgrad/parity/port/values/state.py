@@ -9,17 +9,19 @@ from __future__ import annotations
 import ast
 import copy
 
-from jaxgrad.parity.port.source import syntax
+from jaxgrad.parity.port.ir import Param
+from jaxgrad.parity.port.source import param_paths, syntax
 from jaxgrad.parity.port.source.annotations import on_expression, on_statement
+from jaxgrad.parity.port.source.param_paths import PARAMS
 from jaxgrad.parity.port.source.refusals import OutOfReach, PortError
-from jaxgrad.parity.port.values import param_paths
 from jaxgrad.parity.port.values.kinds_of_values import Value
 from jaxgrad.parity.port.values.scope import Scope, Store
 
 
 def is_leaf(code: ast.expr | None) -> bool:
     """Return whether an expression is a tensor of the params."""
-    return isinstance(code, ast.Subscript) and on_expression(code).siblings is not None
+    part = None if code is None else on_expression(code).part
+    return isinstance(code, ast.Subscript) and part is not None and part.siblings is not None
 
 
 def store(place: ast.expr, new: ast.expr, scope: Scope, node: ast.AST) -> None:
@@ -29,14 +31,13 @@ def store(place: ast.expr, new: ast.expr, scope: Scope, node: ast.AST) -> None:
     if scope.run.classes is not None:
         statement = ast.Assign([copy.deepcopy(place)], new)
     else:
-        root, keys = path_of(place)
-        if root == "p":
+        param = param_paths.of(place)
+        if param.owner == PARAMS:
             scope.stateful = True
-            if not _joined(keys, new, scope):
-                code = _at(keys, syntax.name("p"), new)
-                statement = ast.Assign([ast.Name("p", ast.Store())], code)
-        elif root in scope.turning:
-            statement = updating(root, _at(keys, syntax.name(root), new))
+            if not _joined(param, new, scope):
+                statement = param_paths.assigned(_with(param, new))
+        elif param.owner in scope.turning:
+            statement = updating(param.owner, _with(param, new))
         else:
             raise _out_of_reach("a buffer of a module that is an argument is changed", scope, node)
     if statement is not None:
@@ -49,7 +50,8 @@ def _drop_earlier(place: ast.expr, scope: Scope) -> None:
     last = scope.stores[-1] if scope.stores else None
     if last is None or len(scope.body) < 2 or scope.body[-2] is not last.statement:
         return
-    if syntax.same(last.place, place) and path_of(place)[0] not in syntax.names_in(scope.body[-1]):
+    owner = param_paths.of(place).owner
+    if syntax.same(last.place, place) and owner not in syntax.names_in(scope.body[-1]):
         del scope.body[-2]
 
 
@@ -69,53 +71,41 @@ def updating(variable: str, new: ast.expr) -> ast.Assign:
 
 def call(value: Value, code: ast.Call, params: ast.expr, scope: Scope, node: ast.AST) -> ast.expr:
     """Emit the call of a function that returns its params too; return its result's name."""
-    root, keys = path_of(params)
-    label = str(keys[-1]) if keys and isinstance(keys[-1], str) else "module"
+    param = param_paths.of(params)
+    last = param.path[-1] if param.path else None
+    label = last if isinstance(last, str) else "module"
     result = scope.fresh(f"{label}_out") if value.real is not None else "_"
-    direct = not keys
-    changed = root if direct else scope.fresh(label)
+    direct = not param.path
+    changed = param.owner if direct else scope.fresh(label)
     targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in (result, changed)]
     on_expression(targets[0]).result = True
     statement = ast.Assign([ast.Tuple(targets, ast.Store())], code)
-    if direct and root != "p":
-        if root not in scope.turning:
+    if direct and param.owner != PARAMS:
+        if param.owner not in scope.turning:
             raise _out_of_reach("a module that is an argument changes its buffers", scope, node)
-        on_statement(statement).updates = root
+        on_statement(statement).updates = param.owner
     scope.emit(statement)
     if direct:
-        scope.stateful |= root == "p"
+        scope.stateful |= param.owner == PARAMS
     else:
         store(params, syntax.name(changed), scope, node)
     return syntax.name(result)
 
 
-def path_of(place: ast.expr) -> tuple[str, list[str | int]]:
-    """Return the name and the keys of `p["a"][0]`."""
-    keys: list[str | int] = []
-    while isinstance(place, ast.Subscript) and isinstance(place.slice, ast.Constant):
-        keys.insert(0, place.slice.value)  # pyright: ignore[reportArgumentType]
-        place = place.value
-    return (place.id if isinstance(place, ast.Name) else ""), keys
+def _with(param: Param, new: ast.expr) -> ast.expr:
+    """Return the params of the owner with a new part."""
+    return param_paths.replaced(param.path, syntax.name(param.owner), new, present=True)
 
 
-def _at(keys: list[str | int], base: ast.expr, new: ast.expr) -> ast.expr:
-    return param_paths.replaced(keys, base, new, present=True)
-
-
-def _joined(keys: list[str | int], new: ast.expr, scope: Scope) -> bool:
+def _joined(param: Param, new: ast.expr, scope: Scope) -> bool:
     """Add a leaf to the statement before, if that gives the same dict new leaves too."""
-    if len(keys) != 1 or isinstance(keys[0], int) or not scope.body:
+    if len(param.path) != 1 or isinstance(param.path[0], int) or not scope.body:
         return False
-    last = scope.body[-1]
-    if not (isinstance(last, ast.Assign) and isinstance(last.value, ast.Dict)):
+    before = param_paths.new_params(scope.body[-1])
+    if not isinstance(before, ast.Dict) or not before.keys or before.keys[0] is not None:
         return False
-    target, made = last.targets[0], last.value
-    if not (
-        isinstance(target, ast.Name) and target.id == "p" and made.keys and made.keys[0] is None
-    ):
+    if PARAMS in syntax.names_in(new):
         return False
-    if "p" in syntax.names_in(new):
-        return False
-    made.keys.append(syntax.constant(keys[0]))
-    made.values.append(copy.deepcopy(new))
+    before.keys.append(syntax.constant(param.path[0]))
+    before.values.append(copy.deepcopy(new))
     return True

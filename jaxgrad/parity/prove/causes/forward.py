@@ -173,7 +173,11 @@ class Search:
 
     def leaves_out(self, trial: Trial) -> bool:
         """Whether a call reads what another call reads, instead of the result of this call."""
-        return trial.changes[0].reads[0] in self.run.values[trial.unread].inputs
+        values = self.run.values
+        read = values[trial.changes[0].reads[0]].print
+        return any(
+            print_distance(read, values[k].print) < SAME for k in values[trial.unread].inputs
+        )
 
     def lost(self, starts: Sequence[int]) -> list[int]:
         """Return the first values that depend on `starts` and do not occur in JAX."""

@@ -120,7 +120,7 @@ def _wrong(evidence: Evidence, draw: int, cotangents: Mapping[Key, np.ndarray]) 
     return locate_backward.wrong(evidence.runs[draw], spots, cotangents, noise)
 
 
-def _matters(evidence: Evidence, draw: int, number: int, right: Set[int]) -> bool:
+def _matters(evidence: Evidence, draw: int, number: int, right: Set[int] = frozenset()) -> bool:
     """Whether the gradients nearest to a differing cotangent differ too.
 
     If they agree, or if the cotangents of all values before it are `right`, the port only uses the

@@ -73,7 +73,7 @@ def _judged(evidence: Evidence) -> Judgement:
     matched = len(modules) - len(evidence.not_visible)
     accepted = any(j.verdict == "accepted" for j in judged)
     what = "other outputs" if accepted and passed else "outputs"
-    count = len(passed) if accepted else 2
+    count = 0 if accepted and not passed else 2
     text = (
         f"{what} {numbers.agreement(largest, 'their scale', count=count)}; {matched} of "
         f"{len(modules)} torch modules have a matching JAX value"

@@ -147,7 +147,7 @@ def _weights(trained: Trained) -> Surface:
         text += f", of which {len(paths.torch)} are compared to save memory"
     accepted = any(change.judged.verdict == "accepted" for change in changes)
     what = f"other {what}" if accepted and equal else what
-    count = len(equal) if accepted else 2
+    count = 0 if accepted and not equal else 2
     text += f", {what} {numbers.agreement(largest, 'their change', count=count)}"
     if zero := zero - set(evidence.port.weights.not_one_to_one):
         left = counted(len(zero), "weight")

@@ -1,10 +1,20 @@
 """The nodes of the intermediate representation are frozen data."""
 
 import dataclasses
+from typing import Any
 
 import pytest
 
+from jaxgrad.parity.port import ir
 from jaxgrad.parity.port.ir import Form, NameOf, Number
+
+
+def test_every_node_is_frozen_data_without_ast():
+    """Nodes can be compared and shared, and a printer needs nothing else to write them."""
+    nodes: list[Any] = [x for x in vars(ir).values() if dataclasses.is_dataclass(x)]
+
+    assert Number in nodes and all(x.__dataclass_params__.frozen for x in nodes)
+    assert not hasattr(ir, "ast")
 
 
 def test_a_node_is_frozen():
@@ -24,12 +34,13 @@ def test_a_node_is_frozen():
         (Number(8, "HEADS", NameOf.GLOBAL), "heads"),
         (Number(8, "HEADS", NameOf.GLOBAL, "parts"), "parts"),
         (Number(8, "heads", NameOf.ATTRIBUTE, "parts"), "heads"),
+        (Number(-8, "heads", NameOf.FORMULA, "parts"), "parts"),
         (Number(8, "max", NameOf.ATTRIBUTE), "max_value"),
         (Number(8), ""),
     ],
 )
 def test_a_keyword_has_the_authors_name(number, name):
-    """The keyword is named after the attribute, or after the variable that holds a constant."""
+    """A constant of the file and a formula have the name of the variable that holds them."""
     assert number.keyword == name
 
 

@@ -240,3 +240,54 @@ def test_a_surface_without_waivers_is_unchanged():
     finding = (Finding("updates", "w", "x", "differs"),)
     surface = settled(verdict="fail", findings=finding, w="known").surface
     assert surface.findings == finding and surface.verdict == "fail"
+
+
+def test_nothing_that_is_accepted_is_said_to_agree():
+    """The optimizers have different rates, and no text speaks of equal weights."""
+    torch.manual_seed(0)
+    module = nn.Linear(3, 1)
+
+    def updates(pattern: str) -> Report:
+        return prove(
+            module,
+            lambda p, x: x @ p["weight"].T + p["bias"],
+            arrays(module),
+            (draw(5, 3),),
+            optimizer=(lambda p: torch.optim.Adam(p, 1e-3), optax.adam(2e-3)),
+            steps=2,
+            accept={"updates": {pattern: "known"}},
+        )
+
+    every = updates("*")
+    assert every.verdict == "pass"
+    text = every.surfaces["updates"].text
+    for part in (
+        "2 steps, weights are all accepted; ",
+        "given the same gradients, no step is compared, because all weights are accepted",
+        "float32 is not compared: every value is zero, or accepted",
+    ):
+        assert part in text, text
+    assert not any("equal in exact arithmetic" in note for note in every.notes)
+    assert updates("*weight").verdict == "fail", "the bias is not accepted"
+
+
+@pytest.mark.parametrize(
+    ("factor", "text"),
+    [((2, 1), "other outputs are bit-identical; "), ((2, 3), "outputs are all accepted; ")],
+)
+def test_outputs_that_are_accepted_are_not_said_to_agree(factor, text):
+    class Both(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(3, 1)
+
+        def forward(self, x):
+            return self.layer(x), x + 1
+
+    def port(p: Any, x: Any) -> Any:
+        outputs = x @ p["layer.weight"].T + p["layer.bias"], x + 1
+        return tuple(k * y for k, y in zip(factor, outputs, strict=True))
+
+    module = Both()
+    report = prove(module, port, arrays(module), (draw(5, 3),), accept={"forward": {"*": "known"}})
+    assert report.surfaces["forward"].text.startswith(text)

@@ -1,5 +1,7 @@
 """The params of a module are passed together where a call takes all of them."""
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import nn
@@ -45,3 +47,25 @@ def test_a_tied_head_reads_the_weight_of_the_embedding():
     assert 'F.linear(F.embedding(ids, **p["embed"]), p["embed"]["weight"])  # tied' in text
     text = port(Tied(True), (ids,), prove=False).source
     assert '"weight": p["embed"]["weight"]}  # tied' in text
+
+
+class Halves(nn.Module):
+    """One layer whose weight and bias are in two modules."""
+
+    a: Any
+    b: Any
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Module(), nn.Module()
+        self.a.weight, self.b.bias = nn.Parameter(torch.ones(4, 4)), nn.Parameter(torch.ones(4))
+
+    def forward(self, x):
+        return tf.linear(x, self.a.weight, self.b.bias)
+
+
+def test_a_call_may_take_the_params_of_several_modules():
+    """Neither module is lost where train and eval mode are merged."""
+    ported = port(Halves(), (X,))
+    assert 'return F.linear(x, **p["a"], **p["b"])' in ported.source
+    assert ported.report is not None and ported.report.verdict == "pass"

@@ -857,3 +857,27 @@ def test_the_recorded_calls_read_the_weights_of_the_draw_that_is_searched(eviden
                 np.testing.assert_array_equal(weight.detach(), own)
             assert len(search._kept) == 2
             np.testing.assert_array_equal(weight.detach(), own)
+
+
+def test_a_missing_factor_is_one_mistake_although_a_sum_equals_a_mean():
+    """The sum of 16 squares is the mean of 16 times as large ones: this is chance, and no cause."""
+
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = nn.Embedding(7, 16)
+
+        def forward(self, ids):
+            h = self.table(ids) * 4
+            return h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + 1e-5)
+
+    def port(p: Any, ids: Any) -> Any:
+        h = p["table.weight"][ids]
+        return h * lax.rsqrt(jnp.mean(h**2, -1, keepdims=True) + 1e-5)
+
+    torch.manual_seed(0)
+    module = Scaled()
+    report = prove(module, port, arrays(module), (np.array([1, 2, 3]),))
+    assert report.first is not None and report.first.tested
+    assert report.first.cause.startswith("torch's mul is missing (skipping it in torch")
+    assert report.further == ()

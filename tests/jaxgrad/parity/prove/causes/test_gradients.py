@@ -626,3 +626,27 @@ def test_a_lost_straight_through_estimator_is_named(detached):
         "(rerunning JAX with this change, all gradients agree); write x + lax.stop_" in first.cause
     )
     assert "add a stop_gradient" not in str(report)
+
+
+def test_a_stop_beside_a_mistake_in_the_forward_pass_says_what_was_rerun():
+    """The gradients agree only if torch makes the other mistake too, and the edit mends one."""
+
+    class Halved(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Linear(3, 4), nn.Linear(4, 2)
+
+        def forward(self, x):
+            return self.second(self.first(x).tanh() / 2)
+
+    def port(p: Any, x: Any) -> Any:
+        h = lax.stop_gradient(jnp.tanh(linear(p, "first", x)))
+        return linear(p, "second", h / 3)
+
+    torch.manual_seed(0)
+    module = Halved()
+    first = prove(module, port, arrays(module), (draw(5, 3),)).first
+    assert first is not None and first.tested and first.edit is not None
+    made = "all gradients agree once torch makes the same mistake in its forward pass)"
+    assert first.cause.endswith(made)
+    assert first.edit.title.endswith(", after which another difference remains")

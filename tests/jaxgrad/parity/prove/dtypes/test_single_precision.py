@@ -17,6 +17,7 @@ from jaxgrad.parity import prove
 from jaxgrad.parity.prove.dtypes import single_precision
 from jaxgrad.parity.prove.dtypes.single_precision import Float32Error
 from jaxgrad.parity.prove.report import Judgement, Surface
+from jaxgrad.parity.prove.waivers import Waivers
 from tests.jaxgrad.parity.prove._helpers import arrays, proved
 
 
@@ -238,6 +239,7 @@ def measured(verdicts: str = "pass pass") -> Any:
         for n, v, s in zip("wv", verdicts.split(), (1.0, 1.0), strict=True)
     ]
     return SimpleNamespace(
+        waivers=Waivers(),
         jax_gradients=[Numbers([1.0, None])],
         torch_side=SimpleNamespace(single_precision=lambda draw: runs),
         draws=[None],

@@ -172,7 +172,7 @@ def test_one_cotangent_is_written_in_the_singular():
     compared = "1 intermediate cotangent not compared, because no gradient differs"
     assert right.surfaces["backward"].text == compared, str(right)
     assert wrong.surfaces["backward"].text == "1 intermediate cotangent agrees", str(wrong)
-    assert wrong.surfaces["gradients"].text == "1 of 1 gradient differs"
+    assert wrong.surfaces["gradients"].text == "1 of 1 gradient differs: x"
 
 
 def value(op: str = "add", *inputs: int, weights: Any = (), cotangent: Any = X) -> Value:
@@ -215,7 +215,7 @@ def test_the_last_difference_inside_that_matters_is_located(
         locate=lambda find, plain: (plain, ()),
     )
     monkeypatch.setattr(backward, "_wrong", lambda _, __, c: wrong if c == "now" else after)
-    monkeypatch.setattr(backward, "_matters", lambda _, __, i: i != 4)
+    monkeypatch.setattr(backward, "_matters", lambda _, __, i, ___: i != 4)
     monkeypatch.setattr(backward, "_stopped_too", lambda _, __, i: i in stopped)
     monkeypatch.setattr(backward, "_control", lambda _: "control")
     monkeypatch.setattr(backward, "_not_finite", lambda *_: False)
@@ -256,6 +256,53 @@ def test_a_difference_matters_if_a_gradient_near_it_differs(weights, inputs, mat
         torch_gradients=lambda _: {"w": X, "v": X, "input x": X},
     )
     assert backward._matters(fake, 0, 2) == matters
+
+
+@pytest.mark.parametrize(
+    ("right", "matters"), [(set(), True), ({0}, False), ({1}, True), ({3}, True), ({0, 1}, False)]
+)
+def test_an_error_that_reaches_no_gradient_does_not_matter(right, matters):
+    """Two masks of one loss may be applied in another order: the value before them agrees."""
+    record = run(
+        value("embedding", weights=("w",)), value("mul"), value("mul", 0, 1), value("out", 2)
+    )
+    fake: Any = SimpleNamespace(
+        judged_gradients=[[judged("w", "fail")]], runs=[record], torch_gradients=lambda _: {"w": X}
+    )
+    assert backward._matters(fake, 0, 2, right) == matters
+
+
+class MaskedTwice(torch.nn.Module):
+    """The hook is on the table: every cotangent of the port is right, and the gradient is not."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torch.manual_seed(0)
+        self.table = torch.nn.Embedding(5, 5)
+        self.table.weight.register_hook(lambda grad: grad.clamp(-0.3, 0.3))
+
+    def forward(self, ids: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        loss = torch.nn.functional.cross_entropy(
+            self.table(ids), labels, ignore_index=0, reduction="none"
+        )
+        return (2 * loss * (labels != 0)).sum()
+
+
+def test_values_that_are_equal_by_a_mask_are_not_blamed():
+    """torch ignores a label in the loss, and the port masks it after the loss."""
+
+    def port(p: Any, ids: Any, labels: Any) -> Any:
+        log_p = jax.nn.log_softmax(p["table.weight"][ids])
+        loss = -jax.numpy.take_along_axis(log_p, labels[:, None], 1)[:, 0]
+        return (2 * loss * (labels != 0)).sum()
+
+    ids, labels = np.array([0, 1, 2, 3, 0]), np.array([1, 2, 0, 4, 0])
+    module = MaskedTwice()
+    report = prove(module, port, {"table.weight": module.table.weight.detach().numpy()},
+                   (ids, labels))  # fmt: skip
+    assert report.surfaces["backward"].verdict == "pass", str(report)
+    assert report.first is not None and report.first.surface == "gradients"
+    assert report.surfaces["gradients"].text == "1 of 1 gradient differs: table.weight"
 
 
 @pytest.mark.parametrize(("verdict", "matters"), [("pass", False), ("fail", True)])

@@ -187,7 +187,7 @@ def test_gradients_that_differ_are_counted_on_their_draw(draw):
     (finding,) = result.surface.findings
 
     elsewhere = " with redrawn weights and inputs, but not with the given ones" if draw else ""
-    assert result.surface.text == f"1 of 3 gradients differ{elsewhere}"
+    assert result.surface.text == f"1 of 3 gradients differ: w{elsewhere}"
     assert (finding.torch, finding.jax) == ("w", "leaf w")
     assert finding.text == "the gradient is off by 0.25 (relative to its scale)"
 
@@ -236,7 +236,7 @@ def test_the_wrong_gradient_that_a_cause_explains_is_named(monkeypatch, fixed, n
 
 @pytest.mark.parametrize(
     ("wrong", "text"),
-    [("wv", "w, v"), ("wvu", "w, v, u"), ("wvux", "w, v, u, ...")],
+    [("wv", "w, v"), ("wvu", "w, v, u"), ("wvux", "w, v, u and 1 more")],
 )
 def test_at_most_three_gradients_are_listed(wrong, text):
     assert gradients._listed(list(wrong)) == text

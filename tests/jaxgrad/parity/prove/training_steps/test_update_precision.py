@@ -14,6 +14,7 @@ import jaxgrad
 from jaxgrad.parity.prove.dtypes import single_precision
 from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.training_steps import update_precision
+from jaxgrad.parity.prove.waivers import Waivers
 from tests.jaxgrad.parity.prove._helpers import proved
 
 
@@ -84,6 +85,7 @@ def error(
         jax_gradients=[SimpleNamespace(leaves=[*leaves, np.ones(9)])],
         runs=[SimpleNamespace(grads={n: x if n in trained else None for n, x in before.items()})],
         torch_side=SimpleNamespace(replay=replay),
+        waivers=Waivers(),
     )
     result = update_precision.largest_error(evidence, None)  # pyright: ignore[reportArgumentType]
     assert calls == [(single, [sorted(trained)] * 3) for single in (False, True)]
