@@ -106,6 +106,12 @@ def user_place(eqn: jex_core.JaxprEqn) -> tuple[str, int] | None:
     return next(frames, None)
 
 
+def is_called_by_user(eqn: jex_core.JaxprEqn) -> bool:
+    """Return whether the user's code itself calls the function that made `eqn`, not a library."""
+    around = (path for path, _, _ in _frames(eqn) if not path.startswith((_JAX, _OWN, _STDLIB)))
+    return _is_users(next(around, _OWN))
+
+
 class Span(NamedTuple):
     """The expression of the user's code that created an equation; columns are 0-based."""
 

@@ -22,17 +22,15 @@ def notes(evidence: Evidence) -> tuple[str, ...]:
     if any(eqn.primitive.name == "while" for eqn in program.equations.values()):
         return ()  # its condition uses values on which no output depends
     used = {path for path, _ in flow.used}
-    places = {
-        source.user_line(eqn): place(program, (path, 0))
-        for path, eqn in program.equations.items()
-        if eqn.primitive.name.startswith(_RETURN_A_COPY)
-        and path not in used
-        and path not in program.closed
-        and source.user_line(eqn)
-    }
-    if not places:
+    unused: dict[str, str] = {}
+    for path, eqn in program.equations.items():
+        copies = eqn.primitive.name.startswith(_RETURN_A_COPY) and path not in program.closed
+        if copies and source.is_called_by_user(eqn):
+            at = place(program, (path, 0))
+            unused[at] = "" if path in used else unused.get(at, at)  # one call of several is used
+    listed = [at for at in unused.values() if at]
+    if not listed:
         return ()
-    listed = list(places.values())
     more = f" and {len(listed) - _MOST} more" if len(listed) > _MOST else ""
     return (
         f"{jax_program(evidence.reference)} never uses the result of {', '.join(listed[:_MOST])}"

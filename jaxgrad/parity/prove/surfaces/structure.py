@@ -150,7 +150,7 @@ def _training(evidence: Evidence, name: str) -> Iterator[Finding]:
             ", ".join(port.program.param_paths[i] for i in unreached),
             "torch computes a gradient, but no derivative path leads to the leaf in JAX",
             Told(
-                f"all paths to it end at the stop_gradient at {stop}, one of torch goes on",
+                f"every path to it ends at the stop_gradient at {stop}",
                 f"JAX stops all gradients at {stop}; a .detach() is missing in torch",
             )
             if stop

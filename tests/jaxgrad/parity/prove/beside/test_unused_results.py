@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import jax.numpy as jnp
+import optax
 import pytest
 import torch
 from jax import lax
@@ -88,3 +89,33 @@ def test_a_result_that_is_thrown_away_is_noted(change, line, called):
 def test_a_port_that_uses_all_results_has_no_note():
     """The negative control."""
     assert notes(right) == []
+
+
+def test_calls_of_a_library_and_calls_that_are_used_once_have_no_note():
+    """`optax.ctc_loss` writes into an array that it does not return; so may a stop of a tree."""
+    torch.manual_seed(0)
+    module = nn.Linear(3, 4)
+
+    def port(p: Any, x: Any) -> Any:
+        frozen = {name: lax.stop_gradient(value) for name, value in p.items()}
+        logits = x @ frozen["weight"].T + p["bias"]
+        lengths = jnp.zeros(logits.shape[:2]), jnp.zeros((len(x), 2))
+        labels = jnp.ones((len(x), 2), jnp.int32)
+        return 2 * logits, optax.ctc_loss(logits, lengths[0], labels, lengths[1])
+
+    class Scored(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight, self.bias = module.weight, module.bias
+
+        def forward(self, x):
+            logits = nn.functional.linear(x, self.weight.detach(), self.bias)
+            labels, count = torch.ones((len(x), 2), dtype=torch.long), len(x)
+            loss = nn.functional.ctc_loss(
+                logits.log_softmax(-1).transpose(0, 1), labels,
+                torch.full((count,), x.shape[1]), torch.full((count,), 2), reduction="none",
+            )  # fmt: skip
+            return logits, loss
+
+    report = prove(Scored(), port, arrays(module), (draw(2, 5, 3),))
+    assert report.verdict == "fail" and not [note for note in report.notes if "never uses" in note]
