@@ -61,7 +61,7 @@ def prove(
     optimizer: tuple[Callable[..., Any] | None, Any] | Training | None = None,
     steps: int | None = None,
     has_state: bool = False,
-    accept: Mapping[str, Mapping[str, str]] | None = None,
+    accept: Mapping[str, Mapping[str, str | tuple[str, float]]] | None = None,
     seed: int = 0,
     reference: str = TORCH,
     progress: Callable[[str], None] | None = None,
@@ -105,8 +105,10 @@ def prove(
             the last call, and then in eval mode if the port has it for the same params (nnx's
             `.eval()`, equinox's `inference_mode`).
         accept: Known differences, each with the reason why it is accepted: surface -> pattern of
-            torch's names -> reason, as in `{"updates": {"*running_var": "flax's is biased"}}`. They
-            are reported. A pattern that no longer matches a difference fails.
+            torch's names -> reason, as in `{"updates": {"*running_var": "flax's is biased"}}`; or a
+            pair of the reason and the largest accepted difference, relative as the report prints
+            it, as in `{"updates": {"*": ("optax clips without torch's 1e-6", 1e-5)}}`. They are
+            reported. A pattern that no longer matches a difference fails.
         seed: Seed of the cotangents and of the second draw.
         reference: The framework of the original, "torch" or "jax". With "jax", torch is the port:
             the report then says what torch's code does differently, names its lines and suggests

@@ -29,6 +29,6 @@ class Request:
     optimizer: tuple[Any, Any] | Training | None = None
     steps: int | None = None
     has_state: bool = False
-    accept: Mapping[str, Mapping[str, str]] | None = None
+    accept: Mapping[str, Mapping[str, str | tuple[str, float]]] | None = None
     seed: int = 0
     reference: str = TORCH

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
+import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -25,19 +26,36 @@ _EXAMPLE = 'accept={"updates": {"*running_var": "flax\'s variance is biased"}}'
 
 @dataclasses.dataclass(frozen=True)
 class Waivers:
-    """The accepted differences: surface -> pattern of a leaf's torch name -> reason."""
+    """The accepted differences: surface -> pattern of a leaf's torch name -> reason.
+
+    Attributes:
+        reasons: The reason of each pattern of a surface.
+        bounds: The largest accepted difference by surface and pattern; without it, any is accepted.
+    """
 
     reasons: Mapping[str, Mapping[str, str]] = dataclasses.field(default_factory=dict)
+    bounds: Mapping[tuple[str, str], float] = dataclasses.field(default_factory=dict)
 
     def names(self, surface: str, name: str) -> bool:
         """Whether a pattern names a compared value of a surface."""
         return any(fits(pattern, name) for pattern in self.reasons.get(surface, ()))
 
+    def most(self, surface: str, name: str) -> float:
+        """Return the largest accepted difference of a value; 0 if no pattern names it."""
+        bounds = (
+            self.bounds.get((surface, pattern), math.inf)
+            for pattern in self.reasons.get(surface, ())
+            if fits(pattern, name)
+        )
+        return max(bounds, default=0.0)
+
     def apply(self, surface: str, judged: Sequence[Judged]) -> list[Judged]:
         """Return the comparisons, in which each accepted failure has the verdict "accepted"."""
         return [
             dataclasses.replace(j, verdict="accepted")
-            if j.verdict == "fail" and self.names(surface, j.name)
+            if j.verdict == "fail"
+            and self.names(surface, j.name)
+            and j.share <= self.most(surface, j.name)
             else j
             for j in judged
         ]
@@ -106,6 +124,8 @@ class Waivers:
                 off = f", off by up to {max(sizes):.2g} (relative to their scale)" if sizes else ""
                 where = f"accepted on the {surface.name} surface: {pattern!r}, "
                 where += counted(count, "value") + off
+                bound = self.bounds.get((surface.name, pattern))
+                where += "" if bound is None else f", of at most {bound:g}"
                 notes = (*notes, f"{where}, because: {reason}")
             elif surface.verdict != "fail" or not surface.findings:
                 surface = dataclasses.replace(
@@ -139,13 +159,32 @@ def as_waivers(accept: Any) -> Waivers:
                 f"accept={{{surface!r}: ...}} needs a dict from patterns to reasons, as in "
                 f"{_EXAMPLE}, got {shown(reasons)}"
             )
-        for pattern, reason in reasons.items():
+        for pattern, given in reasons.items():
+            reason, bound = given if isinstance(given, tuple) and len(given) == 2 else (given, 1.0)
             if not isinstance(pattern, str) or not isinstance(reason, str) or not reason.strip():
                 raise ProofError(
                     f"accept={{{surface!r}: ...}} needs a reason for each pattern, as in "
-                    f"{_EXAMPLE}, got {shown(pattern)}: {shown(reason)}"
+                    f"{_EXAMPLE}, got {shown(pattern)}: {shown(given)}"
                 )
-    return Waivers({surface: dict(reasons) for surface, reasons in accept.items()})
+            number = isinstance(bound, int | float) and not isinstance(bound, bool)
+            if not number or not 0 < bound < math.inf:
+                raise ProofError(
+                    f"accept={{{surface!r}: {{{pattern!r}: ...}}}} needs the largest accepted "
+                    f"difference as a positive number after the reason, got {shown(bound)}"
+                )
+            if isinstance(given, tuple) and surface in _LISTED:
+                raise ProofError(
+                    f"accept={{{surface!r}: {{{pattern!r}: ...}}}} has the bound {bound:g}, but a "
+                    "difference on this surface has no size: pass the reason alone"
+                )
+    pairs = [(s, p, given) for s, reasons in accept.items() for p, given in reasons.items()]
+    return Waivers(
+        {
+            surface: {p: x[0] if isinstance(x, tuple) else x for p, x in reasons.items()}
+            for surface, reasons in accept.items()
+        },
+        {(s, p): float(given[1]) for s, p, given in pairs if isinstance(given, tuple)},
+    )
 
 
 def fits(pattern: str, name: str) -> bool:

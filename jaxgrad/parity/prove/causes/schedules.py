@@ -255,11 +255,12 @@ def replayed(evidence: Evidence, training: Training, total: int) -> Surface:
 
 def agree(evidence: Evidence, total: int) -> str:
     """Say that the weights agree in some steps, but not those that the user accepts."""
-    names = list(gradients(evidence))
-    accepted = [name for name in names if evidence.waivers.names("updates", name)]
-    if len(accepted) == len(names):
+    most = [evidence.waivers.most("updates", name) for name in gradients(evidence)]
+    accepted = [x for x in most if x == math.inf]
+    if len(accepted) == len(most):
         return "no step is compared, because all weights are accepted"
-    return f"{total} steps agree" + (" in the other weights" if accepted else "")
+    within = " within the accepted bounds" if any(0 < x < math.inf for x in most) else ""
+    return f"{total} steps agree{within}" + (" in the other weights" if accepted else "")
 
 
 def _group_of(evidence: Evidence, training: Training, name: str) -> int:
@@ -622,7 +623,7 @@ def replay(
     names = [
         name
         for name in trained
-        if name not in apart and not evidence.waivers.names("updates", name)
+        if name not in apart and evidence.waivers.most("updates", name) < math.inf
     ]
     largest = dict.fromkeys(names, 0.0)
     steps = evidence.torch_side.replay(training, draw, _scaled(trained, factors))
@@ -634,7 +635,8 @@ def replay(
                 continue
             x, y = expected[name], actual[name]
             largest[name] = max(largest[name], _size(x - before[0][name]))
-            allowed = tolerance * largest[name] + 1e-15 * step * _size(x)
+            most = max(tolerance, evidence.waivers.most("updates", name))
+            allowed = most * largest[name] + 1e-15 * step * _size(x)
             if not _size(x - y) <= allowed:
                 wrong[name] = _size(x - y) / (largest[name] or 1.0)
         if wrong:

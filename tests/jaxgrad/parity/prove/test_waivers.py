@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from jaxgrad.parity import REPORT_SCHEMA, Finding, Report, Surface, prove
+from jaxgrad.parity import REPORT_SCHEMA, Finding, Report, Surface, Training, prove
 from jaxgrad.parity.prove.judge import judge
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.users import ProofError
@@ -27,6 +27,10 @@ from tests.jaxgrad.parity.prove._helpers import arrays, draw, proved
         ({"update": {"*": "known"}}, "structure, forward, gradients, updates and precision"),
         ({"updates": {"*": ""}}, "needs a reason for each pattern"),
         ({"updates": {3: "known"}}, "needs a reason for each pattern"),
+        ({"updates": {"*": ("known", 1e-5, 2)}}, "needs a reason for each pattern"),
+        ({"updates": {"*": ("known", -1.0)}}, "difference as a positive number after the reason"),
+        ({"updates": {"*": ("known", "1")}}, "difference as a positive number after the reason"),
+        ({"structure": {"*": ("known", 0.1)}}, "has the bound 0.1, but a difference on this surf"),
     ],
     ids=str,
 )
@@ -53,6 +57,57 @@ def test_only_failures_that_are_named_are_accepted():
     waived = Waivers({"updates": {"a*": "known"}}).apply("updates", judged)
     assert [j.verdict for j in waived] == ["accepted", "fail", "pass"]
     assert Waivers({"forward": {"a*": "known"}}).apply("updates", judged) == judged
+
+
+def test_a_bound_accepts_no_larger_difference():
+    """The largest bound of the patterns that name a value counts."""
+    x = np.array([1.0, 2.0])
+    judged = [judge("a", x, (1 + off) * x) for off in (1e-6, 1e-4)]
+    for bounds, verdicts in (
+        ({"a": 1e-5}, ["accepted", "fail"]),
+        ({"a": 1e-3}, ["accepted", "accepted"]),
+        ({"a": 1e-5, "*": 1e-3}, ["accepted", "accepted"]),
+        ({"a": 1e-9}, ["fail", "fail"]),
+    ):
+        accept = {"updates": {name: ("known", bound) for name, bound in bounds.items()}}
+        waivers = as_waivers(accept)
+        assert [j.verdict for j in waivers.apply("updates", judged)] == verdicts
+        assert waivers.most("updates", "a") == max(bounds.values())
+    assert as_waivers({"updates": {"a": "known"}}).most("updates", "a") == np.inf
+    assert as_waivers({"updates": {"a": "known"}}).most("updates", "b") == 0.0
+
+
+def clipped(rate: float) -> Report:
+    """Return the report of optax's clipping, which lacks torch's 1e-6, at a learning rate."""
+    torch.manual_seed(0)
+    module = nn.Linear(3, 1)
+    return prove(
+        module,
+        lambda p, x: x @ p["weight"].T + p["bias"],
+        arrays(module),
+        (draw(5, 3),),
+        loss=(lambda y: (y**2).mean(),) * 2,
+        optimizer=Training(
+            lambda p: torch.optim.SGD(p, 0.1),
+            optax.chain(optax.clip_by_global_norm(0.1), optax.sgd(rate)),
+            clip=0.1,
+        ),
+        steps=2,
+        accept={"updates": {"*": ("optax clips without torch's 1e-6", 1e-4)}},
+    )
+
+
+def test_what_exceeds_a_bound_fails():
+    """The difference of the clipping is accepted, and twice the learning rate is not."""
+    right = clipped(0.1)
+    assert right.verdict == "pass", str(right)
+    text = right.surfaces["updates"].text
+    assert "steps agree within the accepted bounds" in text
+    (note,) = [note for note in right.notes if note.startswith("accepted")]
+    assert "of at most 0.0001, because: optax clips without torch's 1e-6" in note
+    wrong = clipped(0.2)
+    assert wrong.verdict == "fail" and wrong.first is not None
+    assert wrong.first.text.startswith("the weight's change after step 1 is off by 1 "), wrong.first
 
 
 def structure(*names: str) -> dict[str, Judgement]:
