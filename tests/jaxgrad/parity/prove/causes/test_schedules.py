@@ -19,6 +19,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.torch_side import loop, variants
 from jaxgrad.parity.prove.report import Surface
 from jaxgrad.parity.prove.users import ProofError
+from jaxgrad.parity.prove.waivers import Waivers
 from jaxgrad.parity.prove.wording import InJax
 from tests.jaxgrad.parity.prove._helpers import proved, updated
 
@@ -588,7 +589,7 @@ def replayed(
         jax_gradients=[SimpleNamespace(leaves=[*GRADS.values(), np.ones(9)])],
         runs=[SimpleNamespace(grads={n: None if n in frozen else g for n, g in GRADS.items()})],
         trained=None,
-        waivers=SimpleNamespace(names=lambda surface, name: (surface, name) in waived),
+        waivers=Waivers({surface: {name: "known"} for surface, name in waived}),
         torch_side=SimpleNamespace(replay=torchs),
     )
     return schedules.replay(proof, Training(sgd), 3)
