@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from jaxgrad.parity.prove.causes.acceptance import Compared, confirms, settled
-from jaxgrad.parity.prove.causes.mistakes.call import TorchCall
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.jax_side.program import literals
 from jaxgrad.parity.prove.record.torch_side.values import Change, TorchRun
@@ -35,6 +34,8 @@ class Rule(NamedTuple):
 
     def update(self, func: Callable[..., Any], args: Any, kwargs: Any, *_: Any) -> Any:
         """Call torch's function with this rule."""
+        from jaxgrad.parity.prove.causes.mistakes.call import TorchCall  # imports torch
+
         bound = TorchCall(func, args, kwargs, "").bound
         variance, x = bound.get("running_var"), bound["input"]
         kept = None if variance is None else (1 - self.momentum) * variance
