@@ -49,13 +49,15 @@ class Waivers:
         )
         return max(bounds, default=0.0)
 
+    def _accepts(self, surface: str, judged: Judged) -> bool:
+        most = self.most(surface, judged.name)
+        return most == math.inf or judged.share <= most  # without a bound, NaN too
+
     def apply(self, surface: str, judged: Sequence[Judged]) -> list[Judged]:
         """Return the comparisons, in which each accepted failure has the verdict "accepted"."""
         return [
             dataclasses.replace(j, verdict="accepted")
-            if j.verdict == "fail"
-            and self.names(surface, j.name)
-            and j.share <= self.most(surface, j.name)
+            if j.verdict == "fail" and self._accepts(surface, j)
             else j
             for j in judged
         ]
@@ -148,43 +150,45 @@ def as_waivers(accept: Any) -> Waivers:
         return Waivers()
     if not isinstance(accept, Mapping):
         raise ProofError(f"accept= needs a dict of dicts, as in {_EXAMPLE}, got {shown(accept)}")
-    for surface, reasons in accept.items():
+    reasons: dict[str, dict[str, str]] = {}
+    bounds: dict[tuple[str, str], float] = {}
+    for surface, patterns in accept.items():
         if surface not in SURFACES:
             raise ProofError(
                 f"accept= names the surface {shown(surface)}, but differences can be accepted on "
                 f"{', '.join(SURFACES[:-1])} and {SURFACES[-1]}"
             )
-        if not isinstance(reasons, Mapping):
+        if not isinstance(patterns, Mapping):
             raise ProofError(
                 f"accept={{{surface!r}: ...}} needs a dict from patterns to reasons, as in "
-                f"{_EXAMPLE}, got {shown(reasons)}"
+                f"{_EXAMPLE}, got {shown(patterns)}"
             )
-        for pattern, given in reasons.items():
-            reason, bound = given if isinstance(given, tuple) and len(given) == 2 else (given, 1.0)
+        reasons[surface] = {}
+        for pattern, given in patterns.items():
+            is_bounded = isinstance(given, tuple) and len(given) == 2
+            pair: tuple[Any, Any] = given if is_bounded else (given, None)
+            reason, bound = pair
             if not isinstance(pattern, str) or not isinstance(reason, str) or not reason.strip():
                 raise ProofError(
                     f"accept={{{surface!r}: ...}} needs a reason for each pattern, as in "
                     f"{_EXAMPLE}, got {shown(pattern)}: {shown(given)}"
                 )
+            reasons[surface][pattern] = reason
+            if not is_bounded:
+                continue
             number = isinstance(bound, int | float) and not isinstance(bound, bool)
             if not number or not 0 < bound < math.inf:
                 raise ProofError(
                     f"accept={{{surface!r}: {{{pattern!r}: ...}}}} needs the largest accepted "
                     f"difference as a positive number after the reason, got {shown(bound)}"
                 )
-            if isinstance(given, tuple) and surface in _LISTED:
+            if surface in _LISTED:
                 raise ProofError(
                     f"accept={{{surface!r}: {{{pattern!r}: ...}}}} has the bound {bound:g}, but a "
                     "difference on this surface has no size: pass the reason alone"
                 )
-    pairs = [(s, p, given) for s, reasons in accept.items() for p, given in reasons.items()]
-    return Waivers(
-        {
-            surface: {p: x[0] if isinstance(x, tuple) else x for p, x in reasons.items()}
-            for surface, reasons in accept.items()
-        },
-        {(s, p): float(given[1]) for s, p, given in pairs if isinstance(given, tuple)},
-    )
+            bounds[surface, pattern] = float(bound)
+    return Waivers(reasons, bounds)
 
 
 def fits(pattern: str, name: str) -> bool:

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from jaxgrad.parity import REPORT_SCHEMA, Finding, Report, Surface, Training, prove
-from jaxgrad.parity.prove.judge import judge
+from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.report import Judgement
 from jaxgrad.parity.prove.users import ProofError
 from jaxgrad.parity.prove.waivers import Waivers, as_waivers, fits
@@ -77,6 +77,14 @@ def test_a_bound_accepts_no_larger_difference():
     assert as_waivers({"updates": {"a": "known"}}).most("updates", "b") == 0.0
 
 
+def test_a_value_that_is_not_finite_is_accepted_only_without_a_bound():
+    """NaN is no larger than a bound, and no smaller."""
+    judged = [Judged("a", "fail", float("nan"), 0.0, 1.0)]
+    for given, verdict in (("known", "accepted"), (("known", 0.5), "fail")):
+        (row,) = as_waivers({"updates": {"a": given}}).apply("updates", judged)
+        assert row.verdict == verdict
+
+
 def clipped(rate: float) -> Report:
     """Return the report of optax's clipping, which lacks torch's 1e-6, at a learning rate."""
     torch.manual_seed(0)
@@ -86,7 +94,7 @@ def clipped(rate: float) -> Report:
         lambda p, x: x @ p["weight"].T + p["bias"],
         arrays(module),
         (draw(5, 3),),
-        loss=(lambda y: (y**2).mean(),) * 2,
+        loss=(lambda y: (y**2).mean(), lambda y: (y**2).mean()),
         optimizer=Training(
             lambda p: torch.optim.SGD(p, 0.1),
             optax.chain(optax.clip_by_global_norm(0.1), optax.sgd(rate)),
