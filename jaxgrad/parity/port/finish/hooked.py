@@ -84,7 +84,7 @@ def _reads_around(statement: ast.stmt, param: Param) -> bool:
 
 
 def _whole_part(code: ast.expr) -> Param:
-    """Return the part of the params that code reads; `p["layers"][i]` may be any of the layers."""
+    """Return the part of the params that code reads: for `p["layers"][i]`, all of the layers."""
     while isinstance(code, ast.Subscript) and not param_paths.of(code).owner:
         code = code.value
     return param_paths.of(code)

@@ -240,7 +240,7 @@ def _merge(
 
 
 def _as_passed(code: ast.expr) -> Any:
-    """Return a constant for a call, which has the constants of the file but no attributes."""
+    """Return an argument of a call: the file's constants by their names, all others as numbers."""
 
     def chosen(number: Number) -> ast.expr | None:
         return numbers.numeral(number) if number.name_of is NameOf.GLOBAL else None

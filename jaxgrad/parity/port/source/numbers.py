@@ -94,7 +94,7 @@ def literals(code: ast.AST) -> Iterator[ast.expr]:
 
 
 def value_of(code: ast.expr) -> Any:
-    """Return the number or flag that a literal is."""
+    """Return the value of a literal that is a number or a flag."""
     number = of(code)
     return ast.literal_eval(code) if number is None else number.value
 

@@ -45,7 +45,7 @@ def keys(*nodes: ast.AST) -> list[ast.Name]:
 
 
 def key_of(code: ast.Name) -> Key:
-    """Return what a name is the key of."""
+    """Return the `Key` that a name stands for."""
     known = on_expression(code).draw
     assert known is not None
     return known

@@ -17,8 +17,8 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.locate.forward import ROOT
 from jaxgrad.parity.prove.locate.quotes import quoted
 from jaxgrad.parity.prove.record.jax_side.flow import place
+from jaxgrad.parity.prove.record.jax_side.port import Port
 from jaxgrad.parity.prove.record.jax_side.program import literals
-from jaxgrad.parity.prove.record.jax_side.sites import Injection
 from jaxgrad.parity.prove.record.noise import Noise
 from jaxgrad.parity.prove.report import Finding, Judgement, Surface
 from jaxgrad.parity.prove.wording import jax_program
@@ -43,8 +43,9 @@ def surface(evidence: Evidence) -> Judgement | None:
             return _failed(evidence, noise, site.path, text)
         if noise.kind != "bernoulli":
             continue
-        tight = dataclasses.replace(port.injection, tight=site.path)
-        outputs = port.replacing(injection=tight).outputs(draw, {})
+        injection = dataclasses.replace(port.injection, tight=site.path)
+        tight = port.replacing(injection=injection)
+        outputs = tight.outputs(draw, {})
         wrong = [j for j in evidence.judge_outputs(0, outputs) if j.verdict == "fail"]
         if wrong:
             other = _probability(evidence, tight, sources)
@@ -59,10 +60,11 @@ def surface(evidence: Evidence) -> Judgement | None:
     return None
 
 
-def _probability(evidence: Evidence, tight: Injection, sources: np.ndarray) -> float | None:
+def _probability(evidence: Evidence, tight: Port, sources: np.ndarray) -> float | None:
     """Return the probability with which the port keeps an element of a mask; None if unknown.
 
-    If the numbers are close to this one, the port's mask is torch's. Tried are the probability with
+    `tight` is the port with numbers for this mask that are close to torch's probability. If they
+    are close to the port's instead, its mask is torch's. Tried are the probability with
     which torch drops an element, and the numbers of the port's program and their complements.
     """
     draw = evidence.draws[0]
@@ -70,7 +72,7 @@ def _probability(evidence: Evidence, tight: Injection, sources: np.ndarray) -> f
     if len(rates) != 1:
         return None
     own = float(rates[0])
-    numbers = [x for x in literals(evidence.port.program.jaxpr) if 0 < x < 1]
+    numbers = [x for x in literals(tight.program.jaxpr) if 0 < x < 1]
     candidates = [1 - own, *numbers, *(1 - x for x in numbers)]
     for rate in dict.fromkeys(float(f"{x:.7g}") for x in candidates):
         if abs(rate - own) < _APART:
@@ -78,8 +80,7 @@ def _probability(evidence: Evidence, tight: Injection, sources: np.ndarray) -> f
         noise = list(draw.noise)
         for k in sources.flat:
             noise[k] = dataclasses.replace(noise[k], rate=rate)
-        port = evidence.port.replacing(injection=tight)
-        outputs = port.outputs(dataclasses.replace(draw, noise=noise), {})
+        outputs = tight.outputs(dataclasses.replace(draw, noise=noise), {})
         if all(j.verdict != "fail" for j in evidence.judge_outputs(0, outputs)):
             return rate
     return None

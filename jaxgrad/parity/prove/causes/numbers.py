@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,20 @@ def agreement(share: float, of: str = "", *, count: int = 2) -> str:
     if not share:
         return f"{are} bit-identical"
     return f"{agree} within {share:.1g}" + (f" (relative to {of})" if of else "")
+
+
+def agreements(what: str, share: float, of: str, verdicts: Collection[str]) -> str:
+    """Say how closely the values agree that `accept=` does not name.
+
+    >>> agreements("weights", 0.0, "their change", ["pass", "accepted"])
+    'other weights are bit-identical'
+    >>> agreements("weights", 0.0, "their change", ["accepted"])
+    'weights are all accepted'
+    """
+    if "accepted" not in verdicts:
+        return f"{what} {agreement(share, of)}"
+    some = "pass" in verdicts
+    return f"{'other ' * some}{what} {agreement(share, of, count=2 * some)}"
 
 
 def proportion(x: Any, y: Any) -> float | None:

@@ -97,9 +97,8 @@ def given(evidence: Evidence, training: Training, total: int) -> Schedules | Non
 
     if training.schedule is None:
         return None
-    rates = loop.learning_rates(training, evidence.torch_side.module, total)
-    values = [_values(training.schedule, step, rates[step]) for step in range(total)]
-    expected, actual = np.array(rates), np.array(values)  # (step, group)
+    expected = np.array(loop.learning_rates(training, evidence.torch_side.module, total))
+    actual = _rates_of(training.schedule, expected)  # (step, group)
     differ = _differs(actual, expected)
     if not differ.any():
         return None
@@ -159,8 +158,7 @@ def _setting(evidence: Evidence, training: Training, found: Schedules) -> tuple[
     assert training.schedule is not None
     total, texts, every = len(found.differ), [], True
     expected = _rates(evidence, training, total)
-    pairs = enumerate(expected.tolist())
-    port = np.array([_values(training.schedule, step, rates) for step, rates in pairs])
+    port = _rates_of(training.schedule, expected)
     numbers = _with_rates_of(_numbers(training.schedule), port)
     for variant in (
         *variants.schedules(training),
@@ -191,6 +189,11 @@ def _name(schedule: Any) -> str:
     code = getattr(inspect.unwrap(schedule), "__code__", None)
     is_own = code is not None and "site-packages" not in code.co_filename
     return name_of(schedule) if is_own else "Training(schedule=)"
+
+
+def _rates_of(schedule: Callable[[int], Any], torch: np.ndarray) -> np.ndarray:
+    """Return a schedule's rates by step and parameter group, for as many as torch has."""
+    return np.array([_values(schedule, step, x) for step, x in enumerate(torch.tolist())])
 
 
 def _values(schedule: Any, step: int, rates: list[float]) -> list[float]:
@@ -254,7 +257,7 @@ def replayed(evidence: Evidence, training: Training, total: int) -> Surface:
 
 
 def agree(evidence: Evidence, total: int) -> str:
-    """Say that the weights agree in some steps, but not those that the user accepts."""
+    """Say in how many steps the weights agree; those that the user accepts are left out."""
     most = [evidence.waivers.most("updates", name) for name in gradients(evidence)]
     accepted = [x for x in most if x == math.inf]
     if len(accepted) == len(most):
@@ -478,8 +481,7 @@ def _given(evidence: Evidence, training: Training, steps: int) -> Iterator[Varia
     expected = _rates(evidence, training, total)
     if expected is None:
         return
-    pairs = enumerate(expected.tolist())
-    actual = np.array([_values(training.schedule, step, rates) for step, rates in pairs])
+    actual = _rates_of(training.schedule, expected)
     wrong = _differs(actual, expected)
     if wrong.any():
         first, group = (int(i) for i in np.argwhere(wrong)[0])

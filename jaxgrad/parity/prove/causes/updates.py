@@ -22,7 +22,7 @@ from jaxgrad.parity.prove.record.jax_side.program import flat
 from jaxgrad.parity.prove.record.torch_side.side import Steps
 from jaxgrad.parity.prove.text import counted
 from jaxgrad.parity.prove.training import Training
-from jaxgrad.parity.prove.training_steps.clipping import bounds_update
+from jaxgrad.parity.prove.training_steps import clipping
 from jaxgrad.parity.prove.training_steps.trajectories import Trajectories, first_steps
 from jaxgrad.parity.prove.wording import (
     NO_DIFFERENCE,
@@ -215,10 +215,8 @@ class Search:
         yield from variants.late_decays(training)
         yield from _decays(evidence, training, paths)
         settings = loop.settings(training, evidence.torch_side.module)
-        tried = [*variants.variants(training)]
-        if bounds_update(evidence, self.training):
-            tried.sort(key=lambda variant: not variant.of_update)
-        for variant in tried:
+        tried = variants.variants(training)
+        for variant in clipping.in_order(evidence, self.training, numbers, tried):
             yield variant._replace(difference=_with_torchs(variant.difference, settings))
         yield from port_numbers.clips(training, numbers)
         yield from port_numbers.settings(training, evidence.torch_side.module, numbers)

@@ -71,11 +71,9 @@ def _judged(evidence: Evidence) -> Judgement:
     largest = max((j.share for j in passed), default=0.0)
     modules = {c.module for c in evidence.runs[0].calls if c.outputs}
     matched = len(modules) - len(evidence.not_visible)
-    accepted = any(j.verdict == "accepted" for j in judged)
-    what = "other outputs" if accepted and passed else "outputs"
-    count = 0 if accepted and not passed else 2
+    verdicts = [j.verdict for j in judged]
     text = (
-        f"{what} {numbers.agreement(largest, 'their scale', count=count)}; {matched} of "
+        f"{numbers.agreements('outputs', largest, 'their scale', verdicts)}; {matched} of "
         f"{len(modules)} torch modules have a matching JAX value"
     )
     return Judgement(Surface("forward", "pass", text, rows, control=_control(evidence)))

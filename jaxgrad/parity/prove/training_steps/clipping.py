@@ -10,8 +10,8 @@ import contextlib
 import dataclasses
 import math
 import warnings
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from jaxgrad.parity.prove.report import Finding, Surface
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.wording import Told
 
+
+if TYPE_CHECKING:
+    from jaxgrad.parity.prove.record.torch_side.variants import Variant
 
 _TRIED = [4.0**k for k in range(-12, 13)]  # factors of the gradients
 _LEAST_NORM = 10.0  # of large gradients, for which the 1e-6 that torch adds to a norm is negligible
@@ -184,7 +187,24 @@ def _step(evidence: Evidence, training: Training) -> None:
         list(evidence.torch_side.replay(training, evidence.draws[0], given))
 
 
-def bounds_update(evidence: Evidence, training: Training) -> bool:
+def in_order(
+    evidence: Evidence, training: Training, numbers: Sequence[float], tried: Iterable[Variant]
+) -> list[Variant]:
+    """Return variants, those that clip the update first if the port's transformation does so.
+
+    Of two variants that train alike, a search keeps the first.
+
+    Args:
+        evidence: The evidence of the proof.
+        training: The user's training step.
+        numbers: The numbers in the program of the port's transformation.
+        tried: The variants.
+    """
+    first = _bounds_update(evidence, training, numbers)
+    return sorted(tried, key=lambda variant: first and not variant.of_update)
+
+
+def _bounds_update(evidence: Evidence, training: Training, numbers: Sequence[float]) -> bool:
     """Return whether the port's transformation bounds the norm of its update by a number in it.
 
     One that clips after the optimizer does. As long as its updates are smaller than the bound it
@@ -200,7 +220,7 @@ def bounds_update(evidence: Evidence, training: Training) -> bool:
         return False
     rates = schedules.used_rates(evidence, training, 2)[1]
     factors = (1.0, *(float(rate) for rate in rates))  # the clip follows the learning rate, or not
-    return any(_close(n * factor, norms[0]) for n in loop.numbers() for factor in factors)
+    return any(_close(n * factor, norms[0]) for n in numbers for factor in factors)
 
 
 def _close(x: float, y: float) -> bool:
@@ -223,8 +243,6 @@ def _cause(
         *variants.clips(training),
         *port_numbers.clips(training, numbers),
     ]  # fmt: skip
-    if bounds_update(evidence, training):
-        tried.sort(key=lambda variant: not variant.of_update)
     allowed = min(schedules.TOLERANCE, share / MARGIN)
     port = list(schedules.weights_of_port(evidence, training, factors))
 
@@ -235,6 +253,7 @@ def _cause(
         alike = (schedules.trains_alike(evidence, variant, x) for x in found)
         return differs is None and not any(alike)
 
+    tried = in_order(evidence, training, numbers, tried)
     found, every = schedules.agreeing(evidence, tried, agrees)
     kept = schedules.lasting(evidence, found)
     texts = [x.difference.says(evidence.reference) for x in kept]

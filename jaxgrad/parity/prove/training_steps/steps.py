@@ -145,10 +145,8 @@ def _weights(trained: Trained) -> Surface:
     text = counted(last, "step")
     if len(paths.torch) < last:
         text += f", of which {len(paths.torch)} are compared to save memory"
-    accepted = any(change.judged.verdict == "accepted" for change in changes)
-    what = f"other {what}" if accepted and equal else what
-    count = 0 if accepted and not equal else 2
-    text += f", {what} {numbers.agreement(largest, 'their change', count=count)}"
+    verdicts = [change.judged.verdict for change in changes]
+    text += f", {numbers.agreements(what, largest, 'their change', verdicts)}"
     if zero := zero - set(evidence.port.weights.not_one_to_one):
         left = counted(len(zero), "weight")
         text += f"; {left} left out, with gradients that are zero up to rounding"

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from jaxgrad._core.libraries import is_a
 from jaxgrad.parity.prove.record.adapters import as_function
 from jaxgrad.parity.prove.record.jax_side import program as jax_program
 from jaxgrad.parity.prove.record.lazy import Lazy
@@ -74,8 +73,7 @@ def weight_map(
     ]
     if extra:  # a weight that torch itself does not use needs no leaf
         trained = [n for n in missing if n in side.flags and not mapped.copy_of(n)]
-        is_flax = any(is_a(x, "flax.nnx", "Module") for x in (fn, params))
-        text = _unmapped(mapped, missing, extra, sorted(trained), is_flax=is_flax)
+        text = _unmapped(mapped, missing, extra, sorted(trained), is_nnx=model.is_nnx)
         raise ProofError(text + found.hint)
     return params, mapped
 
@@ -197,7 +195,7 @@ def _unmapped(
     extra: Sequence[str],
     trained: Sequence[str],
     *,
-    is_flax: bool = False,
+    is_nnx: bool = False,
 ) -> str:
     """Explain which leaves and which of torch's parameters have no counterpart."""
     lines = []
@@ -214,7 +212,7 @@ def _unmapped(
         for name in trained[:_MOST_LISTED]
     ]
     lines += _rest(trained, "of torch's parameters are in no JAX leaf")
-    load = " (jaxgrad.nnx.load_state_dict(model, module.state_dict()))" if is_flax else ""
+    load = " (jaxgrad.nnx.load_state_dict(model, module.state_dict()))" if is_nnx else ""
     return (
         "the torch weights could not be matched with the JAX leaves:\n"
         + "\n".join(lines)

@@ -45,7 +45,7 @@ def test_a_keyword_has_the_authors_name(number, name):
 
 
 def test_a_number_has_an_author_name_until_it_is_written():
-    """The name of an option only names a keyword, and a keyword has its name already."""
+    """The name of an option is not the author's. A keyword is written by its name already."""
     number = Number(8, "heads", NameOf.ATTRIBUTE)
     others = [
         Number(8, "dim"),

@@ -31,7 +31,7 @@ def test_a_key_is_told_from_a_variable_of_its_name():
 
 
 def test_the_keys_of_a_statement_have_different_names():
-    """Another statement may use the names again, and no variable of the function has them."""
+    """The next statement uses the same names again. No key has the name of a variable."""
     text = split("x = f(x, KEY) + f(x, KEY)\ny = f(x, KEY)\ndropout_rng_2 = 1")
 
     assert text.splitlines() == [
