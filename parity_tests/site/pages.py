@@ -233,7 +233,7 @@ def _ten_lines() -> str:
 def _wrong_port() -> str:
     """Return the README's first program, its picture, the report, and how to read the report."""
     text = (ROOT / "README.md").read_text()
-    text = text[text.index("When you port") : text.index("`report.to_html(")]
+    text = text[text.index("This is a critic") : text.index("[How `prove` judges]")]
     return _PICTURE.sub(_WIDE_AND_NARROW, text) + "\n"
 
 

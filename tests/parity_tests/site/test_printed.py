@@ -119,7 +119,7 @@ def test_a_stale_output_is_replaced():
 def test_the_table_of_kinks_is_what_the_script_prints():
     """Each row of the table of docs/kinks.md has the gradients that the script prints."""
     page = (ROOT / "docs" / "kinks.md").read_text()
-    (_, printed), *_ = BLOCK.findall(page)
+    *_, (_, printed) = BLOCK.findall(page)
     lines = [re.split(r"  +", line.strip())[:4] for line in printed.splitlines()[1:]]
     rows = re.findall(r"^\| ([^|]+) \| `([^`]+)` \| `([^`]+)` \| `([^`]+)` \|", page, re.MULTILINE)
 
@@ -130,8 +130,8 @@ def test_the_table_of_kinks_is_what_the_script_prints():
 def test_the_output_of_the_kinks_names_its_torch():
     """The output under the script is that of torch 2.15; on torch 2.13, one row differs."""
     page = (ROOT / "docs" / "kinks.md").read_text()
-    (_, shown), *_ = BLOCK.findall(page)
-    (printed,) = outputs(page, "kinks.py")
+    *_, (_, shown) = BLOCK.findall(page)
+    *_, printed = outputs(page, "kinks.py")
     installed = ".".join(torch.__version__.split(".")[:2])
     pairs = zip(shown.splitlines()[1:], printed.splitlines()[1:], strict=True)
     differing = [re.split("  +", line) for row, line in pairs if row != line]
@@ -231,7 +231,7 @@ def test_softplus_differs_above_its_threshold():
 
 def test_nine_of_the_ten_kinks_have_one_value():
     """In nine rows of docs/kinks.md torch and JAX agree on the value; in the row of median not."""
-    (script, _), *_ = BLOCK.findall((ROOT / "docs" / "kinks.md").read_text())
+    *_, (script, _) = BLOCK.findall((ROOT / "docs" / "kinks.md").read_text())
     names: dict[str, Any] = {"__name__": "__main__"}
     exec(script, names)
     values = {
