@@ -30,6 +30,7 @@ from jaxgrad.parity.prove.record.jax_side.native import retraced
 from jaxgrad.parity.prove.record.jax_side.port import Draw, Gradients, Port
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key, Spot, flat
 from jaxgrad.parity.prove.record.lazy import LazyList
+from jaxgrad.parity.prove.record.torch_side.draws import STATISTICS
 from jaxgrad.parity.prove.record.torch_side.side import Drawn, TorchSide
 from jaxgrad.parity.prove.record.torch_side.values import (
     Change,
@@ -205,12 +206,14 @@ def _mapped(port: Port, flow: Flow, flags: Mapping[str, bool]) -> list[str]:
     """Return the weights that the port takes from its params.
 
     Constants that are in the params but that the port recomputes (position tables) are excluded.
+    It cannot recompute the statistics of a norm: in a new layer, a port may leave out the mean 0.
     """
     used = _read(flow)
     return [
         name
         for name in port.weights.tensors
-        if (leaves := port.weights.leaves_of(name)) and (flags.get(name) or used & set(leaves))
+        if (leaves := port.weights.leaves_of(name))
+        and (flags.get(name) or name.endswith(STATISTICS) or used & set(leaves))
     ]
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
 from jaxgrad.parity.prove.align.order import is_transposition, reordering
-from jaxgrad.parity.prove.causes import exchanges, trials
+from jaxgrad.parity.prove.causes import exchanges, pairings, trials
 from jaxgrad.parity.prove.causes.acceptance import (
     MARGIN,
     UNKNOWN,
@@ -284,6 +284,16 @@ class Search:
             near |= {k for i in near for k in self.run.values[i].inputs}
         yield from exchanges.exchanged(self.run, self.evidence.port.weights.shapes, starts, near)
 
+    def paired(self, starts: Sequence[int]) -> Iterator[Trial]:
+        """Yield the pairings of elements whose result occurs in the JAX program."""
+        for one, *all_ in pairings.paired(self.run, starts):
+            rerun = self._rerun(self.draw, one.changes)
+            if rerun is not None:
+                distances = print_distance(rerun.values[one.value].print, self.prints)
+                if np.min(distances, initial=np.inf) < SAME:
+                    row = int(np.argmin(distances))
+                    yield from (trial._replace(row=row) for trial in (*all_, one))
+
     def scaled_weights(self, starts: Iterable[int]) -> Iterator[Trial]:
         """Yield the weights of which JAX has a multiple, at the calls that read them."""
         state = self.evidence.draws[self.draw].state
@@ -375,7 +385,7 @@ class Search:
         alike = {v.call_number: v for v in self.run.values if v.op == value.op}.values()
         if not 1 < len(alike) <= _CALLS:
             return
-        changes = trial.everywhere()
+        changes = [*trial.everywhere()]
         first = {self.run.values[i].call_number for i in self.starts}
         line = {v.call_number for v in alike if value.line and v.line == value.line}
         tried: list[set[int]] = []
@@ -610,6 +620,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         itertools.chain(
             search.shared_masks(),
             search.inner_stops(starts),
+            search.paired(starts),
             orders,
             tables,
             transposed,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import collections
+import functools
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ class Trial(NamedTuple):
     value: int  # the torch value at which it is reported
     difference: Difference
     changes: tuple[Change, ...]
-    everywhere: Callable[[], Sequence[Change]] = tuple  # the changes of all similar calls
+    everywhere: Callable[[], Iterable[Change]] = tuple  # the changes of all similar calls
     tested: str = "rerunning torch with this change"
     partial: bool = False  # whether a correct port may compute the result on its way
     fix: tuple[str, str] = ("", "")  # what the JAX code contains, and what it should contain
@@ -219,7 +220,7 @@ def without_term(run: TorchRun, i: int, kept: int, term: int, key: Key | None) -
     """
     value = run.values[i]
     args = () if value.call is None else value.call[1]
-    places = [n for n, x in enumerate(args) if _is(x, run.values[kept])]
+    places = [n for n, x in enumerate(args) if is_value(x, run.values[kept])]
     if len(places) != 1 or in_place(value) or (value.op in SUBTRACTS and places != [0]):
         return None
 
@@ -276,9 +277,9 @@ def _chained(run: TorchRun, first: Value, second: Value) -> list[Places]:
     if not any(run.values[k] is first for k in second.inputs):
         return []
     computed = [run.values[k] for k in first.inputs]
-    operands = [n for n, x in enumerate(first.call[1]) if any(_is(x, v) for v in computed)]
+    operands = [n for n, x in enumerate(first.call[1]) if any(is_value(x, v) for v in computed)]
     alike = [n for n in operands if first.call[1][n].shape == first.shape]
-    read = [n for n, x in enumerate(second.call[1]) if _is(x, first)]
+    read = [n for n, x in enumerate(second.call[1]) if is_value(x, first)]
     before = _before(run, first)
     return [
         (operand, place)
@@ -308,7 +309,7 @@ def _earlier(run: TorchRun, value: Value, operand: int, before: int) -> dict[int
         n: k
         for n, x in enumerate(value.call[1])
         for k in value.inputs
-        if n != operand and k < before and _is(x, run.values[k])
+        if n != operand and k < before and is_value(x, run.values[k])
     }
 
 
@@ -358,7 +359,7 @@ def rewired(
     func, args, kwargs = value.call
     names = _names(run)
     for read in value.inputs:
-        places = [n for n, x in enumerate(args) if _is(x, run.values[read])]
+        places = [n for n, x in enumerate(args) if is_value(x, run.values[read])]
         for old, move in _unmoved(run, read) if places else ():
             given = run.values[old]
             others = [k for k in range(i) if _fits(run, k, given) and visible(k)]
@@ -385,7 +386,21 @@ def rewired(
                     f"torch's {value.in_words} reads {names[old]}, JAX's reads {names[k]}",
                 )
                 changes = (Change(value.call_number, call, (k,)),)
-                yield Trial(i, text, changes, unread=old), out.detach().numpy()
+                everywhere = functools.partial(_rewired_alike, run, i, k, call)
+                yield Trial(i, text, changes, everywhere, unread=old), out.detach().numpy()
+
+
+def _rewired_alike(run: TorchRun, i: int, read: int, call: Callable[..., Any]) -> Iterator[Change]:
+    """Yield the change of a call and of those that the same line makes in other layers.
+
+    Each reads the value that is as far before it as `read` is before `i`.
+    """
+    value, other = run.values[i], run.values[read]
+    for k, alike in enumerate(run.values):
+        if (alike.op, alike.line, alike.shape) == (value.op, value.line, value.shape):
+            near = run.values[max(k - i + read, 0)]
+            if (near.op, near.line, near.shape) == (other.op, other.line, other.shape):
+                yield Change(alike.call_number, call, (k - i + read,))
 
 
 def _unmoved(run: TorchRun, i: int) -> Iterator[tuple[int, Callable[[Tensor], Tensor]]]:
@@ -405,7 +420,7 @@ def _unmoved(run: TorchRun, i: int) -> Iterator[tuple[int, Callable[[Tensor], Te
             return
         func, args, kwargs = value.call
         (source,) = value.inputs
-        place = next((n for n, x in enumerate(args) if _is(x, run.values[source])), None)
+        place = next((n for n, x in enumerate(args) if is_value(x, run.values[source])), None)
         if place is None:
             return
         moves.append((func, args, kwargs, place))
@@ -463,7 +478,8 @@ def _passed(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     return args[0].view_as(args[0])
 
 
-def _is(x: Any, value: Value) -> bool:
+def is_value(x: Any, value: Value) -> bool:
+    """Whether an argument of a call is this value."""
     data = value.data
     return (
         isinstance(x, Tensor)

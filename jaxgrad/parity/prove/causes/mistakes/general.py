@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,7 +11,7 @@ from torch.nn import functional
 
 from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE, NUMBER, Mistakes, TorchCall, tensors
 from jaxgrad.parity.prove.edits import InTorch
-from jaxgrad.parity.prove.wording import Difference, InJax, Missing, Multiple, Mutual, Setting, Told
+from jaxgrad.parity.prove.wording import Missing, Multiple, Mutual, Setting, Told
 
 
 ACTIVATIONS = (
@@ -100,32 +98,8 @@ def binary(call: TorchCall) -> Mistakes:
             )  # the minimum with a mask of zeros and ones, a product with 1: torch's is missing
             if not picks:
                 yield wrong
-    for mask, other in ((x, y), (y, x)) if name in ("mul", "add") else ():
-        turned = _turned(mask, other)
-        if turned is not None and _is_mask(turned):
-            both = [turned if v is mask else v for v in (x, y)]
-            yield call.called(Mutual("the mask is transposed"), *both, **call.kwargs)
     if name in ("sub", "div", "pow"):
         yield call.called(Mutual(f"the operands of {name} are swapped"), y, x, **call.kwargs)
-
-
-def _is_mask(x: Tensor) -> bool:
-    """Whether an operand has two different elements: 0 and 1, or 0 and a large negative number."""
-    values = set(x.unique().tolist())
-    return len(values) == 2 and 0 in values and (1 in values or min(values) < -1e3)
-
-
-def _turned(mask: Any, x: Any) -> Tensor | None:
-    """Return a mask with its last two axes exchanged, if it then has another effect on `x`.
-
-    A mask of one row, which masks the keys for every query, then masks the queries.
-    """
-    square = isinstance(x, Tensor) and x.ndim > 1 and x.shape[-1] == x.shape[-2]
-    if not square or not isinstance(mask, Tensor) or mask.ndim < 2:
-        return None
-    shape = torch.broadcast_shapes(mask.shape, x.shape)
-    same = torch.equal(mask.broadcast_to(shape), mask.mT.broadcast_to(shape))
-    return None if same else mask.mT
 
 
 def products(call: TorchCall) -> Mistakes:
@@ -185,53 +159,6 @@ def running(call: TorchCall) -> Mistakes:
         f"{call.op} includes the element itself, JAX leaves it out",
     )
     yield call.then(text, lambda out: out - x)
-
-
-def masked(call: TorchCall) -> Mistakes:
-    """Use another value for masked elements, or invert the mask."""
-    x, mask, *value = call.args
-    if isinstance(mask, Tensor):
-        for fill in (*call.numbers, 0.0, float("-inf")):
-            if [fill] != value:
-                text = Setting("masked elements", f"{fill:g}", verb="are")
-                yield call.called(text, x, mask, fill)
-        yield call.called(Mutual("the mask is inverted"), x, ~mask.bool(), *value)
-        if (turned := _turned(mask, x)) is not None:
-            yield call.called(Mutual("the mask is transposed"), x, turned, *value)
-        if mask.ndim > 1 and mask.shape[-1] == mask.shape[-2]:
-            shifted = mask.clone()
-            shifted[..., :-1] = mask[..., 1:]
-            yield call.called(InJax("the mask is shifted by one key"), x, shifted, *value)
-        for text, other in _tiled(mask):
-            yield call.called(text, x, other, *value)
-
-
-def _tiled(mask: Tensor) -> Iterator[tuple[Difference, Tensor]]:
-    """Yield a mask that is tiled along an axis where its elements are repeated, or the reverse."""
-    for axis, n in enumerate(mask.shape):
-        if (mask == mask.narrow(axis, 0, 1)).all():
-            continue
-        for count in (k for k in range(2, n // 2 + 1) if n % k == 0):
-            split = mask.unflatten(axis, (count, n // count))
-            other = split.transpose(axis, axis + 1).flatten(axis, axis + 1)
-            texts = (
-                f"the mask is tiled along axis {axis}, {{}} repeats each element",
-                f"each element of the mask is repeated along axis {axis}, {{}} tiles them",
-            )
-            for constant, (own, theirs) in ((axis + 1, texts), (axis, texts[::-1])):
-                if (split == split.narrow(constant, 0, 1)).all():
-                    yield Told(own.format("torch"), theirs.format("JAX")), other
-
-
-def chosen(call: TorchCall) -> Mistakes:
-    """Exchange the branches of `where`."""
-    if len(call.args) == 3:
-        condition, x, y = call.args
-        yield call.called(Mutual("the branches of where are swapped"), condition, y, x)
-        for given in (x, y):
-            if (turned := _turned(condition, given)) is not None:
-                yield call.called(Mutual("the mask is transposed"), turned, x, y)
-                break
 
 
 def looked_up(call: TorchCall) -> Mistakes:
@@ -329,16 +256,6 @@ def _all_labels(call: TorchCall) -> Mistakes:
         )
         wrong = call.replaced(text, reduction="sum")
         yield wrong.then(text, lambda total: total / labels.numel())
-
-
-def inverted(call: TorchCall) -> Mistakes:
-    """Exchange the two numbers of an operand that is a mask, such as 0 and 1, or 0 and -1e9."""
-    for n, mask in enumerate(call.args):
-        numbers = mask.unique() if isinstance(mask, Tensor) and mask.ndim else ()
-        if len(numbers) == 2:
-            turned = torch.where(mask == numbers[0], *numbers.flip(0))
-            args = [turned if k == n else x for k, x in enumerate(call.args)]
-            yield call.called(Mutual("the mask is inverted"), *args, **call.kwargs)
 
 
 def left_out(call: TorchCall) -> Mistakes:

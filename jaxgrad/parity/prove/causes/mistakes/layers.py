@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from jaxgrad.parity.prove.causes.mistakes.call import NUMBER, Mistakes, TorchCall
+from jaxgrad.parity.prove.causes.mistakes.masks import shifted
 from jaxgrad.parity.prove.wording import Difference, InJax, Missing, Mutual, Setting, Told
 
 
@@ -321,9 +322,8 @@ def _masks(
     """Yield wrong masks for a call that has one."""
     seen = _seen(_bias(given, q, k))
     yield Mutual("the mask is inverted"), ~seen
-    more, fewer = (f"the mask lets each query see one key {x}" for x in ("more", "fewer"))
-    yield Told(more, fewer), seen | seen.roll(1, -1).tril(1)
-    yield InJax("the mask is shifted by one key"), seen & seen.roll(-1, -1)
+    for text, hidden in shifted(~seen):
+        yield text, ~hidden
     yield Mutual("the mask is transposed"), seen.mT if seen.shape[-1] == seen.shape[-2] else ~seen
     for wrong in (-1.0, 1.0):
         text = Told(

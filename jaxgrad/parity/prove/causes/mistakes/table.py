@@ -9,14 +9,14 @@ import torch
 from torch import Tensor
 
 from jaxgrad.parity.interop import to_numpy
-from jaxgrad.parity.prove.causes.mistakes import cells, general, layers, recurrent, views
+from jaxgrad.parity.prove.causes.mistakes import cells, general, layers, masks, recurrent, views
 from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall
 from jaxgrad.parity.prove.record.torch_side.values import MOVES
 from jaxgrad.parity.prove.wording import Difference
 
 
 _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
-    **dict.fromkeys(general.BINARY, (general.binary, general.inverted)),
+    **dict.fromkeys(general.BINARY, (general.binary, masks.operand)),
     **dict.fromkeys(general.UNARY, (general.unary,)),
     **dict.fromkeys(general.ACTIVATIONS, (general.activation,)),
     **dict.fromkeys(("leaky_relu", "elu"), (general.slope, general.activation)),
@@ -51,8 +51,8 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     "embedding": (general.looked_up,),
     "embedding_bag": (layers.bag,),
     **dict.fromkeys(("clamp", "clip"), (general.clamped,)),
-    "masked_fill": (general.masked,),
-    "where": (general.chosen,),
+    "masked_fill": (masks.filled,),
+    "where": (masks.chosen,),
     "repeat_interleave": (general.repeated,),
 }  # fmt: skip
 

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from jaxgrad.parity.prove.causes.mistakes.call import Mistakes, TorchCall
-from jaxgrad.parity.prove.wording import Mutual, Order, Told
+from jaxgrad.parity.prove.wording import Difference, Mutual, Order, Setting, Told
 
 
 def joined(call: TorchCall) -> Mistakes:
-    """Join the operands in another order."""
+    """Join the operands in another order, or interleave their elements."""
     parts, *rest = call.args
     for order in list(itertools.permutations(range(len(parts))))[1:] if len(parts) < 4 else ():
         text = Order(f"the operands of {call.op}", order)
         yield call.called(text, [parts[k] for k in order], *rest, **call.kwargs)
+    dim = call.kwargs.get("dim", rest[0] if rest else 0)
+    if call.op != "stack" and len({x.shape for x in parts}) == 1:
+        text = Told(
+            f"the elements of the operands of {call.op} alternate, torch appends the operands",
+            f"{call.op} appends its operands, JAX lets their elements alternate",
+        )
+        dim = dim % parts[0].ndim
+        yield call.by(text, lambda *_, **__: torch.stack(parts, dim + 1).flatten(dim, dim + 1))
 
 
 def reshaped(call: TorchCall) -> Mistakes:
@@ -51,11 +60,16 @@ def moved(call: TorchCall) -> Mistakes:
 
 
 def parted(call: TorchCall) -> Mistakes:
-    """Take the parts in another order."""
+    """Take the parts in another order, or every n-th element for each part."""
     count = len(call.result)
     for order in list(itertools.permutations(range(count)))[1:] if count < 4 else ():
         text = Order(f"the parts of {call.op}", order)
         yield call.then(text, lambda parts, order=order: tuple(parts[k] for k in order))
+    if call.op != "unbind" and len({part.shape for part in call.result}) == 1 < count:
+        x, *rest = call.args
+        dim = call.kwargs.get("dim", rest[1] if len(rest) > 1 else 0)
+        strided = x.unflatten(dim, (-1, count)).unbind(dim + 1 if dim >= 0 else dim)
+        yield call.by(_strided(count), lambda *_, **__: strided)
 
 
 def taken(call: TorchCall) -> Mistakes:
@@ -80,6 +94,59 @@ def taken(call: TorchCall) -> Mistakes:
             for by in (1, -1):
                 text = Told(*(f"the indices in index {n} are shifted by {k}" for k in (by, -by)))
                 yield call.called(text, x, _with(indices, n, k + by))
+    for n, size in _axes(indices, x):
+        for text, other in _slices(n, indices[n], size):
+            yield call.called(text, x, _with(indices, n, other))
+
+
+def _axes(indices: tuple[Any, ...], x: Tensor) -> Iterator[tuple[int, int]]:
+    """Yield the positions of the slices in an index, and the sizes of their axes."""
+    used = [
+        0 if k is None or k is Ellipsis else k.ndim if getattr(k, "dtype", 0) == torch.bool else 1
+        for k in indices
+    ]
+    axis = 0
+    for n, (k, count) in enumerate(zip(indices, used, strict=True)):
+        if isinstance(k, slice):
+            yield n, x.shape[axis]
+        axis += x.ndim - sum(used) if k is Ellipsis else count
+
+
+def _slices(n: int, taken: slice, size: int) -> Iterator[tuple[Difference, slice]]:
+    """Yield slices of the same length that begin elsewhere, or have another step."""
+    start, stop, step = taken.indices(size)
+    length = len(range(start, stop, step))
+    if not 0 < length < size:
+        return
+    if length * step == size and start < step > 1:
+        text = Told(
+            f"index {n} takes contiguous elements, torch every {_ordinal(step)}",
+            f"index {n} takes every {_ordinal(step)} element, JAX contiguous ones",
+        )
+        yield text, slice(start * length, (start + 1) * length)
+    if step != 1:
+        return
+    if start % length == 0 and size % length == 0:
+        yield _strided(size // length), slice(start // length, size, size // length)
+    last = size - length
+    for other in dict.fromkeys((start + 1, start - 1, 0, last)):
+        if 0 <= other <= last and other != start:
+            text = Setting(
+                f"the slice in index {n}", f"{other}", f"{start}", "starts at", "starts at"
+            )
+            yield text, slice(other, other + length)
+
+
+def _strided(count: int) -> Difference:
+    every = f"every {_ordinal(count)} element"
+    return Told(
+        f"each part has {every}, torch's parts are contiguous",
+        f"the parts are contiguous, in JAX each part has {every}",
+    )
+
+
+def _ordinal(n: int) -> str:
+    return {2: "second", 3: "third"}.get(n, f"{n}th")
 
 
 def _with(indices: tuple[Any, ...], n: int, index: Any) -> tuple[Any, ...]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from torch import nn
 
 
+STATISTICS = ("running_mean", "running_var")  # the ends of the names, for the norms of torch
 _LARGE = 1_000_000  # bytes of a tensor
 
 
@@ -54,22 +55,46 @@ def redrawn(
 ) -> Lazy:
     """Return a state with new values for the weights `names`; no tensor is constant.
 
-    Those of them that are `buffers` keep their sign, because variances are positive. Large tensors
-    get float32 numbers, which take half the memory.
+    Those of them that are `buffers` keep their sign, because variances are positive; zeros, such
+    as the running mean of a new batch norm, become positive. Tables keep their equal numbers,
+    because a port may read one of two equal halves, or one of two equal tables. Large tensors get
+    float32 numbers, which take half the memory.
     """
     new = {}
+    tables: dict[tuple[Any, ...], np.ndarray] = {}  # the redrawn table, by shape and old numbers
     for name in names:
         x = np.asarray(state[name])
         if x.dtype.kind not in "fc" or not x.size:
             continue
-        noise = rng.standard_normal(x.shape)
+        key = x.shape, x.dtype, x.tobytes() if name in buffers else name
+        if key in tables:
+            new[name] = tables[key]
+            continue
+        groups = _groups(x) if name in buffers else None
+        if groups is None:
+            noise = rng.standard_normal(x.shape)
+        else:
+            noise = rng.standard_normal(x.size)[groups]
         if name in buffers and x.min() >= 0:
-            y = x * (1 + 0.2 * np.abs(noise))
+            y = (x if x.any() or not x.ndim else 0.5) * (1 + 0.2 * np.abs(noise))
         else:
             y = x + 0.2 * (float(np.std(x)) or 0.5) * noise
         low = np.complex64 if np.iscomplexobj(y) else np.float32
         new[name] = y.astype(low) if y.nbytes > _LARGE else y
+        if groups is not None:
+            tables[key] = new[name]
     return replaced(state, new)
+
+
+def _groups(x: np.ndarray) -> np.ndarray | None:
+    """Return the same index for equal numbers of a table; None for a constant or a mask.
+
+    Statistics that were not trained are constant, and a redrawn mask needs different numbers.
+    """
+    distinct, groups = np.unique(x, return_inverse=True)
+    if len(distinct) < 3 or len(distinct) ** 2 < x.size:
+        return None
+    return groups.reshape(x.shape)
 
 
 def rounded_buffers(module: nn.Module, mapped: Sequence[str]) -> list[str]:

@@ -17,7 +17,7 @@ from jaxgrad.parity.prove.record.adapters import ProofError, float64_on_cpu
 from jaxgrad.parity.prove.record.jax_side.port import Draw
 from jaxgrad.parity.prove.record.noise import Noise
 from jaxgrad.parity.prove.record.torch_side import packing
-from jaxgrad.parity.prove.record.torch_side.draws import rounded_buffers
+from jaxgrad.parity.prove.record.torch_side.draws import STATISTICS, rounded_buffers
 from jaxgrad.parity.prove.record.torch_side.side import Drawn, Gradients, State, Steps
 from jaxgrad.parity.prove.record.torch_side.values import (
     Call,
@@ -118,8 +118,7 @@ def dump(
     with float64_on_cpu(), contextlib.closing(Live(module, inputs, outputs, loss, seed)) as side:
         # The port is not known yet. Assume that its params hold all parameters and the statistics
         # of norms; other buffers (tables, masks) are not redrawn.
-        statistics = ("running_mean", "running_var")
-        mapped = [n for n in side.state if n in side.flags or n.endswith(statistics)]
+        mapped = [n for n in side.state if n in side.flags or n.endswith(STATISTICS)]
         drawn = side.drawn(mapped)
         near = [list(d.gradient_reruns) for d in drawn]
         count = 1 if steps is None else int(steps)

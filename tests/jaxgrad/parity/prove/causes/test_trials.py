@@ -533,10 +533,10 @@ def test_an_operand_is_replaced_by_a_value_of_its_kind(change, fits):
 )  # fmt: skip
 def test_an_operand_is_recognised_by_its_elements(x, same):
     """Only floating tensors of the same shape are compared."""
-    assert trials._is(x, value("input", (), X)) is same
+    assert trials.is_value(x, value("input", (), X)) is same
     integers = torch.arange(6).reshape(2, 3)
-    assert trials._is(integers, value("input", (), integers)) is False
-    assert trials._is(1j * X, value("input", (), 1j * X)) is True
+    assert trials.is_value(integers, value("input", (), integers)) is False
+    assert trials.is_value(1j * X, value("input", (), 1j * X)) is True
 
 
 def test_values_are_named_by_their_module_or_by_their_place():

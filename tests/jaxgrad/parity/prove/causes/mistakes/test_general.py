@@ -280,64 +280,6 @@ def test_a_cumulative_function_runs_backwards(args, kwargs):
     )
 
 
-def test_the_fill_and_the_mask_of_masked_elements_are_changed():
-    """The port's numbers are fills; a square mask is also inverted, transposed and shifted."""
-    mask = torch.ones(4, 4, dtype=torch.bool).triu(1)
-    mask[3, 0] = True
-    shifted = mask.clone()
-    shifted[:, :3] = mask[:, 1:]
-    fills = {"-1": -1.0, "-1e+09": -1e9, "0": 0.0}
-    numbers = (-1.0, -1e9)
-
-    check(
-        tried(general.masked, torch.masked_fill, SQUARE, mask, -INF, numbers=numbers),
-        {
-            **{f"masked elements are {k}": SQUARE.masked_fill(mask, v) for k, v in fills.items()},
-            "the mask is inverted": SQUARE.masked_fill(~mask, -INF),
-            "the mask is transposed": SQUARE.masked_fill(mask.T, -INF),
-            "the mask is shifted by one key": SQUARE.masked_fill(shifted, -INF),
-        },
-    )
-
-
-@pytest.mark.parametrize("shape", [(4,), (3, 4), (4, 3, 4)])
-def test_only_square_masks_are_transposed(shape):
-    """A mask that is a vector or not square is only inverted, and a mask may hold integers."""
-    x = draw(*shape)
-    mask = (x > 0).long().bool()
-
-    calls = tried(general.masked, torch.masked_fill, x, mask, 0.0)
-    assert texts(calls)[-1] == "the mask is inverted"
-    assert "masked elements are 0" not in texts(calls)
-    assert "masked elements are -inf" in texts(calls)
-
-
-@pytest.mark.parametrize("form", ["masked_fill", "where", "add", "mul"])
-def test_a_mask_of_keys_is_tried_as_a_mask_of_queries(form):
-    """A mask with one row for all queries, as `pad[:, None, None, :]`, is transposed too."""
-    x, pad = draw(2, 3, 4, 4), torch.tensor([[0, 0, 0, 1], [0, 0, 1, 1]]).bool()[:, None, None, :]
-    numbers = {"add": pad * -1e9, "mul": (~pad).to(x.dtype)}
-    calls = {
-        "masked_fill": (general.masked, torch.masked_fill, (x, pad, -INF)),
-        "where": (general.chosen, torch.where, (pad, torch.tensor(-INF), x)),
-        "add": (general.binary, torch.add, (x, numbers["add"])),
-        "mul": (general.binary, torch.mul, (x, numbers["mul"])),
-    }
-    mistakes, func, given = calls[form]
-    (call,) = [
-        call
-        for call in tried(mistakes, func, *given)
-        if call.difference.of_jax == "the mask is transposed"
-    ]
-    expected = {
-        "masked_fill": x.masked_fill(pad.mT, -INF),
-        "where": x.masked_fill(pad.mT, -INF),
-        "add": x + numbers["add"].mT,
-        "mul": x * numbers["mul"].mT,
-    }
-    assert torch.equal(call.result, expected[form])
-
-
 def test_the_smoothing_of_labels_is_changed():
     """The port may smooth nothing, use another number, or give the smoothing to other classes."""
     logits, labels = draw(4, 3), torch.tensor([0, 2, 1, 1])
@@ -360,46 +302,6 @@ def test_the_smoothing_of_labels_is_changed():
                 -(logs * 0.7 * right).sum(),
         },
     )  # fmt: skip
-
-
-def test_a_mask_that_is_added_or_multiplied_is_inverted():
-    """Only an operand with two numbers is a mask."""
-    mask = torch.tensor([[0.0, 0.0, -1e9, 0.0]])
-    kept = torch.tensor([[-1e9, -1e9, 0.0, -1e9]])
-    check(
-        tried(general.inverted, torch.add, SQUARE, mask),
-        {"the mask is inverted": SQUARE + kept},
-    )
-    assert not tried(general.inverted, torch.add, SQUARE, SQUARE)
-    assert not tried(general.inverted, torch.mul, SQUARE, 2.0)
-
-
-def test_the_blocks_of_a_mask_take_turns():
-    """A mask that repeats each element is also tried as a mask that is tiled."""
-    mask = torch.tensor([[True, False]]).repeat_interleave(2, 1)
-    x = draw(3, 4)
-    named = {
-        call.difference.of_jax: call
-        for call in tried(general.masked, torch.masked_fill, x, mask, 0.0)
-    }
-    call = named["the mask is tiled along axis 1, torch repeats each element"]
-    check([call], {call.difference.of_jax: x.masked_fill(mask[:, [0, 2, 1, 3]], 0.0)})
-
-
-def test_the_mask_of_masked_elements_is_a_tensor():
-    """A mask that is not a tensor is left as it is."""
-    assert not tried(general.masked, torch.masked_fill, X, True, 0.0)
-
-
-def test_the_branches_of_where_are_swapped():
-    """`where` with one argument returns indices and has no branches."""
-    swapped = torch.where(X > 0, Y, X)
-
-    check(
-        tried(general.chosen, torch.where, X > 0, X, Y),
-        {"the branches of where are swapped": swapped},
-    )
-    assert not tried(general.chosen, torch.where, X > 0)
 
 
 def test_the_indices_of_an_embedding_are_shifted():
@@ -656,22 +558,6 @@ def test_a_number_that_only_jax_has_replaces_each_float():
             "c is 7, torch uses 3": 2 * X + 0.5 + 0.25 + 7,
         },
     )
-
-
-@pytest.mark.parametrize("left", [True, False])
-def test_a_square_mask_is_transposed(left):
-    """A matrix of zeros and ones may be the lower triangle in one program and the upper one."""
-    x, mask = draw(2, 3, 3), torch.ones(3, 3).tril().double()
-    text = "the mask is transposed"
-    calls = [
-        wrong
-        for wrong in tried(general.binary, torch.mul, *((mask, x) if left else (x, mask)))
-        if wrong.mistake == text
-    ]
-    check(calls, {text: x * mask.mT})
-    for other in (mask[:2], 2 * mask, torch.ones(3, 3)):
-        given = tried(general.binary, torch.mul, draw(*other.shape), other)
-        assert text not in texts(given)
 
 
 def test_an_int_in_arithmetic_may_be_another_number():

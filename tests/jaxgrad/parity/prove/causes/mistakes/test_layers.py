@@ -383,12 +383,11 @@ WEAK = (-30.0, -1e4, 0.5)  # numbers of the port, of which negative ones may be 
 
 
 def masks(seen):
-    """Return the results with a wrong mask, for the keys that each query sees."""
-    rolled = seen.roll(1, -1).tril(1)
+    """Return the results with a wrong mask, for the keys that each query of a causal mask sees."""
     results = {
         "the mask is inverted": ~seen,
-        "the mask lets each query see one key more": seen | rolled,
-        "the mask is shifted by one key": seen & seen.roll(-1, -1),
+        "the mask lets each query see one key fewer": seen.tril(-1),
+        "the mask lets each query see one key more": torch.ones_like(seen).tril(1),
         "the mask is transposed": seen.mT,
         "the mask adds -1, torch removes the masked keys": torch.where(~seen, -1.0, 0.0).double(),
         "the mask adds 1, torch removes the masked keys": torch.where(seen, 1.0, 0.0).double(),
@@ -444,7 +443,9 @@ def test_a_mask_may_be_given_in_several_ways(kind):
     check(calls[5:13], masks(CAUSAL))
 
 
-OTHER_MASKS = ("inverted", "shifted by one key", "transposed")
+OTHER_MASKS = (
+    "inverted", "transposed", *(f"shifted by one key to the {x}" for x in ("left", "right"))
+)  # fmt: skip
 PADDING = torch.ones(1, 1, 1, 5, dtype=torch.bool)
 PADDING[..., 3] = False
 

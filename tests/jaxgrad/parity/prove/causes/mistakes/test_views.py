@@ -17,14 +17,25 @@ def test_up_to_three_operands_are_joined_in_every_order():
     a, b, c = X, X + 1, X + 2
 
     calls = tried(views.joined, torch.cat, [a, b, c], 1)
-    assert len(calls) == 5
+    assert len(calls) == 6
     check(
         calls[:1],
         {"the operands of cat are in another order: 0, 2, 1": torch.cat([a, c, b], 1)},
     )
     calls = tried(views.joined, torch.stack, (a, b), dim=1)
     check(calls, {"the operands of stack are in another order: 1, 0": torch.stack([b, a], 1)})
-    assert not tried(views.joined, torch.cat, [a, b, c, a])
+    assert "order" not in " ".join(texts(tried(views.joined, torch.cat, [a, b, c, a])))
+
+
+@pytest.mark.parametrize(("args", "kwargs"), [((1,), {}), ((-2,), {}), ((), {"dim": 1})])
+def test_the_elements_of_the_operands_alternate(args, kwargs):
+    """A rotary embedding appends two halves in one code base and interleaves them in another."""
+    a, b = CUBE, CUBE + 1
+    *_, last = tried(views.joined, torch.cat, [a, b], *args, **kwargs)
+    text = "the elements of the operands of cat alternate, torch appends the operands"
+
+    check([last], {text: torch.stack([a[:, 0], b[:, 0], a[:, 1], b[:, 1], a[:, 2], b[:, 2]], 1)})
+    assert len(tried(views.joined, torch.cat, [X, X[:2]])) == 1
 
 
 def test_the_axes_are_moved_before_they_are_flattened():
@@ -81,13 +92,59 @@ def test_up_to_three_parts_are_taken_in_every_order():
     calls = tried(views.parted, torch.chunk, X, 3, 1)
     a, b, c = X.chunk(3, 1)
 
-    assert texts(calls) == [
+    assert texts(calls)[:-1] == [
         f"the parts of chunk are in another order: {order}"
         for order in ("0, 2, 1", "1, 0, 2", "1, 2, 0", "2, 0, 1", "2, 1, 0")
     ]
     for part, expected in zip(calls[3].result, (c, a, b), strict=True):
         assert torch.equal(part, expected)
     assert not tried(views.parted, torch.unbind, X)
+
+
+@pytest.mark.parametrize("dim", [1, -1])
+@pytest.mark.parametrize(("func", "size"), [(torch.chunk, 3), (torch.split, 2)])
+def test_each_part_has_every_third_element(func, size, dim):
+    """The parts are strided in one program and contiguous in the other."""
+    *_, last = tried(views.parted, func, X, size, dim)
+
+    assert last.mistake == "each part has every third element, torch's parts are contiguous"
+    assert all(map(torch.equal, last.result, (X[:, ::3], X[:, 1::3], X[:, 2::3])))
+    assert "every" not in " ".join(texts(tried(views.parted, torch.split, X, 4, 1)))
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        ((slice(None, 2),), {"starts at 1": X[1:3], "starts at 2": X[2:]}),
+        ((..., slice(1, 5)), {"starts at 2": X[:, 2:], "starts at 0": X[:, :4]}),
+        ((None, slice(-3, None)), {"starts at 0": X[None, :3]}),
+        ((slice(None, -1), 1), {"starts at 1": X[1:, 1]}),
+        ((slice(None), slice(1, 1)), {}),
+    ],
+)
+def test_a_slice_begins_at_another_element(index, expected):
+    """A slice of the same length begins at its neighbours and at both ends of the axis."""
+    calls = [c for c in tried(views.taken, Tensor.__getitem__, X, index) if "slice" in c.mistake]
+
+    assert len(calls) == len(expected)
+    for call, (text, result) in zip(calls, expected.items(), strict=True):
+        assert text in call.mistake and torch.equal(call.result, result)
+
+
+def test_a_half_has_every_second_element():
+    """A half of an axis is a slice with a step in the other program."""
+    text = "each part has every second element, torch's parts are contiguous"
+    calls = [
+        c for c in tried(views.taken, Tensor.__getitem__, X, (..., slice(3, None)))
+        if "every" in c.mistake
+    ]  # fmt: skip
+    check(calls, {text: X[:, 1::2]})
+
+    text = "index 1 takes contiguous elements, torch every second"
+    check(
+        tried(views.taken, Tensor.__getitem__, X, (slice(None), slice(1, None, 2))),
+        {text: X[:, 3:]},
+    )
 
 
 @pytest.mark.parametrize(
@@ -101,7 +158,7 @@ def test_up_to_three_parts_are_taken_in_every_order():
 )
 def test_the_element_at_the_other_end_is_taken(index, wrong, text):
     """An index of the first element is exchanged with the last, wherever it stands."""
-    check(tried(views.taken, Tensor.__getitem__, X, index), {text: X[wrong]})
+    check(tried(views.taken, Tensor.__getitem__, X, index)[:1], {text: X[wrong]})
 
 
 def test_each_end_of_several_axes_is_exchanged_alone():

@@ -34,6 +34,36 @@ def test_only_the_named_weights_are_redrawn():
     assert np.all(new["variance"] >= 1)
 
 
+@pytest.mark.parametrize("read", [True, False])
+def test_the_mean_of_a_new_batch_norm_is_not_zero(read):
+    """A port that leaves out the running mean fails, although the mean of a new layer is 0."""
+    module = torch.nn.BatchNorm1d(4).eval()
+
+    def port(p: Any, x: Any) -> Any:
+        mean = p["running_mean"] if read else 0
+        return (x - mean) / (p["running_var"] + 1e-5) ** 0.5 * p["weight"] + p["bias"]
+
+    report = prove(module, port, arrays(module), (np.eye(4),))
+
+    assert report.verdict == ("pass" if read else "fail"), report
+
+
+def test_equal_numbers_of_a_table_are_redrawn_equally():
+    """A port may read one half of a rotary table, and the table of one layer for all layers."""
+    angles = np.outer(np.arange(8), [1.0, 0.1, 0.01])
+    table = np.cos(np.concatenate([angles, angles], -1))
+    old = {"a.cos": table, "b.cos": table.copy(), "mean": np.zeros(6), "mask": np.eye(6)}
+    new = redrawn(old, list(old), list(old), np.random.default_rng(0))
+
+    assert np.array_equal(new["a.cos"][:, :3], new["a.cos"][:, 3:])
+    assert np.array_equal(new["a.cos"], new["b.cos"])
+    assert np.min(np.abs(new["a.cos"] - table)) > 0
+    assert len(np.unique(new["mean"])) == 6, "statistics that were not trained are constant"
+    assert len(np.unique(new["mask"][np.eye(6) == 1])) == 6
+    weights = redrawn(old, ["a.cos"], [], np.random.default_rng(0))["a.cos"]
+    assert len(np.unique(weights)) == weights.size, "a weight is not a table"
+
+
 def test_large_redrawn_tensors_hold_float32_numbers():
     new = redrawn(state(), ["large", "small"], [], np.random.default_rng(1))
 
