@@ -124,14 +124,20 @@ class Span(NamedTuple):
 
 def user_span(eqn: jex_core.JaxprEqn) -> Span | None:
     """Return the expression in the innermost user frame of `eqn`, or None if it is unknown."""
+    return next(iter(user_spans(eqn)), None)
+
+
+def user_spans(eqn: jex_core.JaxprEqn) -> list[Span | None]:
+    """Return the expression in each user frame of `eqn`, as `user_lines`; None if it is unknown."""
     traceback = eqn.source_info.traceback
     if traceback is None or not hasattr(traceback, "code_addr2location"):
-        return None
-    for code, address in zip(*traceback.raw_frames(), strict=True):
-        if _is_users(code.co_filename):
-            span = Span(code.co_filename, *type(traceback).code_addr2location(code, address))
-            return None if None in span else span
-    return None
+        return []
+    spans = [
+        Span(code.co_filename, *type(traceback).code_addr2location(code, address))
+        for code, address in zip(*traceback.raw_frames(), strict=True)
+        if _is_users(code.co_filename)
+    ]
+    return [None if None in span else span for span in spans]
 
 
 def file_of(eqns: Iterable[jex_core.JaxprEqn], line: str) -> str:

@@ -83,11 +83,24 @@ def stop(file: str, span: tuple[int, int, int, int], operand: int) -> Edit | Non
     Returns:
         The change, or None if the operand is not one expression in one line.
     """
-    tree = _parsed(file)
-    spans = ((_span(node), node) for node in ast.walk(tree) if isinstance(node, ast.expr))
-    nodes = [node for place, node in spans if place == span]
+    nodes = _expressions(file, span)
     wrapped = _operand(nodes[0], operand) if nodes else None
-    if wrapped is None or wrapped.lineno != wrapped.end_lineno:
+    return None if wrapped is None else _stopped(file, wrapped)
+
+
+def stop_whole(file: str, span: tuple[int, int, int, int]) -> Edit | None:
+    """Suggest a stop_gradient around an expression, as `stop` does around an operand."""
+    nodes = _expressions(file, span)
+    return _stopped(file, nodes[0]) if nodes else None
+
+
+def _expressions(file: str, span: tuple[int, int, int, int]) -> list[ast.expr]:
+    nodes = (node for node in ast.walk(_parsed(file)) if isinstance(node, ast.expr))
+    return [node for node in nodes if _span(node) == span]
+
+
+def _stopped(file: str, wrapped: ast.expr) -> Edit | None:
+    if wrapped.lineno != wrapped.end_lineno:
         return None
     line = source_line(file, wrapped.lineno)
     encoded, (_, start, _, end) = line.encode(), _span(wrapped)
@@ -96,7 +109,7 @@ def stop(file: str, span: tuple[int, int, int, int], operand: int) -> Edit | Non
     )
     if before.endswith("(") and after.startswith(")") and isinstance(wrapped, ast.BinOp):
         before, after = before[:-1], after[1:]  # the parentheses of the call take their place
-    new = f"{before}{_stop_name(tree)}({code}){after}"
+    new = f"{before}{_stop_name(_parsed(file))}({code}){after}"
     return Edit(file, wrapped.lineno, line, new)
 
 

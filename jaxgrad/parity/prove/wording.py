@@ -271,12 +271,21 @@ def extra_stop(places: Sequence[str], lines: Sequence[str], tested: str) -> Diff
     return Rerun(what, tested, torch=f"; write .detach(){at}")
 
 
-def missing_stop(through: Sequence[str], tested: str) -> Difference:
-    """Return the difference that only torch stops a gradient, which JAX passes at these places."""
+def missing_stop(through: Sequence[str], tested: str, *, no_grad: bool = False) -> Difference:
+    """Return the difference that only torch stops a gradient, which JAX passes at these places.
+
+    With `no_grad`, torch computes the values that are read there under `no_grad`.
+    """
     there = "there" if len(through) == 1 else "in each place"
+    places, passes = _and_at(through, "and"), "torch's does not"
+    if no_grad:
+        values = "the value" if len(through) == 1 else "the values"
+        passes = f"torch computes {values} under no_grad"
     what = Told(
-        f"JAX's gradient also flows through {_and_at(through, 'and')}, torch's does not",
-        f"torch stops the gradient that flows through {_and_at(through, 'and')} in JAX",
+        f"JAX's gradient also flows through {places}, {passes}",
+        f"{passes}, JAX's gradient flows through {places}"
+        if no_grad
+        else f"torch stops the gradient that flows through {places} in JAX",
     )
     return Rerun(what, tested, f"; a stop_gradient is missing {there}")
 

@@ -18,7 +18,7 @@ from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.judge import Judged, judge
 from jaxgrad.parity.prove.locate.compared import stopped
 from jaxgrad.parity.prove.record.jax_side import gates
-from jaxgrad.parity.prove.record.jax_side.flow import leaf_key, place
+from jaxgrad.parity.prove.record.jax_side.flow import Origin, leaf_key, place
 from jaxgrad.parity.prove.record.jax_side.gates import Gate, Gated
 from jaxgrad.parity.prove.record.jax_side.port import Gradients
 from jaxgrad.parity.prove.record.jax_side.program import Key
@@ -45,6 +45,7 @@ class Explanation(NamedTuple):
     settings: Mapping[Gate, float] = {}  # the change of the JAX program
     cotangents: Mapping[Key, np.ndarray] = {}  # of the compared values, if all gradients agree
     closed: Gate | None = None  # the use that a stop_gradient would close, if there is only one
+    origin: Origin | None = None  # of the value whose gradient has to be stopped
     changes: tuple[Change, ...] = ()  # the change of torch, if it is not of the JAX program
     stops: bool = False  # whether a stop_gradient in JAX is the remedy
     confirmed: bool = False  # by the rule of `acceptance`, together with `rest`
@@ -96,6 +97,7 @@ class Case:
         self.evidence, self.draw, self.run = evidence, draw, evidence.runs[draw]
         self.settings: Mapping[Gate, float] = {}  # of the JAX program, in every rerun
         self.changes: tuple[Change, ...] = ()  # of torch, in every rerun
+        self.earlier = 0  # explanations that gave these settings and changes
         port, flow = evidence.port, evidence.flow
         torchs = evidence.torch_gradients(evidence.runs[draw])
         actual = evidence.by_torch_name(evidence.jax_gradients[draw])
@@ -153,6 +155,7 @@ class Case:
     def after(self, known: Explanation) -> Case:
         """Return the case in which one program is changed as an explanation says."""
         other = copy.copy(self)
+        other.earlier += 1
         if known.changes:
             other.changes = (*self.changes, *known.changes)
             other.run = self.torch(self.draw, other.changes)
@@ -340,11 +343,13 @@ class Case:
 
     def names(self, fixed: frozenset[str]) -> str:
         """Describe the gradients that agree after a change."""
+        others = "changes" if self.earlier > 1 else "change"
+        earlier = f"with the other {others} too, " if self.earlier else ""
         if fixed == self.wrong:
             made = f" {MADE.says(self.evidence.reference)}" if self.evidence.made else ""
-            return f"all gradients agree{made}"
+            return f"{earlier}all gradients agree{made}"
         listed = ", ".join(sorted(fixed)[:4]) + (" and others" if len(fixed) > 4 else "")
-        return f"the gradients of {listed} agree, others still differ"
+        return f"{earlier}the gradients of {listed} agree, others still differ"
 
     def place(self, key: Key) -> str:
         """Return the place of a JAX value, and the line that called the function it is in."""

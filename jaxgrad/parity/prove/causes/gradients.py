@@ -17,6 +17,7 @@ from jaxgrad.parity.prove.causes import absorbed, infinite_derivatives, straight
 from jaxgrad.parity.prove.causes import hooks as hook_causes
 from jaxgrad.parity.prove.causes.case import Case, Explanation
 from jaxgrad.parity.prove.evidence import Evidence
+from jaxgrad.parity.prove.locate.compared import stopped
 from jaxgrad.parity.prove.record.jax_side import flow, gates
 from jaxgrad.parity.prove.record.jax_side.gates import Gate
 from jaxgrad.parity.prove.record.torch_side.values import Change, Value
@@ -86,7 +87,7 @@ def _paired(detach: Explanation, use: Explanation, reference: str) -> Explanatio
         stops_torch=detach.stops_torch,
     )
     if not detach.stops or len(use.through) != len(detach.through):
-        return use._replace(text=detach.text, closed=None)
+        return use._replace(text=detach.text, closed=None, origin=None)
     difference = wording.stop_in_torch(detach.through, detach.tested, use.through)
     return use._replace(text=difference.says(reference))
 
@@ -156,10 +157,22 @@ def _missing_stops(case: Case) -> Explanation | None:
     closed = [gate for group in kept for gate in group]
     order = case.evidence.flow.order
     kept = sorted(kept, key=lambda group: order.get((group[0].path, 0), -1))
-    through = list(dict.fromkeys(_place_of(case, group) for group in kept))
+    whole, *origins = (
+        flow.origin(case.evidence.flow, [(gate.path, gate.operand) for gate in group])
+        for group in (closed, *kept)
+    )
+    if whole is not None:
+        kept, origins = [closed], [whole]
+    through = list(
+        dict.fromkeys(
+            _place_of(case, group) if origin is None else origin.line
+            for group, origin in zip(kept, origins, strict=True)
+        )
+    )
     this = "this path" if len(through) == 1 else "these paths"
     tested = f"rerunning JAX without {this}, {case.names(fixed)}"
-    text = wording.missing_stop(through, tested).says(case.evidence.reference)
+    no_grad = _is_under_no_grad(case, closed)
+    text = wording.missing_stop(through, tested, no_grad=no_grad).says(case.evidence.reference)
     return Explanation(
         text,
         fixed,
@@ -168,7 +181,16 @@ def _missing_stops(case: Case) -> Explanation | None:
         through=tuple(through),
         settings=dict.fromkeys(closed, 0.0),
         closed=closed[0] if len(closed) == 1 else None,
+        origin=origins[0] if len(origins) == 1 else None,
     )
+
+
+def _is_under_no_grad(case: Case, closed: Sequence[Gate]) -> bool:
+    """Whether torch computes all values under `no_grad` that some uses in JAX read."""
+    alignment, run = case.evidence.alignments[case.draw], case.run
+    found = {alignment.spots[k].key for i in stopped(run) for k in alignment.candidates[i]}
+    operands = case.evidence.flow.operands
+    return all(found & {*operands[gate.path][gate.operand]} for gate in closed)
 
 
 def _by_line(case: Case, gates: Sequence[Gate]) -> list[tuple[Gate, ...]]:

@@ -77,6 +77,8 @@ def explained(evidence: Evidence, finding: Finding, why: Explanation) -> Finding
     """Add the port's line to a finding whose wrong gradients have a tested cause."""
     if evidence.reference == TORCH:
         finding = lines.quoted(finding, evidence.port.program, why.key, *why.edit)
+        if why.origin is not None:
+            finding = lines.of_origin(finding, evidence.port.program, why.origin, why.confirmed)
         edit = finding.edit and dataclasses.replace(finding.edit, complete=why.places == 1)
         return dataclasses.replace(finding, edit=edit)
     finding, line = _at(evidence, finding, next(iter(why.lines), finding.torch_line))

@@ -317,6 +317,9 @@ def test_another_reference_is_an_error(reference):
         (wording.missing_stop(["l1", "l2"], "rerun"), "JAX's gradient also flows through l1 and "
          "l2, torch's does not (rerun); a stop_gradient is missing in each place",
          "torch stops the gradient that flows through l1 and l2 in JAX (rerun)"),
+        (wording.missing_stop(["l1"], "rerun", no_grad=True), "JAX's gradient also flows through "
+         "l1, torch computes the value under no_grad (rerun); a stop_gradient is missing there",
+         "torch computes the value under no_grad, JAX's gradient flows through l1 (rerun)"),
         (wording.extra_stop(["l1"], [], "rerun"), "an extra stop_gradient at l1 (rerun)",
          "JAX stops the gradient at l1, torch does not (rerun); write .detach() in torch"),
         (wording.straight_through(["l1"], "rerun", "x"), "torch passes the gradient straight "

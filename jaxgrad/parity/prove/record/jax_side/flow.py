@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from jax.extend import core as jex_core
 
 from jaxgrad._core import compat, source
 from jaxgrad._core.jaxpr import Path, bodies
+from jaxgrad._core.source import Span
 from jaxgrad.parity.prove.record.jax_side.program import CUSTOM, JaxProgram, Key
 
 
@@ -168,6 +170,71 @@ def lines_of(program: JaxProgram, path: Path) -> list[str]:
         if found:
             return found
     return []
+
+
+class Origin(NamedTuple):
+    """The line of the user's code that makes a value and hands it to a helper function."""
+
+    line: str  # file:line
+    span: Span | None  # the expression, if it is known
+
+
+def origin(flow: Flow, uses: Iterable[tuple[Path, int]]) -> Origin | None:
+    """Return where a value is made that a helper function gets as an argument.
+
+    Args:
+        flow: The data flow of the port.
+        uses: The operands that read the value, each as the path of an equation and its position.
+
+    Returns:
+        None unless all uses read one value, inside helper functions that the same line calls.
+    """
+    program, given = flow.program, set(uses)
+    uses = {(path, k) for path, k in given if _reaches(flow, path, k, given)}
+    keys = {key for path, k in uses for key in flow.operands[path][k]}
+    read = {(path, k) for path, operands in flow.operands.items() for k, made in enumerate(operands)
+            if keys & {*made} and path not in program.closed}  # fmt: skip
+    if len(keys) != 1 or read != uses or leaf_of(next(iter(keys))) is not None:
+        return None
+    ((path, _),) = keys
+    lines = lines_of(program, path)
+    frames = {_frame_of_argument(lines, lines_of(program, use)) for use, _ in uses}
+    frame = frames.pop()
+    if frame is None or frames:
+        return None
+    own = source.user_lines(program.equations[path])
+    spans = source.user_spans(program.equations[path]) if own == lines else []
+    return Origin(lines[frame], spans[frame] if len(spans) == len(lines) else None)
+
+
+def _reaches(flow: Flow, path: Path, operand: int, closed: set[tuple[Path, int]]) -> bool:
+    """Whether a gradient flows from an operand to a leaf if further operands are closed."""
+    visited: set[Key] = set()
+    todo = [*flow.operands.get(path, {operand: ()})[operand]]
+    while todo:
+        key = todo.pop()
+        if leaf_of(key) is not None:
+            return True
+        if key in visited:
+            continue
+        visited.add(key)
+        if key[0] in flow.operands:
+            operands = enumerate(flow.operands[key[0]])
+            todo += [x for k, made in operands if (key[0], k) not in closed for x in made]
+        else:
+            todo += flow.parents.get(key, ())
+    return False
+
+
+def _frame_of_argument(made: Sequence[str], read: Sequence[str]) -> int | None:
+    """Return the frame of `made` in which a value is made that a called function reads.
+
+    The lines of both are innermost first. None if the value is read in this frame itself.
+    """
+    pairs = zip(reversed(made), reversed(read), strict=False)
+    common = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], pairs)))
+    depth = min(common, len(made) - 1)
+    return len(made) - 1 - depth if 0 <= depth < len(read) - 1 else None
 
 
 def _caller(program: JaxProgram, stack: Sequence[str]) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from jaxgrad._core import source
-from jaxgrad.parity.prove.edits import Edit, source_line, stop, suggest
-from jaxgrad.parity.prove.record.jax_side.flow import place
+from jaxgrad.parity.prove.edits import Edit, source_line, stop, stop_whole, suggest
+from jaxgrad.parity.prove.record.jax_side.flow import Origin, place
 from jaxgrad.parity.prove.record.jax_side.gates import Gate
 from jaxgrad.parity.prove.record.jax_side.program import JaxProgram, Key
 from jaxgrad.parity.prove.report import Finding
@@ -56,6 +56,13 @@ def of_rule(finding: Finding, rule: source.Rule, *, quote: bool = True) -> Findi
     finding = dataclasses.replace(finding, jax=f"{line} ({rule.name})")
     text = source_line(rule.path, rule.line).strip() if quote else ""
     return dataclasses.replace(finding, source=f"{line}: {text}") if text else finding
+
+
+def of_origin(finding: Finding, program: JaxProgram, origin: Origin, confirmed: bool) -> Finding:
+    """Quote the line that makes a value, and suggest to stop its gradient there."""
+    text, span = _quote(program, origin.line), origin.span
+    edit = stop_whole(span.path, span[1:]) if confirmed and span is not None else None
+    return dataclasses.replace(finding, source=text or finding.source, edit=edit)
 
 
 def _stopped(program: JaxProgram, use: Gate) -> Edit | None:

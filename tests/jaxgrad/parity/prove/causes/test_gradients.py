@@ -170,6 +170,52 @@ def test_a_stop_is_missing_in_the_line_that_calls_a_helper():
     assert first.edit is None
 
 
+def square(a: Any, b: Any) -> Any:
+    return ((a - b) ** 2).mean() + (b**4).mean()
+
+
+@pytest.mark.parametrize("under_no_grad", [True, False])
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_stop_is_missing_where_an_argument_of_a_helper_is_made(under_no_grad, shared):
+    """A stop inside of the helper would stop the gradients of its other callers.
+
+    If the value has another use, whose gradient flows in torch, the place is in the helper.
+    """
+
+    class Target(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(3, 2)
+
+        def forward(self, x, y):
+            target = self.a(y)
+            if under_no_grad:
+                with torch.no_grad():
+                    stopped = self.a(y)
+            else:
+                stopped = target.detach()
+            return square(self.a(x), stopped) + (target.sin().mean() if shared else 0)
+
+    def port(p: Any, x: Any, y: Any) -> Any:
+        target = linear(p, "a", y)
+        return square(linear(p, "a", x), target) + (jnp.sin(target).mean() if shared else 0)
+
+    torch.manual_seed(0)
+    module = Target()
+    first = prove(module, port, arrays(module), (draw(5, 3), draw(6, 3)[:5])).first
+    line = port.__code__.co_firstlineno + 1
+
+    assert first is not None and first.tested
+    if not shared:
+        assert f"test_gradients.py:{line}" in first.cause
+        assert first.edit is not None and first.edit.line == line and first.edit.complete
+        assert first.edit.new.strip() == 'target = lax.stop_gradient(linear(p, "a", y))'
+        assert first.source == f'test_gradients.py:{line}: target = linear(p, "a", y)'
+        assert ("torch computes the value under no_grad" in first.cause) == under_no_grad
+    else:
+        assert first.edit is None or first.edit.line != line
+
+
 def test_terms_that_cancel_are_not_a_stopped_gradient():
     """A gradient that is zero because two terms cancel lacks a stop_gradient, not the reverse."""
     temperature(stop, stop).check()
@@ -513,6 +559,8 @@ def test_an_extra_and_a_missing_stop_are_found_one_after_the_other():
 
     assert causes["a"].startswith("an extra stop_gradient at test_gradients.py:"), str(report)
     assert causes["b"].startswith("torch stops the gradient at test_gradients.py:")
+    assert " agree, others still differ)" in causes["a"], causes
+    assert ", with the other change too, all gradients agree)" in causes["b"], causes
 
 
 @pytest.mark.parametrize("largest", [True, False])

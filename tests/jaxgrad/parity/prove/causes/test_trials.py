@@ -655,7 +655,7 @@ def test_the_mistakes_of_a_call_are_trials():
     assert (trial.value, trial.changed, change.number) == (1, 1, 0)
     wrong = functional.leaky_relu(X, 0.1)
     assert torch.equal(change.apply(functional.leaky_relu, (X, 0.2), {}), wrong)
-    everywhere = trial.everywhere()
+    everywhere = [*trial.everywhere()]
     assert [change.number for change in everywhere] == [0, 3]
     for change in everywhere:
         assert torch.equal(change.apply(functional.leaky_relu, (X, 0.2), {}), wrong)
