@@ -39,7 +39,7 @@ from jaxgrad.parity.prove.request import Request
 from jaxgrad.parity.prove.training import Training, as_training
 from jaxgrad.parity.prove.weights.checkpoints import WeightMap
 from jaxgrad.parity.prove.weights.template import Template
-from jaxgrad.parity.prove.wording import JAX, MADE, TORCH
+from jaxgrad.parity.prove.wording import JAX, LOSES, MADE, TORCH
 from jaxgrad.parity.weight_map import from_leaf_map
 
 
@@ -394,6 +394,9 @@ def _after_mistakes(
         made, _ = evidence.locate(lambda: opening.making(evidence, mistakes), None)
     if made is None:
         return judgements
+    lost = _without_gradient(evidence, made)
+    if lost:
+        return judgements | {"forward": _unconfirmed(earlier["forward"], lost, request.reference)}
     found = {"structure": earlier["structure"]}
     _judge_gradients(made, found)
     judgements["structure"] = found.pop("structure")
@@ -403,6 +406,39 @@ def _after_mistakes(
     text = MADE.says(request.reference)
     judgements |= {name: _made(judgement, text) for name, judgement in found.items()}
     return {n: edited.proved(made, request, judgement) for n, judgement in judgements.items()}
+
+
+_NEGLIGIBLE = 1e-9  # of a gradient's largest element
+
+
+def _without_gradient(evidence: Evidence, made: Evidence) -> str:
+    """Return a parameter that loses torch's gradient with the mistakes, and has one in JAX.
+
+    Such mistakes explain the outputs alone: a factor that is always 1 is not a missing factor.
+    """
+    before, after = (each.torch_gradients(each.runs[0]) for each in (evidence, made))
+    in_jax = evidence.by_torch_name(made.jax_gradients[0])
+    for name in made.torch_side.flags:
+        least = _NEGLIGIBLE * _largest(before.get(name))
+        if 0 < least < _largest(in_jax.get(name)) and _largest(after.get(name)) < least:
+            return name
+    return ""
+
+
+def _largest(x: np.ndarray | None) -> float:
+    return 0.0 if x is None else float(np.max(np.abs(x), initial=0.0))
+
+
+def _unconfirmed(judgement: Judgement, lost: str, reference: str) -> Judgement:
+    """Return the forward surface with causes that are not confirmed, because a gradient is lost."""
+    why = LOSES.says(reference).format(lost)
+    findings = tuple(
+        dataclasses.replace(x, cause=f"{x.cause}; not confirmed, {why}", tested=False, edit=None)
+        if x.tested
+        else x
+        for x in judgement.surface.findings
+    )
+    return judgement._replace(surface=dataclasses.replace(judgement.surface, findings=findings))
 
 
 def _made(judgement: Judgement, made: str) -> Judgement:

@@ -255,6 +255,10 @@ MADE = Told(
 )
 
 
+# Why a mistake that explains the outputs is not what the port does.
+LOSES = Mutual("because torch then has no gradient of {}, and JAX has one")
+
+
 def extra_stop(places: Sequence[str], lines: Sequence[str], tested: str) -> Difference:
     """Return the difference that only JAX stops a gradient.
 

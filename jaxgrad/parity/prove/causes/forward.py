@@ -53,6 +53,7 @@ from jaxgrad.parity.prove.wording import Difference
 
 
 _REORDERED = ("add", "radd", "iadd", "sub", "rsub", "isub", "mul", "rmul", "imul", "sum")
+_NEUTRAL = ("add", "sub", "add_any", "mul", "div")  # primitives that can return an operand
 _NUMBERS = 32
 _LOST = 64
 # Calls after which the same elements may be in another order.
@@ -61,6 +62,7 @@ _TERMS = 4  # sums that are computed without a term
 _ALTERNATIVES = 3  # mistakes that explain the same difference
 _ROUNDING = 1e-14  # relative to the scale
 _LARGER = 4.0  # times the numbers of a draw
+_NEAR = 2  # values, and calls before each, that are tried before others
 _CALLS = 64  # of one function, which are changed together
 
 
@@ -128,6 +130,7 @@ class Search:
         self.prints = prints[self.new]  # of the JAX values that do not occur in torch
         every = [evaluation.spots(run.prints)[1] for run in evidence.jax_runs]
         self.prints_of = [rows[self.new] for rows in every]  # the same on each draw
+        self.every_print = every  # of all JAX values on each draw
         self.numbers = _numbers(evidence)
         self.cut = False  # whether the time ended before every mistake was tried
         self.tried: dict[Difference, None] = {}
@@ -160,7 +163,7 @@ class Search:
         yield from self.rewired([i])
         yield from trials.reordered(self.run, i) if partial else ()
         yield from partial
-        read = [k for j in (i, *self._moves(i)) for k in self.run.values[j].inputs]
+        read = [k for j in (i, *self._moves(i, 4)) for k in self.run.values[j].inputs]
         yield from filter(None, map(self.multiple, (*reversed(read), i)))  # of an operand, or of it
 
     def rewired(self, numbers: Iterable[int]) -> Iterator[Trial]:
@@ -206,9 +209,27 @@ class Search:
             kept = [k for k in operands if alignment.candidates[k]]
             terms = [k for k in operands if not self.visible(k) and values[k].op != "input"]
             if len(kept) == len(terms) == 1:
+                if self._is_kept(values[kept[0]].print):
+                    continue
                 key = alignment.spots[alignment.candidates[kept[0]][0]].key
                 trial = trials.without_term(self.run, i, kept[0], terms[0], key)
                 yield from () if trial is None else (trial,)
+
+    def _is_kept(self, value: np.ndarray) -> bool:
+        """Whether a sum or a product in JAX has a value as an operand and as its result.
+
+        JAX has the other operand, although it is 0 or 1 here: it is not missing.
+        """
+        rows = np.flatnonzero(print_distance(value, self.every_print[self.draw]) < SAME)
+        keys = {self.spots[k].key for k in rows}
+        flow, equations = self.evidence.flow, self.evidence.port.program.equations
+        return any(
+            child in keys
+            and equations[child[0]].primitive.name in _NEUTRAL
+            and all(flow.operands.get(child[0], ()))
+            for key in keys
+            for child in flow.children.get(key, ())
+        )
 
     def multiple(self, i: int) -> Trial | None:
         """Return the trial that scales a value, if JAX has a multiple of it."""
@@ -221,11 +242,15 @@ class Search:
     def all_trials(self, starts: Sequence[int]) -> Iterator[Trial]:
         """Yield every mistake in the calls of some values, one of each call in turn."""
         streams = [trials.in_call(self.run, i, self.numbers) for i in starts]
-        streams += [
-            trials.in_call(self.run, k, self.numbers, i) for i in starts for k in self._moves(i)
-        ]
-        for group in itertools.zip_longest(*streams):
-            yield from (trial for trial in group if trial is not None)
+        yield from _in_turn([*streams, *self._in_moves(starts)])
+
+    def moved(self, starts: Sequence[int]) -> Iterator[Trial]:
+        """Yield the mistakes in the calls just before some values that only move elements."""
+        yield from _in_turn(self._in_moves(starts[:_NEAR], depth=_NEAR))
+
+    def _in_moves(self, starts: Sequence[int], depth: int = 4) -> list[Iterator[Trial]]:
+        moves = [(k, i) for i in starts for k in self._moves(i, depth)]
+        return [trials.in_call(self.run, k, self.numbers, i) for k, i in moves]
 
     def shuffled(self, starts: Sequence[int]) -> Iterator[Trial]:
         """Yield the values at or before `starts` of which JAX has the elements in another order."""
@@ -319,7 +344,7 @@ class Search:
             if self.run.values[k].op == INNER_GRADIENT:
                 yield from trials.inner_stops(self.run, k, copy)
 
-    def _moves(self, i: int, depth: int = 4) -> list[int]:
+    def _moves(self, i: int, depth: int) -> list[int]:
         """Return the calls before a value that only move elements, the nearest first."""
         values, near = self.run.values, [i]
         for k in near:
@@ -353,6 +378,8 @@ class Search:
         if rerun is None:
             return None
         rest = self._remaining(rerun, trial.changes, trial)
+        if trial.write.removed and self._is_kept(rerun.values[trial.changed].print):
+            return None  # the call is not missing
         if trial.general == MULTIPLE and not self._visible(rerun.values[trial.value], self.draw):
             return None  # no value of JAX is this multiple, whatever the outputs are
         if rest is not None:
@@ -373,7 +400,25 @@ class Search:
             again = rerun if draw == self.draw else self._rerun(draw, trial.changes, trial)
             if not self._advances(trial, again, draw):
                 return None
+        for changes, calls in itertools.islice(self._repeated(trial), 1):
+            if all(self._spreads(draw, changes) for draw in draws):
+                text = f"JAX's value here if {calls} are changed"
+                return Tested(trial, changes, text, False)
         return Tested(trial, trial.changes, "JAX's value here", False)
+
+    def _spreads(self, draw: int, changes: Sequence[Change]) -> bool:
+        """Whether JAX has the results of all changed calls, as far as it has what they read."""
+        rerun = self._rerun(draw, changes)
+        if rerun is None or len(rerun.values) != len(self.run.values):
+            return False
+        numbers = {change.number for change in changes}
+        rows = self.every_print[draw]
+        for value in rerun.values:
+            if value.call_number not in numbers or _among(value, rows):
+                continue
+            if all(_among(rerun.values[k], rows) for k in value.inputs):
+                return False
+        return True
 
     def _repeated(self, trial: Trial) -> Iterator[tuple[tuple[Change, ...], str]]:
         """Yield the changes that make a mistake in several calls of one function, and name these.
@@ -562,6 +607,11 @@ class Search:
         return _among(value, self.prints_of[draw])
 
 
+def _in_turn(streams: Sequence[Iterator[Trial]]) -> Iterator[Trial]:
+    for group in itertools.zip_longest(*streams):
+        yield from (trial for trial in group if trial is not None)
+
+
 def _among(value: Value, prints: np.ndarray) -> bool:
     """Whether a torch value is among those with some fingerprints."""
     return bool(np.min(print_distance(value.print, prints), initial=np.inf) < SAME)
@@ -588,12 +638,18 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         tested = search.tested(trial)
         if tested is not None and tested.complete:
             yield _guess(search, [tested])
+    multiples: list[Guess] = []
     while fresh := [i for i in origins(search.merged) if i not in starts][:limit]:
         starts += fresh
         for i in fresh:
             found = _agreeing(search, search.visible_trials(i))
             if found:
-                yield _guess(search, found)
+                guess = _guess(search, found)
+                if guess.scales:  # a mistake in an operand, such as the divisor of a standard
+                    multiples.append(guess)  # deviation, may multiply the result
+                else:
+                    yield guess
+    yield from multiples
     del starts[limit:]
     found = _agreeing(search, search.scaled_weights(starts))
     if found:
@@ -620,6 +676,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         itertools.chain(
             search.shared_masks(),
             search.inner_stops(starts),
+            search.moved(starts),
             search.paired(starts),
             orders,
             tables,

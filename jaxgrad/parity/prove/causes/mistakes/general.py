@@ -18,6 +18,7 @@ ACTIVATIONS = (
     "relu", "silu", "tanh", "sigmoid", "gelu", "relu6", "leaky_relu", "elu", "softplus", "mish",
     "selu", "hardswish", "hardsigmoid", "hardtanh", "logsigmoid", "softsign",
 )  # fmt: skip
+LOSSES = ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
 UNARY = (
     "sin cos tan sinh cosh exp expm1 log log1p log2 sqrt rsqrt abs square reciprocal erf sigmoid "
     "tanh neg sign"
@@ -98,6 +99,12 @@ def binary(call: TorchCall) -> Mistakes:
             )  # the minimum with a mask of zeros and ones, a product with 1: torch's is missing
             if not picks:
                 yield wrong
+    for number in call.numbers if name == "div" and isinstance(y, Tensor) else ():
+        text = Told(
+            f"JAX divides by {number:g}, torch by another value",
+            f"torch does not divide by {number:g}, JAX does",
+        )
+        yield call.called(text, x, number)._replace(general=NUMBER)
     if name in ("sub", "div", "pow"):
         yield call.called(Mutual(f"the operands of {name} are swapped"), y, x, **call.kwargs)
 
@@ -210,6 +217,21 @@ def scaled(call: TorchCall) -> Mistakes:
             text = Multiple("value", written, inverse)
             times = call.then(text, lambda out, factor=factor: out * factor)
             yield times._replace(general=MULTIPLE)
+
+
+def errors(call: TorchCall) -> Mistakes:
+    """Use another loss between two tensors."""
+    x, y, *_ = call.args
+    used = call.bound.get("reduction", "mean")
+    for name in LOSSES:
+        if name != call.op:
+            text = Setting("the loss", name, call.op)
+            yield call.by(text, getattr(functional, name))._replace(
+                args=(x, y), kwargs={"reduction": used}
+            )
+    text = Setting("the loss", "half of mse_loss", call.op)
+    half = functools.partial(functional.mse_loss, reduction=used)
+    yield call.by(text, lambda x, y: half(x, y) / 2, x, y)
 
 
 def losses(call: TorchCall) -> Mistakes:

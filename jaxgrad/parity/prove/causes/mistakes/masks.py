@@ -91,22 +91,24 @@ def transposed(mask: Any, x: Any) -> Tensor | None:
 
 
 def shifted(hidden: Tensor) -> Iterator[tuple[Difference, Tensor]]:
-    """Yield a mask of queries and keys that is shifted by one key; True hides a key."""
+    """Yield a mask of queries and keys that is shifted by one key; True hides a key.
+
+    In a causal mask, the keys that are hidden from all queries (padding) stay hidden.
+    """
     if hidden.ndim < 2 or hidden.shape[-1] != hidden.shape[-2]:
         return
+    size = hidden.shape[-1]
+    later = torch.ones(size, size, dtype=torch.bool).triu(1)
+    if hidden[..., later].all():
+        padding = hidden.all(-2, keepdim=True)
+        yield Told(FEWER, MORE), hidden | torch.eye(size, dtype=torch.bool)
+        yield Told(MORE, FEWER), hidden & (padding | ~(later & ~later.triu(2)))
+        return
     left, right = hidden.roll(-1, -1), hidden.roll(1, -1)
-    left[..., -1] = hidden[..., -1].any()  # as in a causal mask, where no query sees later keys
-    right[..., 0] = hidden[..., 0]
+    left[..., -1], right[..., 0] = hidden[..., -1], hidden[..., 0]
     for names, other in ((("left", "right"), left), (("right", "left"), right)):
-        if torch.equal(other, hidden):
-            continue
-        if not (other & ~hidden).any():
-            text = Told(MORE, FEWER)
-        elif not (hidden & ~other).any():
-            text = Told(FEWER, MORE)
-        else:
-            text = Told(*(f"the mask is shifted by one key to the {name}" for name in names))
-        yield text, other
+        if not torch.equal(other, hidden):
+            yield Told(*(f"the mask is shifted by one key to the {x}" for x in names)), other
 
 
 def _tiled(mask: Tensor) -> Iterator[tuple[Difference, Tensor]]:

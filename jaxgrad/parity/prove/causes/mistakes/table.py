@@ -41,6 +41,7 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
          "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
         (general.losses, general.scaled),
     ),
+    **dict.fromkeys(general.LOSSES, (general.losses, general.errors, general.scaled)),
     "gelu": (general.gelu, general.activation),
     "linear": (layers.linear,),
     "batch_norm": (layers.batch_norm,),
