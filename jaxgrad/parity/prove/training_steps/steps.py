@@ -22,14 +22,24 @@ from jaxgrad.parity.prove.text import counted, differing
 from jaxgrad.parity.prove.training import Training
 from jaxgrad.parity.prove.training_steps import moments, trajectories
 from jaxgrad.parity.prove.training_steps.trajectories import Trajectories
+from jaxgrad.parity.prove.wording import Told
 from jaxgrad.parity.ulp import scale_of
 
 
+_AFTER = Told(
+    "the forward passes leave the same buffers behind; so the port's function in after= differs",
+    "the forward passes leave the same buffers behind; so torch's function in after= differs",
+)
 _ROUNDOFF = float(np.finfo(np.float32).eps) / 2  # the rounding of a number to float32
 
 
-def surfaces(evidence: Evidence, training: Training, steps: int) -> list[Surface]:
-    """Judge the weights after every step, and then the moments after the last one."""
+def surfaces(
+    evidence: Evidence, training: Training, steps: int, *, buffers: bool = True
+) -> list[Surface]:
+    """Judge the weights after every step, and then the moments after the last one.
+
+    The `buffers` are judged too, unless the forward passes already change them otherwise.
+    """
     zero = {j.name for j in evidence.judged_gradients[0] if j.verdict == "zero"}
     paths = trajectories.run(evidence, training, steps)
     reasons = evidence.port.weights.not_one_to_one
@@ -39,13 +49,15 @@ def surfaces(evidence: Evidence, training: Training, steps: int) -> list[Surface
     trained = Trained(evidence, training, paths, zero | set(apart))
     if apart and not set(paths.torch[1]) - set(apart):
         return [Surface("updates", "not judged", _not_comparable(apart))]
-    weights = _weights(trained)
+    weights, after = _weights(trained), _buffers(trained) if buffers else Buffers()
     if weights.verdict == "fail":
         changes = _all_changes(trained, paths)
         first = min(change.step for change in changes if change.judged.verdict == "fail")
+        if after.failed is not None and after.failed < first:  # the weights follow from the buffers
+            return [*after.surfaces, weights]
         return _with_schedules(trained, [weights], first)
     explained = [Surface("updates", "pass", _not_comparable(apart))] if apart else []
-    judged = [weights, *explained, *_moments(trained)]
+    judged = [weights, *explained, *after.surfaces, *_moments(trained)]
     failed = any(s.verdict == "fail" for s in judged)
     return _with_schedules(trained, judged, max(paths.torch)) if failed else judged
 
@@ -151,6 +163,46 @@ def _weights(trained: Trained) -> Surface:
         left = counted(len(zero), "weight")
         text += f"; {left} left out, with gradients that are zero up to rounding"
     return Surface("updates", "pass", text, rows, control=_control(paths, equal, zero))
+
+
+class Buffers(NamedTuple):
+    """The judged buffers after training steps, and the first step after which one differs."""
+
+    surfaces: tuple[Surface, ...] = ()
+    failed: int | None = None
+
+
+def _buffers(trained: Trained) -> Buffers:
+    """Judge the buffers after every step, which the functions of `after=` may change."""
+    evidence, paths = trained.evidence, trained.paths.of_buffers()
+    limits = _limits(paths, paths.torch)
+    noun = "change of the buffer"
+    changes = [
+        change
+        for step, expected in sorted(paths.torch.items())
+        for change in _compared(paths, step, set(), expected, paths.jax[step], limits[step], noun)
+    ]
+    judged = evidence.waivers.apply("updates", [change.judged for change in changes])
+    changes = [c._replace(judged=j) for c, j in zip(changes, judged, strict=True)]
+    wrong = [change for change in changes if change.judged.verdict == "fail"]
+    rows = tuple(c.judged.row() for c in changes if c.judged.verdict not in ("pass", "zero"))
+    names = {change.name for change in changes}
+    if not wrong:
+        verb = "agrees" if len(names) == 1 else "agree"
+        text = f"{counted(len(names), 'buffer')} {verb} after each step"
+        return Buffers((Surface("updates", "pass", text, rows),) if names else ())
+    name, step, _, off, _ = wrong[0]
+    finding = Finding(
+        "updates",
+        name,
+        evidence.jax_place(name),
+        f"the {noun} after step {step} is off by {off.share:.2g} (relative to this change)",
+        cause=_AFTER.says(evidence.reference),
+        **off.worst,
+    )
+    first = {change.name for change in wrong if change.step == step}
+    text = f"{differing(len(first), len(names), 'buffer')} after step {step}"
+    return Buffers((Surface("updates", "fail", text, rows, (finding,)),), step)
 
 
 def _moments(trained: Trained) -> list[Surface]:

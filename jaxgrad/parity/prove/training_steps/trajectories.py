@@ -30,6 +30,19 @@ class Trajectories(NamedTuple):
     averages: tuple[Mapping[int, State], Mapping[int, State]]  # of torch's and JAX's weights
     most_rounding: float = MAX_ROUNDING  # with which weights can be compared
     perturbed: Mapping[int, State] | None = None  # torch's weights of which `reruns` are reruns
+    buffers: Mapping[int, State] = {}  # torch's, if `after=` is given
+    buffer_reruns: Sequence[Mapping[int, State]] = ()
+
+    def of_buffers(self) -> Trajectories:
+        """Return the buffers that a leaf of the port holds in place of the weights."""
+        first = next(iter(self.jax.values()))
+        held = {
+            step: {name: x for name, x in state.items() if name in first and name in self.before}
+            for step, state in self.buffers.items()
+        }
+        return self._replace(
+            torch=held, reruns=self.buffer_reruns, moments={}, averages=({}, {}), perturbed=None
+        )
 
     def with_torch(self, taken: Steps) -> Trajectories:
         """Replace torch's steps by others, and keep the port's steps and the rounding errors."""
@@ -53,6 +66,7 @@ def run(evidence: Evidence, training: Training, steps: int) -> Trajectories:
     return Trajectories(
         draws[0].state, taken.states, states, taken.reruns, taken.moments, taken.moment_reruns,
         opt_state, (taken.averages, averages), evidence.drawn[0].most_rounding,
+        buffers=taken.buffers, buffer_reruns=taken.buffer_reruns,
     )  # fmt: skip
 
 

@@ -215,3 +215,67 @@ def test_the_update_of_a_target_network_is_compared(after, verdict):
     else:
         names = [row["name"] for row in report.surfaces["updates"].rows]
         assert "target.weight after step 3" in names
+
+
+class WithStatistics(nn.Module):
+    """A target network in train mode, whose running statistics `after=` may copy."""
+
+    def __init__(self):
+        super().__init__()
+        self.online = nn.Linear(3, 2, bias=False)
+        self.target = nn.Linear(3, 2, bias=False).requires_grad_(False)
+        self.norm, self.slow = (nn.BatchNorm1d(2, affine=False) for _ in range(2))
+
+    def forward(self, x):
+        return self.norm(self.online(x)) - self.slow(self.target(x))
+
+
+def with_statistics(p: Any, x: Any) -> Any:
+    def norm(name: str, h: Any) -> tuple[Any, Any]:
+        mean, var, n = h.mean(0), h.var(0), len(h)
+        new = {"running_mean": mean, "running_var": var * n / (n - 1)}
+        kept = {k: 0.9 * p[name][k] + 0.1 * v for k, v in new.items()}
+        return (h - mean) / jnp.sqrt(var + 1e-5), kept
+
+    fast, kept = norm("norm", x @ p["online"]["weight"].T)
+    slow, other = norm("slow", x @ p["target"]["weight"].T)
+    return fast - slow, {"norm": kept, "slow": other}
+
+
+def copied(model: Any) -> None:
+    for slow, fast in zip(model.slow.buffers(), model.norm.buffers(), strict=True):
+        slow.copy_(fast)
+
+
+@pytest.mark.parametrize("torch_copies", [True, False])
+@pytest.mark.parametrize("port_copies", [True, False])
+def test_the_buffers_that_after_changes_are_compared(torch_copies, port_copies):
+    """No weight depends on the statistics of a target network in train mode."""
+    torch.manual_seed(0)
+    module = WithStatistics()
+    state = arrays(module)
+    params: dict[str, dict[str, Any]] = {}
+    for name, x in state.items():
+        layer, _, key = name.rpartition(".")
+        if key != "num_batches_tracked":
+            params.setdefault(layer, {})[key] = x
+    training = Training(
+        lambda model: torch.optim.SGD(model.online.parameters(), 1e-2),
+        optax.sgd(1e-2),
+        after=(
+            copied if torch_copies else lambda model: None,
+            (lambda p: p | {"slow": p["norm"]}) if port_copies else lambda p: p,
+        ),
+    )
+    report = prove(
+        module, with_statistics, params, (draw(6, 3),), optimizer=training, steps=3,
+        trainable="online/weight", has_state=True,
+        loss=(lambda y: (y**4).mean(), lambda y: (y**4).mean()),
+    )  # fmt: skip
+    text = report.surfaces["updates"].text
+    if torch_copies == port_copies:
+        assert "4 buffers agree after each step" in text, report
+        return
+    assert "2 of 4 buffers differ after step 1" in text, report
+    assert report.first is not None and report.first.torch == "slow.running_mean"
+    assert "so the port's function in after= differs" in report.first.cause

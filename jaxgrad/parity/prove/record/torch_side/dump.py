@@ -166,8 +166,12 @@ def dump(
 
 def _all_steps(taken: Steps) -> Steps:
     """Make all reruns of some steps."""
-    moments = list(taken.moment_reruns)
-    return dataclasses.replace(taken, reruns=list(taken.reruns), moment_reruns=moments)
+    return dataclasses.replace(
+        taken,
+        reruns=list(taken.reruns),
+        moment_reruns=list(taken.moment_reruns),
+        buffer_reruns=list(taken.buffer_reruns),
+    )
 
 
 def _bare(run: TorchRun) -> TorchRun:

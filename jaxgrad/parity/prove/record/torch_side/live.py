@@ -465,6 +465,7 @@ class Live:
             self._trajectory(training, used, steps, kept),
             reruns=LazyList(reruns, lambda k: others[k].states),
             moment_reruns=LazyList(reruns, lambda k: others[k].moments),
+            buffer_reruns=LazyList(reruns, lambda k: others[k].buffers),
         )
 
     def _trajectory(
@@ -494,6 +495,7 @@ class Live:
             if step in kept:
                 taken.states[step] = loop.parameters()
                 taken.averages[step] = loop.averages()
+                taken.buffers[step] = loop.buffers()
         return dataclasses.replace(taken, moments=loop.moments())
 
     def replay(

@@ -81,6 +81,13 @@ class Loop:
         """Return copies of the parameters."""
         return {name: to_numpy(p) for name, p in self.module.named_parameters()}
 
+    def buffers(self) -> dict[str, Any]:
+        """Return copies of the floating buffers, which `after=` may change; none without it."""
+        if self.training.after is None:
+            return {}
+        named = self.module.named_buffers()
+        return {name: to_numpy(x) for name, x in named if x.is_floating_point()}
+
     def averages(self) -> dict[str, Any]:
         """Return copies of the averaged parameters; none without `ema=`."""
         if self.average is None:

@@ -100,6 +100,8 @@ class Steps:
     reruns: Sequence[Mapping[int, State]]  # with every number perturbed by an ULP
     averages: dict[int, State] = dataclasses.field(default_factory=dict)  # of the parameters
     moment_reruns: Sequence[Mapping[str, State]] = ()
+    buffers: dict[int, State] = dataclasses.field(default_factory=dict)  # if `after=` is given
+    buffer_reruns: Sequence[Mapping[int, State]] = ()
 
 
 @dataclasses.dataclass

@@ -881,3 +881,54 @@ def test_a_missing_factor_is_one_mistake_although_a_sum_equals_a_mean():
     assert report.first is not None and report.first.tested
     assert report.first.cause.startswith("torch's mul is missing (skipping it in torch")
     assert report.further == ()
+
+
+class Surrogate(nn.Module):
+    """The terms of PPO's loss, whose advantages are normalised."""
+
+    def __init__(self):
+        super().__init__()
+        self.pi, self.vf = nn.Linear(3, 4), nn.Linear(3, 1)
+
+    def forward(self, x, old, adv):
+        logp = self.pi(x).log_softmax(-1)[:, 0]
+        adv = (adv - adv.mean()) / (adv.std() + 1e-8)
+        pg = -((logp - old).exp() * adv).mean()
+        return pg + 0.5 * (self.vf(x)[:, 0] - adv).square().mean() + 0.1 * logp.mean()
+
+
+def surrogate(ddof: int, own: bool) -> Report:
+    torch.manual_seed(0)
+    module = Surrogate()
+
+    def linear(p: Any, name: str, x: Any) -> Any:
+        return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]
+
+    def port(p: Any, x: Any, old: Any, adv: Any) -> Any:
+        logp = jax.nn.log_softmax(linear(p, "pi", x))[:, 0]
+        adv = (adv - adv.mean()) / (adv.std(ddof=ddof) + 1e-8)
+        ratio = jnp.exp(logp - (jax.lax.stop_gradient(logp) if own else old))
+        v = linear(p, "vf", x)[:, 0]
+        return -(ratio * adv).mean() + 0.5 * ((v - adv) ** 2).mean() + 0.1 * logp.mean()
+
+    inputs = draw(8, 3), -np.abs(draw(8, 1)[:, 0]), draw(9, 1)[:8, 0]
+    return prove(module, port, arrays(module), inputs)
+
+
+def test_a_term_that_is_zero_is_not_missing():
+    """The outputs alone agree if torch leaves the term out, and its gradient is not zero."""
+    surrogate(1, own=False).check()
+    report = surrogate(1, own=True)
+
+    assert report.verdict == "fail"
+    assert "missing" not in str(report) and "stop_gradient at" not in str(report)
+    assert all(f.edit is None and not f.tested for f in report.surfaces["forward"].findings)
+
+
+def test_a_mistake_in_an_operand_is_named_and_not_the_multiple_of_the_result():
+    """With another divisor of the standard deviation, all advantages are torch's times 1.07."""
+    report = surrogate(0, own=False)
+
+    assert report.first is not None and report.first.tested
+    assert report.first.cause.startswith("std divides by N, torch divides by N - 1 (")
+    assert report.surfaces["gradients"].verdict == "pass", report

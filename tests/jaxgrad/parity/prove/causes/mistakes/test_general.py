@@ -566,3 +566,31 @@ def test_an_int_in_arithmetic_may_be_another_number():
     power = TorchCall(torch.pow, (X, 3), {}, "pow", numbers=(7.0,))
     check(general.other_numbers(power), {text: X**7})
     assert not list(general.other_numbers(power._replace(op="f")))
+
+
+def test_another_loss_between_two_tensors_is_used():
+    """optax's `l2_loss` is half of torch's `mse_loss`, and `huber_loss` is `smooth_l1_loss`."""
+    calls = tried(general.errors, functional.smooth_l1_loss, 3 * X, Y, reduction="sum")
+    square = ((3 * X - Y) ** 2).sum()
+
+    check(
+        calls,
+        {
+            "the loss is mse_loss, torch uses smooth_l1_loss": square,
+            "the loss is l1_loss, torch uses smooth_l1_loss": (3 * X - Y).abs().sum(),
+            "the loss is huber_loss, torch uses smooth_l1_loss": functional.huber_loss(
+                3 * X, Y, reduction="sum"
+            ),
+            "the loss is half of mse_loss, torch uses smooth_l1_loss": square / 2,
+        },
+    )
+
+
+def test_a_length_is_the_divisor_in_place_of_a_tensor():
+    """The mean over all positions divides by a number, a masked mean by the mask's sum."""
+    divisor = Y.abs() + 1
+    text = "JAX divides by 6, torch by another value"
+    calls = tried(general.binary, torch.div, X, divisor, numbers=(6.0,))
+
+    check([call for call in calls if call.mistake == text], {text: X / 6})
+    assert text not in texts(tried(general.binary, torch.div, X, 3.0, numbers=(6.0,)))

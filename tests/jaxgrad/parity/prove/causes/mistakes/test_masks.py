@@ -13,9 +13,9 @@ X, Y, SQUARE = draw(3, 4), draw(3, 4), draw(4, 4)
 
 def test_the_fill_and_the_mask_of_masked_elements_are_changed():
     """The port's numbers are fills; a square mask is also inverted, transposed and shifted."""
-    mask = torch.ones(4, 4, dtype=torch.bool).triu(1)
+    mask = torch.eye(4, dtype=torch.bool)
     mask[3, 0] = True
-    left, right = torch.ones(4, 4).bool(), mask.clone()
+    left, right = mask.clone(), mask.clone()
     left[:, :3] = mask[:, 1:]
     right[:, 1:] = mask[:, :3]
     fills = {"-1": -1.0, "-1e+09": -1e9, "0": 0.0}
@@ -125,6 +125,11 @@ def test_a_causal_mask_is_tried_with_one_key_more_and_one_fewer(form):
     }
     mistakes, func, args = forms[form]
     calls = {c.difference.of_jax: c for c in tried(mistakes, func, *args(kept))}
+    padded = kept & torch.tensor([True, True, False, True])
+    hidden = [other for _, other in masks.shifted(~padded)]
+    assert torch.equal(~hidden[0], padded.tril(-1))
+    assert torch.equal(~hidden[1], torch.ones(4, 4).tril(1).bool() & padded[3])
+
     more = calls["the mask lets each query see one key more"]
     assert torch.equal(more.result, func(*args(torch.ones(4, 4).tril(1).bool())))
     less = calls["the mask lets each query see one key fewer"]
