@@ -89,13 +89,13 @@ def test_the_picture_is_drawn_with_the_pinned_torch():
     minor = pin.rpartition(".")[0]
     picture = (ROOT / "docs" / "_static" / "critic.svg").read_text()
 
-    assert f"({minor}, which ran the notebooks and drew the picture above)" in README
+    assert f"the notebooks and the picture are of torch {minor}, which `make` installs" in README
     assert f"torch {pin}" in picture
 
 
 def test_the_first_example_says_what_it_needs():
     """A reader learns before the first program that it needs torch."""
-    assert "install `.[torch]`, as below" in README.partition("```python\n")[0]
+    assert "(to run it, [install jaxgrad](#install))" in README.partition("```python\n")[0]
 
 
 def test_an_environment_is_made_before_the_first_install():

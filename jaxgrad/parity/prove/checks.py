@@ -264,7 +264,7 @@ def same_outputs(
         if may_return_state(len(outputs), program):
             state = "if fn returns (outputs, new_state), pass has_state=True; otherwise "
         raise ProofError(
-            f"torch returns {len(outputs)} outputs ({listed}), JAX returns "
+            f"torch returns {counted(len(outputs), 'output')} ({listed}), JAX returns "
             f"{len(program.out_paths)} ({names}); {state}select the ones to compare with "
             "outputs=(torch_pick, jax_pick)"
         )

@@ -255,6 +255,7 @@ def _listings(
 ) -> dict[str, listings.Listing]:
     """Return the source of both programs by framework, with the lines of a finding marked.
 
+    If a value is computed in a helper function, the function that calls it is shown.
     A wrong update is not in the forward pass: its programs are the optimizers and their schedules.
     """
     if first is not None and _is_update(evidence, request, first):
@@ -266,14 +267,15 @@ def _listings(
         return {name: x for name, x in optimizers.items() if x is not None}
     equations = evidence.port.program.equations.values()
     finding = first or Finding("", "", "", "")
-    line = ":".join(finding.source.split(":")[:2])
+    line, _, caller = finding.jax.partition(" (")[0].partition(", called from ")
+    line = caller or ":".join(finding.source.split(":")[:2])
     module = evidence.torch_side.module
     torch_listing = listings.of_torch(module, finding.torch, finding.torch_line)
     pair = {
         "torch": listings.with_class(torch_listing, module),
         "jax": listings.with_callees(listings.of_jax(request.fn, equations, line), equations),
     }
-    named = f"{finding.cause} {finding.edit or ''}"
+    named = f"{finding.cause} {finding.edit or ''} {finding.jax if caller else ''}"
     return {name: x.marking(named) for name, x in pair.items() if x is not None}
 
 

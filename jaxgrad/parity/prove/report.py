@@ -17,6 +17,7 @@ from jaxgrad.parity.prove import users
 from jaxgrad.parity.prove.edits import Edit
 from jaxgrad.parity.prove.listings import Listing
 from jaxgrad.parity.prove.record.torch_side.values import Mistakes
+from jaxgrad.parity.prove.text import clauses
 from jaxgrad.parity.prove.wording import NAMES, TORCH, other
 
 
@@ -283,9 +284,11 @@ class Report:
         for surface in self.surfaces.values():
             judged = surface.verdict != "not judged"
             if judged or surface.text:
-                lines.append(f"  {surface.name:<10} {surface.verdict:<12} {surface.text}".rstrip())
-            if judged and surface.control:
-                lines.append(f"  {'':<10} {'':<12} negative control: {surface.control}")
+                first, *more = clauses(surface.text)
+                if judged and surface.control:
+                    more.append(f"negative control: {surface.control}")
+                lines.append(f"  {surface.name:<10} {surface.verdict:<12} {first}".rstrip())
+                lines += [f"{'':<26}{clause}" for clause in more]
         if self.first is not None:
             lines += ["", self.first.headed(self.first.title, self.reference)]
         for finding in self.further:

@@ -16,6 +16,23 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def clauses(text: str) -> list[str]:
+    """Split a text at the semicolons outside of parentheses.
+
+    Example:
+        >>> clauses("2 steps agree; 1 does not (a; b)")
+        ['2 steps agree', '1 does not (a; b)']
+    """
+    parts = [""]
+    for piece in text.split("; "):
+        inside = parts[-1].count("(") > parts[-1].count(")")
+        if inside:
+            parts[-1] += f"; {piece}"
+        else:
+            parts.append(piece)
+    return parts[1:]
+
+
 def differing(count: int, of: int, noun: str) -> str:
     """Say how many of some values differ.
 

@@ -105,7 +105,7 @@ def _superfluous_stops(case: Case) -> Explanation | None:
     opened = case.needed(dict.fromkeys((gate for group in kept for gate in group), 1.0), fixed)
     if not opened:
         return None
-    places = list(dict.fromkeys(case.place((gate.path, 0)) for gate in opened))
+    places = _by_calls([case.place((gate.path, 0)) for gate in opened])
     them = "it" if len(places) == 1 else "them"
     tested = f"rerunning JAX without {them}, {case.names(fixed)}"
     lines = _torch_lines(case, opened)
@@ -123,6 +123,14 @@ def _superfluous_stops(case: Case) -> Explanation | None:
         lines=lines,
         places=len(places),
     )
+
+
+def _by_calls(places: Sequence[str]) -> list[str]:
+    """Return each line once; with the number of calls, if it is in a helper function."""
+    lines: dict[str, list[str]] = {}
+    for place in dict.fromkeys(places):
+        lines.setdefault(place.partition(", called from ")[0], []).append(place)
+    return [x[0] if len(x) == 1 else f"{line} ({len(x)} calls)" for line, x in lines.items()]
 
 
 def _torch_lines(case: Case, stops: Sequence[Gate]) -> tuple[str, ...]:

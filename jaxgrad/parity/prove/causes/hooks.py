@@ -104,12 +104,20 @@ def _missing_hook(case: Case) -> Explanation | None:
     difference = wording.Rerun(
         wording.Mutual(f"torch runs a hook on {call.of} (registered at {call.line}), JAX does not"),
         f"rerunning torch without it, {case.names(fixed)}",
-        "; wrap the value in jaxgrad.hook",
+        f"; wrap {_read_by(case, call)} in jaxgrad.hook",
         "; leave the hook out",
     )
     text = difference.says(case.evidence.reference)
     changes, line = without(call), (call.line,)
     return Explanation(text, fixed, fixed == case.wrong, changes=changes, lines=line)
+
+
+def _read_by(case: Case, call: Hook) -> str:
+    """Name the value that has a hook by the calls that read it."""
+    values = case.run.values
+    readers = dict.fromkeys(v.in_words for v in values if call.value in v.inputs)
+    verb = "reads" if len(readers) == 1 else "read"
+    return f"the value that torch's {' and '.join(readers)} {verb}" if readers else "the value"
 
 
 def _no_handle() -> Any:

@@ -39,6 +39,7 @@ class Trajectories(NamedTuple):
         held = {
             step: {name: x for name, x in state.items() if name in first and name in self.before}
             for step, state in self.buffers.items()
+            if step in self.jax
         }
         return self._replace(
             torch=held, reruns=self.buffer_reruns, moments={}, averages=({}, {}), perturbed=None

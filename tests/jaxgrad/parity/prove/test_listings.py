@@ -205,3 +205,33 @@ def test_a_wrong_update_shows_the_optimizers_and_no_line_of_forward():
         assert not any(listing.marked for listing in report.listings.values())
         html = render([report])
         assert "the programs of the update" in html and "<mark>" not in html
+
+
+def test_the_line_that_calls_a_helper_is_shown():
+    """The helper's line is right for its other callers, so the reader mends the line that calls."""
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Linear(3, 3), nn.Linear(3, 3)
+
+        def forward(self, x):
+            return self.b(torch.tanh(self.a(x)))
+
+    def port(p, x):
+        h = np_linear(p, "a", x)
+        return np_linear(p, "b", h)
+
+    module = Net()
+    params = {name: x.detach().numpy() for name, x in module.state_dict().items()}
+    report = prove(module, port, params, (np.ones((2, 3)) + np.eye(3)[:2],))
+    listing = report.listings["jax"]
+    line = port.__code__.co_firstlineno
+
+    assert report.first is not None and f"called from test_listings.py:{line + 2}" in str(report)
+    assert line + 2 in listing.marked
+    assert listing.lines[line + 2 - listing.start].strip() == 'return np_linear(p, "b", h)'
+
+
+def np_linear(p, name, x):
+    return x @ p[f"{name}.weight"].T + p[f"{name}.bias"]

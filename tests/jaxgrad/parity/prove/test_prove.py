@@ -130,7 +130,7 @@ BAD = {
     ),
     "another number of outputs": (
         lambda g: dict(fn=lambda p, x: (port(p, x), x)),
-        "torch returns 1 outputs (output[5, 2]), JAX returns 2 (0, 1)",
+        "torch returns 1 output (output[5, 2]), JAX returns 2 (0, 1)",
     ),
     "a leaf too many": (
         lambda g: dict(

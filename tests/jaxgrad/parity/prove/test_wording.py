@@ -216,7 +216,8 @@ def rows() -> dict[str, "Row"]:
             "all gradients agree); leave this stop out", "t = torch.sin(h)",
         ),
         "hook": Row(
-            Hooked, TANH, "; wrap the value in jaxgrad.hook", "; leave the hook out",
+            Hooked, TANH, "; wrap the value that torch's b (linear) reads in jaxgrad.hook",
+            "; leave the hook out",
         ),
         "frozen": Row(
             Frozen, TANH, "; a stop_gradient is missing there",

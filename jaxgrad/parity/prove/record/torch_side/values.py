@@ -87,6 +87,7 @@ class Hook(NamedTuple):
     call_number: int
     of: str  # the value or the parameter that it was called on
     line: str  # file:line of the user's code
+    value: int | None = None  # the index of the value; None for a parameter
 
 
 @dataclasses.dataclass

@@ -203,7 +203,10 @@ class Watcher:
             if op == "register_hook":
                 names = [f"the parameter {name}" for name in weights]
                 names += [f"the output of {self.values[i].in_words}" for i in read]
-                self.hooks += [Hook(self._call_count, name, user_line()) for name in names[:1]]
+                value = None if weights else next(iter(read), None)
+                self.hooks += [
+                    Hook(self._call_count, name, user_line(), value) for name in names[:1]
+                ]
             constants, unchecked, integers = self._others(args)
             if integers:
                 self._integers |= {

@@ -276,4 +276,4 @@ def test_numbers_of_python_that_torch_does_not_return_are_not_compared():
     assert "the port also returns Python numbers, for which torch has no tensor" in report.notes
 
     more = run(lambda p, x: (port(p, x), x), ((X,), (LAST,)))
-    assert more.verdict == "error" and "torch returns 1 outputs" in more.text
+    assert more.verdict == "error" and "torch returns 1 output" in more.text
