@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import warnings
 from collections.abc import Mapping
 from types import FrameType
 from typing import Any
@@ -50,6 +51,7 @@ def _sizes(module: nn.Module, inputs: PyTree) -> dict[Line, list[int]]:
         with (
             borrowed.in_dtype(None), torch.random.fork_rng(devices=[]), torch.no_grad(),
             contextlib.suppress(Exception), seen,  # torch may refuse another size after some calls
+            warnings.catch_warnings(action="ignore"),  # of a size that the user did not give
         ):  # fmt: skip
             example = tensors(inputs, module)
             module(**example) if isinstance(example, Mapping) else module(*example)

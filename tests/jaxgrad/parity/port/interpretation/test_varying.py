@@ -1,5 +1,7 @@
 """The calls of `chunk` on an axis of any size are told from those on an axis of the weights."""
 
+import warnings
+
 import numpy as np
 import torch
 from torch import nn
@@ -37,3 +39,15 @@ def test_a_module_without_chunks_runs_once():
 
     assert not varying_chunks(Counts(), (np.ones((4, 4), np.float32),))
     assert calls == [(4, 4)]
+
+
+def test_a_size_that_the_user_did_not_give_warns_of_nothing(recwarn):
+    """The user knows of no batch of another size."""
+
+    class Warns(Chunks):
+        def forward(self, x):
+            warnings.warn(f"a batch of {len(x)}", stacklevel=1)
+            return super().forward(x)
+
+    assert varying_chunks(Warns(), (np.ones((2, 4), np.float32),))
+    assert not recwarn.list
