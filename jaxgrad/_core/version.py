@@ -6,7 +6,7 @@ import importlib.metadata
 
 
 def version() -> str:
-    """Return the installed version, or that of pyproject.toml for a copy without installation."""
+    """Return the installed version; "0.0" for a copy without installation."""
     try:
         return importlib.metadata.version("jaxgrad")
     except importlib.metadata.PackageNotFoundError:

@@ -38,7 +38,10 @@ def fixed(code: str, report: Report) -> str:
 
 
 def proof(code: str) -> Report:
-    """Run a program that prints a proof, and return its report without the times."""
+    """Run a program that prints a proof, and return its report.
+
+    The times are left out, and the version of this checkout, which may not be installed.
+    """
     return proof_and_names(code)[0]
 
 
@@ -50,7 +53,8 @@ def proof_and_names(code: str) -> tuple[Report, dict[str, Any]]:
         path.write_text(code, encoding="utf-8")
         names: dict[str, Any] = {"print": reports.append}
         exec(compile(code, path, "exec"), names)
-    return dataclasses.replace(reports[0], seconds={}), names
+    versions = {name: x for name, x in reports[0].versions.items() if name != "jaxgrad"}
+    return dataclasses.replace(reports[0], seconds={}, versions=versions), names
 
 
 if __name__ == "__main__":
