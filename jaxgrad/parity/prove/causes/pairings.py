@@ -130,7 +130,9 @@ def _alike(run: TorchRun, region: Region) -> list[Region]:
         if (value.op, value.line) != (last.op, last.line) or near.op != values[reader].op:
             continue
         read = near.call[1][position : position + 1] if near.call is not None else ()
-        sources = [j for j in near.inputs for x in read if is_value(x, values[j])]
+        shape = values[region.source].shape
+        given = [j for j in near.inputs if values[j].shape == shape]
+        sources = [j for j in given for x in read if is_value(x, values[j])]
         other = _region(run, sources[0], k) if sources else None
         if other is not None and _signature(run, other) == _signature(run, region):
             found.append(other)

@@ -124,3 +124,30 @@ def test_a_table_of_equal_halves_may_be_read_by_half():
         return (y * p["table"][:, None, :HALF]).reshape(*x.shape[:-1], SIZE)
 
     prove(module, apply, arrays(module), (np.asarray(draw(2, 5, 4)),)).check()
+
+
+def test_the_same_line_may_compute_scalars_too():
+    """A line such as `x * scale + table` makes the same call on values of other shapes."""
+
+    class Sums(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l = nn.Linear(4, SIZE)
+            self.register_buffer("table", torch.cat(tables(), -1))
+
+        def forward(self, x):
+            y = self.l(x)
+            return ((y * 2) * (y.sum() * 2) * (self.table * 2)).sum() * 2
+
+    torch.manual_seed(0)
+    module = Sums()
+
+    def apply(p: Any, x: Any) -> Any:
+        y = x @ p["l.weight"].T + p["l.bias"]
+        table = jnp.stack(jnp.split(p["table"], 2, -1), -1).reshape(p["table"].shape)
+        return ((y * 2) * (y.sum() * 2) * (table * 2)).sum() * 2
+
+    report = prove(module, apply, arrays(module), (draw(2, 5, 4),))
+
+    assert report.verdict == "fail" and "bug in jaxgrad" not in str(report)
+    assert report.first is not None and report.first.torch == "(root)"
