@@ -257,7 +257,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(stop_target=identity),
         about="The target is not detached, so the target networks train.",
-        cause=missing_stop("target.*detach", "q - target|stop_target"),
+        cause=missing_stop("target.*detach", "q - target|stop_target|self.target"),
     ),
     Bug(
         "own_target_not_detached",
@@ -266,7 +266,7 @@ BUGS: tuple[Bug, ...] = (
         silent=True,
         plant=dict(targets=False, stop_target=identity),
         about="The critic's own target is not detached.",
-        cause=missing_stop("target.*detach", "q - target|stop_target"),
+        cause=missing_stop("target.*detach", "q - target|stop_target|self.target"),
     ),
     Bug(
         "statistics_stopped",

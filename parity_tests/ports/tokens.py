@@ -202,7 +202,7 @@ BUGS: tuple[Bug, ...] = (
         unseen=True,
         plant=dict(length=TOKENS),
         about="The positions end at the length at hand, torch's begin at zero.",
-        cause="length|positions",
+        cause="length|positions|the slice in index 0 starts at 1",
     ),
     Bug(
         "branch_folded",

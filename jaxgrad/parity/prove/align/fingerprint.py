@@ -95,6 +95,15 @@ def print_distance(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.where(counts, np.inf, worst)
 
 
+def negated(print_: np.ndarray) -> np.ndarray:
+    """Return the fingerprint of the array with the opposite sign."""
+    other = np.array(print_)
+    other[_COUNTS], other[_COUNTS + 1] = -print_[_COUNTS + 1], -print_[_COUNTS]
+    other[2], other[3] = print_[3], print_[2]
+    other[_COUNTS + 3 :: 2] *= -1  # the sums of magnitudes stay
+    return other
+
+
 def magnitude(print_: np.ndarray) -> np.ndarray:
     """Return the largest finite magnitude in the array that a fingerprint describes."""
     return np.max(np.abs(print_[..., _COUNTS : _COUNTS + 2]), axis=-1)

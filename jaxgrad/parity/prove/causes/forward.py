@@ -218,7 +218,8 @@ class Search:
     def _is_kept(self, value: np.ndarray) -> bool:
         """Whether a sum or a product in JAX has a value as an operand and as its result.
 
-        JAX has the other operand, although it is 0 or 1 here: it is not missing.
+        JAX has the other operand, although it is 0 or 1 here: it is not missing if a gradient
+        flows through it.
         """
         rows = np.flatnonzero(print_distance(value, self.every_print[self.draw]) < SAME)
         keys = {self.spots[k].key for k in rows}
@@ -226,7 +227,7 @@ class Search:
         return any(
             child in keys
             and equations[child[0]].primitive.name in _NEUTRAL
-            and all(flow.operands.get(child[0], ()))
+            and any(flow.live & {*read} - keys for read in flow.operands.get(child[0], ()))
             for key in keys
             for child in flow.children.get(key, ())
         )
@@ -689,7 +690,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         )
     ):
         tested = search.tested(trial)
-        if tested is not None:
+        if tested is not None and (tested.complete or not trial.whole):
             yield _guess(search, _with_alternatives(search, tested))
         search.tried[trial.difference] = None
     for tested in operands:

@@ -60,6 +60,7 @@ def paired(run: TorchRun, starts: Sequence[int]) -> Iterator[tuple[Trial, ...]]:
                         text,
                         tuple(c for place in places for c in _changes(run, place, order, back)),
                         tested=f"rerunning torch with this change{where}",
+                        whole=True,
                     )
                     for places, where in ways
                 )

@@ -56,6 +56,7 @@ class Trial(NamedTuple):
     operand: bool = False  # whether the result is an operand of the call, which JAX has anyway
     transposes: bool = False  # whether JAX's value is torch's with two axes exchanged
     unread: int = -1  # the value that the changed call does not read any more
+    whole: bool = False  # whether it is a cause only if it explains all outputs
 
     @property
     def text(self) -> str:

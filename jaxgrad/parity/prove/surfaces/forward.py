@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from jaxgrad.parity.prove.align.align import Alignment
+from jaxgrad.parity.prove.align.align import SAME, Alignment
+from jaxgrad.parity.prove.align.fingerprint import negated, print_distance
 from jaxgrad.parity.prove.causes import collectives, extra_masks, numbers, swapped_weights
 from jaxgrad.parity.prove.causes import constants as unequal_constants
 from jaxgrad.parity.prove.causes.constants import Unequal
@@ -20,6 +21,7 @@ from jaxgrad.parity.prove.locate import forward as locate_forward
 from jaxgrad.parity.prove.locate import shuffled
 from jaxgrad.parity.prove.locate.forward import LostRegion
 from jaxgrad.parity.prove.locate.quotes import quoted
+from jaxgrad.parity.prove.record.jax_side import evaluation
 from jaxgrad.parity.prove.record.jax_side.flow import leaf_of, place
 from jaxgrad.parity.prove.record.jax_side.program import Key
 from jaxgrad.parity.prove.record.torch_side.values import MOVES, Change, Mistakes, TorchRun, Value
@@ -187,7 +189,11 @@ def _guesses(
     region = locate_forward.lost_in_torch(run, alignment, ends)
     rows = locate_forward.rows_of_scans(run, alignment, evidence.port.program)
 
+    prints = evaluation.spots(evidence.jax_runs[draw].prints)[1]
+
     def rank(i: int) -> int:
+        if np.any(print_distance(negated(run.values[i].print), prints) < SAME):
+            return _ELSEWHERE  # a correct port may subtract the negative
         return locate_forward.rank(run, alignment, lost, weights, i)
 
     def starts_without(merged: Set[int]) -> list[int]:

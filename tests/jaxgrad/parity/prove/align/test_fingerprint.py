@@ -11,6 +11,7 @@ from jaxgrad.parity.prove.align.fingerprint import (
     fingerprint,
     is_constant,
     magnitude,
+    negated,
     print_distance,
     repeated,
     stack,
@@ -37,6 +38,15 @@ def test_a_fingerprint_counts_nan_and_infinities():
     x = np.array([1.0, np.nan, -np.inf])
     assert print_distance(fingerprint(x), fingerprint(x)) == 0
     assert print_distance(fingerprint(x), fingerprint(np.array([1.0, np.nan, np.inf]))) == np.inf
+
+
+@pytest.mark.parametrize("extra", [[], [np.inf], [-np.inf, -np.inf, np.nan]])
+def test_the_negative_of_an_array_has_the_negated_fingerprint(extra):
+    """The counts of both infinities are exchanged, and so are the extremes."""
+    x = np.array([*np.random.default_rng(0).standard_normal(7), *extra])
+
+    assert print_distance(negated(fingerprint(x)), fingerprint(-x)) == 0
+    assert print_distance(negated(fingerprint(x)), fingerprint(x)) > 1e-3
 
 
 def test_a_repeated_array_has_a_scaled_fingerprint():

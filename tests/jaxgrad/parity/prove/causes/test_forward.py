@@ -932,3 +932,32 @@ def test_a_mistake_in_an_operand_is_named_and_not_the_multiple_of_the_result():
     assert report.first is not None and report.first.tested
     assert report.first.cause.startswith("std divides by N, torch divides by N - 1 (")
     assert report.surfaces["gradients"].verdict == "pass", report
+
+
+class Entropy(nn.Module):
+    """A loss whose last term is subtracted."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        h = torch.tanh(self.a(x))
+        return (self.b(h) ** 2).mean() - 0.01 * h.sum()
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_value_of_which_jax_has_the_negative_is_not_where_the_programs_differ(right):
+    """A port may multiply a term by -0.01 and add it."""
+    torch.manual_seed(0)
+    module = Entropy()
+
+    def port(p: Any, x: Any) -> Any:
+        h = jnp.tanh(x @ p["a.weight"].T + p["a.bias"])
+        y = h @ p["b.weight"].T + (p["b.bias"] if right else jnp.sin(p["b.bias"]) + 0.1)
+        return (y**2).mean() + -0.01 * h.sum()
+
+    report = prove(module, port, arrays(module), (draw(5, 3),))
+
+    assert report.verdict == ("pass" if right else "fail"), report
+    assert right or (report.first is not None and report.first.torch == "b"), report
