@@ -401,20 +401,25 @@ class Search:
             again = rerun if draw == self.draw else self._rerun(draw, trial.changes, trial)
             if not self._advances(trial, again, draw):
                 return None
-        for changes, calls in itertools.islice(self._repeated(trial), 1):
+        for changes, calls in itertools.islice(self._repeated(trial), int(not trial.partial)):
             if all(self._spreads(draw, changes) for draw in draws):
                 text = f"JAX's value here if {calls} are changed"
                 return Tested(trial, changes, text, False)
         return Tested(trial, trial.changes, "JAX's value here", False)
 
     def _spreads(self, draw: int, changes: Sequence[Change]) -> bool:
-        """Whether JAX has the results of all changed calls, as far as it has what they read."""
+        """Whether JAX has the results of all changed calls, as far as it has what they read.
+
+        It must not have torch's own result of any of them.
+        """
         rerun = self._rerun(draw, changes)
         if rerun is None or len(rerun.values) != len(self.run.values):
             return False
         numbers = {change.number for change in changes}
         rows = self.every_print[draw]
-        for value in rerun.values:
+        for i, value in enumerate(rerun.values):
+            if value.call_number in numbers and self.visible(i):
+                return False
             if value.call_number not in numbers or _among(value, rows):
                 continue
             if all(_among(rerun.values[k], rows) for k in value.inputs):
