@@ -161,16 +161,22 @@ def section() -> str:
     parts = ["## The stepper and the discussions of the course\n", f"{network()}\n"]
     for session, predictions in PREDICTIONS.items():
         parts.append(f"### Session {session}\n")
-        for one in predictions:
-            parts += [
-                f"**Predict.** {one.asks}\n",
-                f"- **Answer.** {answer(one.setting)}",
-                f"- **Expect** “{one.says}”. {one.thinks}\n",
-            ]
+        parts += [f"**Predict.** {prediction(one)}" for one in predictions]
         if session == OPEN_SESSION:
             parts.append(open_exercise())
         parts.append(f"**Discuss.** {DISCUSSIONS[session]}\n")
     return "\n".join(parts)
+
+
+def prediction(one: Prediction) -> str:
+    """Return a question on the stepper with its answer and the wrong answer to expect."""
+    return "\n".join(
+        [
+            f"{one.asks}\n",
+            f"- **Answer.** {answer(one.setting)}",
+            f"- **Expect** “{one.says}”. {one.thinks}\n",
+        ]
+    )
 
 
 def open_exercise() -> str:

@@ -21,6 +21,7 @@ NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
 # What other releases of JAX print differently: a jaxpr, and the residuals of its VJP.
 RELEASE = re.compile(r"\{ lambda .*?\}\n|^JAX   \[[^\n]*\]\n", re.DOTALL | re.MULTILINE)
 PAGES = (
+    "one_lesson",
     "tape_or_transform",
     "prove",
     "training_step",
