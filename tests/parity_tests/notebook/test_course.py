@@ -3,7 +3,11 @@
 import collections
 import itertools
 import re
+import shlex
+import subprocess
+import sys
 import tomllib
+import zipfile
 from typing import Any
 
 import jax
@@ -160,6 +164,19 @@ def test_a_section_at_which_a_run_ends_is_in_the_notebook():
     for name, title in ends:
         script = (ROOT / "notebooks" / f"{name}.py").read_text(encoding="utf-8")
         assert len(re.findall(rf"^# ## {re.escape(title)}", script, re.MULTILINE)) == 1
+
+
+def test_the_lines_for_colab_unpack_the_zip_of_github(tmp_path):
+    """They make a folder `jaxgrad` of GitHub's ZIP, whatever the branch, which has a version."""
+    unpack, folder, install = re.findall(r"^[!%](.+)$", COURSE, re.MULTILINE)
+    with zipfile.ZipFile(tmp_path / "jaxgrad-some-branch.zip", "w") as archive:
+        archive.writestr("jaxgrad-some-branch/notebooks/hooks.ipynb", "{}")
+    command = unpack.replace("python ", f"{shlex.quote(sys.executable)} ", 1)
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)
+
+    place = tmp_path / folder.removeprefix("cd ")
+    assert (place / "hooks.ipynb").is_file() and install == 'pip install -q "..[notebooks]"'
+    assert "fallback-version" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_every_exercise_of_a_session_is_counted():

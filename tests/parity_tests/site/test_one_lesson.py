@@ -63,6 +63,16 @@ def test_the_questions_are_those_of_the_plan():
     assert tuple(of_notebook[1:3]) == EXERCISES
 
 
+def test_the_plan_names_the_card_of_each_port():
+    """The plan says which ports are the wrong ones of their cards, and links to the cards."""
+    named = re.findall(r"\b([A-D])\s(?:is )?(the wrong|a right) port\sof\s\[(.+?)\]\(", PLAN)
+
+    assert {letter: name for letter, _, name in named} == {
+        letter: port.card.name for letter, port in PORTS.items()
+    }
+    assert {letter for letter, kind, _ in named if kind == "a right"} == {"B"}
+
+
 def test_the_handout_has_no_answers():
     """The handout has the wrong ports alone, and no reason, model answer or report."""
     text = HANDOUT.read_text(encoding="utf-8")
