@@ -1,7 +1,7 @@
 # %% [markdown]
-# # From torch to JAX gradients: first steps
+# # First steps (25 minutes)
 #
-# For readers who know torch and have not used JAX yet.
+# From torch's gradients to JAX's, for readers who know torch and have not used JAX yet.
 #
 # **The main difference.** torch *records* the operations that tensors go through; `backward()`
 # walks that record and stores its results in `.grad`. JAX *transforms functions*: `jax.grad(f)` is
@@ -14,8 +14,7 @@
 #
 # **Time** 25 minutes · **Level** first steps · **Read first:** nothing, if you have used torch
 #
-# The name of the file is older than its contents: reading takes about 15 minutes and the two
-# exercises another 10.
+# Reading takes about 15 minutes and the two exercises another 10.
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -144,6 +143,9 @@ print(jax.tree.map(lambda p, g: p - 0.1 * g, tree, tree_grads))
 show("backward/simple_nn", claim=False)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # **How to read the pictures.** The next one shows the graphs of this program. Read the headers from
 # left to right as the forward pass, and the boxes from right to left as the backward pass. A box on
 # torch's side is a node of the graph, named after the operation that it differentiates: `Addmm` is

@@ -47,6 +47,9 @@ question("actor_critic/critic_loss")
 show("actor_critic/critic_loss", only="*/loss *l1/weight", asked=True)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # The critic's loss must give a gradient neither to the actor nor to the target networks, so the
 # action and the target are stopped. In DDPG the action comes from the replay buffer: it is data
 # already, and only the target has to be stopped.

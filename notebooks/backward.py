@@ -10,7 +10,7 @@
 # are not scalars, and predict what `.grad` holds afterwards.
 #
 # **Time** 50 minutes · **Level** first steps ·
-# **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
+# **Read first:** [First steps](00_ten_minutes.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -40,6 +40,10 @@ from parity_tests.notebook.show import figure, graph, show
 
 # %%
 show("backward/cubic", claim=False)
+
+# %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
 
 # %%
 figure("tangent")
@@ -261,7 +265,7 @@ show("backward/adjust_embedding")
 # of the four parts and divide by 4.
 #
 # Accumulating gradients over several calls, and the gradients of a whole network, are in
-# [00_ten_minutes](00_ten_minutes.ipynb); [memory](memory.ipynb) covers parts of different sizes.
+# [First steps](00_ten_minutes.ipynb); [memory](memory.ipynb) covers parts of different sizes.
 
 # %% [markdown]
 # ## Exercises

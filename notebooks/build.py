@@ -95,14 +95,12 @@ def read(script: pathlib.Path, url: str = "") -> nbformat.NotebookNode:
     return book
 
 
-def build(script: pathlib.Path) -> None:
-    """Run a script as a notebook and write the executed copy beside it."""
-    url = repository()
-    begin = re.compile(r"# %%\n# Setup: .*?\nsys\.path\.insert\(0, .*?\)\n", re.DOTALL)
-    text = begin.sub(lambda _: f"# %%\n{setup(url)}", script.read_text(), count=1)
-    if text != script.read_text():
-        script.write_text(text)
-    book = read(script, url)
+def executed(book: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    """Run a notebook in a fresh kernel and return it with its outputs.
+
+    Raises:
+        CellExecutionError: A cell raises.
+    """
     metadata = copy.deepcopy(book.metadata)
     NotebookClient(
         book,
@@ -112,6 +110,17 @@ def build(script: pathlib.Path) -> None:
         extra_arguments=["--log-level=ERROR"],
     ).execute()
     book.metadata = metadata  # execution added the Python version to it
+    return book
+
+
+def build(script: pathlib.Path) -> None:
+    """Run a script as a notebook and write the executed copy beside it."""
+    url = repository()
+    begin = re.compile(r"# %%\n# Setup: .*?\nsys\.path\.insert\(0, .*?\)\n", re.DOTALL)
+    text = begin.sub(lambda _: f"# %%\n{setup(url)}", script.read_text(), count=1)
+    if text != script.read_text():
+        script.write_text(text)
+    book = executed(read(script, url))
     nbformat.validate(book)
     nbformat.write(book, script.with_suffix(".ipynb"))
 

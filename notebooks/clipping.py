@@ -8,7 +8,7 @@
 # scaler in a compiled step.
 #
 # **Time** 30 minutes · **Level** intermediate ·
-# **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
+# **Read first:** [First steps](00_ten_minutes.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -82,6 +82,9 @@ print(norm, clipped)
 show("clipping/clip_grad_norm", claim=False)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # **Below the bound** the gradient stays bit-identical. The last column shows a common first
 # attempt: always scaling, which also enlarges small gradients.
 

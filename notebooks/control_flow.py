@@ -8,7 +8,7 @@
 # dynamic graphs cost.
 #
 # **Time** 20 minutes · **Level** intermediate ·
-# **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
+# **Read first:** [First steps](00_ten_minutes.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -76,6 +76,9 @@ print(f(x), jax.grad(lambda x: jnp.sum(f(x)))(x))
 show("control_flow/data_dependent", claim=False)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # Below are the graph that torch built for this batch and the graph of JAX, which is the same for
 # every batch.
 

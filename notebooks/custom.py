@@ -90,6 +90,10 @@ print(jax.grad(lambda x: jnp.sum(clamped(x) ** 2))(jnp.array([0.0, 5.0])))
 # %%
 show("custom/huber", claim=False)
 
+# %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+
 # %%
 figure("huber")
 

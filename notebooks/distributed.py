@@ -134,6 +134,9 @@ print("w", jax.jit(jax.grad(lambda w, x: jnp.mean(w * x)))(1.0, x))
 show("distributed/ddp", only="loss */bias")
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # **How the mean reaches every rank.** Each rank sends a quarter of its gradient to the next rank.
 # After three steps every quarter is summed somewhere, after three more it is everywhere. The
 # picture follows the first element, in a ring written with `lax.ppermute`.

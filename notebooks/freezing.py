@@ -48,6 +48,9 @@ question("grad_modes/requires_grad")
 show("grad_modes/requires_grad", asked=True)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # The claim is wrong: `requires_grad_(False)` still propagates the gradient to the module's input,
 # and `no_grad` cuts that gradient too. In JAX, split the parameters with `jaxgrad.partition` and
 # differentiate with respect to the trainable half; `jaxgrad.combine` joins the halves in the loss.

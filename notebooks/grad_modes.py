@@ -16,7 +16,7 @@
 # `requires_grad_(False)`, predict which gradients each of them leaves, and write the same in JAX.
 #
 # **Time** 60 minutes · **Level** first steps ·
-# **Read first:** [00_ten_minutes](00_ten_minutes.ipynb)
+# **Read first:** [First steps](00_ten_minutes.ipynb)
 
 # %%
 # Setup: this notebook runs anywhere in a checkout of jaxgrad.
@@ -57,6 +57,9 @@ network()
 show("grad_modes/nothing_stopped", claim=False)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # ## `detach`
 #
 # L1 runs and is recorded, but L2 receives L1's output without the record. In JAX
@@ -158,7 +161,7 @@ print(value, grad)
 
 # %% [markdown]
 # The same as a picture, with a vector of ten ones for x, so that the norms of the gradients are √10
-# times 5, 3 and 2. (Section 2 of [00_ten_minutes](00_ten_minutes.ipynb) says how to read it.)
+# times 5, 3 and 2. (Section 2 of [First steps](00_ten_minutes.ipynb) says how to read it.)
 
 # %%
 graph("grad_modes/no_grad_part")

@@ -81,6 +81,9 @@ for depends in jaxgrad.depends_on(f, 2.0, 3.0):
 show("graph/attributes", only="[a-g]/is_leaf [a-g]/requires_grad", claim=False)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # **Leaves.** v1 requires grad and v2 does not; the result does, because one of its inputs does.
 
 # %%

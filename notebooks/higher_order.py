@@ -63,6 +63,9 @@ print(first(2.0), second(2.0))
 show("higher_order/no_create_graph", claim=False)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # **With `backward` instead of `autograd.grad`**, the second derivative is added to the first,
 # because `.grad` accumulates.
 

@@ -87,6 +87,10 @@ plain("hook")
 # %%
 show("hooks/register_hook")
 
+# %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+
 # %%
 without("hooks/register_hook")
 

@@ -89,6 +89,9 @@ question("lr_scheduler/cosine_annealing_lr")
 show("lr_scheduler/cosine_annealing_lr", only="w", asked=True)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # `CosineAnnealingLR` is a recursion without an end, so the learning rate rises again after `T_max`.
 # `optax.cosine_decay_schedule` stays at its minimum.
 

@@ -136,6 +136,10 @@ print(y, grad)
 # %%
 show("checkpointing/checkpoint", only="*keep* */loss")
 
+# %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+
 # %%
 without("checkpointing/checkpoint", only="*keep*")
 

@@ -42,6 +42,9 @@ from parity_tests.notebook.show import figure, show
 show("mutation/inplace_after_use", claim=False)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # ## Changing a tensor before its use
 #
 # It may look as if the gradient (1, 3, 4) were wrong here. It is right: `a` is an integer tensor,

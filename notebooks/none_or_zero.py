@@ -44,6 +44,9 @@ question("none_or_zero/none_or_zero")
 show("none_or_zero/none_or_zero", asked=True)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # Multiplying by zero, masking and rounding down give zeros. Detaching, casting to integers,
 # comparing and not using a value give `None`.
 #

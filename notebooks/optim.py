@@ -42,6 +42,9 @@ from parity_tests.notebook.show import show, without
 show("optim/param_groups", only="losses/* params/3/*", claim=False)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # ## A step by hand
 #
 # Subtracting the gradient times the learning rate is exactly plain SGD. torch needs `no_grad`

@@ -129,6 +129,10 @@ for _ in range(3):
 # %%
 show("optimizers/sgd_dampening", only="losses")
 
+# %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+
 # %%
 show("optimizers/adam_amsgrad", only="losses")
 

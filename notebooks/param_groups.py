@@ -71,6 +71,9 @@ print("a", params["a"], "b", params["b"])
 show("param_groups/group_schedules", only="params/0/* params/3/*", claim=False)
 
 # %% [markdown]
+# **To change these programs,** unfold *the whole script* below one of them, copy it into a new cell
+# and edit it there. (`show` runs the programs of the test suite, whatever you edit here.)
+#
 # A group can be added during training. The existing groups keep their momentum.
 
 # %%

@@ -2,6 +2,9 @@
 
 # pyright: reportOptionalMemberAccess=false, reportArgumentType=false
 
+import re
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -483,3 +486,25 @@ def test_optax_has_the_schedules_that_the_notebook_names():
             assert abs(schedule(step) - optimizer.param_groups[0]["lr"]) < 1e-7, (name, step)
             optimizer.step()
             scheduler.step()
+
+
+def test_the_ratio_of_the_updates_is_that_of_optax(tmp_path):
+    """`prove_your_port` explains the 15: with `jaxgrad.optim.adamw` the ratio is below 1."""
+    text = (ROOT / "notebooks" / "prove_your_port.py").read_text()
+    _, _, program = text.partition("import dataclasses\n")
+    program, _, rest = program.partition("\nprint_report(prove_port(port))\n")
+    ratios = []
+    for library in ("optax", "optim"):
+        file = tmp_path / f"{library}_port.py"
+        file.write_text(
+            f"import dataclasses\nfrom jaxgrad import optim\n{program}\n".replace(
+                "adamw = optax.adamw(", f"adamw = {library}.adamw("
+            )
+        )
+        names: dict[str, Any] = {}
+        exec(compile(file.read_text(), str(file), "exec"), names)
+        updates = names["prove_port"](names["port"]).surfaces["updates"]
+        ratios += [float(n) for n in re.findall(r"error is at most ([\d.]+) times", updates.text)]
+
+    assert "With `jaxgrad.optim.adamw` the ratio is below 1." in rest
+    assert 10 < ratios[0] < 30 and ratios[1] < 1, ratios

@@ -19,6 +19,7 @@ from parity_tests.runner.settings import ROOT
 PATH = ROOT / "docs" / "assessment.md"
 KEY = ROOT / "docs" / "assessment_key.md"
 COURSE = ROOT / "docs" / "course.md"
+TITLES = {"00_ten_minutes": "First steps"}  # the name of a notebook, if it is not the file's
 HEAD = f"""\
 <!-- written by `make pages` -->
 # Assessment
@@ -123,10 +124,12 @@ def page(outputs: Mapping[str, str]) -> str:
             parts += ["" if part is exam.parts[0] else page_break(), f"### {part.title}\n"]
             parts.append(f"{part.task} ({part.points} points each)\n")
         parts.append(f"#### Question {number}\n")
-        parts.append(f"{_task(question)}\n\n```python\n{without_imports(shown(question))}\n```\n")
+        program = without_imports(shown(question))
+        parts.append(f"{_task(question)}{_first_line(question)}\n\n```python\n{program}\n```\n")
         if question.line:
             which = f"{name(question)}, wrong" if is_mistake(question) else name(question)
-            parts.append(f"```text\n{outputs[which].rstrip()}\n```\n")
+            text = outputs[which].rstrip().replace(f"<{which}>", f"{name(question)}.py")
+            parts.append(f"```text\n{text}\n```\n")
         parts.append(write("Your answer", part.lines))
     return "\n".join(filter(None, parts))
 
@@ -172,13 +175,23 @@ def _answer(number: int, question: Question, output: str) -> str:
     return "\n".join(lines)
 
 
+def _first_line(question: Question) -> str:
+    """Say which line of its file a program begins with, if a report names lines."""
+    if "report.first" not in shown(question):
+        return ""
+    program = shown(question).strip("\n")
+    above = program.removesuffix(without_imports(program)).count("\n")
+    return f" (The first line below is line {above + 1} of the file.)"
+
+
 def _task(question: Question) -> str:
     return " ".join(inspect.cleandoc(question.program.__doc__ or "").split())
 
 
 def _title(link: str) -> str:
     """Return the name of the page or notebook that a link leads to."""
-    return pathlib.PurePosixPath(link.partition("#")[0]).stem
+    stem = pathlib.PurePosixPath(link.partition("#")[0]).stem
+    return TITLES.get(stem, stem)
 
 
 def _program(question: Question) -> str:

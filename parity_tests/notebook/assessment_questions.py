@@ -334,6 +334,38 @@ def verdicts_of_a_port():
         print(f"{name}: {report.surfaces[name].verdict}")
 
 
+def td_critic():
+    """`prove` compares a port with its module. The program prints the first divergence without the
+    suggested change. What does `originates here` mean, and which leaf gets no gradient in the port?
+    Mark the wrong line, and write the correct one."""
+
+    class Critic(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.l1, self.l2 = torch.nn.Linear(3, 4), torch.nn.Linear(4, 1)
+
+        def value(self, state):
+            return self.l2(torch.tanh(self.l1(state)))
+
+        def forward(self, now, after):
+            target = 1 + 0.9 * self.value(after).detach()
+            return ((self.value(now) - target) ** 2).mean()
+
+    def value(p, state):
+        h = jnp.tanh(state @ p["l1.weight"].T + p["l1.bias"])
+        return h @ p["l2.weight"].T + p["l2.bias"]
+
+    def port(p, now, after):
+        target = 1 + 0.9 * lax.stop_gradient(value(p, after))
+        return ((value(p, now) - target) ** 2).mean()
+
+    critic = Critic()
+    params = {name: p.numpy() for name, p in critic.state_dict().items()}
+    report = prove(critic, port, params, (np.ones((5, 3)), np.zeros((5, 3))))
+    print(f"verdict: {report.verdict}")
+    print(str(report.first or "").partition("\n  suggested change")[0])
+
+
 def coupled_decay():
     """`prove` also trains the layer for three steps. What the program prints is below it. Mark the
     wrong line, and write the correct one."""
@@ -357,7 +389,7 @@ EXAMS = (
     Exam(
         "First test",
         "the three sessions of the course",
-        60,
+        70,
         (
             Part(
                 "Part A: predict",
@@ -506,13 +538,12 @@ EXAMS = (
             ),
             Part(
                 "Part D: read what `prove` says",
-                "The programs call `prove`, and print the verdicts of four surfaces. Give the "
-                "reason "
-                "for your answer.",
+                "The programs call `prove`. Give the reason for your answer.",
                 6,
-                "3 points for the verdicts (question 11) or for the correct line (12), 3 for the "
-                "reason. In question 11 each wrong verdict costs 1 of the 3 points, down to 0. "
-                "In question 12 any line that makes `updates` pass is correct.",
+                "3 points for the verdicts (question 11) or for the correct line (12 and 13), 3 "
+                "for the reason. In question 11 each wrong verdict costs 1 of the 3 points, down "
+                "to 0. In question 12 any line that makes `updates` pass is correct. In question "
+                "13 the reason has 2 points for `originates here` and 1 for the leaf.",
                 5,
                 (
                     Question(
@@ -540,6 +571,22 @@ EXAMS = (
                         "updates.",
                         "tx = optax.adamw(0.01, weight_decay=0.1)",
                         "tx = optax.chain(optax.add_decayed_weights(0.1), optax.adam(0.01))",
+                    ),
+                    Question(
+                        td_critic,
+                        "../notebooks/prove_your_port.ipynb",
+                        "`originates here` means that this difference does not follow from another "
+                        "one, so the mistake is to be looked for at this place. `l1.weight` has no "
+                        "gradient in the port (`l1.bias` has none either; the report names the "
+                        "first), because the only path from the loss to l1 leads through h. The "
+                        "likely cause names the line, and is confirmed: without this "
+                        "`stop_gradient` all gradients agree. The `stop_gradient` of the target is "
+                        "right, because torch detaches the target.",
+                        "the line of the target, where the other `stop_gradient` is",
+                        "torch detaches the target too. Ask which line of the file the report "
+                        "names.",
+                        'return h @ p["l2.weight"].T + p["l2.bias"]',
+                        'return lax.stop_gradient(h) @ p["l2.weight"].T + p["l2.bias"]',
                     ),
                 ),
             ),
@@ -583,8 +630,8 @@ EXAMS = (
                 "Part F: find the mistake",
                 FIND_THE_MISTAKE,
                 5,
-                f"{MARKS_FOR_A_MISTAKE} `v` = 3 in question 15, a weight of 2 in 16 and "
-                "[1, 2, 6] in 17.",
+                f"{MARKS_FOR_A_MISTAKE} `v` = 3 in question 16, a weight of 2 in 17 and "
+                "[1, 2, 6] in 18.",
                 4,
                 (
                     Question(
@@ -632,7 +679,7 @@ EXAMS = (
                 5,
                 "5 points for any line that gives torch's numbers for these and for other inputs "
                 "(a "
-                "second input: x = 2.6 in question 18, x = −1 in 19), even if it uses other "
+                "second input: x = 2.6 in question 19, x = −1 in 20), even if it uses other "
                 "functions than the model answer. "
                 "3 points if only a name or a bracket is wrong. 2 points if the idea is right, "
                 "but the line computes something else.",

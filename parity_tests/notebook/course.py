@@ -15,10 +15,11 @@ STEPPER = ROOT / "docs" / "_static" / "stepper.html"
 
 
 class Prediction(NamedTuple):
-    """A question of the course on one setting of the stepper, with the wrong answer to expect."""
+    """A question of the course on one setting of the stepper, with the right and a wrong answer."""
 
     asks: str
     setting: str
+    right: str  # the sentence that answers it; {W1} is `W1.grad` without the setting
     says: str
     thinks: str
 
@@ -30,6 +31,8 @@ PREDICTIONS = {
             "`y = h @ W2`, is `W1.grad` after `backward()` still None, or zeros, or another "
             "number? What is JAX's gradient of `W1`, with `h = lax.stop_gradient(h)` there?",
             "detach",
+            "In torch `W1.grad` is still `None`. JAX returns zeros for `W1`. `W2.grad` does not "
+            "change.",
             "zeros in both",
             "The value of a gradient is confused with its existence. Who would write the zeros?",
         ),
@@ -38,6 +41,8 @@ PREDICTIONS = {
             "they are computed inside `with torch.inference_mode():`, the line `y = h @ W2` after "
             "the block raises. Why?",
             "inference_mode",
+            "The product has to save `h` for the gradient of `W2`, and an inference tensor cannot "
+            "be saved. A tensor from `no_grad` can: it is an ordinary tensor without a graph.",
             "it is stricter",
             "That is a name, not a reason. What must the product keep for the gradient of `W2`?",
         ),
@@ -48,6 +53,8 @@ PREDICTIONS = {
             "`y`, `h` and `a`, in this order. At which node does it raise, and why not at the node "
             "of `loss`?",
             "second_backward",
+            "At the node of `s`. The node of `loss` comes first, but a sum saves no tensor that "
+            "could be freed.",
             "at the node of `loss`, as the graph is gone",
             "The nodes are still there. Only saved tensors are freed, and the sum saved none.",
         ),
@@ -55,6 +62,7 @@ PREDICTIONS = {
             "`h += 1` comes after `y = h @ W2`. Which nodes have saved `h` before it, and at which "
             "node does `backward()` raise?",
             "in_place",
+            "The nodes of `h` and of `y` have saved it, and the node of `y` raises.",
             "none, as y was computed before",
             "torch saved the tensor `h`, not a copy of its numbers.",
         ),
@@ -62,6 +70,7 @@ PREDICTIONS = {
             "`h.register_hook(lambda g: 0.5 * g)` before `y = h @ W2` halves the gradient of `h`. "
             "Which of `W1.grad` and `W2.grad` does it change?",
             "hook",
+            "Only `W1.grad`: it is half of `{W1}`, its value without the hook.",
             "both, or W2 alone",
             "Walk backward from the loss: the gradient of W2 is computed before the hook runs.",
         ),
@@ -161,16 +170,23 @@ def section() -> str:
     parts = ["## The stepper and the discussions of the course\n", f"{network()}\n"]
     for session, predictions in PREDICTIONS.items():
         parts.append(f"### Session {session}\n")
-        for one in predictions:
-            parts += [
-                f"**Predict.** {one.asks}\n",
-                f"- **Answer.** {answer(one.setting)}",
-                f"- **Expect** “{one.says}”. {one.thinks}\n",
-            ]
+        parts += [f"**Predict.** {prediction(one)}" for one in predictions]
         if session == OPEN_SESSION:
             parts.append(open_exercise())
         parts.append(f"**Discuss.** {DISCUSSIONS[session]}\n")
     return "\n".join(parts)
+
+
+def prediction(one: Prediction) -> str:
+    """Return a question on the stepper with its answer and the wrong answer to expect."""
+    return "\n".join(
+        [
+            f"{one.asks}\n",
+            f"- **Answer.** {one.right.format(W1=gradients('')[0]['W1.grad'])}",
+            f"- **Computed.** {answer(one.setting)}",
+            f"- **Expect** “{one.says}”. {one.thinks}\n",
+        ]
+    )
 
 
 def open_exercise() -> str:
@@ -202,17 +218,26 @@ def _recorded() -> Any:
 def answer(setting: str) -> str:
     """Return the reason of torch's exception under a setting, or the gradients of both weights."""
     data = _recorded()
-    cells: tuple[dict[str, Any], dict[str, Any]] = {}, {}
     spoilt = ""  # which saved tensors an in-place change spoils
     for _, *places in data["scenarios"][setting]["steps"]:
-        for side, place in zip(cells, places, strict=True):
+        for place in places:
             entry = data["sides"][place]
             if "error" in entry:
                 error = entry["error"]
                 return f"{spoilt}{entry['say']} {error['why']} In JAX: {error['instead']}"
             spoilt = f"{entry['say']} " if "was saved for" in entry["say"] else spoilt
-            side.update(entry.get("set", {}))
+    cells = gradients(setting)
     return " ".join(
         f"`{name}`: torch `{cells[0][name]}`, JAX `{cells[1][name]}`."
         for name in ("W1.grad", "W2.grad")
     )
+
+
+def gradients(setting: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the stepper shows at its end, in torch and in JAX."""
+    data = _recorded()
+    cells: tuple[dict[str, Any], dict[str, Any]] = {}, {}
+    for _, *places in data["scenarios"][setting]["steps"]:
+        for side, place in zip(cells, places, strict=True):
+            side.update(data["sides"][place].get("set", {}))
+    return cells

@@ -1,4 +1,4 @@
-"""Write the worksheet, the assessment and its key as offline pages that a browser prints.
+"""Write the worksheet, the handout, the assessment and its key as pages that a browser prints.
 
 A teacher without a built site opens `docs/_static/worksheet.html`. The pages have the text of those
 in docs/ and the print style of docs/_static/jaxgrad.css. `make pages` writes them.
@@ -18,6 +18,7 @@ STYLE = FOLDER / "jaxgrad.css"
 # By the name of the page: its file in docs/, and the `id` that the print style is for.
 PAGES = {
     "worksheet": (worksheet.PATH, "worksheet"),
+    "one_lesson_handout": (ROOT / "docs" / "one_lesson_handout.md", "handout"),
     "assessment": (assessment.PATH, "assessment"),
     "assessment_key": (assessment.KEY, "key-to-the-assessment"),
 }

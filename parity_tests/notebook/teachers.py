@@ -14,6 +14,7 @@ from typing import Any
 from parity_tests.notebook import course
 from parity_tests.notebook.plain_session import printed
 from parity_tests.notebook.practice import SOLUTIONS, exercises, solution
+from parity_tests.notebook.right_answers import ANSWERS
 from parity_tests.notebook.wrong_answers import EXERCISES, QUESTIONS, WrongAnswer
 from parity_tests.report.slug import slug
 from parity_tests.runner.settings import ROOT
@@ -33,7 +34,9 @@ run JAX in float64, so there the last digits, the dtypes and the sizes in bytes 
 answer to expect is in quotes, and the sentence after it says what is behind it or what to show:
 correcting the idea helps longer than correcting the answer.
 
-**How to read an answer.** It names each result as the table of the notebook does, by its path:
+**How to read an answer.** The first sentence answers the question. *Computed* has the results that
+the notebook shows, so that you can point at them. It names each result by its path, as the table of
+the notebook does:
 `grads/l1/bias` is the gradient of the bias of layer `l1`, and `1/step` the entry `step` after the
 second step (steps are counted from 0). If the frameworks differ, both results are given. A dash (–)
 means that this framework has no such result, for instance because it raises. `norm 0.414 (3×10)`
@@ -118,11 +121,12 @@ def practice(book: Any) -> Iterator[tuple[str, str, str, list[str]]]:
 def _question(name: str, text: str, rest: list[str]) -> str:
     """Return a question with the computed answer and the wrong one."""
     *rows, because = rest
-    answer = "; ".join(_answer(*row.strip().split(": ", 1)) for row in rows)
+    results = "; ".join(_answer(*row.strip().split(": ", 1)) for row in rows)
     return "\n".join(
         [
             f"**Predict.** {text}\n",
-            f"- **Answer.** {answer}. {because}",
+            f"- **Answer.** {ANSWERS[name]} {because}",
+            f"- **Computed.** {results}.",
             _wrong(QUESTIONS.get(name)),
         ]
     )

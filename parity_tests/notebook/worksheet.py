@@ -130,7 +130,8 @@ def _lesson(lesson: Lesson) -> str:
         tasks += [Entry("Exercise", "", text, "") for text in open_exercises(lesson.session)]
     else:
         predictions = ()
-    notebook = f"The notebook is [{path.name}](../notebooks/{path.name})."
+    (name, *_) = re.findall(r"^# (.+)$", "".join(book["cells"][0]["source"]), re.MULTILINE)
+    notebook = f"The notebook is *{name}*: [{path.name}](../notebooks/{path.name})."
     above = [notebook, *([course.network()] if predictions else [])]
     front = _height(*above, *questions) + 2 * HEADING + LABEL * (1 + len(questions))
     surprise = [] if len(questions) > MANY else [write("What surprised me", 1)]

@@ -20,7 +20,7 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "docs" / "_static"
 X, W = 0.5, 2.0
 FUNS = (functools.partial(jnp.multiply, X), jnp.tanh, jnp.square)
 NODES = ("MulBackward0", "TanhBackward0", "PowBackward0")
-VALUES = ("w", "a", "h", "ℓ")
+VALUES = ("w", "u", "h", "ℓ")
 OPS = ("× x", "tanh", "square")
 SLOPES = ("x", "1−h²", "2h")  # the derivative of each operation
 WIDE, NARROW = 850.0, 374.0  # a page of the docs has about 816 pixels, a phone 358
@@ -208,7 +208,7 @@ def _factors() -> tuple[str, ...]:
 
 
 def numbers() -> tuple[list[float], ...]:
-    """Return the values, the tangents along w, and the cotangents of w, a, h and the loss."""
+    """Return the values, the tangents along w, and the cotangents of w, u, h and the loss."""
 
     def after(start: int, v: Any) -> Any:
         for fun in FUNS[start:]:
@@ -237,11 +237,11 @@ def _local() -> list[float]:
 def saved() -> list[str]:
     """Return what each torch node keeps, as `name = value`."""
     w, x = torch.tensor(W, requires_grad=True), torch.tensor(X)
-    a = w * x
-    h = torch.tanh(a)
-    named = {"x": x, "a": a, "h": h}
+    u = w * x
+    h = torch.tanh(u)
+    named = {"x": x, "u": u, "h": h}
     words = []
-    for node in (a.grad_fn, h.grad_fn, (h**2).grad_fn):
+    for node in (u.grad_fn, h.grad_fn, (h**2).grad_fn):
         tensors = [getattr(node, name) for name in dir(node) if name.startswith("_saved_")]
         for tensor in tensors:
             if isinstance(tensor, torch.Tensor):

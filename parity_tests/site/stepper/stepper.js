@@ -199,13 +199,14 @@ function gradientOf(side, key, state) {
   const weights = LEAVES.slice(1).filter((leaf) => !name.includes(`freeze_${leaf}`));
   if (grad === undefined || !weights.includes(key)) return [];
   const label = side ? `grads[${weights.indexOf(key)}]` : `${key}.grad`;
-  const none = hasBegun() ? "None" : "None so far";
+  const none = isOver() ? "None" : "None so far";
   return [span("grad", span("tag", label), grad === null ? none : matrix(grad))];
 }
 
-// Whether torch has called `backward()`.
-function hasBegun() {
-  return scenario().steps.slice(0, step + 1).some((_, i) => at(0, i).row === "1");
+// Whether torch's first `backward()` is done, or torch has raised.
+function isOver() {
+  const calls = scenario().steps.slice(0, step + 1).filter((_, i) => at(0, i).row === "1");
+  return calls.length > 1 || Boolean(failure(step)); // a step starts it and another one ends it
 }
 
 // Below the line or node that raises: the exception, and what JAX does instead.
@@ -312,6 +313,10 @@ next.addEventListener("click", () => go(step + 1));
 last.addEventListener("click", () => go(Infinity));
 play.addEventListener("click", toggle);
 slider.addEventListener("input", () => go(Number(slider.value)));
+document.getElementById("ask").addEventListener("click", (event) => {
+  event.preventDefault(); // the address keeps the switches and the step
+  document.getElementById("questions").scrollIntoView();
+});
 addEventListener("hashchange", open);
 addEventListener("keydown", (event) => {
   if (event.altKey || event.ctrlKey || event.metaKey || event.target === slider) return;

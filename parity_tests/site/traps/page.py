@@ -165,7 +165,9 @@ def section(card: Card, run: Outcome) -> str:
     called = f" with `{options[2:]}`" if options else ""
     lint = ["`lint` prints:", _block(printed(run.lint))] if run.lint.findings else []
     image = [
-        f"![Backward graphs of torch, of the wrong port and of the right one](../{_image(card)})"
+        f'<picture><source media="(max-width: 700px)" srcset="../{_image(card, "-narrow")}">'
+        f'<img src="../{_image(card)}" alt="Backward graphs of torch, of the wrong port and of the '
+        'right one"></picture>'
     ]
     return "\n\n".join(
         [

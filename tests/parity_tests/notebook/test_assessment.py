@@ -79,10 +79,10 @@ def test_the_answers_are_not_in_the_assessment():
 
 
 def test_the_points_and_the_kinds():
-    """Twelve questions make 50 points after the sessions, and seven make 31 after the rest."""
-    assert [exam.points for exam in EXAMS] == [50, 31]
-    assert [sum(len(part.questions) for part in exam.parts) for exam in EXAMS] == [12, 7]
-    assert "The first test has 50 points and the second test has 31 points" in KEY.read_text(
+    """Thirteen questions make 56 points after the sessions, and seven make 31 after the rest."""
+    assert [exam.points for exam in EXAMS] == [56, 31]
+    assert [sum(len(part.questions) for part in exam.parts) for exam in EXAMS] == [13, 7]
+    assert "The first test has 56 points and the second test has 31 points" in KEY.read_text(
         "utf-8"
     )
     assert [
@@ -100,16 +100,37 @@ def test_the_questions_of_the_three_sessions():
 
 
 def test_the_first_test_asks_for_what_the_course_promises():
-    """A second `backward()`, an in-place change and verdicts of `prove` are asked for."""
+    """A second `backward()`, an in-place change, and verdicts and a report of `prove`."""
     (first, *_) = EXAMS
     programs = [shown(q) for part in first.parts for q in part.questions]
 
-    for code in (".detach()", "no_grad()", "y.backward()\n    try:", "y += 1", "prove(model, port"):
+    for code in (
+        ".detach()",
+        "no_grad()",
+        "y.backward()\n    try:",
+        "y += 1",
+        "prove(model, port",
+        "report.first",
+    ):
         assert any(code in program for program in programs), code
 
 
+def test_the_report_names_the_line_to_change(outputs):
+    """The line that a printed report names is the wrong one, counted as the task says."""
+    (question,) = [q for q in QUESTIONS if "report.first" in shown(q)]
+    text = PATH.read_text(encoding="utf-8")
+    (first,) = re.findall(r"\(The first line below is line (\d+) of the file\.\)", text)
+    _, _, block = text.partition(f"line {first} of the file.)\n\n```python\n")
+    report = outputs[f"{name(question)}, wrong"]
+    (line,) = map(int, re.findall(r"stop_gradient at <[^>]*>:(\d+) ", report))
+
+    assert block.splitlines()[line - int(first)].strip() == question.wrong
+    assert "originates here" in report and "jax: l1.weight" in report
+    assert "suggested change" not in report and "all gradients agree" in report
+
+
 def test_a_second_input_refutes_a_larger_learning_rate():
-    """A larger rate gives torch's number in question 16, but not for another weight."""
+    """A larger rate gives torch's number in question 17, but not for another weight."""
     question = next(q for q in QUESTIONS if q.expect == "a larger learning rate")
     larger = shown(question).replace(question.wrong, "tx = optax.adamw(0.10099)")
     second = larger.replace("torch.tensor(1.0))", "torch.tensor(2.0))", 1)

@@ -3,11 +3,16 @@
 import collections
 import itertools
 import re
+import shlex
+import subprocess
+import sys
 import tomllib
+import zipfile
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 from jaxgrad._core.torch_versions import NEWEST
@@ -17,6 +22,7 @@ from parity_tests.notebook.course import (
     OPEN_SESSION,
     PREDICTIONS,
     answer,
+    gradients,
     network,
     open_exercise,
     section,
@@ -68,14 +74,53 @@ def test_a_session_takes_the_time_that_the_course_states():
         assert sum(map(int, minutes)) == int(stated), f"state {sum(map(int, minutes))} minutes"
 
 
+def test_reading_takes_the_time_that_is_planned():
+    """A reader needs a minute for 60 words with formulas, and one for each program."""
+    page = (ROOT / "docs" / "tape_or_transform.md").read_text(encoding="utf-8")
+    titles = re.findall(r"^## (.+)$", page, re.MULTILINE)
+    texts = re.split(r"^## .+\n", page, flags=re.MULTILINE)
+    rows = re.findall(r"^\| read \| \[Tape or transform\].*? \| (\d+) \|$", COURSE, re.MULTILINE)
+    ends = re.findall(r"^\| read \| \[Tape or .* up to \"([^\"]+)\"", COURSE, re.MULTILINE)
+    first, last = (titles.index(end) + 1 for end in ends)
+    (start,) = re.findall(r'from "([^"]+)" up to', COURSE)
+    assert titles.index(start) + 1 == first
+
+    for part, minutes in zip((texts[:first], texts[first:last]), map(int, rows), strict=True):
+        text = "".join(part)
+        programs = text.count("```python\n")
+        words = len(re.sub(r"```.*?```", "", text, flags=re.DOTALL).split())
+        assert minutes >= words / 60 + programs, (words, programs)
+
+
 def test_an_answer_is_recorded():
     """An answer is the stepper's reason of an exception, or the gradients of both frameworks."""
     assert answer("second_backward").startswith("torch raises a `RuntimeError` in `PowBackward0`")
     assert "saved for the `ReluBackward0` of `h` and the `MmBackward0` of `y`" in answer("in_place")
     assert "`vjp` keeps its residuals" in answer("second_backward")
     assert answer("detach").startswith("`W1.grad`: torch `None`, JAX `[[0.0, 0.0], [0.0, 0.0]]`.")
-    halved, whole = (re.findall(r"torch `(.*?)`", answer(name)) for name in ("hook", ""))
-    assert halved[0] != whole[0] and halved[1] == whole[1]
+
+
+def test_the_first_sentence_of_an_answer_is_true():
+    """A prediction is answered in a sentence, which has the recorded gradients and nodes."""
+    right = {one.setting: one.right for of in PREDICTIONS.values() for one in of}
+    plain, hooked, detached = (gradients(name) for name in ("", "hook", "detach"))
+
+    for one in itertools.chain(*PREDICTIONS.values()):
+        assert f"- **Answer.** {one.right[:20]}" in section(), one.setting
+    assert right["hook"].startswith("Only `W1.grad`: it is half of `{W1}`")
+    for of_plain, of_hooked in zip(plain, hooked, strict=True):
+        half = 0.5 * np.array(of_plain["W1.grad"])
+        assert np.array_equal(half, of_hooked["W1.grad"])
+        assert of_plain["W2.grad"] == of_hooked["W2.grad"]
+    assert "half of `[[12.0, 0.0], [24.0, 0.0]]`" in section()
+    assert [str(side["W1.grad"]) for side in detached] == ["None", "[[0.0, 0.0], [0.0, 0.0]]"]
+    assert [side["W2.grad"] for side in detached] == [side["W2.grad"] for side in plain]
+    assert (
+        "the node of `s`" in answer("second_backward") and "node of `s`" in right["second_backward"]
+    )
+    assert "the node of `y`. `MmBackward0` needs" in answer("in_place")
+    assert right["in_place"].endswith("the node of `y` raises.")
+    assert "an inference tensor cannot be saved" in answer("inference_mode")
 
 
 def test_the_slopes_of_the_discussion_are_those_of_jax():
@@ -119,6 +164,19 @@ def test_a_section_at_which_a_run_ends_is_in_the_notebook():
     for name, title in ends:
         script = (ROOT / "notebooks" / f"{name}.py").read_text(encoding="utf-8")
         assert len(re.findall(rf"^# ## {re.escape(title)}", script, re.MULTILINE)) == 1
+
+
+def test_the_lines_for_colab_unpack_the_zip_of_github(tmp_path):
+    """They make a folder `jaxgrad` of GitHub's ZIP, whatever the branch, which has a version."""
+    unpack, folder, install = re.findall(r"^[!%](.+)$", COURSE, re.MULTILINE)
+    with zipfile.ZipFile(tmp_path / "jaxgrad-some-branch.zip", "w") as archive:
+        archive.writestr("jaxgrad-some-branch/notebooks/hooks.ipynb", "{}")
+    command = unpack.replace("python ", f"{shlex.quote(sys.executable)} ", 1)
+    subprocess.run(command, shell=True, cwd=tmp_path, check=True)
+
+    place = tmp_path / folder.removeprefix("cd ")
+    assert (place / "hooks.ipynb").is_file() and install == 'pip install -q "..[notebooks]"'
+    assert "fallback-version" in (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_every_exercise_of_a_session_is_counted():

@@ -32,7 +32,8 @@ def test_a_page_is_one_offline_file(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "count"), [("worksheet", 8), ("assessment", 10), ("assessment_key", 6)]
+    ("name", "count"),
+    [("worksheet", 8), ("one_lesson_handout", 4), ("assessment", 10), ("assessment_key", 7)],
 )
 def test_a_page_is_printed_on_upright_pages(browser, name, count):
     """A sheet of the worksheet has two pages, and the note for teachers is not printed."""
@@ -51,7 +52,13 @@ def test_a_page_is_printed_on_upright_pages(browser, name, count):
 
 
 @pytest.mark.parametrize(
-    ("name", "heading"), [("worksheet", "h3"), ("assessment", "h4"), ("assessment_key", "h4")]
+    ("name", "heading"),
+    [
+        ("worksheet", "h3"),
+        ("one_lesson_handout", "h3"),
+        ("assessment", "h4"),
+        ("assessment_key", "h4"),
+    ],
 )
 def test_no_question_or_answer_is_divided(browser, name, heading):
     """The text under each heading is printed on one page."""

@@ -9,6 +9,7 @@ import pytest
 from parity_tests.notebook.plain_session import printed
 from parity_tests.notebook.practice import exercises
 from parity_tests.notebook.questions import QUESTIONS as ASKED
+from parity_tests.notebook.right_answers import ANSWERS
 from parity_tests.notebook.teachers import (
     PATH,
     contents,
@@ -57,7 +58,24 @@ def test_every_question_and_exercise_has_a_wrong_answer():
     assert set(ASKED) <= asked and tasks == set(exercises())
     missing = {*(asked - set(QUESTIONS)), *(tasks - set(EXERCISES))}
     assert not missing, f"add to parity_tests/notebook/wrong_answers.py: {sorted(missing)}"
-    assert set(QUESTIONS) == asked and set(EXERCISES) == tasks
+    assert set(ANSWERS) == set(QUESTIONS) == asked and set(EXERCISES) == tasks
+
+
+@pytest.mark.parametrize(
+    "entry", [e for e in SHOWN if e[1] == "Predict"], ids=lambda entry: entry[0]
+)
+def test_an_answer_begins_with_a_sentence_that_agrees_with_the_results(entry):
+    """The first sentence has a `None` exactly if a result is, and no number of its own."""
+    name, _, text, rest = entry
+    *rows, _ = rest
+    right, results = ANSWERS[name], " ".join(row.partition(": ")[2] for row in rows)
+
+    assert right.endswith(".") and f"- **Answer.** {right} " in PAGE
+    assert ("`None`" in right) == ("None" in results)
+    numbers = {n.rstrip(".") for n in NUMBER.findall(right)}
+    assert numbers <= {n.rstrip(".") for n in NUMBER.findall(f"{results} {text}")}, numbers
+    for word, opposite in (("Yes", "False"), ("No:", "True")):
+        assert not right.startswith(word) or opposite not in results
 
 
 @pytest.mark.parametrize("entry", SHOWN, ids=lambda entry: entry[0])
@@ -105,7 +123,7 @@ def test_a_zero_has_no_sign_and_a_dash_is_explained():
     """The sign of a zero says nothing here, and the page says what a dash and a path stand for."""
     head = " ".join(PAGE.partition("\n## ")[0].split())
 
-    assert "`[0, 0, 0]`" in PAGE and not re.search(r"^- \*\*Answer.*[\[ `]-0[\], `]", PAGE, re.M)
+    assert "`[0, 0, 0]`" in PAGE and not re.search(r"^- \*\*Computed.*[\[ `]-0[\], `]", PAGE, re.M)
     assert "torch –, JAX `12`" in PAGE and "A dash (–) means" in head
     assert "`grads/l1/bias`: `None`" in PAGE and "`grads/l1/bias` is the gradient of" in head
     assert "save it as a file" in head

@@ -21,6 +21,7 @@ NUMBER = re.compile(r"(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?(?![\w:])")
 # What other releases of JAX print differently: a jaxpr, and the residuals of its VJP.
 RELEASE = re.compile(r"\{ lambda .*?\}\n|^JAX   \[[^\n]*\]\n", re.DOTALL | re.MULTILINE)
 PAGES = (
+    "one_lesson",
     "tape_or_transform",
     "prove",
     "training_step",
@@ -82,6 +83,29 @@ def test_every_argument_on_the_page_of_a_training_step_is_explained():
     assert {"weights", "has_state", "trainable", "after", "clip", "schedule"} <= used <= names
     assert set(inspect.signature(Training).parameters) <= names
     assert names <= {*inspect.signature(prove).parameters, *inspect.signature(Training).parameters}
+
+
+def test_the_letters_of_a_program_are_explained():
+    """No name of docs/tape_or_transform.md stands for two things, and the jaxpr's are explained."""
+    page = (ROOT / "docs" / "tape_or_transform.md").read_text()
+    (program,) = re.findall(r"\{ lambda ; a:f32\[\] b:f32\[\]\. let\n.*?\}", page, re.DOTALL)
+    defined = set(re.findall(r"^(?:def )?(\w+)(?:\(| = )", script(page), re.MULTILINE))
+
+    assert "c:f32[] = mul a 0.5" in program and "e:f32[] = tanh c" in program
+    text = " ".join(page.split())
+    assert "Here `a` is w and `b` its tangent, `c` is the u of the formula, and `e` its h" in text
+    assert not defined & {"a", "f"} and "$$ u = w" in page
+
+
+def test_a_complex_gradient_differs_where_it_has_an_imaginary_part():
+    """docs/kinks.md shows a real and a complex gradient of |z|², and the first one agrees."""
+    page = (ROOT / "docs" / "kinks.md").read_text()
+    rows = re.findall(r"^torch (\S+)  JAX (\S+)$", page, re.MULTILINE)
+
+    of_torch, of_jax = zip(*[map(complex, row) for row in rows], strict=True)
+    assert of_torch == tuple(2 * z for z in (2 + 0j, 1 + 2j))
+    assert of_jax == tuple(z.conjugate() for z in of_torch)
+    assert "differs wherever it has an imaginary part" in page
 
 
 def test_a_page_names_the_release_whose_program_it_shows():

@@ -56,10 +56,12 @@ def explain(evidence: Evidence, name: str, compare: Compare) -> tuple[str, bool]
         name: The name of the first buffer that differs.
         compare: Compares what torch's runs change with what the port's change.
     """
+    if not evidence.rerunnable:  # a dump has no module either
+        return "", False
     layer = name.rpartition(".")[0]
     modules = dict(evidence.torch_side.module.named_modules())
     own = getattr(modules.get(layer), "momentum", None)
-    if not evidence.rerunnable or not isinstance(own, int | float) or isinstance(own, bool):
+    if not isinstance(own, int | float) or isinstance(own, bool):
         return "", False
     without, texts, every = compare(evidence.runs), [], True
     for layers in (None, layer):

@@ -293,14 +293,58 @@ def test_a_link_opens_before_the_answer(page):
         assert key < min(ORDER.index(SHOWS[name]) for name in on.split("&")), (on, step)
 
 
-def test_a_gradient_is_none_so_far_until_backward_is_called(open_page):
-    """Before `backward()` the page says "None so far"; a gradient that stays away is "None"."""
-    tab = open_page("detach&step=0")
-    assert [text.split("\n")[-1] for text in tab.locator("#torch .grad").all_inner_texts()] == [
-        "None so far",
-        "None so far",
+def test_a_gradient_is_none_so_far_until_backward_is_done(open_page):
+    """Until `backward()` is done or raises, the page says "None so far", and after it "None"."""
+
+    def grads(place):
+        tab = open_page(place)
+        texts = [text.split("\n")[-1] for text in tab.locator("#torch .grad").all_inner_texts()]
+        tab.close()
+        return texts
+
+    assert grads("detach&step=0") == ["None so far", "None so far"]
+    assert grads("hook&step=11")[0] == "None so far"  # the node of `h` still comes
+    assert grads("detach&step=12")[0] == "None"
+    assert grads("in_place&step=9") == ["None so far", "None so far"]
+    assert grads("in_place&step=10") == ["None", "None"]  # torch has raised
+
+
+@pytest.mark.parametrize("height", [720, 900])
+def test_both_programs_are_seen_with_the_switches_on_a_projector(browser, height):
+    """Where torch does not raise, no line is under the bar and no switch above the screen."""
+    tab = browser.new_page(viewport={"width": 1280 + 20 * (height == 900), "height": height})
+    tab.goto(PAGE.as_uri())
+    raises = [
+        key
+        for key, one in DATA["scenarios"].items()
+        if any("error" in DATA["sides"][torch] for _, torch, _ in one["steps"])
     ]
-    tab.keyboard.press("End")
-    first, second = tab.locator("#torch .grad").all_inner_texts()
-    assert first.endswith("None") and "None" not in second
+    names = [key for key in DATA["scenarios"] if key not in raises and key.count("&") <= 1]
+    hidden = tab.evaluate(
+        """(names) => names.flatMap((other) => {
+          name = other;
+          return data.scenarios[name].steps.flatMap((_, i) => {
+            go(i);
+            const bottoms = [...document.querySelectorAll("[role=row]")].map(
+              (row) => row.getBoundingClientRect().bottom);
+            const top = document.querySelector("legend").getBoundingClientRect().top;
+            const bar = document.querySelector(".bar").getBoundingClientRect().top;
+            return Math.max(...bottoms) <= bar && top >= 0 ? [] : [`${name} ${i}`];
+          });
+        })""",
+        names,
+    )
     tab.close()
+
+    assert len(names) > 15 and hidden == []
+
+
+def test_the_questions_are_linked_at_the_top(open_page):
+    """The link shows the list of questions and keeps the switches and the step."""
+    tab = open_page("hook&step=3")
+    tab.click("#ask")
+    box = tab.locator("#questions-title").bounding_box()
+    place = tab.evaluate("location.hash")
+    tab.close()
+
+    assert box and 0 <= box["y"] < 844 and place == "#hook&step=3"

@@ -149,9 +149,11 @@ def test_a_picture_is_current(card):
     Another release of JAX draws other operations.
     """
     (room,) = (room for room, cards in page.ROOMS.items() if card in cards)
-    picture = rf"^## {re.escape(card.name)}$.*?\]\(\.\./(_static/\S+)\)"
-    path = re.findall(picture, ROOMS[room], re.MULTILINE | re.DOTALL)[0]
+    _, _, part = ROOMS[room].partition(f"\n## {card.name}\n")
+    narrow, path = re.findall(r'(?:srcset|src)="\.\./(_static/\S+)"', part)[:2]
     kept = (page.PATH.parent / path).read_text()
+
+    assert narrow == path.replace(".svg", "-narrow.svg") and (page.PATH.parent / narrow).is_file()
 
     assert f"{card.name.replace('`', '')}: torch, a wrong port" in kept
     if ALL or card is DRAWN[0]:

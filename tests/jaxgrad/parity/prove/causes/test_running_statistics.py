@@ -1,5 +1,6 @@
 """Wrong running statistics are explained by a rule of update with which torch was run again."""
 
+from collections import OrderedDict
 from typing import Any
 
 import jax.numpy as jnp
@@ -10,7 +11,7 @@ from flax import nnx
 from torch import nn
 
 import jaxgrad.nnx
-from jaxgrad.parity import Report, prove
+from jaxgrad.parity import Report, dump, prove
 from tests.jaxgrad.parity.prove._helpers import arrays, draw
 
 
@@ -140,3 +141,16 @@ def test_the_layer_that_does_what_torch_does_is_named_for_a_flax_module():
     own = jaxgrad.nnx.BatchNorm1d(3)
     jaxgrad.nnx.load_state_dict(own, module.state_dict())
     assert prove(module, own, None, (np.asarray(X),)).verdict == "pass"
+
+
+def test_a_dump_has_no_module_to_rerun(tmp_path):
+    """Without torch's module no rule is tried, and the report names the buffer that differs."""
+    module = nn.Sequential(OrderedDict(norm=nn.BatchNorm1d(3), tanh=nn.Tanh(), out=nn.Linear(3, 2)))
+    path = tmp_path / "torch.npz"
+    dump(module, (X,), path)
+    wrong = port({"norm": 0.01}, 1)
+
+    first = prove(path, wrong, arrays(module), has_state=True).first
+
+    assert first is not None and first.torch == "norm.running_mean"
+    assert "bug in jaxgrad" not in str(first), first
