@@ -387,7 +387,8 @@ class Search:
             needed = self._needed(trial.changes, trial)
             return Tested(trial, trial.changes, "JAX's outputs", True, needed, rest)
         if self._changes_nothing(rerun):
-            if trial.row is not None and not trial.factors:  # JAX has the value, not a weight
+            local = not (trial.factors or trial.whole)  # a change of one call, not of a weight
+            if trial.row is not None and local:
                 self.merged.add(trial.value)
             return None
         for changes, calls in self._repeated(trial):
