@@ -544,7 +544,7 @@ EXAMS = (
                 "for the reason. In question 11 each wrong verdict costs 1 of the 3 points, down "
                 "to 0. In question 12 any line that makes `updates` pass is correct. In question "
                 "13 the reason has 2 points for `originates here` and 1 for the leaf.",
-                5,
+                4,
                 (
                     Question(
                         verdicts_of_a_port,
