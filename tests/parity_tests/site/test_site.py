@@ -124,7 +124,7 @@ def test_the_picture_of_the_first_page_is_there():
     (narrow,) = re.findall(r'srcset="(\S+)"', page)
 
     assert (ROOT / "docs" / image).is_file() and (ROOT / "docs" / narrow).is_file()
-    assert f"](docs/{image})" in (ROOT / "README.md").read_text()
+    assert f'<img src="docs/{image}"' in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.slow

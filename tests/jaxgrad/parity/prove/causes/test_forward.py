@@ -939,25 +939,26 @@ class Entropy(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.a, self.b = nn.Linear(3, 4), nn.Linear(4, 2)
+        self.a = nn.Linear(3, 4)
 
-    def forward(self, x):
-        h = torch.tanh(self.a(x))
-        return (self.b(h) ** 2).mean() - 0.01 * h.sum()
+    def forward(self, x, labels):
+        h = self.a(x)
+        return functional.cross_entropy(h, labels) - 0.01 * torch.tanh(h).sum()
 
 
 @pytest.mark.parametrize("right", [True, False])
 def test_a_value_of_which_jax_has_the_negative_is_not_where_the_programs_differ(right):
-    """A port may multiply a term by -0.01 and add it."""
+    """A port may multiply a term by -0.01 and add it; here the labels are wrong."""
     torch.manual_seed(0)
     module = Entropy()
 
-    def port(p: Any, x: Any) -> Any:
-        h = jnp.tanh(x @ p["a.weight"].T + p["a.bias"])
-        y = h @ p["b.weight"].T + (p["b.bias"] if right else jnp.sin(p["b.bias"]) + 0.1)
-        return (y**2).mean() + -0.01 * h.sum()
+    def port(p: Any, x: Any, labels: Any) -> Any:
+        h = x @ p["a.weight"].T + p["a.bias"]
+        chosen = labels if right else jnp.roll(labels, 1)
+        picked = jnp.take_along_axis(jax.nn.log_softmax(h), chosen[:, None], 1)
+        return -picked.mean() + -0.01 * jnp.tanh(h).sum()
 
-    report = prove(module, port, arrays(module), (draw(5, 3),))
+    report = prove(module, port, arrays(module), (draw(5, 3), np.array([0, 2, 1, 3, 3])))
 
     assert report.verdict == ("pass" if right else "fail"), report
-    assert right or (report.first is not None and report.first.torch == "b"), report
+    assert right or (report.first is not None and report.first.op == "cross_entropy"), report
