@@ -208,15 +208,17 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         ended = [name for name in SURFACES if name not in judgements]
         judgements |= {name: Judgement(_unjudged(name)) for name in ended}
         judgements = evidence.waivers.settle(judgements, evidence.torch_side.state)
-    surfaces = {
-        surface: arguments.named(judgements[surface].surface, side.module) for surface in SURFACES
-    }
-    surfaces = origins.marked(evidence, surfaces)
-    first = origins.first_divergence(surfaces)
-    verdict = overall_verdict(surfaces)
-    notes = tuple(n for j in judgements.values() for n in j.notes) + clock.notes()
-    if verdict == "fail":
-        notes = (*unused_results.notes(evidence), *notes)
+        surfaces = {
+            name: arguments.named(judgements[name].surface, side.module) for name in SURFACES
+        }
+        # This may compare gradients, for which torch runs: it must come before the module is
+        # given back.
+        surfaces = origins.marked(evidence, surfaces)
+        first = origins.first_divergence(surfaces)
+        verdict = overall_verdict(surfaces)
+        notes = tuple(n for j in judgements.values() for n in j.notes) + clock.notes()
+        if verdict == "fail":
+            notes = (*unused_results.notes(evidence), *notes)
     return Report(
         verdict="inconclusive" if ended and verdict == "pass" else verdict,
         surfaces=surfaces,

@@ -709,3 +709,45 @@ def test_an_interrupt_leaves_the_module_as_it_was(at):
     assert torch.equal(torch.get_rng_state(), random)
     assert torch.nn.utils.clip_grad_norm_ is torch.nn.utils.clip_grad.clip_grad_norm_
     assert prove(module, port, params, inputs).verdict == "pass"
+
+
+class Damped(torch.autograd.Function):
+    """Multiplies the gradient alone."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return 0.1 * grads[0]
+
+
+class DampedNet(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.a, self.norm, self.b = (
+            torch.nn.Linear(4, 5), torch.nn.LayerNorm(5), torch.nn.Linear(5, 2)
+        )  # fmt: skip
+
+    def forward(self, x: Any) -> Any:
+        return self.b(Damped.apply(self.norm(torch.tanh(self.a(x)))))
+
+
+def test_the_module_is_the_users_after_two_mistakes():
+    """With a wrong eps and a lost Function, torch runs until the findings are marked."""
+
+    def port(p: Any, x: Any) -> Any:
+        h = jnp.tanh(x @ p["a.weight"].T + p["a.bias"])
+        scale = jnp.sqrt(h.var(-1, keepdims=True) + 1e-6)
+        h = (h - h.mean(-1, keepdims=True)) / scale * p["norm.weight"] + p["norm.bias"]
+        return h @ p["b.weight"].T + p["b.bias"]
+
+    torch.manual_seed(0)
+    module = DampedNet()
+    before = {name: x.clone() for name, x in module.state_dict().items()}
+    report = prove(module, port, arrays(module), (np.eye(4),))
+
+    assert report.verdict == "fail"
+    for name, x in module.state_dict().items():
+        assert x.dtype == torch.float32 and torch.equal(x, before[name]), name
