@@ -130,6 +130,8 @@ def test_the_same_line_may_compute_scalars_too():
     """A line such as `x * scale + table` makes the same call on values of other shapes."""
 
     class Sums(nn.Module):
+        table: torch.Tensor
+
         def __init__(self):
             super().__init__()
             self.l = nn.Linear(4, SIZE)
