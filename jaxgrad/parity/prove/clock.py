@@ -48,8 +48,12 @@ class Clock:
 
     @contextlib.contextmanager
     def __call__(self, name: str) -> Iterator[None]:
-        """Count the seconds of a `with` block as those of a step."""
-        self.check()
+        """Count the seconds of a `with` block as those of a step.
+
+        A step inside a search does not raise: `may_search` ends the search, and the place is kept.
+        """
+        if SEARCH not in self._running:
+            self.check()
         self._tell(name)
         self._count()
         self._running.append(name)
@@ -86,8 +90,11 @@ class Clock:
 
     def check(self) -> None:
         """Raise `TimeLimit` if the time limit has passed."""
-        if self.limit is not None and self.now() - self._start > self.limit:
+        if self._is_over():
             raise TimeLimit
+
+    def _is_over(self) -> bool:
+        return self.limit is not None and self.now() - self._start > self.limit
 
     def may_search(self, what: str = "", seconds: float = 0.0) -> bool:
         """Report what a search tries next, and return whether it may go on.
@@ -99,9 +106,9 @@ class Clock:
             what: What is tried next.
             seconds: The CPU time that this takes at least, if it is known, as for a compilation.
         """
-        self.check()
         self._count()
-        if self._searched + seconds > max(LEAST, self._proved, (self.limit or 0.0) / 2):
+        longest = max(LEAST, self._proved, (self.limit or 0.0) / 2)
+        if self._is_over() or self._searched + seconds > longest:
             self.stopped = self._searched
             return False
         if what:

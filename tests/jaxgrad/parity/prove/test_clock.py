@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from jaxgrad.parity.prove import clock as clocks
-from jaxgrad.parity.prove.clock import Clock, TimeLimit
+from jaxgrad.parity.prove.clock import SEARCH, Clock, TimeLimit
 from jaxgrad.parity.prove.users import ProofError
 
 
@@ -57,13 +57,25 @@ def test_a_step_after_the_time_limit_does_not_begin(hands):
         hands.time = 3.5
     with pytest.raises(TimeLimit), clock("trace"):
         pytest.fail("the step began")
-    with pytest.raises(TimeLimit):
-        clock.may_search()
     assert not issubclass(TimeLimit, Exception)
     assert "trace" not in clock.seconds
     clock.limit = None
     with clock("trace"):
         pass
+
+
+def test_a_search_ends_at_the_time_limit_and_keeps_what_it_found(hands):
+    """A step inside the search does not raise, and the next mistake is not tried."""
+    clock = Clock(limit=3.0, now=hands, computed=Hands())
+    with clock(SEARCH):
+        assert clock.may_search()
+        hands.time = 3.5
+        with clock("torch"):
+            pass
+        assert not clock.may_search()
+    assert clock.notes()
+    with pytest.raises(TimeLimit), clock("torch"):
+        pytest.fail("the step began")
 
 
 @pytest.mark.parametrize(("before", "allowed"), [(2.0, 5.0), (40.0, 40.0)])
