@@ -255,7 +255,7 @@ MADE = Told(
 )
 
 
-# Why a mistake that explains the outputs is not what the port does.
+# The reason why a mistake that explains the outputs is not confirmed.
 LOSES = Mutual("because torch then has no gradient of {}, and JAX has one")
 
 

@@ -652,8 +652,9 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
             found = _agreeing(search, search.visible_trials(i))
             if found:
                 guess = _guess(search, found)
-                if guess.scales:  # a mistake in an operand, such as the divisor of a standard
-                    multiples.append(guess)  # deviation, may multiply the result
+                # A mistake in an operand (the divisor of a deviation) may multiply the result.
+                if guess.scales:
+                    multiples.append(guess)
                 else:
                     yield guess
     yield from multiples

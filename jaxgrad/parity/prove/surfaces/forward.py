@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterator, Sequence, Set
 from typing import TYPE_CHECKING, NamedTuple
@@ -191,6 +192,7 @@ def _guesses(
 
     prints = evaluation.spots(evidence.jax_runs[draw].prints)[1]
 
+    @functools.cache
     def rank(i: int) -> int:
         if np.any(print_distance(negated(run.values[i].print), prints) < SAME):
             return _ELSEWHERE  # a correct port may subtract the negative

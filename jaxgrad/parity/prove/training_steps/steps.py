@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -186,11 +186,8 @@ def _buffers(trained: Trained) -> Buffers:
     changes = [c._replace(judged=j) for c, j in zip(changes, judged, strict=True)]
     wrong = [change for change in changes if change.judged.verdict == "fail"]
     rows = tuple(c.judged.row() for c in changes if c.judged.verdict not in ("pass", "zero"))
-    names = {change.name for change in changes}
     if not wrong:
-        verb = "agrees" if len(names) == 1 else "agree"
-        text = f"{counted(len(names), 'buffer')} {verb} after each step"
-        return Buffers((Surface("updates", "pass", text, rows),) if names else ())
+        return Buffers(_agreeing(changes, rows))
     name, step, _, off, _ = wrong[0]
     finding = Finding(
         "updates",
@@ -201,8 +198,24 @@ def _buffers(trained: Trained) -> Buffers:
         **off.worst,
     )
     first = {change.name for change in wrong if change.step == step}
-    text = f"{differing(len(first), len(names), 'buffer')} after step {step}"
+    total = {change.name for change in changes}
+    text = f"{differing(len(first), len(total), 'buffer')} after step {step}"
     return Buffers((Surface("updates", "fail", text, rows, (finding,)),), step)
+
+
+def _agreeing(changes: Sequence[Change], rows: Sequence[Any]) -> tuple[Surface, ...]:
+    """Judge buffers of which none differs; those that `accept=` names are not counted."""
+    noisy = [change.judged for change in changes if change.judged.verdict == "inconclusive"]
+    if noisy:
+        text = f"{noisy[0].name}: rounding alone changes it too much to compare ({noisy[0].doubt})"
+        return (Surface("updates", "inconclusive", text, tuple(rows)),)
+    accepted = {change.name for change in changes if change.judged.verdict == "accepted"}
+    names = {change.name for change in changes} - accepted
+    if not names:
+        return ()
+    verb = "agrees" if len(names) == 1 else "agree"
+    text = f"{counted(len(names), 'buffer')} {verb} after each step"
+    return (Surface("updates", "pass", text, tuple(rows)),)
 
 
 def _moments(trained: Trained) -> list[Surface]:

@@ -37,8 +37,8 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     **dict.fromkeys(("rms_norm", "instance_norm"), (layers.affine,)),
     "layer_norm": (layers.layer_norm,),
     **dict.fromkeys(
-        ("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "cross_entropy", "nll_loss",
-         "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"),
+        ("cross_entropy", "nll_loss", "kl_div", "binary_cross_entropy",
+         "binary_cross_entropy_with_logits"),
         (general.losses, general.scaled),
     ),
     **dict.fromkeys(general.LOSSES, (general.losses, general.errors, general.scaled)),

@@ -1,4 +1,4 @@
-"""A rotary embedding that pairs other elements is named by its pairs."""
+"""`prove` names the pairs of elements that a rotary embedding rotates, in both programs."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def tables() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def appended(x: Any, cos: Any, sin: Any) -> Any:
-    """Rotate as most code bases do: the second half is appended to the first one."""
+    """Rotate pairs from the two halves of the axis, as most code bases do."""
     turned = torch.cat((-x[..., HALF:], x[..., :HALF]), -1)
     return x * torch.cat((cos, cos), -1) + turned * torch.cat((sin, sin), -1)
 
