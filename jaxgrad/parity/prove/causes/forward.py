@@ -122,15 +122,16 @@ class Search:
         self.evidence, self.draw = evidence, draw
         self.run = evidence.run_with_values(draw)
         self.without = self._compared({})
-        self.spots, prints = evaluation.spots(evidence.jax_runs[draw].prints)
+        listed = [evaluation.spots(run.prints) for run in evidence.jax_runs]
+        self.spots = listed[draw][0]
+        self.every_print = [prints for _, prints in listed]  # of all JAX values on each draw
         alignment = evidence.alignments[draw]
         self.visible = alignment.visible
         known = {k for i in range(len(alignment.first)) for k in alignment.matches(i)}
         self.new = np.array([k for k in range(len(self.spots)) if k not in known], np.int64)
-        self.prints = prints[self.new]  # of the JAX values that do not occur in torch
-        every = [evaluation.spots(run.prints)[1] for run in evidence.jax_runs]
-        self.prints_of = [rows[self.new] for rows in every]  # the same on each draw
-        self.every_print = every  # of all JAX values on each draw
+        # Of the JAX values that do not occur in torch, on each draw and on this one.
+        self.prints_of = [rows[self.new] for rows in self.every_print]
+        self.prints = self.prints_of[draw]
         self.numbers = _numbers(evidence)
         self.cut = False  # whether the time ended before every mistake was tried
         self.tried: dict[Difference, None] = {}
