@@ -18,7 +18,7 @@ def marked(evidence: Evidence, surfaces: Mapping[str, Surface]) -> dict[str, Sur
     """Set `originates` to false in each finding that an earlier surface explains.
 
     Args:
-        evidence: All runs.
+        evidence: The runs on which the backward surface was judged.
         surfaces: The judged surfaces by name, in the order of a report.
     """
     first = first_divergence(surfaces)

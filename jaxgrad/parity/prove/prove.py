@@ -199,9 +199,9 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         evidence.waivers.check("structure", evidence.torch_side.state)
         evidence.waivers.check("gradients", evidence.torch_gradients(evidence.runs[0]))
         judgements: dict[str, Judgement] = {}
-        limit = clock.limit
+        limit, judged = clock.limit, evidence
         try:
-            _judge_surfaces(evidence, request, judgements)
+            judged = _judge_surfaces(evidence, request, judgements)
         except TimeLimit:
             clock.limit = None  # to report what is known
             judgements = {name: edited.without_edits(j) for name, j in judgements.items()}
@@ -213,7 +213,7 @@ def _proved(request: Request, clock: Clock, name: str) -> Report:
         }
         # This may compare gradients, for which torch runs: it must come before the module is
         # given back.
-        surfaces = origins.marked(evidence, surfaces)
+        surfaces = origins.marked(judged, surfaces)
         first = origins.first_divergence(surfaces)
         verdict = overall_verdict(surfaces)
         notes = tuple(n for j in judgements.values() for n in j.notes) + clock.notes()
@@ -326,8 +326,13 @@ def _weights(evidence: Evidence, request: Request) -> WeightMap:
     return from_leaf_map(port.weights, side.names, side.flags, Template(params), rest)
 
 
-def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, Judgement]) -> None:
-    """Judge the six surfaces; if the forward pass differs, skip the later surfaces.
+def _judge_surfaces(
+    evidence: Evidence, request: Request, judgements: dict[str, Judgement]
+) -> Evidence:
+    """Judge the six surfaces, and return the runs on which the gradients were judged.
+
+    If the forward pass differs, these are runs of a torch that makes its mistakes; if the mistakes
+    are not known, the later surfaces are skipped.
 
     The judgements are added one after the other, so that the first ones are there if the time limit
     ends the proof.
@@ -340,9 +345,10 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
     judgements["structure"] = structure.surface(evidence, has_optimizer=has_optimizer)
     judgements["forward"] = forward.surface(evidence)
     if judgements["forward"].surface.verdict == "fail":
-        judgements |= _after_mistakes(evidence, request, judgements)
+        later, judged = _after_mistakes(evidence, request, judgements)
+        judgements |= later
         judgements["forward"] = edited.proved(evidence, request, judgements["forward"])
-        return
+        return judged
     judgements["forward"] = idle_bounds.noted(evidence, judgements["forward"])
     _judge_gradients(evidence, judgements)
     judgements |= single_precision.surfaces(evidence, judgements)
@@ -355,6 +361,7 @@ def _judge_surfaces(evidence: Evidence, request: Request, judgements: dict[str, 
         judgements["precision"] = precision.surface(evidence, request)
     for name in ("structure", "backward", "gradients"):
         judgements[name] = edited.proved(evidence, request, judgements[name])
+    return evidence
 
 
 def _judge_gradients(evidence: Evidence, judgements: dict[str, Judgement]) -> None:
@@ -373,8 +380,8 @@ def _judge_gradients(evidence: Evidence, judgements: dict[str, Judgement]) -> No
 
 def _after_mistakes(
     evidence: Evidence, request: Request, earlier: Mapping[str, Judgement]
-) -> dict[str, Judgement]:
-    """Judge the surfaces after a forward pass that differs.
+) -> tuple[dict[str, Judgement], Evidence]:
+    """Judge the surfaces after a forward pass that differs, and return the runs that were judged.
 
     If its mistakes are known, they are judged on a torch that makes them too.
 
@@ -397,10 +404,11 @@ def _after_mistakes(
 
         made, _ = evidence.locate(lambda: opening.making(evidence, mistakes), None)
     if made is None:
-        return judgements
+        return judgements, evidence
     lost = _without_gradient(evidence, made)
     if lost:
-        return judgements | {"forward": _unconfirmed(earlier["forward"], lost, request.reference)}
+        forward = _unconfirmed(earlier["forward"], lost, request.reference)
+        return judgements | {"forward": forward}, evidence
     found = {"structure": earlier["structure"]}
     _judge_gradients(made, found)
     judgements["structure"] = found.pop("structure")
@@ -409,7 +417,8 @@ def _after_mistakes(
             found["updates"] = updates.surface(made, request)
     text = MADE.says(request.reference)
     judgements |= {name: _made(judgement, text) for name, judgement in found.items()}
-    return {n: edited.proved(made, request, judgement) for n, judgement in judgements.items()}
+    proved = {n: edited.proved(made, request, judgement) for n, judgement in judgements.items()}
+    return proved, made
 
 
 _NEGLIGIBLE = 1e-9  # of a gradient's largest element

@@ -171,14 +171,23 @@ class Report:
 
     @property
     def further(self) -> tuple[Finding, ...]:
-        """The places of other mistakes than the first, each with a cause that was confirmed."""
+        """The places of other mistakes than the first.
+
+        Each has a cause that was confirmed. If none has, but the forward pass fails and its
+        mistakes are known, it is the first place at which torch with these mistakes still differs.
+        """
         findings = [f for surface in self.surfaces.values() for f in surface.findings]
         found: dict[str, Finding] = {}
         for finding in findings:
             if finding.originates and finding.tested:
                 found.setdefault(finding.cause, finding)
         known = self.first.cause if self.first is not None else ""
-        return tuple(finding for cause, finding in found.items() if cause != known)
+        explained = tuple(finding for cause, finding in found.items() if cause != known)
+        later = [f for f in findings if f.originates and f.surface not in ("structure", "forward")]
+        fails = any(f.surface == "forward" for f in findings)
+        if not fails or any(f.tested for f in later):
+            return explained
+        return explained + tuple(later[:1])
 
     if not TYPE_CHECKING:  # a type checker would take every attribute for one of these
 

@@ -2,8 +2,9 @@
 
 A hypothesis is a stop_gradient that JAX has and torch does not, a use through which torch stops the
 gradient and JAX does not, a `detach` of torch, a convention at ties, an operator that follows
-another version of torch, one of `hook_causes`, or a mistake that the outputs do not show. It is
-reported only if the gradients agree after the change, on every draw.
+another version of torch, one of `hook_causes`, the `backward` of a custom Function, or a mistake
+that the outputs do not show. It is reported only if the gradients agree after the change, on every
+draw.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 from jaxgrad._core import source
 from jaxgrad.parity.prove import wording
-from jaxgrad.parity.prove.causes import absorbed, infinite_derivatives, straight_through
+from jaxgrad.parity.prove.causes import absorbed, functions, infinite_derivatives, straight_through
 from jaxgrad.parity.prove.causes import hooks as hook_causes
 from jaxgrad.parity.prove.causes.case import Case, Explanation
 from jaxgrad.parity.prove.evidence import Evidence
@@ -70,8 +71,8 @@ def _chosen(case: Case) -> Explanation | None:
     detach = _straight(case) or (_in_torch(case) if case.evidence.rerunnable else None)
     if detach is not None and use is not None and detach.fixed >= use.fixed:
         use = _paired(detach, use, case.evidence.reference)
-    hooks = hook_causes.in_torch(case) if case.evidence.rerunnable else []
-    found = [x for x in (stop, hook, *hooks, use or detach, tie, version) if x is not None]
+    rules = [*hook_causes.in_torch(case), functions.lost(case)] if case.evidence.rerunnable else []
+    found = [x for x in (stop, hook, *rules, use or detach, tie, version) if x is not None]
     if not any(x.complete for x in found):
         inside = absorbed.explain(case)
         found += [] if inside is None else [inside]

@@ -38,7 +38,7 @@ def compared(
     """
     chosen: dict[int, Spot] = {}
     served: set[int] = set()
-    copies = _live_copies(run, alignment)
+    copies = _live_copies(run, alignment, live)
     copied = {alignment.first[i] for i in copies}
     carried = {alignment.first[i] for i, v in enumerate(run.values) if v.cotangent is not None}
     without_gradient = stopped(run)
@@ -88,19 +88,25 @@ def _is_stopped(spot: Spot, program: JaxProgram) -> bool:
     return equation is not None and equation.primitive.name == "stop_gradient"
 
 
-def _live_copies(run: TorchRun, alignment: Alignment) -> dict[int, int]:
+def _live_copies(
+    run: TorchRun, alignment: Alignment, live: Collection[Key] | None
+) -> dict[int, int]:
     """Map the results of custom Functions to the JAX values that are equal and follow each other.
 
-    A gradient reversal returns its operand, but its cotangent differs from the operand's.
+    A gradient reversal returns its operand, but its cotangent differs from the operand's. The
+    values inside of a custom rule have none.
     """
     chosen: dict[int, int] = {}
     groups: dict[int, list[int]] = {}
     for i, value in enumerate(run.values):
         group = groups.setdefault(alignment.first[i], [])
-        if value.cotangent is not None and (value.own_gradient or not group):
+        if value.cotangent is not None and (value.function or not group):
             group.append(i)
     for first, group in groups.items():
         candidates = alignment.candidates[first]
+        if live is not None:
+            flowing = [k for k in candidates if alignment.spots[k].key in live]
+            candidates = flowing if len(flowing) >= len(group) else candidates
         if len(group) > 1 and run.values[first].op == "input":  # no candidate is a leaf
             chosen |= zip(group[1:], candidates, strict=False)
         elif len(group) > 1:
@@ -138,7 +144,7 @@ def inside_functions(run: TorchRun) -> set[int]:
     They have no gradient: torch differentiates the Function with its `backward`.
     """
     inside: set[int] = set()
-    todo = [k for value in run.values if value.own_gradient for k in value.inputs]
+    todo = [k for value in run.values if value.function for k in value.inputs]
     while todo:
         i = todo.pop()
         value = run.values[i]

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from jaxgrad.parity.interop import to_numpy, to_torch
 from jaxgrad.parity.prove.record.jax_side.program import call_loss
 from jaxgrad.parity.prove.record.noise import Noise
+from jaxgrad.parity.prove.record.torch_side import functions
 from jaxgrad.parity.prove.record.torch_side.lifting import Lifting
 from jaxgrad.parity.prove.record.torch_side.randomness import Randomness
 from jaxgrad.parity.prove.record.torch_side.trees import (
@@ -100,6 +101,7 @@ def run(
     drawn = None if noise is None else Randomness(noise)
     with (
         _settings(dtype, salt),
+        functions.differentiated({change.function for change in changes} - {""}),
         Lifting(watcher, dtype, rough, changes, opened, drawn, rounds) as lifting,
         drawn or contextlib.nullcontext(),
         watcher or contextlib.nullcontext(),

@@ -19,6 +19,7 @@ MOVES = frozenset(
     "movedim chunk split unbind getitem select flip roll T mT".split()
 )
 
+_NO_CALL = -1
 _ULP = float(np.finfo(np.float64).eps)
 _AMPLIFIED = 1e3  # times as large as in the operands
 
@@ -40,7 +41,7 @@ class Value:
     call_number: int = -1  # equal for all results of one call
     requires_grad: bool = True
     line: str = ""  # file:line of the user's code, if values are kept
-    own_gradient: bool = False  # whether a custom autograd.Function returned it
+    function: str = ""  # the custom autograd.Function that returned it
     rule: str = ""  # file:line of the `backward` of this Function
     part: str = ""  # of an attention or a recurrent layer that is computed step by step
     constants: tuple[np.ndarray, ...] = ()  # fingerprints of further tensors that the call read
@@ -67,6 +68,12 @@ class Change(NamedTuple):
     func: Callable[..., Any] | None = None  # called in place of the call's own function
     draws: int = -1  # the call whose random numbers it draws, if not its own
     masks: tuple[tuple[int, ...], ...] = ()  # shapes of its random numbers, if some are shared
+    function: str = ""  # no call: the custom autograd.Function that loses its backward
+
+    @classmethod
+    def without_backward(cls, function: str) -> Change:
+        """Return the change with which autograd differentiates a custom Function's forward."""
+        return cls(_NO_CALL, lambda func, args, kwargs: func(*args, **kwargs), function=function)
 
 
 class Mistakes(NamedTuple):

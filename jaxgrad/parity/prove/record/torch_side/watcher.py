@@ -13,6 +13,7 @@ from torch.jit import ScriptModule
 
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.align.fingerprint import fingerprint
+from jaxgrad.parity.prove.record.torch_side import functions
 from jaxgrad.parity.prove.record.torch_side.frames import backward_line, user_line
 from jaxgrad.parity.prove.record.torch_side.trees import (
     flat_outputs,
@@ -117,8 +118,8 @@ class Watcher:
         before = self.index.get(id(x))
         self._add(type(node).__name__.removesuffix("Backward"), weights, read, x, None)
         value = self.values[-1]
-        value.own_gradient = True
-        value.rule = backward_line(getattr(type(node), "_forward_cls", torch.autograd.Function))
+        function = getattr(type(node), "_forward_cls", torch.autograd.Function)
+        value.function, value.rule = functions.name_of(function), backward_line(function)
         if before is not None:
             value.inputs = tuple(dict.fromkeys((before, *read)))
             value.line = self.values[before].line

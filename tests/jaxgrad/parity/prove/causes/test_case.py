@@ -11,7 +11,7 @@ from jaxgrad.parity.prove.causes.case import Kept, detached_operands
 def test_the_operands_that_torch_detaches():
     """Each value is listed once, in torch's order."""
     ops = [("input", ()), ("detach", (0,)), ("data", (2,)), ("mul", (1,)), ("detach", (0,))]
-    plain = {"weights": (), "requires_grad": True, "own_gradient": False}
+    plain = {"weights": (), "requires_grad": True, "function": ""}
     values = [SimpleNamespace(op=o, inputs=i, **plain) for o, i in ops]
     record: Any = SimpleNamespace(values=values, grads={})
     assert detached_operands(record) == [0, 2]

@@ -106,7 +106,7 @@ def test_a_call_with_a_scaled_gradient_is_located():
 def test_the_calls_inside_a_custom_function_are_not_its_consumers():
     """The Function has the whole gradient, which its `forward` does not compute."""
     record = run(value("input"), value("round", 0), value("Quant", 1, 0), value("exp", 0), v3=X**2)
-    record.values[1].cotangent, record.values[2].own_gradient = None, True
+    record.values[1].cotangent, record.values[2].function = None, "Reverse"
 
     assert culprit(record, X + X**2, X**2) == (2, "JAX passes no gradient through this call")
     assert culprit(record, X + X**2, X**3)[0] == 2

@@ -102,17 +102,21 @@ def proved(quantized: bool, factor: float, rounded: Callable[[Any], Any] | None 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("quantized", [True, False])
 def test_a_wrong_gradient_reversal_is_located_at_the_function(quantized):
-    """The finding names both backward rules, and the factor between them."""
+    """The finding names both backward rules; JAX's is the derivative of the forward pass."""
     assert proved(quantized, -0.5).verdict == "pass"
     first = proved(quantized, 1.0).first
     assert first is not None
     assert (first.surface, first.torch, first.op) == ("backward", "(root)", "Reverse")
-    assert first.cause == "JAX's gradient through this call is -2 times torch's"
-    place, _, name = first.jax.partition(" ")
+    assert first.tested and first.cause.startswith("torch's Reverse has a backward of its own (")
+    assert "JAX has the derivative of the forward pass" in first.cause
+    other = proved(quantized, 1.5).first
+    assert other is not None
+    assert other.cause == "JAX's gradient through this call is -3 times torch's"
+    place, _, name = other.jax.partition(" ")
     text = pathlib.Path(__file__).read_text(encoding="utf-8").splitlines()
-    jaxs, torchs = (text[int(p.rpartition(":")[2]) - 1] for p in (place, first.torch_line))
+    jaxs, torchs = (text[int(p.rpartition(":")[2]) - 1] for p in (place, other.torch_line))
     assert name == "(rule)" and "lambda _, grad:" in jaxs
-    assert torchs.strip().startswith("def backward(") and first.source == f"{place}: {jaxs.strip()}"
+    assert torchs.strip().startswith("def backward(") and other.source == f"{place}: {jaxs.strip()}"
 
 
 class Clipped(torch.autograd.Function):
@@ -187,7 +191,8 @@ def test_a_missing_straight_through_estimator_is_located_at_the_function():
     """Rounding has no gradient in JAX, and torch's Function passes it on."""
     first = proved(True, -0.5, lambda x: jnp.round(4 * x) / 4).first
     assert first is not None
-    assert (first.op, first.cause) == ("Round", "JAX passes no gradient through this call")
+    assert first.op == "Round" and "torch's Round has a backward of its own" in first.cause
+    assert not first.tested and "because the values are zero" in first.cause
 
 
 def test_the_values_inside_a_function_are_not_stopped():
@@ -197,7 +202,7 @@ def test_the_values_inside_a_function_are_not_stopped():
     values[1].requires_grad = values[3].requires_grad = False
     record = run(*values)
     assert compared.stopped(record) == {1, 3}
-    values[2].own_gradient = True
+    values[2].function = "Reverse"
     assert compared.inside_functions(record) == {1}
     assert compared.stopped(record) == {3}
     values[2].inputs = (1, 0, 3)
@@ -297,7 +302,7 @@ def test_copies_of_a_value_are_compared_once():
 
 def test_the_results_of_functions_follow_each_other():
     """Each has its own JAX value, the last ones if torch's first copy has no gradient."""
-    first, function = PLAIN[0], without(value("Reverse", 0), own_gradient=True)
+    first, function = PLAIN[0], without(value("Reverse", 0), function="Reverse")
     pair = {"first": (0, 0), "candidates": ((3, 5), (3, 5))}
     assert chosen(first, function, **pair) == {0: 3, 1: 5}
     detached = without(first, cotangent=None)

@@ -418,7 +418,9 @@ def test_a_cotangent_that_both_programs_lose_at_a_stop_is_no_difference():
 
     unscaled = prove(module, functools.partial(advantage, scale=1.0), params, inputs).first
     assert unscaled is not None and unscaled.op == "Scaled", unscaled
-    assert "is 2 times torch's" in unscaled.cause
+    assert "torch's Scaled has a backward of its own" in unscaled.cause
+    other = prove(module, functools.partial(advantage, scale=0.75), params, inputs).first
+    assert other is not None and "is 1.5 times torch's" in other.cause
 
     lost = prove(module, functools.partial(right, stops=False), params, inputs).first
     assert lost is not None and "torch stops the gradient at " in lost.cause, lost
