@@ -69,13 +69,14 @@ def reordering(xs: Sequence[np.ndarray], ys: Sequence[np.ndarray]) -> np.ndarray
     return indices
 
 
-def is_transposition(indices: np.ndarray | None, shape: tuple[int, ...]) -> bool:
-    """Whether flat indices exchange two axes of an array of this shape."""
+def exchanged_axes(indices: np.ndarray | None, shape: tuple[int, ...]) -> tuple[int, int] | None:
+    """Return the two axes of an array of this shape that flat indices exchange, if they do."""
     if indices is None:
-        return False
+        return None
     flat = np.arange(indices.size).reshape(shape)
     pairs = itertools.combinations(range(len(shape)), 2)
-    return any(np.array_equal(np.swapaxes(flat, *pair).ravel(), indices) for pair in pairs)
+    same = (pair for pair in pairs if np.array_equal(np.swapaxes(flat, *pair).ravel(), indices))
+    return next(same, None)
 
 
 def _split(x: np.ndarray, sizes: Sequence[int]) -> Iterator[np.ndarray]:

@@ -23,8 +23,8 @@ import numpy as np
 
 from jaxgrad.parity.interop import map_leaves
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
-from jaxgrad.parity.prove.align.order import is_transposition, reordering
-from jaxgrad.parity.prove.causes import exchanges, pairings, trials
+from jaxgrad.parity.prove.align.order import exchanged_axes, reordering
+from jaxgrad.parity.prove.causes import exchanges, masks, pairings, trials
 from jaxgrad.parity.prove.causes.acceptance import (
     MARGIN,
     UNKNOWN,
@@ -274,7 +274,7 @@ class Search:
             computed = value.op not in MOVES
             alone = computed and all(order is not None for order in orders)
             for spot, indices in zip(spots, orders, strict=True):
-                transposes = computed and is_transposition(indices, value.shape)
+                transposes = computed and exchanged_axes(indices, value.shape) is not None
                 if indices is not None and (transposes or not alone):
                     found = trials.shuffled(self.run, k, indices, spot.key)
                     yield found._replace(transposes=transposes)
@@ -685,6 +685,7 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         itertools.chain(
             search.shared_masks(),
             search.inner_stops(starts),
+            masks.different(evidence, search.run, draw, starts),
             search.moved(starts),
             search.paired(starts),
             orders,

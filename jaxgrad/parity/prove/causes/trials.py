@@ -14,6 +14,7 @@ from torch import Tensor
 
 from jaxgrad.parity.interop import to_numpy
 from jaxgrad.parity.prove.align.fingerprint import is_constant, print_distance
+from jaxgrad.parity.prove.align.order import exchanged_axes
 from jaxgrad.parity.prove.causes.mistakes.call import MULTIPLE, TorchCall
 from jaxgrad.parity.prove.causes.mistakes.table import results, variants
 from jaxgrad.parity.prove.causes.numbers import SAME, as_written
@@ -190,23 +191,31 @@ def shuffled(run: TorchRun, i: int, indices: np.ndarray, key: Key) -> Trial:
         out = func(*args, **kwargs)
         return out.reshape(-1)[torch.as_tensor(indices)].reshape(out.shape)
 
-    at = int(np.flatnonzero(indices != np.arange(indices.size))[0])
-    there, here = (
-        [int(n) for n in np.unravel_index(k, value.shape)] for k in (at, int(indices[at]))
-    )
-    what = f"the elements of torch's {value.op} output"
-    text = Told(
-        f"JAX has {what} in another order: it has at {there} what torch has at {here}",
-        f"torch has the elements of its {value.op} output in another order than JAX: "
-        f"it has at {here} what JAX has at {there}",
-    )
-
     def everywhere() -> list[Change]:
         like = value.op, value.part, value.shape
         alike = [v for v in run.values if (v.op, v.part, v.shape) == like and v.call_number >= 0]
         return [Change(v.call_number, call) for v in alike]
 
+    text = _in_another_order(value, indices)
     return Trial(i, text, (Change(value.call_number, call),), everywhere, key=key)
+
+
+def _in_another_order(value: Value, indices: np.ndarray) -> Difference:
+    """Return the difference that JAX has the elements of a value in another order."""
+    axes = exchanged_axes(indices, value.shape)
+    if axes is not None and value.shape[axes[0]] == value.shape[axes[1]]:
+        which = f"axes {axes[0]} and {axes[1]} of torch's {value.op} output"
+        return Told(f"JAX has {which} exchanged", f"{which} are exchanged in JAX")
+    at = int(np.flatnonzero(indices != np.arange(indices.size))[0])
+    there, here = (
+        [int(n) for n in np.unravel_index(k, value.shape)] for k in (at, int(indices[at]))
+    )
+    return Told(
+        f"JAX has the elements of torch's {value.op} output in another order: it has at {there} "
+        f"what torch has at {here}",
+        f"torch has the elements of its {value.op} output in another order than JAX: it has at "
+        f"{here} what JAX has at {there}",
+    )
 
 
 def without_term(run: TorchRun, i: int, kept: int, term: int, key: Key | None) -> Trial | None:

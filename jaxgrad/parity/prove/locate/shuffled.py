@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jaxgrad.parity.prove.align.order import is_transposition, reordering, same_layout
+from jaxgrad.parity.prove.align.order import exchanged_axes, reordering, same_layout
 from jaxgrad.parity.prove.evidence import Evidence
 from jaxgrad.parity.prove.record.jax_side.program import Key, Spot
 from jaxgrad.parity.prove.record.torch_side.values import TorchRun
@@ -68,7 +68,7 @@ def transposed(evidence: Evidence, draw: int, run: TorchRun, start: int) -> tupl
         ys = evidence.port.values(evidence.draws[draw], spots) if spots else []
         if x is None or not ys or any(y.shape != x.shape for y in ys):
             continue
-        if all(is_transposition(reordering([x], [y]), x.shape) for y in ys):
+        if all(exchanged_axes(reordering([x], [y]), x.shape) for y in ys):
             return i, spots[0].key
     return None
 

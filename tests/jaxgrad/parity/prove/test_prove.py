@@ -237,7 +237,7 @@ BAD = {
     "inputs by number": (lambda g: dict(inputs={0: np.ones(3)}), "or a dict from argument names"),
     "inputs without arrays": (
         lambda g: dict(inputs=([[1.0], [2.0, 3.0]],)),
-        "called with 0 inputs (inputs= contains no numpy array) raised TypeError",
+        "called with no array (inputs[0] is a list; pass numpy arrays) raised TypeError",
     ),
     "objects as inputs": (
         lambda g: dict(inputs=(np.array([[1], [2, 3]], object),)),

@@ -282,6 +282,38 @@ def _all_labels(call: TorchCall) -> Mistakes:
         yield wrong.then(text, lambda total: total / labels.numel())
 
 
+def ctc(call: TorchCall) -> Mistakes:
+    """Reduce a CTC loss in another way, or ignore the lengths."""
+    given = call.bound
+    used, labels = given.get("reduction", "mean"), torch.as_tensor(given["target_lengths"])
+    if used == "mean":
+        text = Told(
+            "the loss is the mean over the batch, torch first divides each loss by the number of "
+            "its labels",
+            "each loss is divided by the number of its labels, JAX takes the mean over the batch",
+        )
+        wrong = call.replaced(text, reduction="none")
+        yield wrong.then(text, torch.mean)._replace(setting="this mean")
+    for other in ("mean", "sum", "none"):
+        if other != used:
+            text = Setting("the loss", other, used, verb="is reduced by")
+            yield call.replaced(text, reduction=other)
+    frames = given["log_probs"].shape[0]
+    lengths = torch.as_tensor(given["input_lengths"])
+    text = Told(
+        f"the padding of the log_probs is not masked: every sequence has {frames} frames",
+        f"the log_probs are masked by input_lengths, in JAX every sequence has {frames} frames",
+    )
+    yield call.replaced(text, input_lengths=torch.full_like(lengths, frames))
+    if given["targets"].ndim == 2:
+        count = given["targets"].shape[1]
+        text = Told(
+            f"the padding of the targets is not masked: every sequence has {count} labels",
+            f"the targets are masked by target_lengths, in JAX every sequence has {count} labels",
+        )
+        yield call.replaced(text, target_lengths=torch.full_like(labels, count))
+
+
 def left_out(call: TorchCall) -> Mistakes:
     """Return an operand of the call instead of its result: applies to every call."""
     out = call.result

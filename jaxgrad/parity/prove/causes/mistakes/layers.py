@@ -195,6 +195,24 @@ def interpolate(call: TorchCall) -> Mistakes:
     yield call.replaced(text, mode="nearest", align_corners=None)
 
 
+def glu(call: TorchCall) -> Mistakes:
+    """Take the gate from the first half, or the halves from every second element."""
+    x = call.args[0]
+    dim = call.bound.get("dim", -1)
+    values, gates = x.chunk(2, dim)
+    text = Told(
+        "the halves of glu are exchanged: the sigmoid is of the first half, torch takes the second",
+        "the sigmoid of glu is of the second half, JAX takes the first",
+    )
+    yield call.by(text, lambda *_, **__: gates * values.sigmoid())
+    even, odd = x.unflatten(dim, (-1, 2)).unbind(dim + 1 if dim >= 0 else dim)
+    text = Told(
+        "glu takes every second element for the gate, torch takes the second half",
+        "glu takes the second half for the gate, JAX takes every second element",
+    )
+    yield call.by(text, lambda *_, **__: even * odd.sigmoid())
+
+
 def pool(call: TorchCall) -> Mistakes:
     """Count the padding, pad like TensorFlow, or use the other kind of pool."""
     names = ("input", "kernel_size", "stride", "padding")

@@ -48,6 +48,8 @@ _TABLE: dict[str, tuple[Callable[[TorchCall], Mistakes], ...]] = {
     "group_norm": (layers.group_norm,),
     "scaled_dot_product_attention": (layers.attention, layers.dropout),
     **dict.fromkeys(("dropout", "dropout1d", "dropout2d", "dropout3d"), (layers.dropout,)),
+    "glu": (layers.glu, general.dimension),
+    "ctc_loss": (general.ctc, general.scaled),
     "interpolate": (layers.interpolate,),
     "embedding": (general.looked_up,),
     "embedding_bag": (layers.bag,),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +46,13 @@ _CHANGED = (
 )
 
 
+def _no_array(inputs: Any) -> str:
+    """Say what inputs are that contain no array."""
+    named = inputs.items() if isinstance(inputs, Mapping) else enumerate(inputs)
+    given = [f"inputs[{key!r}] is a {type(x).__name__}" for key, x in named]
+    return f"no array ({', '.join(given) or 'inputs= is empty'}; pass numpy arrays)"
+
+
 class FirstRun(NamedTuple):
     """What the first run of a module shows."""
 
@@ -81,8 +88,8 @@ def check_run(
         except Exception as error:
             arrays = jax_program.flat(inputs)[1]
             listed = ", ".join(f"{np.dtype(x.dtype).name}{list(x.shape)}" for x in arrays)
-            called = f"{type(module).__name__} called with {counted(len(arrays), 'input')}"
-            called += f" ({listed})" if arrays else " (inputs= contains no numpy array)"
+            called = f"{type(module).__name__} called with "
+            called += f"{counted(len(arrays), 'input')} ({listed})" if arrays else _no_array(inputs)
             needed = needed_inputs(module.forward, inputs)
             raise ProofError(f"torch: {called} raised {described(error)}{needed}") from error
         reset()

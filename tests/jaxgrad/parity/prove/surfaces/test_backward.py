@@ -149,7 +149,7 @@ def test_a_right_port_has_a_negative_control(evidence):
     """Nothing is judged; the control is a cotangent that is changed inside of the port."""
     surface = backward.surface(evidence).surface
     assert surface.verdict == "not judged"
-    assert surface.text == "not needed, because no gradient differs (5 intermediate cotangents)"
+    assert surface.text == "needed only if a gradient differs (5 intermediate cotangents)"
     assert surface.control.startswith("an error of 1e-09 injected into the cotangent at _helpers")
 
 
@@ -169,7 +169,7 @@ def test_one_cotangent_is_written_in_the_singular():
         prove(Summed(), lambda p, act=act: act(p["x"]).sum(), params, ())
         for act in (jax.nn.relu, lambda x: jax.numpy.maximum(x, 0))
     )
-    compared = "not needed, because no gradient differs (1 intermediate cotangent)"
+    compared = "needed only if a gradient differs (1 intermediate cotangent)"
     assert right.surfaces["backward"].text == compared, str(right)
     assert wrong.surfaces["backward"].text == "1 intermediate cotangent agrees", str(wrong)
     assert wrong.surfaces["gradients"].text == "1 of 1 gradient differs: x"

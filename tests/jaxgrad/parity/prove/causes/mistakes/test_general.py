@@ -594,3 +594,39 @@ def test_a_length_is_the_divisor_in_place_of_a_tensor():
 
     check([call for call in calls if call.mistake == text], {text: X / 6})
     assert text not in texts(tried(general.binary, torch.div, X, 3.0, numbers=(6.0,)))
+
+
+def test_a_ctc_loss_is_reduced_in_another_way_or_ignores_the_lengths():
+    """All mistakes in a call with padded sequences and padded targets."""
+    x = draw(6, 2, 4).log_softmax(-1)
+    targets = torch.tensor([[1, 2], [3, 3]])
+    frames, labels = torch.tensor([6, 4]), torch.tensor([2, 1])
+    ctc = functional.ctc_loss
+    full = torch.full_like(frames, 6), torch.full_like(labels, 2)
+
+    check(
+        tried(general.ctc, ctc, x, targets, frames, labels),
+        {
+            "the loss is the mean over the batch, torch first divides each loss by the number of "
+            "its labels": ctc(x, targets, frames, labels, reduction="none").mean(),
+            "the loss is reduced by sum, torch uses mean": ctc(
+                x, targets, frames, labels, reduction="sum"
+            ),
+            "the loss is reduced by none, torch uses mean": ctc(
+                x, targets, frames, labels, reduction="none"
+            ),
+            "the padding of the log_probs is not masked: every sequence has 6 frames": ctc(
+                x, targets, full[0], labels
+            ),
+            "the padding of the targets is not masked: every sequence has 2 labels": ctc(
+                x, targets, frames, full[1]
+            ),
+        },
+    )
+    flat = torch.tensor([1, 2, 3])  # has no padding
+    calls = tried(general.ctc, ctc, x, flat, frames, labels, reduction="sum")
+    assert [call.mistake.partition(",")[0] for call in calls] == [
+        "the loss is reduced by mean",
+        "the loss is reduced by none",
+        "the padding of the log_probs is not masked: every sequence has 6 frames",
+    ]

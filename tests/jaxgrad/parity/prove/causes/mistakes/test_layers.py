@@ -231,6 +231,23 @@ def test_the_corners_of_an_image_are_aligned_or_not(aligned):
     assert texts(calls)[1] == "the mode is 'nearest', torch uses 'nearest'"
 
 
+@pytest.mark.parametrize("dim", [-1, 1])
+def test_the_halves_of_glu_are_exchanged_or_alternate(dim):
+    """The gate is the first half, or every second element."""
+    x = draw(2, 4, 6)
+    a, b = x.chunk(2, dim)
+    even, odd = (x[..., k::2] if dim == -1 else x[:, k::2] for k in range(2))
+    check(
+        tried(layers.glu, functional.glu, x, dim),
+        {
+            "the halves of glu are exchanged: the sigmoid is of the first half, torch takes the "
+            "second": b * a.sigmoid(),
+            "glu takes every second element for the gate, torch takes the second half": even
+            * odd.sigmoid(),
+        },
+    )
+
+
 def test_an_average_counts_the_padding_or_not():
     """All mistakes of an average pool, whose stride is its kernel by default."""
     x = draw(1, 2, 5)

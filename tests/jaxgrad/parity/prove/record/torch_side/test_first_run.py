@@ -134,7 +134,7 @@ def test_a_run_that_gives_nothing_to_compare_is_refused(function, text):
 
 def test_inputs_without_an_array_are_named():
     """A module that raises because it has no inputs is told so."""
-    with pytest.raises(ProofError, match=r"called with 0 inputs \(inputs= contains no numpy array"):
+    with pytest.raises(ProofError, match=r"called with no array \(inputs= is empty; pass numpy a"):
         checked(lambda w, x: w, ())
 
 

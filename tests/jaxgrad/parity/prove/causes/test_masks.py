@@ -1,0 +1,106 @@
+"""`prove` names the elements that only one program masks, and where JAX computes its mask."""
+
+import functools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from jaxgrad.parity import prove
+from jaxgrad.parity.prove.report import Finding
+from tests.jaxgrad.parity.prove._helpers import arrays, draw
+
+
+INPUTS = draw(3, 5, 4), np.array([5, 7, 9])
+
+
+class Net(nn.Module):
+    """Attention over the frames that half of a length leaves, and a mask of its outputs."""
+
+    def __init__(self):
+        super().__init__()
+        self.q, self.k = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        hidden = torch.arange(x.shape[1])[None] >= ((lengths + 1) // 2)[:, None]
+        scores = self.q(x) @ self.k(x).mT
+        scores = scores.masked_fill(hidden[:, None], float("-inf"))
+        return torch.where(hidden[..., None], torch.zeros(()), scores.softmax(-1) @ x)
+
+
+def port(p: Any, x: Any, lengths: Any, floors: str = "", keeps: bool = False) -> Any:
+    """Return the port; `floors` names the masks that floor half of the length.
+
+    With `keeps`, the conditions are true where an element is kept.
+    """
+    frames = jnp.arange(x.shape[1])[None]
+    up = frames >= ((lengths + 1) // 2)[:, None]
+    down = frames >= (lengths // 2)[:, None]
+    hidden = [down if name in floors else up for name in ("scores", "outputs")]
+    scores = (x @ p["q.weight"].T + p["q.bias"]) @ (x @ p["k.weight"].T + p["k.bias"]).mT
+    fills = -jnp.inf, 0.0
+    masks = hidden[0][:, None], hidden[1][..., None]
+    values: Any = scores
+    for mask, fill in zip(masks, fills, strict=True):
+        if keeps:
+            values = jnp.where(~mask, values, fill)
+        else:
+            values = jnp.where(mask, fill, values)
+        values = values if fill == 0 else jax.nn.softmax(values, -1) @ x
+    return values
+
+
+def findings(floors: str, keeps: bool) -> list[Finding]:
+    module = Net()
+    fn = functools.partial(port, floors=floors, keeps=keeps)
+    report = prove(module, fn, arrays(module), INPUTS)
+    return [f for f in (report.first, *report.further) if f is not None]
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+def test_another_mask_is_named_with_its_elements_and_its_line(keeps):
+    """torch's length of 5 leaves 3 frames, and JAX's leaves 2."""
+    assert not findings("", keeps)
+    (first,) = findings("scores", keeps)
+    line = port.__code__.co_firstlineno + 7
+    assert first.tested and first.op == "masked_fill"
+    assert first.cause == (
+        "the masks differ in 15 of 75 elements: at [0, 0, 2], torch's masked_fill keeps the "
+        f"element, JAX changes it; JAX computes its mask at test_masks.py:{line} "
+        f"({'not' if keeps else 'ge'}) (rerunning torch with JAX's mask reproduces JAX's outputs)"
+    ).replace(f"{line} (not)", f"{line + 8} (not)")
+
+
+def test_the_mask_of_where_is_named():
+    (first,) = findings("outputs", keeps=True)
+    assert first.tested and first.op == "where"
+    text = "the masks differ in 12 of 60 elements: at [0, 2, 0], torch's where keeps the element"
+    assert first.cause.startswith(f"{text}, JAX changes it")
+
+
+def test_two_masks_are_named_one_after_the_other():
+    first, second = findings("scores outputs", keeps=False)
+    assert (first.op, second.op) == ("masked_fill", "where")
+    assert first.cause.startswith("the masks differ in 15 of 75")
+    assert second.cause.startswith("the masks differ in 12 of 60")
+
+
+def test_a_mask_that_depends_on_the_numbers_is_not_compared():
+    """It has other elements on the other draw, so that no one mask replaces it."""
+
+    class Kept(Net):
+        def forward(self, x: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+            h = self.q(x)
+            return h.masked_fill(h < 0.2, 3.0)
+
+    def other(p: Any, x: Any, lengths: Any) -> Any:
+        h = x @ p["q.weight"].T + p["q.bias"]
+        return jnp.where(h < 0.1, 3.0, h)
+
+    module = Kept()
+    first = prove(module, other, arrays(module), INPUTS).first
+    assert first is not None and "the masks differ" not in first.cause
