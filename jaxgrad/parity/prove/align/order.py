@@ -7,6 +7,7 @@ merge axes. It may not shuffle them: all sines before all cosines are not an int
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -61,12 +62,21 @@ def reordering(xs: Sequence[np.ndarray], ys: Sequence[np.ndarray]) -> np.ndarray
     flat = [x.ravel() for x in xs]
     if any(x.size != y.size for x, y in zip(flat, turned, strict=True)):
         return None
-    indices = np.empty(flat[0].size, np.int64)
-    indices[_sorted(turned)] = _sorted(flat)
     pairs = list(zip(flat, turned, strict=True))
-    if all(_equal(x, y) for x, y in pairs) or not all(_equal(x[indices], y) for x, y in pairs):
+    if all(_equal(x, y) for x, y in pairs):
         return None
-    return indices
+    found = np.empty(flat[0].size, np.int64)
+    found[_sorted(turned)] = _sorted(flat)
+    tried = (*_transpositions(shape), found)  # elements may be equal on every draw
+    return next((k for k in tried if all(_equal(x[k], y) for x, y in pairs)), None)
+
+
+def _transpositions(shape: tuple[int, ...]) -> Iterator[np.ndarray]:
+    """Yield the flat indices that exchange two axes of the same size."""
+    flat = np.arange(math.prod(shape)).reshape(shape)
+    for a, b in itertools.combinations(range(len(shape)), 2):
+        if shape[a] == shape[b] > 1:
+            yield np.swapaxes(flat, a, b).ravel()
 
 
 def exchanged_axes(indices: np.ndarray | None, shape: tuple[int, ...]) -> tuple[int, int] | None:

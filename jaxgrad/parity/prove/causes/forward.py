@@ -148,6 +148,7 @@ class Search:
         value = self.run.values[i]
         if value.call is None or value.data is None or trials.in_place(value):
             return
+        yield from masks.different(self.evidence, self.draw, lambda: self._kept, i)
         partial = []
         for trial, x in trials.with_results(self.run, i, self.numbers):
             row = None if np.array_equal(x, value.data) else find(x, self.prints)
@@ -685,7 +686,6 @@ def guesses(evidence: Evidence, draw: int, origins: Origins, limit: int = 12) ->
         itertools.chain(
             search.shared_masks(),
             search.inner_stops(starts),
-            masks.different(evidence, search.run, draw, starts),
             search.moved(starts),
             search.paired(starts),
             orders,

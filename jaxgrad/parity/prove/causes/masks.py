@@ -33,42 +33,49 @@ class Masked(NamedTuple):
     position: int  # of the value among the arguments
 
 
+class Effects(NamedTuple):
+    """Where both programs change the value, on each draw."""
+
+    key: Key  # the call of JAX
+    of_torch: tuple[np.ndarray, ...]
+    of_jax: tuple[np.ndarray, ...]
+
+
 def different(
-    evidence: Evidence, run: TorchRun, draw: int, starts: Sequence[int]
+    evidence: Evidence, draw: int, runs: Callable[[], Sequence[TorchRun]], i: int
 ) -> Iterator[Trial]:
-    """Yield the trials in which torch masks the elements that JAX masks.
+    """Yield the trial in which torch masks the elements that JAX masks, if they differ.
 
     Args:
         evidence: All runs.
-        run: torch's run, with its values.
-        draw: The draw of this run.
-        starts: The values at which the difference may begin.
+        draw: The draw on which the trial is tested first.
+        runs: Function that returns torch's run on each draw, with its values.
+        i: The result of a call that may mask a value.
     """
-    for i in starts:
-        masked = _masked(run, i)
-        found = None if masked is None else _in_jax(evidence, run, draw, masked)
-        if masked is None or found is None:
-            continue
-        key, hidden = found
-        differing = np.argwhere(hidden != _effect(run, masked))
-        at = [int(n) for n in differing[0]]
-        ways = ("changes", "keeps")
-        own, jaxs = ways[::-1] if hidden[tuple(at)] else ways
-        where = _computed_at(evidence, key)
-        text = (
-            f"the masks differ in {len(differing)} of {hidden.size} elements: at {at}, torch's "
-            f"{run.values[i].op} {own} the element, JAX {jaxs} it{where}"
-        )
+    op = evidence.runs[draw].values[i].op
+    if op not in _CALLS:
+        return
+    every = runs()
+    effects = _effects(evidence, draw, every, i)
+    if effects is None:
+        return
+    own, jaxs = effects.of_torch[draw], effects.of_jax[draw]
+    differing = np.argwhere(own != jaxs)
+    at = [int(n) for n in differing[0]]
+    verbs = ("changes", "keeps") if own[tuple(at)] else ("keeps", "changes")
+    text = (
+        f"the masks differ in {len(differing)} of {own.size} elements: at {at}, torch's {op} "
+        f"{verbs[0]} the element, JAX {verbs[1]} it{_computed_at(evidence, effects.key)}"
+    )
 
-        def everywhere(op: str = run.values[i].op) -> list[Change]:
-            alike = (k for k, v in enumerate(run.values) if v.op == op)
-            every = [(m, _in_jax(evidence, run, draw, m)) for k in alike
-                     if (m := _masked(run, k)) is not None]  # fmt: skip
-            return [_change(run, m, x[1]) for m, x in every if x is not None]
+    def everywhere() -> list[Change]:
+        alike = (k for k, v in enumerate(every[draw].values) if v.op == op)
+        found = ((k, _effects(evidence, draw, every, k)) for k in alike)
+        return [_change(every[draw], k, x) for k, x in found if x is not None]
 
-        change = _change(run, masked, hidden)
-        tested = "rerunning torch with JAX's mask"
-        yield Trial(i, Mutual(text), (change,), everywhere, tested, key=key)
+    change = _change(every[draw], i, effects)
+    tested = "rerunning torch with JAX's mask"
+    yield Trial(i, Mutual(text), (change,), everywhere, tested, key=effects.key)
 
 
 def _masked(run: TorchRun, i: int) -> Masked | None:
@@ -86,43 +93,40 @@ def _masked(run: TorchRun, i: int) -> Masked | None:
     return None
 
 
-def _effect(run: TorchRun, masked: Masked) -> np.ndarray:
-    """Return where a call changes its operand."""
-    return _changed(run.values[masked.operand].data, run.values[masked.value].data)
+def _effects(evidence: Evidence, draw: int, runs: Sequence[TorchRun], i: int) -> Effects | None:
+    """Return what both programs mask in the call of a value.
+
+    Returns None if JAX has no such call, or if both mask the same elements.
+    """
+    masked = [_masked(run, i) for run in runs]
+    if None in masked:
+        return None
+    of_torch = tuple(
+        _changed(run.values[m.operand].data, run.values[i].data)
+        for run, m in zip(runs, masked, strict=True)
+        if m is not None
+    )
+    operand = next(m.operand for m in masked if m is not None)
+    alignment, flow, port = evidence.alignments[draw], evidence.flow, evidence.port
+    lengths, equations = port.program.lengths, port.program.equations
+    for row in alignment.candidates[operand][:_COPIES]:
+        copy = alignment.spots[row]
+        for key in flow.children.get(copy.key, ()):
+            selects = equations[key[0]].primitive.name == "select_n"
+            if not selects or lengths[key[0]] != lengths[copy.path]:  # in another loop
+                continue
+            spots = copy, Spot(*key, copy.iteration)
+            both = [port.values(each, spots) for each in evidence.draws]
+            if any(x.shape != y.shape or x.size != of_torch[0].size for x, y in both):
+                continue
+            of_jax = tuple(_changed(x, y).reshape(of_torch[0].shape) for x, y in both)
+            if not np.array_equal(of_torch[draw], of_jax[draw]):
+                return Effects(key, of_torch, of_jax)
+    return None
 
 
 def _changed(x: Any, result: Any) -> np.ndarray:
     return ~((x == result) | (np.isnan(x) & np.isnan(result)))
-
-
-def _in_jax(
-    evidence: Evidence, run: TorchRun, draw: int, masked: Masked
-) -> tuple[Key, np.ndarray] | None:
-    """Return the call of JAX that masks the same value, and where it changes the value.
-
-    Returns None if there is none, if its effect is torch's, or if it varies with the draw.
-    """
-    alignment, flow, port = evidence.alignments[draw], evidence.flow, evidence.port
-    shape = run.values[masked.value].shape
-    for row in alignment.candidates[masked.operand][:_COPIES]:
-        copy = alignment.spots[row]
-        for key in flow.children.get(copy.key, ()):
-            selects = port.program.equations[key[0]].primitive.name == "select_n"
-            lengths = port.program.lengths
-            if not selects or lengths[key[0]] != lengths[copy.path]:  # in another loop
-                continue
-            effects = []
-            for number in range(len(evidence.draws)):
-                spots = [copy, Spot(*key, copy.iteration)]
-                x, result = port.values(evidence.draws[number], spots)
-                if x.shape == result.shape and x.size == np.prod(shape, dtype=int):
-                    effects.append(_changed(x, result).reshape(shape))
-            same = len(effects) == len(evidence.draws) and all(
-                np.array_equal(effects[0], x) for x in effects
-            )
-            if same and not np.array_equal(effects[0], _effect(run, masked)):
-                return key, effects[0]
-    return None
 
 
 def _computed_at(evidence: Evidence, key: Key) -> str:
@@ -134,14 +138,24 @@ def _computed_at(evidence: Evidence, key: Key) -> str:
     return f"; JAX computes its mask at {place(program, made[0])}" if made else ""
 
 
-def _change(run: TorchRun, masked: Masked, hidden: np.ndarray) -> Change:
-    """Return the change with which a call of torch masks other elements."""
-    value = run.values[masked.value]
+def _change(run: TorchRun, i: int, effects: Effects) -> Change:
+    """Return the change with which a call of torch masks the elements that JAX masks.
+
+    A mask may depend on the inputs. The draw is known by the elements that torch masks.
+    """
+    masked, op = _masked(run, i), run.values[i].op
+    assert masked is not None
 
     def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Tensor:
-        mask = torch.as_tensor(hidden)
-        if value.op == "masked_fill":
-            return func(args[0], mask, *args[2:], **kwargs)
-        return func(~mask if masked.position == 1 else mask, *args[1:], **kwargs)
+        own = func(*args, **kwargs)
+        x = args[masked.position].detach().numpy()
+        changed = _changed(x, own.detach().numpy())
+        for of_torch, of_jax in zip(effects.of_torch, effects.of_jax, strict=True):
+            if np.array_equal(changed, of_torch):
+                mask = torch.as_tensor(of_jax)
+                if op == "masked_fill":
+                    return func(args[0], mask, *args[2:], **kwargs)
+                return func(~mask if masked.position == 1 else mask, *args[1:], **kwargs)
+        return own
 
-    return Change(value.call_number, call)
+    return Change(run.values[i].call_number, call)
