@@ -65,6 +65,7 @@ WITH_CONTENTS = [
         "real_questions",
         "kinks",
         "prove",
+        "prove_special",
         "pytest",
         "report_json",
         "tape_or_transform",

@@ -24,6 +24,7 @@ PAGES = (
     "one_lesson",
     "tape_or_transform",
     "prove",
+    "prove_special",
     "training_step",
     "worked_port",
     "real_questions",
@@ -267,7 +268,7 @@ def test_nine_of_the_ten_kinks_have_one_value():
     assert [name for name, (first, second) in values.items() if first != second] == ["median"]
 
 
-@pytest.mark.parametrize("name", ["tape_or_transform", "prove", *SLOW])
+@pytest.mark.parametrize("name", ["tape_or_transform", "prove", "prove_special", *SLOW])
 def test_a_page_says_how_its_blocks_are_joined(name):
     """The lines that a report names are those of the blocks with one blank line between them."""
     page = (ROOT / "docs" / f"{name}.md").read_text()
