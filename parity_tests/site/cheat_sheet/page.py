@@ -26,7 +26,15 @@ SECTIONS = {
     "Training": training.ROWS,
 }
 ROWS = tuple(row for rows in SECTIONS.values() for row in rows)
-HEAD = ("torch", "JAX", "the trap")
+LEGEND = {  # the columns
+    "torch": "what you look for, and its code. The last line is a loss, and the gradient is taken "
+    "with respect to `x`, unless the code says more",
+    "JAX": "code with the same gradient or result: in plain JAX if there is a short form, and "
+    "*with jaxgrad* if there is a helper. `functional` and `optim` are `jaxgrad.functional` and "
+    "`jaxgrad.optim`",
+    "the trap": "✗ marks code that looks right and is not. Under it are its gradient or result, "
+    "and torch's",
+}
 LABEL = "*with jaxgrad:*"
 CROSS = "✗ "  # before code that looks right and is not
 _ROLE = "```{eval-rst}\n.. role:: html(raw)\n   :format: html\n```\n"
@@ -41,11 +49,7 @@ INTRO = """\
 
 How a torch line is written in JAX. {sections}
 
-| column | what it has |
-| --- | --- |
-| **torch** | what you look for, and its code. The last line is a loss, and the gradient is taken with respect to `x`, unless the code says more |
-| **JAX** | code with the same gradient or result: in plain JAX if there is a short form, and *with jaxgrad* if there is a helper. `functional` and `optim` are `jaxgrad.functional` and `jaxgrad.optim` |
-| **the trap** | ✗ marks code that looks right and is not. Under it are its gradient or result, and torch's |
+{legend}
 
 A test runs every cell. [Traps](traps.md) shows what `prove` reports for mistakes like these.
 """
@@ -54,9 +58,10 @@ A test runs every cell. [Traps](traps.md) shows what `prove` reports for mistake
 def text() -> str:
     """Return the page."""
     links = " · ".join(f"[{title}](#{slug(title)})" for title in SECTIONS)
-    parts = [INTRO.strip().format(sections=links)]
+    legend = table(("column", "what it has"), [(f"**{name}**", x) for name, x in LEGEND.items()])
+    parts = [INTRO.strip().format(sections=links, legend=legend)]
     for title, rows in SECTIONS.items():
-        head = table(HEAD, [])
+        head = table([*LEGEND], [])
         lines = [
             line(row, torch_result(row), jax_result(row, row.wrong or "0 * x")) for row in rows
         ]
@@ -103,10 +108,15 @@ def _cell(text: str) -> str:
     for part in text.split("<br>"):
         line = _LINE.fullmatch(part)
         begins = not cell or cell.endswith("</code>`")
-        if part.startswith("**"):
-            part = re.sub("`([^`]+)`", lambda match: _html(match[1], "<code>"), part)
-        cell += _block(line) if line else part if begins else f"<br>{part}"
+        cell += _block(line) if line else _text(part) if begins else f"<br>{_text(part)}"
     return cell
+
+
+def _text(part: str) -> str:
+    """Return a line that is not code; code in a row's name is HTML, as that of the other lines."""
+    if not part.startswith("**"):
+        return part
+    return re.sub("`([^`]+)`", lambda match: _html(match[1], "<code>"), part)
 
 
 def _block(line: re.Match[str]) -> str:

@@ -27,7 +27,7 @@ def test_the_page_begins_with_its_parts_and_a_legend():
 
     for title in page.SECTIONS:
         assert f"[{title}](#{slug(title)})" in intro
-    assert re.findall(r"^\| \*\*(.*?)\*\*", intro, re.MULTILINE) == list(page.HEAD)
+    assert re.findall(r"^\| \*\*(.*?)\*\*", intro, re.MULTILINE) == list(page.LEGEND)
     assert page.CROSS.strip() in intro and page.LABEL.strip("*:") in intro
 
 
@@ -75,7 +75,8 @@ def test_code_keeps_its_indentation():
 
 def test_the_site_wraps_code_at_punctuation():
     """Each line of code is a block of its own, and a name in it has no point to wrap at."""
-    table = "| **`a` is**<br>`if a:`<br>&nbsp;&nbsp;`b.cd(e < 1)` | ✗ `d`<br>`e`<br>gives 1<br>Say `c`. |"
+    name = "**`a` is**<br>`if a:`<br>&nbsp;&nbsp;`b.cd(e < 1)`"
+    table = f"| {name} | ✗ `d`<br>`e`<br>gives 1<br>Say `c`. |"
     (line,) = page.within_site(table).splitlines()[-1:]
 
     assert line == (

@@ -113,7 +113,7 @@ def test_a_mask_that_torch_draws_once_may_be_drawn_with_one_key_twice():
 
 
 def test_the_calls_that_the_page_names_are_those_that_are_replaced():
-    """docs/prove_special.md names each sampler of `jax.random` that can be given torch's numbers."""
+    """The page names each sampler of `jax.random` that can be given torch's numbers."""
     (sentence,) = re.findall(r"\*\*Supported calls\*\* are (.*?), functions", PAGE)
 
     named = set(re.findall(r"`(?:jax\.random\.)?(\w+)`", sentence))
