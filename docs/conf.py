@@ -70,6 +70,7 @@ WITH_CONTENTS = [
         "report_json",
         "tape_or_transform",
         "teachers",
+        "training_step",
         "worked_port",
     ),
 ]
