@@ -28,11 +28,12 @@ UNITS = {
 BEGIN, END = "<!-- versions:begin -->", "<!-- versions:end -->"
 CHANGES = "<!-- changes:begin -->", "<!-- changes:end -->"
 PROPOSED = "<!-- proposed:begin -->", "<!-- proposed:end -->"
-IN_JAXGRAD = {  # what `jaxgrad.functional` does about a change of each kind
-    "gradient": "the version in `torch=` decides",
-    "pinned": "one of the two; the record of the operator has both",
-    "listed": "always the newer; the operator's test asserts that older versions differ",
-    "removed": "raises as torch does; works in `functional.at` of an older version",
+# What `jaxgrad.functional` does about a change of each kind, in a word and in a sentence.
+IN_JAXGRAD = {
+    "gradient": ("both", "`functional.at` and `torch=` select the version"),
+    "pinned": ("one", "one of the two; the record of the operator has both"),
+    "listed": ("newer", "always the newer; the operator's test asserts that older versions differ"),
+    "removed": ("removed", "raises as torch does; works in `functional.at` of an older version"),
 }
 VERSIONS = {"python": "Python", "jax": "JAX", "torch": "torch", "flax": "flax", "optax": "optax"}
 NAMED = 2  # failing tests that a row names
@@ -60,15 +61,16 @@ def changed() -> str:
     """Return the table of what versions of torch and JAX changed, the newest first."""
     found = sorted(torch_changes(), key=lambda change: change.since, reverse=True)
     rows = [
-        (f"torch {c.since}", _listing(c.operators), c.now, c.before, IN_JAXGRAD[c.kind])
+        (f"torch {c.since}", _listing(c.operators), c.now, c.before, IN_JAXGRAD[c.kind][0])
         for c in found
     ]
     rows += [
-        (f"JAX {c.since}", f"`{c.operator}`", "as in torch", c.difference, IN_JAXGRAD["listed"])
+        (f"JAX {c.since}", f"`{c.operator}`", "as in torch", c.difference, IN_JAXGRAD["listed"][0])
         for c in JAX
     ]
-    head = ("since", "operators", "now", "before", "in `jaxgrad.functional`")
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+    column = "in `jaxgrad.functional`"
+    legend = _table((column, "it means"), IN_JAXGRAD.values())
+    return f"{legend}\n\n{_table(('since', 'operators', 'now', 'before', column), rows)}"
 
 
 def proposed() -> str:
@@ -81,8 +83,7 @@ def proposed() -> str:
         )
         for p in torch_versions()["PROPOSALS"]
     ]
-    head = ("pull request", "in jaxgrad", "what would change")
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+    return _table(("pull request", "in jaxgrad", "what would change"), rows)
 
 
 def _listing(operators: Sequence[str]) -> str:
